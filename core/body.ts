@@ -1,0 +1,98 @@
+// Reads a request's body with a counting reader of our own (hapi's stream mode enforces only Content-Length), and parses
+// it the same way everywhere: UTF-8, bounded depth, no prototype keys, no text that PostgreSQL cannot hold.
+
+import type { IncomingMessage } from 'node:http';
+import { type ErrorDetail, GatewayError } from './errors.ts';
+
+export const DEFAULT_MAX_BYTES = 1_048_576;
+/** Deeper JSON is refused: recursive readers behind us, PostgreSQL's among them, would overflow. */
+export const MAX_DEPTH = 64;
+
+/** Null without a body. @throws payload_too_large, unsupported_media_type, validation_failed */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+	const { 'content-length': length, 'content-encoding': encoding, 'transfer-encoding': transfer } = request.headers;
+	if (length === undefined && transfer === undefined) return null;
+	if (encoding !== undefined && encoding !== 'identity') {
+		throw new GatewayError('unsupported_media_type', `Content-Encoding "${encoding.slice(0, 40)}" is not read; send the body as it is.`);
+	}
+	if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+	const chunks: Buffer[] = [];
+	let size = 0;
+	try {
+		// Leaving the loop must not destroy the socket: the 413 still has to go out on it.
+		for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+			size += chunk.length;
+			if (size > maxBytes) throw tooLarge(maxBytes);
+			chunks.push(chunk);
+		}
+	} catch (error) {
+		if (error instanceof GatewayError) throw error;
+		throw new GatewayError('validation_failed', 'The body ended before it was complete.', { cause: error });
+	}
+	return Buffer.concat(chunks);
+}
+
+export const tooLarge = (maxBytes: number): GatewayError =>
+	new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** @throws validation_failed saying where it is malformed, too deep, or holds what cannot be stored */
+export function parseJson(body: Buffer): unknown {
+	const value = parse(decode(body));
+	const faults = textFaults(value);
+	if (faults.length > 0)
+		throw new GatewayError('validation_failed', `${faults[0]?.path || 'The body'} ${faults[0]?.message}`, { details: faults });
+	return value;
+}
+
+function decode(body: Buffer): string {
+	try {
+		return utf8.decode(body);
+	} catch (cause) {
+		throw new GatewayError('validation_failed', 'The body is not UTF-8.', { cause });
+	}
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch (cause) {
+		throw new GatewayError(
+			'validation_failed',
+			`The body is not JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : 'malformed'}.`,
+			{ cause },
+		);
+	}
+}
+
+/** What no input may hold, whoever reads it: depth, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost). */
+export function textFaults(value: unknown): ErrorDetail[] {
+	const faults: ErrorDetail[] = [];
+	const stack: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }];
+	for (let next = stack.pop(); next !== undefined && faults.length < 5; next = stack.pop()) {
+		const { path, depth } = next;
+		if (typeof next.value === 'string') {
+			const fault = textFault(next.value);
+			if (fault) faults.push({ path, message: fault });
+			continue;
+		}
+		if (next.value === null || typeof next.value !== 'object') continue;
+		if (depth >= MAX_DEPTH) {
+			faults.push({ path: path.slice(0, 200), message: `nests deeper than ${MAX_DEPTH} levels.` });
+			continue;
+		}
+		for (const [key, child] of Object.entries(next.value)) {
+			const fault = key === '__proto__' ? 'is not a name that a body may use.' : textFault(key);
+			const at = `${path}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+			if (fault) faults.push({ path: at.toWellFormed().replaceAll('\0', '\\u0000'), message: fault });
+			stack.push({ value: child, path: at, depth: depth + 1 });
+		}
+	}
+	return faults;
+}
+
+function textFault(text: string): string | null {
+	if (text.includes('\0')) return 'holds the character U+0000, which cannot be stored.';
+	return text.isWellFormed() ? null : 'holds half of a surrogate pair, which is no character.';
+}

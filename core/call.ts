@@ -1,0 +1,180 @@
+// What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
+
+import type {
+	Api,
+	Call,
+	Caller,
+	CheckedAddress,
+	Gateway,
+	Identity,
+	Json,
+	KeyValue,
+	Log,
+	OutboundRequest,
+	OutboundResponse,
+	ProgressListener,
+	Records,
+	Tool,
+	ToolRef,
+	ToolResult,
+} from './contracts.ts';
+import type { Signer } from './credentials.ts';
+import type { Egress } from './egress.ts';
+import { GatewayError } from './errors.ts';
+import type { Invoker, ToolEntry } from './invoke.ts';
+import type { Memo } from './memo.ts';
+import type { Shared } from './shared.ts';
+import type { CredentialRow, Store } from './store.ts';
+
+/** The parts of core that a call reaches. */
+export interface Services {
+	log: Log;
+	egress: Egress;
+	shared: Shared;
+	store: Store;
+	memo: Memo;
+	signer: Signer;
+	invoker: Invoker;
+}
+
+/** The tools that one caller can reach: a gateway's, or one tool of an organization. */
+export interface ToolShelf {
+	list(): Tool[];
+	find(tool: ToolRef): ToolEntry | null;
+}
+
+/** Whose call it is, and for whom. */
+export interface CallParts {
+	/** `kind:name` of the plugin that holds the call: what it stores is private to it. */
+	plugin: string;
+	organizationId: string;
+	gateway: Gateway | null;
+	caller: Caller | null;
+	shelf: ToolShelf | null;
+	identity: Identity;
+	signal: AbortSignal;
+	/** Inside an executor. */
+	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
+	listener: ProgressListener | null;
+}
+
+/** There is no gateway to have keys. */
+export const NO_IDENTITY: Identity = { credential: async () => null };
+
+const MAX_PAGE = 100;
+
+export class PluginCall implements Call {
+	readonly #services: Services;
+	readonly #parts: CallParts;
+
+	constructor(services: Services, parts: CallParts) {
+		this.#services = services;
+		this.#parts = parts;
+	}
+
+	get log(): Log {
+		return this.#services.log;
+	}
+	get gateway(): Gateway | null {
+		return this.#parts.gateway;
+	}
+	get caller(): Caller | null {
+		return this.#parts.caller;
+	}
+	get tool(): Tool | null {
+		return this.#parts.entry?.tool ?? null;
+	}
+	get api(): Api | null {
+		return this.#parts.entry?.api ?? null;
+	}
+	get signal(): AbortSignal {
+		return this.#parts.signal;
+	}
+	get identity(): Identity {
+		return this.#parts.identity;
+	}
+	get kv(): KeyValue {
+		return this.#services.shared.keyValue(`kv:${this.#private()}:`);
+	}
+	get records(): Records {
+		return gatewayRecords(this.#services.store, this.#parts);
+	}
+
+	request(options: OutboundRequest): Promise<OutboundResponse> {
+		return this.#services.egress.request({ signal: this.#parts.signal, ...options });
+	}
+
+	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+		return this.#services.egress.fetch(url, { signal: this.#parts.signal, ...init });
+	}
+
+	connect(host: string, port: number): Promise<CheckedAddress> {
+		return this.#services.egress.connect(host, port);
+	}
+
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
+		return this.#services.memo.get(`${this.#private()}:${key}`, ttlMs, compute);
+	}
+
+	async tools(): Promise<Tool[]> {
+		const { caller, shelf } = this.#parts;
+		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read');
+		return shelf?.list() ?? [];
+	}
+
+	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {
+		const { caller, shelf } = this.#parts;
+		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute');
+		const entry = shelf?.find(ref);
+		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
+		return this.#services.invoker.run(entry, args, { ...this.#parts, caller });
+	}
+
+	async sign(request: OutboundRequest): Promise<OutboundRequest> {
+		const { entry } = this.#parts;
+		if (!entry?.api || entry.credentials.length === 0) return request;
+		return this.#services.signer.sign(request, entry.api, entry.credentials);
+	}
+
+	progress(done: number, total?: number, message?: string): void {
+		this.#parts.listener?.(done, total, message);
+	}
+
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call {
+		const own = options.detached ? new AbortController().signal : this.#parts.signal;
+		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
+	}
+
+	/** What is private to the plugin and the gateway (or the organization where there is none). */
+	#private(): string {
+		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
+	}
+}
+
+function scopeMissing(scope: string): GatewayError {
+	return new GatewayError('insufficient_scope', `The credential lacks the scope ${scope}.`, {
+		headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+	});
+}
+
+function gatewayRecords(store: Store, { plugin, organizationId, gateway }: CallParts): Records {
+	if (!gateway) throw new Error(`${plugin}: records belong to a gateway, and there is none in this call.`);
+	const scope = { plugin, gatewayId: gateway.id };
+	return {
+		get: (key) => store.records.get(organizationId, scope, key),
+		put: (key, value, { tags = [], ttlMs } = {}) =>
+			store.records.put(organizationId, scope, key, value, {
+				tags,
+				expiresAt: ttlMs === undefined ? null : new Date(Date.now() + ttlMs),
+			}),
+		find: async (tag, { limit = MAX_PAGE, cursor } = {}) => {
+			const page = { limit: Math.min(limit, MAX_PAGE), ...(cursor !== undefined && { cursor }) };
+			const { items, nextCursor } = await store.records.find(organizationId, scope, tag, page);
+			return { records: items, nextCursor };
+		},
+		drop: (tag) => store.records.drop(organizationId, scope, tag),
+		take: (key) => store.records.take(organizationId, scope, key),
+		update: (key, revision, value) => store.records.update(organizationId, scope, key, revision, value),
+	};
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { describeVariables, loadConfig } from './config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const COMPLETE = {
+	SVC_DATA_DIR: folder,
+	DATABASE_HOST: 'db.internal',
+	DATABASE_PORT: '5432',
+	DATABASE_USERNAME: 'svc',
+	DATABASE_PASSWORD: 'p',
+	DATABASE_NAME: 'svc',
+	DB_SSL: 'true',
+	REDIS_HOST: 'redis.internal',
+	REDIS_PORT: '6379',
+	JWT_SECRET: 'j'.repeat(64),
+	ENCRYPTION_KEY: 'ab'.repeat(32),
+};
+
+const faultsOf = (env: Record<string, string | undefined>): string[] => {
+	try {
+		loadConfig(env);
+		return [];
+	} catch (error) {
+		return (error as Error).message.split('\n').slice(1);
+	}
+};
+
+test('a complete environment becomes one typed object with the defaults of specification 8.4', () => {
+	const config = loadConfig(COMPLETE);
+	assert.equal(config.port, 3000);
+	assert.equal(config.host, '0.0.0.0');
+	assert.equal(config.frontendUrl, 'http://localhost:3002');
+	assert.equal(config.metricsRetentionDays, 90);
+	assert.equal(config.monitoringWindowSeconds, 300);
+	assert.equal(config.migrationsRun, true);
+	assert.equal(config.bullRedisHost, 'redis.internal');
+	assert.equal(config.localModelAllowPrivateUrls, false);
+	assert.deepEqual(config.rateLimit, { max: 100, windowSeconds: 60 });
+	assert.deepEqual(config.publicUrls, ['http://localhost:3000']);
+	assert.equal(config.database?.ssl, true);
+});
+
+test('with DATABASE_HOST every required variable is required, and all that are missing are named at once', () => {
+	const required = Object.keys(COMPLETE).filter((name) => !['SVC_DATA_DIR', 'DATABASE_HOST'].includes(name));
+	const faults = faultsOf({ DATABASE_HOST: 'db.internal' });
+	assert.equal(faults.length, required.length);
+	for (const name of required)
+		assert.ok(
+			faults.some((fault) => fault.includes(`${name} is required`)),
+			`${name} is named`,
+		);
+});
+
+const WRONG: [name: string, value: string, expected: RegExp][] = [
+	['PORT', '70000', /PORT must be a port, 1 to 65535/],
+	['PORT', 'http', /PORT must be a port/],
+	['HOST', 'a b', /HOST must be an address or host name/],
+	['PUBLIC_URL', 'https://a.example/path', /PUBLIC_URL must be an origin/],
+	['PUBLIC_URL', 'https://ok.example,ftp://b', /PUBLIC_URL must be an origin/],
+	['FRONTEND_URL', 'localhost', /FRONTEND_URL must be an origin/],
+	['DB_SSL', 'yes', /DB_SSL must be true or false/],
+	['JWT_SECRET', 'x'.repeat(63), /JWT_SECRET must be a random string of 64 or more characters/],
+	['ENCRYPTION_KEY', 'g'.repeat(64), /ENCRYPTION_KEY must be 64 hexadecimal characters/],
+	['ENCRYPTION_KEY', 'ab'.repeat(16), /ENCRYPTION_KEY must be 64 hexadecimal characters/],
+	['GATEWAY_PLUGINS', '../evil', /GATEWAY_PLUGINS must be npm package names/],
+	['EGRESS_ALLOW', '10.0.0.0/40', /EGRESS_ALLOW must be origins/],
+	['EGRESS_ALLOW', 'http://a.example/path', /EGRESS_ALLOW must be origins/],
+	['TRUST_PROXY', 'true', /TRUST_PROXY must be addresses or CIDRs/],
+	['WEB_CONCURRENCY', '0', /WEB_CONCURRENCY must be a number of processes/],
+	['RATE_LIMIT_MAX', '-1', /RATE_LIMIT_MAX must be/],
+	['METRICS_RETENTION_DAYS', '-1', /METRICS_RETENTION_DAYS must be days/],
+	['ERROR_TRACKER_DSN', 'nowhere', /ERROR_TRACKER_DSN must be the DSN/],
+];
+
+for (const [name, value, expected] of WRONG) {
+	test(`${name}=${value.slice(0, 30)} stops the start, naming the variable and what is expected`, () => {
+		const faults = faultsOf({ ...COMPLETE, [name]: value });
+		assert.equal(faults.length, 1);
+		assert.match(faults[0] ?? '', expected);
+		if (value.length > 16) assert.ok(!(faults[0] ?? '').includes(value), 'the value itself is not repeated');
+	});
+}
+
+test('faults of several variables are reported together', () => {
+	assert.equal(faultsOf({ ...COMPLETE, PORT: 'x', DB_SSL: 'x', JWT_SECRET: 'short' }).length, 3);
+});
+
+test('WEB_CONCURRENCY over 1 needs Redis (decisions, 34)', () => {
+	assert.match(faultsOf({ SVC_DATA_DIR: folder, WEB_CONCURRENCY: '2' })[0] ?? '', /needs REDIS_HOST/);
+});
+
+test('without DATABASE_HOST the secrets are made once, kept at mode 0600, and the service listens on loopback', () => {
+	const first = loadConfig({ SVC_DATA_DIR: folder });
+	const file = join(folder, 'secrets.json');
+	assert.equal(statSync(file).mode & 0o777, 0o600);
+	assert.equal(first.host, '127.0.0.1');
+	assert.equal(first.database, null);
+	assert.ok(first.jwtSecret.length >= 64);
+	assert.match(first.encryptionKey, /^[0-9a-f]{64}$/);
+	const before = readFileSync(file, 'utf8');
+	const second = loadConfig({ SVC_DATA_DIR: folder });
+	assert.equal(second.jwtSecret, first.jwtSecret);
+	assert.equal(readFileSync(file, 'utf8'), before);
+});
+
+test('every variable of the specification is read under its name', () => {
+	const specified =
+		'DATABASE_HOST DATABASE_PORT DATABASE_USERNAME DATABASE_PASSWORD DATABASE_NAME DB_SSL REDIS_HOST REDIS_PORT JWT_SECRET ENCRYPTION_KEY ' +
+		'RATE_LIMIT_MAX RATE_LIMIT_TTL METRICS_RETENTION_DAYS MONITORING_STATS_WINDOW_SECONDS PORT FRONTEND_URL DB_MIGRATIONS_RUN ' +
+		'MAIL_HOST MAIL_PORT MAIL_USER MAIL_PASS BULL_REDIS_HOST LOCALMODEL_ALLOW_PRIVATE_URLS';
+	const names = describeVariables().map(({ name }) => name);
+	for (const name of specified.split(' ')) assert.ok(names.includes(name), name);
+});

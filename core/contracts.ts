@@ -1,0 +1,382 @@
+// The kinds of plugin and the nouns that they share. Types only: what a plugin author reads first.
+
+import type { Readable } from 'node:stream';
+import type { Server } from '@hapi/hapi';
+import type { ObjectSchema } from 'joi';
+import type { Core } from './core.ts';
+import type { ErrorCode } from './errors.ts';
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+	[key: string]: Json;
+}
+/** JSON Schema 2020-12 with an object at its root wherever it describes arguments. */
+export type JsonSchema = JsonObject;
+
+// ── nouns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Scope = 'tools:read' | 'tools:execute' | 'gateway:read';
+
+/** Who calls. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. */
+export interface Caller {
+	method: string;
+	subject: string;
+	scopes: readonly Scope[];
+	userId?: string;
+	keyId?: string;
+}
+
+export interface Gateway {
+	id: string;
+	organizationId: string;
+	organizationSlug: string;
+	name: string;
+	type: string;
+	/** With its leading slash: `/main`. */
+	endpoint: string;
+	description: string | null;
+	status: string;
+	/** Public address, without a trailing slash. */
+	url: string;
+}
+
+export interface Api {
+	id: string;
+	organizationId: string;
+	name: string;
+	type: string;
+	baseUrl: string;
+}
+
+/** MCP's hints (2025-06-18, tools), which every transport that knows such hints may use. */
+export interface ToolAnnotations {
+	title?: string;
+	readOnlyHint?: boolean;
+	destructiveHint?: boolean;
+	idempotentHint?: boolean;
+	openWorldHint?: boolean;
+}
+
+/** The narrow waist: importers write it, transports read it, executors run it. */
+export interface Tool {
+	id: string;
+	organizationId: string;
+	/** In a gateway: the name that the gateway exposes, unique there. */
+	name: string;
+	description: string;
+	/** The executor that runs it. */
+	executor: string;
+	parameters: JsonSchema;
+	/** Null when the answer has no shape that is safe to promise. */
+	outputSchema: JsonSchema | null;
+	annotations: ToolAnnotations;
+	apiId: string | null;
+	/** Changes with every edit; what is compiled from a tool is cached under `id` and this. */
+	version: string;
+}
+
+export type ContentBlock =
+	| { type: 'text'; text: string }
+	| { type: 'image' | 'audio'; data: string; mimeType: string }
+	| { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
+	| { type: 'resource_link'; uri: string; name: string; mimeType?: string };
+
+/** `structured` is the answer as data, where it is JSON. `isError`: the tool ran and failed; `content` says how. */
+export interface ToolResult {
+	content: ContentBlock[];
+	structured?: Json;
+	isError?: boolean;
+}
+
+export type ToolRef = { name: string } | { id: string };
+
+// ── a request of a gateway, free of hapi's types ───────────────────────────────────────────────────────────────────
+
+export interface Incoming {
+	id: string;
+	method: string;
+	/** Raw path inside the gateway, `/` at its root. */
+	path: string;
+	/** Of the matched route, percent-decoded. */
+	params: Readonly<Record<string, string>>;
+	query: URLSearchParams;
+	/** Names in lower case. */
+	headers: Readonly<Record<string, string | undefined>>;
+	/** As the route's `body` asks: parsed JSON, URLSearchParams, or a Buffer; null before authentication and without a body. */
+	body: unknown;
+	/** Client address; forwarded ones count only from the hops that TRUST_PROXY names. */
+	address: string;
+	/** The listed PUBLIC_URL by which the client came. */
+	publicUrl: string;
+	/** The Origin header: its value, and whether it is PUBLIC_URL, FRONTEND_URL or (when PUBLIC_URL is loopback) loopback. */
+	origin: { value: string | null; trusted: boolean };
+}
+
+export interface Reply {
+	status: number;
+	headers?: Record<string, string>;
+	/** An object is sent as JSON, a string as it is. A stream ends when the client leaves. */
+	body?: JsonObject | string | Buffer | Readable | null;
+}
+
+// ── what core lends ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Log {
+	debug(fields: object, message: string): void;
+	info(fields: object, message: string): void;
+	warn(fields: object, message: string): void;
+	error(fields: object, message: string): void;
+}
+
+export interface OutboundRequest {
+	method: string;
+	url: string;
+	headers?: Record<string, string>;
+	body?: string | Buffer | null;
+	/** Whole exchange, redirects included. Default 30,000. */
+	timeoutMs?: number;
+	/** Greatest decoded body. Default 10 MiB. @see OutboundResponse */
+	maxBytes?: number;
+	/** Default 3; 0 hands the redirect itself back. Credentials do not follow to another origin. */
+	maxRedirects?: number;
+	signal?: AbortSignal;
+	/** Read by `Call.sign`: alternatives, each a list of credential types that go together. Absent: whatever is stored. */
+	security?: CredentialType[][];
+}
+
+export interface OutboundResponse {
+	status: number;
+	headers: Record<string, string>;
+	body: Buffer;
+	/** After redirects. */
+	url: string;
+}
+
+export type CredentialType = 'api_key' | 'bearer_token' | 'basic_auth' | 'oauth2';
+
+/** An address that passed the guard; dial this and no other. */
+export interface CheckedAddress {
+	address: string;
+	family: 4 | 6;
+	port: number;
+}
+
+/** Shared by all replicas, may be lost. Keys are private to the plugin and the gateway. */
+export interface KeyValue {
+	get(key: string): Promise<string | null>;
+	/** @param ttlMs always finite. */
+	put(key: string, value: string, ttlMs: number): Promise<void>;
+	/** True for the first caller only, until it expires. */
+	putIfAbsent(key: string, value: string, ttlMs: number): Promise<boolean>;
+	drop(key: string): Promise<void>;
+}
+
+/** One durable document of a plugin. */
+export interface StoredRecord {
+	key: string;
+	value: JsonObject;
+	tags: string[];
+	createdAt: Date;
+	expiresAt: Date | null;
+	/** When `take` marked it as used. */
+	takenAt: Date | null;
+	/** Grows with each write; `update` compares it. */
+	revision: number;
+}
+
+/** Durable documents in PostgreSQL, private to the plugin and the gateway: data of one's own without a migration. */
+export interface Records {
+	/** Null when absent or expired. A taken record is still read. */
+	get(key: string): Promise<StoredRecord | null>;
+	put(key: string, value: JsonObject, options?: { tags?: string[]; ttlMs?: number }): Promise<void>;
+	/** Newest first. */
+	find(tag: string, page?: { limit?: number; cursor?: string }): Promise<{ records: StoredRecord[]; nextCursor: string | null }>;
+	/** @returns how many were dropped. */
+	drop(tag: string): Promise<number>;
+	/** Reads and marks as used in one statement; null for the second taker. */
+	take(key: string): Promise<StoredRecord | null>;
+	/** Compare and set: false when `revision` is no longer the stored one. */
+	update(key: string, revision: number, value: JsonObject): Promise<boolean>;
+}
+
+export interface Identity {
+	/**
+	 * Whom one of Gatehouse's own credentials (a gateway key) stands for at this gateway; null if it is not one, or is
+	 * revoked, expired or of another gateway.
+	 */
+	credential(secret: string): Promise<Caller | null>;
+}
+
+/** What core lends to every plugin. */
+export interface Context {
+	log: Log;
+	/** Guarded egress on a pooled connection: the hot path. @throws egress_refused, upstream_failed, upstream_timeout */
+	request(options: OutboundRequest): Promise<OutboundResponse>;
+	/** The same guard, for convenience and libraries. */
+	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+	/** The same guard, for protocols with a socket of their own. @throws egress_refused */
+	connect(host: string, port: number): Promise<CheckedAddress>;
+	/** Computed once per key and `ttlMs` in this process, private to the plugin and the gateway; failures are not kept. */
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T>;
+	kv: KeyValue;
+	records: Records;
+	identity: Identity;
+	/** Client gone, deadline passed, or shutting down. */
+	signal: AbortSignal;
+}
+
+/** What core adds inside one call. */
+export interface Call extends Context {
+	/** Null where there is none: execute over the management API. */
+	gateway: Gateway | null;
+	/** Null on public routes. */
+	caller: Caller | null;
+	/** Inside an executor: the tool being run, and the API it came from. */
+	tool: Tool | null;
+	api: Api | null;
+	/** What this caller may see. @throws insufficient_scope */
+	tools(): Promise<Tool[]>;
+	/**
+	 * The one way to run a tool, whatever the transport. A tool that ran and failed is a result with `isError`.
+	 * @throws tool_not_found, insufficient_scope, validation_failed
+	 */
+	invoke(tool: ToolRef, args: Json): Promise<ToolResult>;
+	/** Adds the API's stored credential, if the request goes to the origin that it is bound to. */
+	sign(request: OutboundRequest): Promise<OutboundRequest>;
+	/** Of the running tool; ignored by transports that cannot tell. `done` must grow. */
+	progress(done: number, total?: number, message?: string): void;
+	/**
+	 * A call like this one that hears the progress of what it invokes, and stops with `signal` too. `detached`: it goes on
+	 * when the client leaves, for protocols in which leaving is not cancelling.
+	 */
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call;
+}
+
+export type ProgressListener = (done: number, total?: number, message?: string) => void;
+
+// ── the kinds ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Base<Config> {
+	/** The value rows store; never renamed. */
+	name: string;
+	/** One sentence, shown by GET /plugins. */
+	summary: string;
+	/** The document implemented, with version or date. */
+	spec?: string;
+	/** Validation, defaults and the reference, from one declaration. Mark secrets with `.meta({ secret: true })`. */
+	config: ObjectSchema<Config>;
+}
+
+export interface AuthMethod<C = unknown> extends Base<C> {
+	kind: 'auth';
+	/** The caller if the credential is good, null if there is none of this kind. @throws unauthorized, forbidden */
+	authenticate(request: Incoming, config: C, context: Context): Promise<Caller | null>;
+	/** Value for WWW-Authenticate (RFC 9110 §11.6.1). */
+	challenge?(gateway: Gateway, config: C): string;
+	/** Routes of the gateway that exist while it carries this method. */
+	routes?: GatewayRoute<C>[];
+}
+
+export interface TransportAdapter<C = unknown> extends Base<C> {
+	kind: 'transport';
+	routes: GatewayRoute<C>[];
+}
+
+export interface GatewayRoute<C = unknown> {
+	method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+	/** Relative to /{org}/{gateway}, root '/'. */
+	path: string;
+	/** Discovery documents, and what must be reachable without a caller. */
+	public?: boolean;
+	/** Default `raw`. */
+	body?: 'json' | 'form' | 'raw';
+	/** Default 1 MiB. */
+	maxBytes?: number;
+	handler(request: Incoming, config: C, call: Call): Promise<Reply>;
+}
+
+/** What a user handed in: one text, or several files under the names by which they refer to each other. */
+export interface SchemaSource {
+	text: string;
+	/** Where it was fetched from; null when it was handed in. */
+	url: string | null;
+}
+
+/** One operation of an API description. */
+export interface Operation {
+	/** Identity in the document, kept by a re-import: `GET /pets/{id}`. */
+	key: string;
+	operationId: string | null;
+	/** A valid tool name, unique (without regard to case) in this import, the same whatever the order. */
+	name: string;
+	description: string;
+	method: string;
+	path: string;
+	tags: string[];
+	deprecated: boolean;
+	parameters: JsonSchema;
+	outputSchema: JsonSchema | null;
+	/** The importer's own: what `tool` writes the executor's config from. */
+	definition: JsonObject;
+	outcome: 'converted' | 'degraded' | 'skipped';
+	/** Why it is degraded or skipped, a sentence each. */
+	reasons: string[];
+}
+
+/** What an importer says of the whole document when it is done. */
+export interface SchemaSummary {
+	/** `openapi 3.1.0`. */
+	format: string;
+	title: string | null;
+	version: string | null;
+	/** Absolute base URLs that the document names. */
+	servers: string[];
+}
+
+export interface ToolDraft {
+	name: string;
+	description: string;
+	executor: string;
+	parameters: JsonSchema;
+	outputSchema: JsonSchema | null;
+	annotations: ToolAnnotations;
+	executionConfig: JsonObject;
+}
+
+export interface SchemaImporter<C = unknown> extends Base<C> {
+	kind: 'importer';
+	/** 0–1: how sure it is that `source` is its format. */
+	detect(source: string): number;
+	/**
+	 * Runs in core's worker: only `fetch`, `request`, `log` and `signal` of the context are there. `log.warn` writes into
+	 * the report. @throws schema_invalid, naming line or pointer
+	 */
+	parse(source: SchemaSource, config: C, context: ImportContext): AsyncGenerator<Operation, SchemaSummary>;
+	/** One operation → one tool. */
+	tool(operation: Operation, api: Api): ToolDraft;
+}
+
+export type ImportContext = Pick<Context, 'log' | 'fetch' | 'request' | 'signal'>;
+
+export interface ToolExecutor<C = unknown> extends Base<C> {
+	kind: 'executor';
+	/** May `POST …/tools` name it as `type`. */
+	creatable?: boolean;
+	/** When a tool is saved: what the schema cannot tell, such as an address or syntax. @throws validation_failed, egress_refused */
+	check?(config: C, context: Pick<Context, 'log' | 'connect'>): Promise<void>;
+	/** `args` have passed the tool's `parameters`. @throws upstream_failed, upstream_timeout, egress_refused, validation_failed */
+	execute(args: JsonObject, config: C, call: Call): Promise<ToolResult>;
+}
+
+export interface Feature<C = unknown> extends Base<C> {
+	kind: 'feature';
+	/** A plain hapi plugin, trusted with the core. */
+	register(server: Server, config: C, core: Core): void | Promise<void>;
+}
+
+export type Plugin = AuthMethod | TransportAdapter | SchemaImporter | ToolExecutor | Feature;
+export type Kind = Plugin['kind'];
+export type PluginOf<K extends Kind> = Extract<Plugin, { kind: K }>;
+
+/** How a transport answers each error; a code that it forgot does not compile. */
+export type ErrorMap<T> = Record<ErrorCode, T>;

@@ -1,0 +1,29 @@
+// What features are trusted with: the whole core, by name.
+
+import type { Config } from './config.ts';
+import type { Log } from './contracts.ts';
+import type { Egress } from './egress.ts';
+import type { Imports } from './imports.ts';
+import type { Invoker } from './invoke.ts';
+import type { Passwords } from './passwords.ts';
+import type { Registry } from './registry.ts';
+import type { Runtime } from './runtime.ts';
+import type { Secrets } from './secrets.ts';
+import type { Shared } from './shared.ts';
+import type { Store } from './store.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface Core {
+	config: Config;
+	log: Log;
+	registry: Registry;
+	store: Store;
+	secrets: Secrets;
+	tokens: Tokens;
+	passwords: Passwords;
+	egress: Egress;
+	shared: Shared;
+	invoker: Invoker;
+	imports: Imports;
+	runtime: Runtime;
+}

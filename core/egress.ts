@@ -1,0 +1,165 @@
+// The only way out: every outbound request passes this guard, whoever asks for it. Addresses in egress-addresses.ts, sockets in
+// egress-dialer.ts; here are the four verbs.
+
+import { isIPv6 } from 'node:net';
+import { fetch as undiciFetch } from 'undici';
+import type { CheckedAddress, OutboundRequest, OutboundResponse } from './contracts.ts';
+import { parseOpenings } from './egress-addresses.ts';
+import { decoded } from './egress-decoding.ts';
+import { Dialer, type Lookup } from './egress-dialer.ts';
+import { networkError, refused, shown, tooLarge } from './egress-errors.ts';
+import { Attempt } from './egress-exchange.ts';
+import { type Hop, redirected, tooManyRedirects } from './egress-redirects.ts';
+import { parseTarget } from './egress-targets.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
+import { headerNameFault, headerValueFault } from './headers.ts';
+
+export type { Lookup } from './egress-dialer.ts';
+
+export interface EgressPolicy {
+	/**
+	 * Origins, addresses and CIDRs (EGRESS_ALLOW). An origin opens itself, on its port, at whatever address it has; an address
+	 * or CIDR opens these addresses on every port that is not refused. Cloud metadata stays shut.
+	 */
+	allow: string[];
+	/** Default: the system's resolver. */
+	lookup?: Lookup;
+}
+
+export interface Egress {
+	/** The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout */
+	request(options: OutboundRequest): Promise<OutboundResponse>;
+	/** The same guard for libraries; the answer streams, at most 64 MiB of it and for ten minutes. @throws as `request` */
+	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+	/** One checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
+	connect(host: string, port: number): Promise<CheckedAddress>;
+	/** For URLs that are saved to be called later. A name that does not resolve yet passes. @throws egress_refused */
+	check(url: string): Promise<void>;
+	/** Breaks off what is still running. */
+	close(): Promise<void>;
+}
+
+const MiB = 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 10 * MiB;
+const MAX_REDIRECTS = 3;
+const FETCH_TIMEOUT_MS = 600_000;
+const FETCH_MAX_BYTES = 64 * MiB;
+
+export function createEgress(policy: EgressPolicy): Egress {
+	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
+	return {
+		request: (options) => request(dialer, options),
+		fetch: (url, init) => guardedFetch(dialer, url, init),
+		connect: (host, port) => connect(dialer, host, port),
+		check: (url) => check(dialer, url),
+		close: () => dialer.agent.destroy(),
+	};
+}
+
+async function request(dialer: Dialer, options: OutboundRequest): Promise<OutboundResponse> {
+	const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
+	const { url, host } = parseTarget(options.url, dialer.openings);
+	let hop: Hop = { url, method: options.method.toUpperCase(), headers: lowerCased(options.headers ?? {}), body: options.body ?? null };
+	const attempt = new Attempt(dialer.agent, { host, timeoutMs, maxBytes, signal });
+	try {
+		for (let count = 0; ; count++) {
+			const answer = await attempt.send(hop);
+			const next = maxRedirects === 0 ? null : redirected(hop, answer.status, answer.headers['location'] ?? null);
+			if (next === null) return { ...(await decoded(answer, hop.url.host, maxBytes)), url: hop.url.href };
+			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
+			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+		}
+	} finally {
+		attempt.end();
+	}
+}
+
+async function guardedFetch(dialer: Dialer, input: string | URL, init: RequestInit = {}): Promise<Response> {
+	const { url, host } = parseTarget(String(input), dialer.openings);
+	// Node's own Request reads every kind of body; undici's package would not know Node's FormData.
+	const asked = new Request(url, init);
+	const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
+	let hop: Hop = { url, method: asked.method, headers: lowerCased(Object.fromEntries(asked.headers)), body };
+	const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
+	for (let count = 0; ; count++) {
+		const response = await fetchHop(dialer, hop, signal);
+		const next = asked.redirect === 'manual' ? null : redirected(hop, response.status, response.headers.get('location'));
+		if (next === null) return bounded(response, hop.url, signal);
+		await response.body?.cancel();
+		if (asked.redirect === 'error') throw new GatewayError('upstream_failed', `${shown(host)} answered with a redirect.`);
+		if (count === MAX_REDIRECTS) throw tooManyRedirects(host, MAX_REDIRECTS);
+		hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+	}
+}
+
+type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
+
+async function fetchHop(dialer: Dialer, hop: Hop, signal: AbortSignal): Promise<UndiciResponse> {
+	const { url, ...init } = hop;
+	try {
+		return await undiciFetch(url, { ...init, redirect: 'manual', dispatcher: dialer.agent, signal });
+	} catch (error) {
+		throw readable(error, url.host, signal);
+	}
+}
+
+/** Node's own Response over the bounded stream: libraries ask for `instanceof Response`. */
+function bounded(response: UndiciResponse, url: URL, signal: AbortSignal): Response {
+	const { status, statusText } = response;
+	const body = response.body === null ? null : ReadableStream.from(counted(response.body, url.host, signal));
+	const answer = new Response(body, { status, statusText, headers: [...response.headers] });
+	return Object.defineProperty(answer, 'url', { value: url.href });
+}
+
+async function* counted(body: AsyncIterable<Uint8Array>, host: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+	let sizeBytes = 0;
+	try {
+		for await (const chunk of body) {
+			sizeBytes += chunk.length;
+			if (sizeBytes > FETCH_MAX_BYTES) throw tooLarge(host, FETCH_MAX_BYTES);
+			yield chunk;
+		}
+	} catch (error) {
+		throw readable(error, host, signal);
+	}
+}
+
+/** What the caller's own signal did keeps the name that `fetch` gives it; the rest is ours. */
+function readable(error: unknown, host: string, signal: AbortSignal): unknown {
+	const byName = error instanceof Error ? error.name : '';
+	if (byName === 'TimeoutError') return new GatewayError('upstream_timeout', `${shown(host)} did not answer in time.`, { cause: error });
+	return byName === 'AbortError' || error === signal.reason ? error : networkError(error, host);
+}
+
+async function connect(dialer: Dialer, host: string, port: number): Promise<CheckedAddress> {
+	if (!isIPv6(host) && !/^[^\s/?#@\\:[\]]+$/.test(host)) throw refused(`${shown(host)} is not a host name or an address.`);
+	const origin = (scheme: string): string => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+	const opened = URL.canParse(origin('https')) && dialer.openings.origins.has(new URL(origin('https')).origin);
+	// An origin is opened by its scheme too, which a bare socket does not have: either will do.
+	const target = parseTarget(origin(opened ? 'https' : 'http'), dialer.openings);
+	const [first] = await dialer.resolve({ ...target, host });
+	// `resolve` returns at least one address, each of family 4 or 6.
+	const { address, family } = first as { address: string; family: 4 | 6 };
+	return { address, family, port };
+}
+
+async function check(dialer: Dialer, url: string): Promise<void> {
+	const target = parseTarget(url, dialer.openings);
+	try {
+		await dialer.resolve(target);
+	} catch (error) {
+		if (asGatewayError(error)?.code === 'egress_refused') throw error;
+	}
+}
+
+/** Names in lower case, and a user agent, without which some APIs answer nothing. @throws validation_failed */
+function lowerCased(headers: Record<string, string>): Record<string, string> {
+	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
+	for (const [name, value] of Object.entries(headers)) {
+		const fault = headerNameFault(name) ?? headerValueFault(value);
+		if (fault !== null) throw new GatewayError('validation_failed', `Header ${shown(name)} ${fault}.`);
+		result[name.toLowerCase()] = value;
+	}
+	return result;
+}

@@ -1,0 +1,80 @@
+// The closed table of errors: code → status and whether it is ours to log. Everything that fails, fails with one of these.
+
+const TABLE = {
+	validation_failed: 400,
+	schema_invalid: 400,
+	egress_refused: 400,
+	no_organization: 400,
+	unauthorized: 401,
+	forbidden: 403,
+	insufficient_scope: 403,
+	not_found: 404,
+	tool_not_found: 404,
+	method_not_allowed: 405,
+	conflict: 409,
+	payload_too_large: 413,
+	unsupported_media_type: 415,
+	rate_limited: 429,
+	internal: 500,
+	not_implemented: 501,
+	upstream_failed: 502,
+	unavailable: 503,
+	upstream_timeout: 504,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof TABLE;
+
+/** Every code with its HTTP status; the README's table is compared with it. */
+export const ERRORS: Readonly<Record<ErrorCode, number>> = TABLE;
+
+/** One thing wrong with an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`. */
+export interface ErrorDetail {
+	path: string;
+	message: string;
+}
+
+export interface ErrorOptions {
+	details?: ErrorDetail[];
+	/** Sent as response headers: `allow`, `retry-after`, `www-authenticate`. */
+	headers?: Record<string, string>;
+	/** For the log only. */
+	cause?: unknown;
+}
+
+/** `message` is safe to send; `cause` goes to the log. Recognised by `code`, so an outside package may carry its own copy. */
+export class GatewayError extends Error {
+	readonly code: ErrorCode;
+	readonly details: ErrorDetail[];
+	readonly headers: Record<string, string>;
+
+	constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+		super(message, options.cause === undefined ? undefined : { cause: options.cause });
+		this.name = 'GatewayError';
+		this.code = code;
+		this.details = options.details ?? [];
+		this.headers = options.headers ?? {};
+	}
+
+	get status(): number {
+		return ERRORS[this.code];
+	}
+}
+
+/** The error as ours, or null if it is somebody else's (a bug, a library's). */
+export function asGatewayError(error: unknown): GatewayError | null {
+	if (error instanceof GatewayError) return error;
+	if (!(error instanceof Error)) return null;
+	const { code, details, headers } = error as Partial<GatewayError>;
+	if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) return null;
+	// `code` was found in the table, so it is an ErrorCode.
+	const options: ErrorOptions = { cause: error.cause };
+	if (Array.isArray(details)) options.details = details;
+	if (headers) options.headers = headers;
+	return new GatewayError(code as ErrorCode, error.message, options);
+}
+
+export const notFound = (what: string): GatewayError => new GatewayError('not_found', `${what} not found.`);
+
+/** A 400 that names one field. */
+export const invalid = (path: string, message: string): GatewayError =>
+	new GatewayError('validation_failed', message, { details: [{ path, message }] });

@@ -1,0 +1,56 @@
+// One import's worker thread, from the main thread's side: it is given little, heard in batches, and killed when late.
+
+import { on } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Log, Operation } from './contracts.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
+import type { ImportResult, ImportTask, WorkerMessage } from './import-worker.ts';
+
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './import-worker.ts' : './import-worker.js', import.meta.url);
+const STACK_MB = 4;
+
+export interface RunLimits {
+	signal: AbortSignal;
+	maxHeapMb: number;
+	log: Log;
+}
+
+/**
+ * @param task its body is moved to the worker, and empty afterwards
+ * @param write the worker makes at most one batch more until it resolves
+ * @throws whatever the worker failed with; schema_invalid when it died, or `its time was over
+ */
+export async function runImport(
+	task: ImportTask,
+	{ signal, maxHeapMb, log }: RunLimits,
+	write: (operations: Operation[]) => Promise<void>,
+): Promise<ImportResult> {
+	signal.throwIfAborted();
+	// Without the environment: what the worker reads was written by strangers.
+	const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: STACK_MB };
+	const worker = new Worker(SCRIPT, { workerData: task, transferList: [task.body.buffer as ArrayBuffer], env: {}, resourceLimits });
+	try {
+		for await (const [message] of on(worker, 'message', { signal, close: ['exit'] }) as AsyncIterable<[WorkerMessage]>) {
+			if (message.type === 'done') return message.result;
+			if (message.type === 'failed') throw new GatewayError(message.code, message.message, { details: message.details });
+			if (message.type === 'crashed') throw new Error(message.stack);
+			await write(message.operations);
+			worker.postMessage('written');
+		}
+		throw new Error('The worker ended without an answer.');
+	} catch (error) {
+		if (signal.aborted || asGatewayError(error)) throw error;
+		throw death(error, { maxHeapMb, log });
+	} finally {
+		await worker.terminate();
+	}
+}
+
+function death(cause: unknown, { maxHeapMb, log }: Omit<RunLimits, 'signal'>): GatewayError {
+	if ((cause as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY')
+		return new GatewayError('schema_invalid', `The document needs more than ${maxHeapMb} MB of memory to be read.`, {
+			cause,
+		});
+	log.error({ err: cause }, 'An import failed in an unforeseen way.');
+	return new GatewayError('schema_invalid', 'The document could not be read: the importer failed on it.', { cause });
+}

@@ -1,0 +1,23 @@
+// Structured logs on stdout: one line a request, secrets never.
+
+import { pino } from 'pino';
+import type { Log } from './contracts.ts';
+
+/** Fields that no line may show, whoever logs them. */
+const SECRET = ['authorization', 'cookie', 'password', 'key', 'secret', 'token', 'api_key', 'apiKey'];
+
+export interface ServiceLog extends Log {
+	flush(): void;
+}
+
+export function createLog(level: string): ServiceLog {
+	const redact = { paths: SECRET.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]), censor: '[secret]' };
+	const logger = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: false }));
+	return {
+		debug: (fields, message) => logger.debug(fields, message),
+		info: (fields, message) => logger.info(fields, message),
+		warn: (fields, message) => logger.warn(fields, message),
+		error: (fields, message) => logger.error(fields, message),
+		flush: () => logger.flush(),
+	};
+}

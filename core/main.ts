@@ -1,0 +1,115 @@
+// The composition root: config → store → plugins → server → listen, and the way down again.
+
+import { fileURLToPath } from 'node:url';
+import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
+import { registerAccess } from './access.ts';
+import type { Services } from './call.ts';
+import { superviseWorkers } from './cluster.ts';
+import { type Config, loadConfig } from './config.ts';
+import type { Core } from './core.ts';
+import { createSigner } from './credentials.ts';
+import { createEgress } from './egress.ts';
+import { createImports } from './imports.ts';
+import { createInvoker } from './invoke.ts';
+import { loadPlugins } from './loader.ts';
+import { createLog, type ServiceLog } from './log.ts';
+import { Memo } from './memo.ts';
+import { createPasswords } from './passwords.ts';
+import { Recorder } from './recorder.ts';
+import { createRuntime } from './runtime.ts';
+import { createSecrets } from './secrets.ts';
+import { createServer } from './server.ts';
+import { createShared } from './shared.ts';
+import { createTokens } from './tokens.ts';
+
+export interface Service {
+	/** Where it listens. */
+	url: string;
+	/** Lets what is in flight finish, then closes everything. */
+	stop(): Promise<void>;
+}
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MEMOS = 50_000;
+const DRAIN_MS = 25_000;
+
+/** @throws Error in one sentence per fault: configuration, plugins, database */
+export async function startService(config: Config, log: ServiceLog = createLog(config.logLevel)): Promise<Service> {
+	// What was opened is closed in reverse order, also when a later step fails.
+	const opened = new AsyncDisposableStack();
+	try {
+		const core = await assemble(config, log, opened);
+		const server = createServer(config, log);
+		registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts });
+		for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
+		core.runtime.mount(server);
+		await server.start();
+		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
+		const { port } = server.info;
+		log.info({ port, host: config.host, publicUrls: config.publicUrls }, 'listening');
+		return { url: `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`, stop: () => opened.disposeAsync() };
+	} catch (error) {
+		await opened.disposeAsync();
+		throw error;
+	}
+}
+
+async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposableStack): Promise<Core> {
+	opened.defer(() => log.flush());
+	const registry = await loadPlugins(ROOT, config.plugins);
+	const store = await openStore({ database: config.database, dataDir: config.dataDir, migrate: config.migrationsRun, log });
+	opened.defer(() => store.close());
+	const shared = createShared(config.redis, log);
+	opened.defer(() => shared.close());
+	const egressPolicy = { allow: config.egressAllow };
+	const egress = createEgress(egressPolicy);
+	opened.defer(() => egress.close());
+	const recorder = new Recorder(store.runs, log, config.metricsRetentionDays);
+	opened.defer(() => recorder.close());
+	const imports = createImports({ store, registry, egressPolicy, log });
+	opened.defer(() => imports.close());
+
+	const secrets = createSecrets(config.encryptionKey);
+	const memo = new Memo(MEMOS);
+	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
+	const signer = createSigner({ secrets, egress, memo });
+	const services: Services = { log, egress, shared, store, memo, signer, invoker };
+	const runtime = createRuntime({ config, registry, secrets, invoker, store, services, recorder });
+	opened.defer(() => runtime.close());
+	const tokens = createTokens(config.jwtSecret);
+	return { config, log, registry, store, secrets, tokens, passwords: createPasswords(), egress, shared, invoker, imports, runtime };
+}
+
+/** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */
+async function run(command: string | undefined): Promise<void> {
+	const config = loadConfig();
+	const log = createLog(config.logLevel);
+	if (command === 'migrate') {
+		await migrateDatabase({ database: config.database, dataDir: config.dataDir, log });
+		return log.flush();
+	}
+	if (command !== undefined) throw new Error(`There is no command "${command}"; known: migrate.`);
+	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
+	if (await superviseWorkers(config, log, startDatabase)) return;
+	const service = await startService(config, log);
+	stopOnSignals(service, log);
+}
+
+function stopOnSignals(service: Service, log: ServiceLog): void {
+	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+		process.once(signal, () => {
+			log.info({ signal }, 'stopping');
+			service.stop().then(
+				() => process.exit(0),
+				() => process.exit(1),
+			);
+		});
+	}
+}
+
+if (import.meta.main) {
+	run(process.argv[2]).catch((error: unknown) => {
+		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+		process.exitCode = 1;
+	});
+}

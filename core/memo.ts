@@ -1,0 +1,38 @@
+// Values computed once and kept for a while in this process: bounded, single-flight, failures not kept.
+
+interface Entry {
+	value: Promise<unknown>;
+	expiresAt: number;
+}
+
+export class Memo {
+	readonly #entries = new Map<string, Entry>();
+	readonly #capacity: number;
+
+	/** @param capacity entries kept; the least recently computed go first */
+	constructor(capacity: number) {
+		this.#capacity = capacity;
+	}
+
+	get<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
+		const now = performance.now();
+		const known = this.#entries.get(key);
+		// What was put under a key came from the same caller's `compute`, so it is its T.
+		if (known && known.expiresAt > now) return known.value as Promise<T>;
+		const value = compute();
+		const entry = { value, expiresAt: now + ttlMs };
+		this.#entries.delete(key);
+		this.#entries.set(key, entry);
+		value.catch(() => this.#entries.get(key) === entry && this.#entries.delete(key));
+		if (this.#entries.size > this.#capacity) this.#entries.delete(this.#entries.keys().next().value ?? key);
+		return value;
+	}
+
+	drop(key: string): void {
+		this.#entries.delete(key);
+	}
+
+	clear(): void {
+		this.#entries.clear();
+	}
+}

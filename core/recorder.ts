@@ -1,0 +1,85 @@
+// Writes what runs leave behind, in batches, after the answer has gone: a call never waits for its own record.
+
+import type { Log } from './contracts.ts';
+import type { RunRow, Runs } from './store.ts';
+
+const FLUSH_MS = 250;
+const BATCH = 500;
+/** Held while the database is away; beyond it the oldest are given up, and counted in the log. */
+const HELD = 20_000;
+const PRUNE_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export class Recorder {
+	readonly #runs: Runs;
+	readonly #log: Log;
+	readonly #timers: NodeJS.Timeout[];
+	#pending: RunRow[] = [];
+	#uses = new Map<string, { organizationId: string; keyId: string; at: Date }>();
+	#writing: Promise<void> = Promise.resolve();
+	#busy = false;
+
+	/** @param retentionDays 0 keeps everything */
+	constructor(runs: Runs, log: Log, retentionDays: number) {
+		this.#runs = runs;
+		this.#log = log;
+		this.#timers = [setInterval(() => this.#flush(), FLUSH_MS).unref()];
+		if (retentionDays > 0) this.#timers.push(setInterval(() => void this.#prune(retentionDays), PRUNE_MS).unref());
+	}
+
+	add(run: RunRow): void {
+		this.#pending.push(run);
+		if (this.#pending.length > HELD) {
+			const lost = this.#pending.splice(0, BATCH).length;
+			this.#log.error({ lost }, 'run records were given up: the database takes none');
+		}
+	}
+
+	used(organizationId: string, keyId: string): void {
+		this.#uses.set(keyId, { organizationId, keyId, at: new Date() });
+	}
+
+	async close(): Promise<void> {
+		for (const timer of this.#timers) clearInterval(timer);
+		await this.#writing;
+		this.#flush();
+		await this.#writing;
+	}
+
+	#flush(): void {
+		if (this.#busy || (this.#pending.length === 0 && this.#uses.size === 0)) return;
+		this.#busy = true;
+		this.#writing = this.#write().finally(() => {
+			this.#busy = false;
+		});
+	}
+
+	async #write(): Promise<void> {
+		const uses = [...this.#uses.values()];
+		this.#uses.clear();
+		try {
+			if (uses.length > 0) await this.#runs.touchKeys(uses);
+			while (this.#pending.length > 0) await this.#writeBatch(this.#pending.splice(0, BATCH));
+		} catch (error) {
+			for (const use of uses) if (!this.#uses.has(use.keyId)) this.#uses.set(use.keyId, use);
+			this.#log.warn({ error: String(error), held: this.#pending.length }, 'run records could not be written yet');
+		}
+	}
+
+	async #writeBatch(batch: RunRow[]): Promise<void> {
+		try {
+			await this.#runs.add(batch);
+		} catch (error) {
+			this.#pending.unshift(...batch);
+			throw error;
+		}
+	}
+
+	async #prune(retentionDays: number): Promise<void> {
+		try {
+			await this.#runs.prune(new Date(Date.now() - retentionDays * DAY_MS));
+		} catch (error) {
+			this.#log.warn({ error: String(error) }, 'old run records could not be pruned yet');
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// First path segments that are never an organization's: decided before routing, since a catch-all would swallow mistyped
+// management paths. Generous, so that routes to come break nobody's URLs; a test compares it with the routes.
+
+const RESERVED = new Set(
+	(
+		'a2a access-keys account accounts admin agents analytics api apis app assets audit-log audit auth authorize billing ' +
+		'callback cli console dashboard device docs download events executions favicon.ico files gateways graphql health ' +
+		'healthz help images import invitations invites jobs js live llm-providers llms.txt login logout mail mcp members ' +
+		'metadata metrics monitoring oauth oauth2 openapi.json openapi.yaml operations org organization organizations orgs ' +
+		'plugins policies postman profile providers public ready readyz register reset-password robots.txt root runs ' +
+		'schedules schemas search secrets security.txt sessions settings setup sitemap.xml skills sse static status support ' +
+		'system templates terms test token tokens tools usage user users utcp v1 v2 v3 verify version web webhook webhooks ws www'
+	).split(' '),
+);
+
+export const isReserved = (segment: string): boolean =>
+	RESERVED.has(segment.toLowerCase()) || segment.startsWith('.') || segment.startsWith('@');
+
+/** `/.well-known/{name}/{org}/{gateway}` is a gateway's place, although its first segment is reserved. */
+export function isGatewayPath(path: string): boolean {
+	const [, first = '', , third, fourth, ...more] = path.split('/');
+	if (first === '.well-known') return Boolean(third) && Boolean(fourth) && more.length === 0 && !isReserved(third ?? '');
+	return path.split('/').length > 2 && first !== '' && !isReserved(first);
+}

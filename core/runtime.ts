@@ -1,0 +1,238 @@
+// Serves published gateways: resolve → match → authenticate → body → dispatch to the adapter (design, "The way of a request").
+
+import type { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import { clientAddress } from './addresses.ts';
+import { authenticate } from './authenticate.ts';
+import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
+import { PluginCall, type Services } from './call.ts';
+import type { Config } from './config.ts';
+import type { Caller, Gateway, GatewayRoute, Identity, Incoming, Reply } from './contracts.ts';
+import { GatewayError, notFound } from './errors.ts';
+import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
+import { isTrustedOrigin, publicUrlOf } from './origins.ts';
+import type { Recorder } from './recorder.ts';
+import { clientSignal, UNREAD } from './rest.ts';
+import type { GatewaySnapshot, Store } from './store.ts';
+import { GATEWAY_KEY_PREFIX, hashKey } from './tokens.ts';
+
+export interface Runtime {
+	/** Adds the gateways' routes to the server. */
+	mount(server: Server): void;
+	/** Public address of a gateway. */
+	url(organizationSlug: string, endpoint: string): string;
+	close(): void;
+}
+
+export interface RuntimeParts extends MountParts {
+	config: Config;
+	store: Store;
+	services: Services;
+	recorder: Recorder;
+}
+
+/** Every change committed longer ago than this is seen by every request (a promise of the specification's readers: a second). */
+const STALE_MS = 1000;
+/** Gateways kept ready in this process; the longest unused go first. */
+const MOUNTED = 1000;
+const KEYS_KEPT = 10_000;
+const SLUG = /^[a-z0-9-]{1,48}$/;
+const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
+const MAX_KEY_LENGTH = 128;
+
+export function createRuntime(parts: RuntimeParts): Runtime {
+	checkRoutes(parts.registry);
+	const gateways = new GatewayCache(parts);
+	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, { parts, gateways });
+	return {
+		mount(server) {
+			const options = { auth: false as const, ...UNREAD };
+			server.route({ method: '*', path: '/{org}/{gateway}/{rest*}', options, handler });
+			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are one place.
+			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
+		},
+		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
+		close: () => gateways.close(),
+	};
+}
+
+/** Gateways by their place, each made ready once and dropped with the first change of its organization. */
+class GatewayCache {
+	readonly #parts: RuntimeParts;
+	readonly #mounted = new Map<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>();
+	readonly #unsubscribe: () => void;
+
+	constructor(parts: RuntimeParts) {
+		this.#parts = parts;
+		this.#unsubscribe = parts.store.changes.subscribe((topics) => this.#drop(new Set(topics)));
+	}
+
+	/** Null when there is no such gateway, or it is not active. */
+	async get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> {
+		await this.#parts.store.changes.fresh(STALE_MS);
+		const key = organizationSlug + endpoint;
+		const known = this.#mounted.get(key);
+		if (known) return known.gateway;
+		const entry: { organizationId: string | null; gateway: Promise<MountedGateway | null> } = {
+			organizationId: null,
+			gateway: this.#load(organizationSlug, endpoint).then(({ organizationId, gateway }) => {
+				entry.organizationId = organizationId;
+				return gateway;
+			}),
+		};
+		this.#mounted.set(key, entry);
+		entry.gateway.catch(() => this.#mounted.get(key) === entry && this.#mounted.delete(key));
+		if (this.#mounted.size > MOUNTED) this.#mounted.delete(this.#mounted.keys().next().value ?? key);
+		return entry.gateway;
+	}
+
+	close(): void {
+		this.#unsubscribe();
+		this.#mounted.clear();
+	}
+
+	async #load(organizationSlug: string, endpoint: string): Promise<{ organizationId: string | null; gateway: MountedGateway | null }> {
+		const snapshot = await this.#parts.store.gateways.snapshot(organizationSlug, endpoint);
+		if (!snapshot) return { organizationId: null, gateway: null };
+		const organizationId = snapshot.organization.id;
+		return { organizationId, gateway: snapshot.gateway.status === 'active' ? this.#mount(snapshot) : null };
+	}
+
+	#mount(snapshot: GatewaySnapshot): MountedGateway {
+		const url = `${this.#parts.config.publicUrls[0]}/${snapshot.organization.slug}${snapshot.gateway.endpoint}`;
+		return mountGateway(snapshot, url, this.#parts);
+	}
+
+	/** What is not loaded yet, or was not there, may be of any organization. */
+	#drop(topics: ReadonlySet<string>): void {
+		for (const [key, { organizationId }] of this.#mounted) {
+			if (organizationId === null || topics.has(`org:${organizationId}`)) this.#mounted.delete(key);
+		}
+	}
+}
+
+interface Serving {
+	parts: RuntimeParts;
+	gateways: GatewayCache;
+}
+
+async function serve(request: Request, h: ResponseToolkit, { parts, gateways }: Serving): Promise<ResponseObject> {
+	const mounted = await resolve(request, gateways);
+	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
+	const gateway = placed(mounted.gateway, publicUrl);
+	const path = innerPath(request);
+	const match = findRoute(mounted.router, request.method, path);
+	const incoming = describeRequest(request, { parts, publicUrl, path, match });
+	const signal = clientSignal(request);
+	const around = {
+		organizationId: gateway.organizationId,
+		gateway,
+		identity: identityOf(mounted, parts),
+		signal,
+		entry: null,
+		listener: null,
+	};
+	const caller = match?.found.route.public
+		? null
+		: await authenticate(incoming, gateway, mounted.methods, ({ plugin }) => {
+				return new PluginCall(parts.services, { ...around, plugin: `auth:${plugin.name}`, caller: null, shelf: null });
+			});
+	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
+	if (!match) throw unmatched(mounted.router, path);
+	const { route, config, plugin } = match.found;
+	incoming.body = await bodyFor(request, route);
+	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf });
+	return respond(h, await route.handler(incoming, config, call));
+}
+
+async function resolve(request: Request, gateways: GatewayCache): Promise<MountedGateway> {
+	const { org, gateway: endpoint } = request.params as { org: string; gateway: string };
+	const mounted = SLUG.test(org) && ENDPOINT.test(endpoint) ? await gateways.get(org, `/${endpoint}`) : null;
+	if (!mounted) throw notFound('Gateway');
+	return mounted;
+}
+
+/** As seen from the address by which this client came. */
+function placed(gateway: Gateway, publicUrl: string): Gateway {
+	const url = `${publicUrl}/${gateway.organizationSlug}${gateway.endpoint}`;
+	return url === gateway.url ? gateway : { ...gateway, url };
+}
+
+/** The raw path inside the gateway; a trailing slash is the same place. */
+function innerPath(request: Request): string {
+	const { name } = request.params as { name?: string };
+	if (name !== undefined && request.path.startsWith('/.well-known/')) return `/.well-known/${name}`;
+	const inner = request.path.split('/').slice(3).join('/');
+	return `/${inner}`.replace(/(?<=.)\/+$/, '');
+}
+
+function describeRequest(
+	request: Request,
+	around: { parts: RuntimeParts; publicUrl: string; path: string; match: RouteMatch | null },
+): Incoming {
+	const { config } = around.parts;
+	const { headers } = request.raw.req;
+	const origin = headers.origin ?? null;
+	return {
+		id: request.info.id,
+		method: request.method.toUpperCase(),
+		path: around.path,
+		params: around.match?.params ?? {},
+		query: request.url.searchParams,
+		// Node joins what repeats; only set-cookie, which no request carries, would be a list.
+		headers: headers as Record<string, string | undefined>,
+		body: null,
+		address: clientAddress(request.info.remoteAddress, headers['x-forwarded-for']?.toString(), config.trustProxy),
+		publicUrl: around.publicUrl,
+		origin: { value: origin, trusted: origin !== null && isTrustedOrigin(config, origin) },
+	};
+}
+
+async function bodyFor(request: Request, route: GatewayRoute): Promise<unknown> {
+	const body = await readBody(request.raw.req, route.maxBytes ?? DEFAULT_MAX_BYTES);
+	if (body === null || route.body === undefined || route.body === 'raw') return body;
+	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+	const expected = route.body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+	if (type !== expected) throw new GatewayError('unsupported_media_type', `Content-Type must be ${expected}.`);
+	return route.body === 'json' ? parseJson(body) : new URLSearchParams(body.toString('utf8'));
+}
+
+function respond(h: ResponseToolkit, reply: Reply): ResponseObject {
+	const body = reply.body ?? null;
+	const response = h.response(typeof body === 'object' && body !== null && !isBinary(body) ? JSON.stringify(body) : (body ?? undefined));
+	response.code(reply.status);
+	if (typeof body === 'object' && body !== null && !isBinary(body)) response.type('application/json');
+	for (const [name, value] of Object.entries(reply.headers ?? {})) response.header(name, value);
+	return response;
+}
+
+const isBinary = (body: object): body is Buffer | Readable =>
+	Buffer.isBuffer(body) || typeof (body as Partial<Readable>).pipe === 'function';
+
+function identityOf(mounted: MountedGateway, parts: RuntimeParts): Identity {
+	return {
+		async credential(secret) {
+			if (!secret.startsWith(GATEWAY_KEY_PREFIX) || secret.length > MAX_KEY_LENGTH) return null;
+			const hash = hashKey(secret);
+			const id = hash.toString('base64');
+			const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUpKey(mounted, hash, parts));
+			remember(mounted, id, known);
+			return known && known.expiresAt > Date.now() ? known.caller : null;
+		},
+	};
+}
+
+type KnownKey = { caller: Caller; expiresAt: number } | null;
+
+function remember({ keys }: MountedGateway, id: string, known: KnownKey): void {
+	if (keys.has(id)) return;
+	keys.set(id, known);
+	if (keys.size > KEYS_KEPT) keys.delete(keys.keys().next().value ?? id);
+}
+
+async function lookUpKey({ gateway }: MountedGateway, hash: Buffer, { store }: RuntimeParts): Promise<KnownKey> {
+	const row = await store.gateways.keyByHash(gateway.organizationId, gateway.id, hash);
+	if (!row || row.revokedAt !== null) return null;
+	const caller: Caller = { method: 'key', subject: `key:${row.id}`, keyId: row.id, scopes: row.scopes };
+	return { caller, expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,214 @@
+// The hapi server: its own listener with deadlines, what is decided before routing, one error body, headers on every
+// answer, one line of log a request, and the only owner of CORS.
+
+import { randomUUID } from 'node:crypto';
+import { createServer as createListener, type Server as Listener } from 'node:http';
+import type { Socket } from 'node:net';
+import Hapi, { type Request, type ResponseToolkit, type Server } from '@hapi/hapi';
+import type { ValidationError } from 'joi';
+import type { Config } from './config.ts';
+import type { Log } from './contracts.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
+import { asGatewayError, type ErrorDetail, GatewayError } from './errors.ts';
+import { readInput } from './input.ts';
+import { isGatewayPath } from './reserved.ts';
+
+const LINGER_MS = 1000;
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+const SECURITY_HEADERS = {
+	'x-content-type-options': 'nosniff',
+	'x-frame-options': 'DENY',
+	'referrer-policy': 'no-referrer',
+	'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const;
+const HSTS = 'max-age=31536000; includeSubDomains';
+
+/** A server that is not listening yet, without routes. */
+export function createServer(config: Config, log: Log): Server {
+	const listener = createListener({
+		connectionsCheckingInterval: 1000,
+		headersTimeout: 5000,
+		requestTimeout: 15_000,
+		keepAliveTimeout: 65_000,
+	});
+	answerBrokenRequests(listener);
+	const server = Hapi.server({
+		listener,
+		port: config.port,
+		host: config.host,
+		debug: false,
+		router: { isCaseSensitive: true, stripTrailingSlash: true },
+		routes: {
+			cors: false,
+			state: { parse: false, failAction: 'ignore' },
+			validate: { options: { abortEarly: false }, failAction: (_request, _h, error) => refuseInput(error) },
+			response: { emptyStatusCode: 204 },
+		},
+	});
+	server.ext('onRequest', (request, h) => admit(request, h, { server, config }));
+	server.ext('onPreAuth', async (request, h) => readOpenInput(request, h));
+	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log }));
+	server.events.on('response', (request) => logRequest(request, log));
+	return server;
+}
+
+/** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */
+function answerBrokenRequests(listener: Listener): void {
+	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+		const [status, reason] = brokenRequest(error.code);
+		const body = JSON.stringify({
+			success: false,
+			message: reason,
+			error: 'VALIDATION_FAILED',
+			statusCode: status,
+			requestId: randomUUID(),
+		});
+		const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nconnection: close\r\nx-content-type-options: nosniff`;
+		socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+	});
+}
+
+function brokenRequest(code: string | undefined): [number, string] {
+	if (code === 'HPE_HEADER_OVERFLOW') return [431, 'Request Header Fields Too Large'];
+	if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout'];
+	return [400, 'Bad Request'];
+}
+
+/** Before routing: the request's id, what HTTP itself forbids, preflights, and the reserved first segments. */
+function admit(request: Request, h: ResponseToolkit, { server, config }: { server: Server; config: Config }) {
+	const { headers } = request.raw.req;
+	const given = headers['x-request-id']?.toString();
+	// hapi types it as read-only, but reads it nowhere: it is the id that answers and logs carry.
+	(request.info as { id: string }).id = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
+	const transfer = headers['transfer-encoding'];
+	if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+		throw new GatewayError('not_implemented', 'Transfer-Encoding must be chunked.', { headers: { connection: 'close' } });
+	}
+	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
+	if (request.method === 'options') return preflight(request, h, config);
+	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not percent-encoded as it should be.');
+	if (!isGatewayPath(request.path)) refuseUnknown(server, request);
+	return h.continue;
+}
+
+function isDecodable(path: string): boolean {
+	try {
+		decodeURIComponent(path);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function preflight(request: Request, h: ResponseToolkit, config: Config) {
+	const response = h.response().code(204);
+	for (const [name, value] of Object.entries(preflightHeaders(request, config))) response.header(name, value);
+	return response.takeover();
+}
+
+/** 404, or 405 with `Allow` where another method has a route. */
+function refuseUnknown(server: Server, request: Request): void {
+	const path = request.path === '/' ? '/' : request.path.replace(/\/+$/, '');
+	const match = server.match(request.method === 'head' ? 'get' : (request.method as Hapi.HTTP_METHODS), path);
+	if (match && !match.path.startsWith('/{org}')) return;
+	const allowed = (['get', 'post', 'put', 'patch', 'delete'] as const).filter((method) => {
+		const other = server.match(method, path);
+		return other && !other.path.startsWith('/{org}') && other.method !== '*';
+	});
+	if (allowed.length > 0) throw notAllowed(allowed);
+	throw new GatewayError('not_found', `There is nothing at ${request.method.toUpperCase()} ${request.path.slice(0, 200)}.`);
+}
+
+function notAllowed(methods: readonly string[]): GatewayError {
+	const allow = methods.map((method) => method.toUpperCase()).join(', ');
+	return new GatewayError('method_not_allowed', allow ? `This path takes ${allow}.` : 'This method is not served.', { headers: { allow } });
+}
+
+/** Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in. */
+async function readOpenInput(request: Request, h: ResponseToolkit) {
+	// hapi's types leave out that `auth: false` stays false.
+	if ((request.route.settings.auth as unknown) === false) await readInput(request);
+	return h.continue;
+}
+
+/** Joi's faults as details; `source` says whether it was the body, the query or the path. */
+function refuseInput(error: Error | undefined): never {
+	const { details = [], output } = (error ?? {}) as Partial<ValidationError> & {
+		output?: { payload?: { validation?: { source?: string } } };
+	};
+	const source = output?.payload?.validation?.source ?? 'payload';
+	const prefix = source === 'payload' ? '' : source === 'params' ? 'path' : source;
+	const faults: ErrorDetail[] = details.map(({ path, message }) => ({ path: `${prefix}/${path.join('/')}`, message }));
+	const first = faults[0];
+	throw new GatewayError('validation_failed', first?.message ?? 'The request is not valid.', { details: faults, cause: error });
+}
+
+/** Headers on every answer; every error in the one shape. */
+function finish(request: Request, h: ResponseToolkit, { config, log }: { config: Config; log: Log }) {
+	const { response } = request;
+	const headers = {
+		...SECURITY_HEADERS,
+		...(config.publicUrls[0].startsWith('https:') && { 'strict-transport-security': HSTS }),
+		...corsHeaders(request, config),
+		'x-request-id': request.info.id,
+	};
+	if (!(response instanceof Error)) {
+		for (const [name, value] of Object.entries(headers)) if (response.headers[name] === undefined) response.header(name, value);
+		return h.continue;
+	}
+	const error = describeError(response, request, log);
+	const body = {
+		success: false,
+		message: error.message,
+		error: error.code.toUpperCase(),
+		statusCode: error.status,
+		requestId: request.info.id,
+		...(error.details.length > 0 && { details: error.details }),
+	};
+	const answer = h.response(body).code(error.status).header('cache-control', 'no-store');
+	for (const [name, value] of Object.entries({ ...headers, ...error.headers })) answer.header(name, value);
+	if (!request.raw.req.complete) linger(request);
+	return answer;
+}
+
+/**
+ * Node closes a connection whose request was not read, and the reset would take the answer with it. So our half is closed,
+ * what still comes is discarded for a moment, and whoever goes on sending is cut off.
+ */
+function linger({ raw: { req } }: Request): void {
+	const { socket } = req;
+	socket.destroySoon = () => {
+		socket.end();
+		req.resume();
+		setTimeout(() => socket.destroy(), LINGER_MS).unref();
+	};
+}
+
+function describeError(thrown: Error & { output?: { statusCode: number } }, request: Request, log: Log): GatewayError {
+	const known = asGatewayError(thrown);
+	if (known && known.code !== 'internal') return known;
+	const status = thrown.output?.statusCode ?? 500;
+	if (!known && status === 404) return new GatewayError('not_found', 'There is nothing at this path.');
+	if (!known && status < 500) return new GatewayError('validation_failed', 'The request is not valid.', { cause: thrown });
+	log.error({ requestId: request.info.id, error: thrown.stack ?? thrown.message, cause: String(thrown.cause ?? '') }, 'request failed');
+	return new GatewayError('internal', 'Something went wrong on our side; the request id names it.');
+}
+
+function logRequest(request: Request, log: Log): void {
+	const { response } = request;
+	const status = response instanceof Error ? 500 : (response?.statusCode ?? 0);
+	log.info(
+		{
+			requestId: request.info.id,
+			method: request.method,
+			// Never the query: it may carry a key.
+			path: request.path,
+			status,
+			ms: (request.info.responded || Date.now()) - request.info.received,
+			address: request.info.remoteAddress,
+		},
+		'request',
+	);
+}

@@ -1,0 +1,391 @@
+// The storage port: interfaces only. `db/` implements it on PostgreSQL; nothing else in the tree knows how.
+// Every verb on tenants' rows takes the organization first, so that a query cannot forget its tenant.
+
+import type { JsonObject, JsonSchema, Operation, SchemaSummary, Scope, StoredRecord, ToolAnnotations, ToolDraft } from './contracts.ts';
+
+export interface Page {
+	/** 1–100. */
+	limit: number;
+	/** As a former answer's `nextCursor` gave it. @throws validation_failed when it was not */
+	cursor?: string;
+}
+
+/** In order of creation. `nextCursor` is null on the last page. */
+export interface Listed<T> {
+	items: T[];
+	nextCursor: string | null;
+}
+
+/** A row that users edit. `version` grows by one with every update of it (a column that the statement increments). */
+interface Versioned extends Row {
+	version: number;
+}
+
+interface Row {
+	id: string;
+	organizationId: string;
+	createdAt: Date;
+	updatedAt: Date;
+}
+
+/** What a removal took with it, by kind of row. */
+export type Removed = Record<string, number>;
+
+// ── accounts ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface UserRow {
+	id: string;
+	email: string;
+	passwordHash: string;
+	firstName: string;
+	lastName: string;
+	createdAt: Date;
+}
+
+export interface OrganizationRow {
+	id: string;
+	name: string;
+	slug: string;
+	createdAt: Date;
+}
+
+export interface MembershipRow {
+	organization: OrganizationRow;
+	role: string;
+}
+
+/** Above the tenants: the only verbs that take no organization. */
+export interface Accounts {
+	/**
+	 * User, organization and the owner's membership, all or nothing. The first free one of `slugs` is taken.
+	 * @throws conflict when the e-mail address is taken, without regard to case
+	 */
+	register(
+		user: Omit<UserRow, 'id' | 'createdAt'>,
+		organization: { name: string; slugs: Iterable<string> },
+	): Promise<{ user: UserRow; organization: OrganizationRow }>;
+	byEmail(email: string): Promise<UserRow | null>;
+	byId(userId: string): Promise<UserRow | null>;
+	/** In order of joining. */
+	memberships(userId: string): Promise<MembershipRow[]>;
+}
+
+// ── connected APIs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ApiRow extends Versioned {
+	name: string;
+	type: string;
+	baseUrl: string;
+	description: string | null;
+	status: string;
+}
+
+/** `secret` is a sealed envelope (`core/secrets.ts`); `origin` the only one it may be sent to. */
+export interface CredentialRow {
+	apiId: string;
+	type: string;
+	origin: string;
+	secret: string;
+	updatedAt: Date;
+}
+
+export interface SchemaRow extends Row {
+	apiId: string;
+	format: string;
+	title: string | null;
+	version: string | null;
+	servers: string[];
+	sourceUrl: string | null;
+	sizeBytes: number;
+	sha256: string;
+	report: JsonObject;
+}
+
+export type OperationRow = Row &
+	Omit<Operation, 'outcome'> & { apiId: string; status: 'active' | 'removed'; outcome: 'converted' | 'degraded' };
+
+/** An import that is being written, in one transaction: nothing is seen before `commit`, nothing stays after `abort`. */
+export interface ImportWriter {
+	/** Operations that are there already (by `key`, else by `operationId`) keep their id, name and tool. */
+	operations(batch: Operation[]): Promise<void>;
+	/** Operations not seen since the beginning are marked as removed, and so are their tools. */
+	commit(schema: SchemaSummary & { sourceUrl: string | null; sizeBytes: number; sha256: string; report: JsonObject }): Promise<{
+		schema: SchemaRow;
+		added: number;
+		changed: number;
+		unchanged: number;
+		removed: number;
+	}>;
+	abort(): Promise<void>;
+}
+
+export interface OperationFilter {
+	tags?: string[];
+	methods?: string[];
+	paths?: string[];
+	operationIds?: string[];
+	deprecated?: boolean;
+}
+
+export interface Apis {
+	list(organizationId: string, page: Page): Promise<Listed<ApiRow>>;
+	get(organizationId: string, id: string): Promise<ApiRow | null>;
+	create(organizationId: string, api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'>): Promise<ApiRow>;
+	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
+	update(
+		organizationId: string,
+		id: string,
+		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status'>>,
+	): Promise<ApiRow | null>;
+	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
+	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+	credentials(organizationId: string, apiId: string): Promise<CredentialRow[]>;
+	/** One per type: a second replaces the first. Null when there is no such API. */
+	putCredential(organizationId: string, credential: Omit<CredentialRow, 'updatedAt'>): Promise<CredentialRow | null>;
+	/** Waits for another import of the same API to end; null when there is no such API. */
+	beginImport(organizationId: string, apiId: string): Promise<ImportWriter | null>;
+	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<SchemaRow>>;
+	operations(organizationId: string, apiId: string, page: Page, filter?: OperationFilter): Promise<Listed<OperationRow>>;
+	countOperations(organizationId: string, apiId: string, filter?: OperationFilter): Promise<number>;
+}
+
+// ── tools ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ToolRow extends Versioned {
+	/** What users see: their own edit, else what the import said. */
+	name: string;
+	description: string;
+	/** As the API shows it: the executor's name, or `api`. */
+	type: string;
+	executor: string;
+	apiId: string | null;
+	operationId: string | null;
+	parameters: JsonSchema;
+	outputSchema: JsonSchema | null;
+	annotations: ToolAnnotations;
+	code: string | null;
+	/** Secret fields sealed. */
+	executionConfig: JsonObject;
+	/** active, inactive, removed (its operation is gone from the document). */
+	status: string;
+}
+
+export type NewTool = Pick<
+	ToolRow,
+	'name' | 'description' | 'type' | 'executor' | 'parameters' | 'outputSchema' | 'annotations' | 'code' | 'executionConfig'
+>;
+/** `name` and `description` of a tool from an API go into the users' own layer, which a re-import leaves alone. */
+export type ToolChange = Partial<Pick<ToolRow, 'name' | 'description' | 'parameters' | 'code' | 'executionConfig' | 'status'>>;
+
+export interface ToolFilter {
+	apiId?: string;
+	type?: string;
+	status?: string;
+}
+
+export interface Tools {
+	list(organizationId: string, page: Page, filter?: ToolFilter): Promise<Listed<ToolRow>>;
+	get(organizationId: string, id: string): Promise<ToolRow | null>;
+	/** @param id minted by the caller, which seals secrets under it. */
+	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
+	update(organizationId: string, id: string, change: ToolChange): Promise<ToolRow | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+	/** One tool per operation: made, brought up to date, or left alone. */
+	generate(
+		organizationId: string,
+		apiId: string,
+		drafts: { operationId: string; tool: ToolDraft }[],
+	): Promise<{ created: number; updated: number; unchanged: number }>;
+}
+
+// ── gateways ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface GatewayRow extends Versioned {
+	name: string;
+	type: string;
+	endpoint: string;
+	description: string | null;
+	configuration: JsonObject;
+	status: string;
+	toolCount: number;
+}
+
+/** A tool in a gateway. `id` is the API's gatewayToolId, `name` the one that the gateway exposes. */
+export interface AssignmentRow {
+	id: string;
+	gatewayId: string;
+	toolId: string;
+	name: string;
+	rateLimit: number | null;
+	createdAt: Date;
+}
+
+export interface ValidationRules {
+	allowedIpRanges?: string[];
+	requiredHeaders?: string[];
+}
+
+export interface AuthRow extends Row {
+	gatewayId: string;
+	type: string;
+	isRequired: boolean;
+	/** Secret fields sealed. */
+	configuration: JsonObject;
+	validationRules: ValidationRules;
+}
+
+export interface KeyRow extends Row {
+	gatewayId: string;
+	name: string;
+	/** First characters of the key, to recognise it by. */
+	prefix: string;
+	scopes: Scope[];
+	expiresAt: Date | null;
+	lastUsedAt: Date | null;
+	revokedAt: Date | null;
+}
+
+/** Everything that serving one gateway needs, read in one consistent look. Tools and methods in order of creation. */
+export interface GatewaySnapshot {
+	organization: OrganizationRow;
+	gateway: GatewayRow;
+	auth: AuthRow[];
+	/** Active tools only. */
+	tools: { assignment: AssignmentRow; tool: ToolRow }[];
+	apis: ApiRow[];
+	credentials: CredentialRow[];
+}
+
+export interface Gateways {
+	list(organizationId: string, page: Page): Promise<Listed<GatewayRow>>;
+	get(organizationId: string, id: string): Promise<GatewayRow | null>;
+	/**
+	 * @param id minted by the caller, which seals secrets under it
+	 * @throws conflict when the endpoint is taken in the organization, without regard to case
+	 */
+	create(
+		organizationId: string,
+		id: string,
+		gateway: Pick<GatewayRow, 'name' | 'type' | 'endpoint' | 'description' | 'configuration'>,
+	): Promise<GatewayRow>;
+	update(
+		organizationId: string,
+		id: string,
+		change: Partial<Pick<GatewayRow, 'name' | 'endpoint' | 'description' | 'configuration' | 'status'>>,
+	): Promise<GatewayRow | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+
+	tools(organizationId: string, gatewayId: string, page: Page): Promise<Listed<{ assignment: AssignmentRow; tool: ToolRow }>>;
+	available(organizationId: string, gatewayId: string, page: Page): Promise<Listed<ToolRow>>;
+	/**
+	 * All or nothing; a tool that is assigned already is left as it is. A name that is taken in the gateway (without
+	 * regard to case) gets `_<8 hex>`. @throws not_found naming the first tool or the gateway that is not there
+	 */
+	assign(organizationId: string, gatewayId: string, toolIds: string[]): Promise<AssignmentRow[]>;
+	/** @param id of the tool or of the assignment */
+	unassign(organizationId: string, gatewayId: string, id: string): Promise<AssignmentRow | null>;
+	updateAssignment(
+		organizationId: string,
+		gatewayId: string,
+		id: string,
+		change: { rateLimit: number | null },
+	): Promise<AssignmentRow | null>;
+
+	auth(organizationId: string, gatewayId: string): Promise<AuthRow[]>;
+	/** @param id minted by the caller, which seals secrets under it. Null when there is no such gateway */
+	addAuth(
+		organizationId: string,
+		gatewayId: string,
+		id: string,
+		method: Pick<AuthRow, 'type' | 'isRequired' | 'configuration' | 'validationRules'>,
+	): Promise<AuthRow | null>;
+	removeAuth(organizationId: string, gatewayId: string, authId: string): Promise<AuthRow | null>;
+
+	keys(organizationId: string, gatewayId: string, page: Page): Promise<Listed<KeyRow>>;
+	/** @param key.hash SHA-256 of the key */
+	addKey(
+		organizationId: string,
+		gatewayId: string,
+		key: Pick<KeyRow, 'name' | 'prefix' | 'scopes' | 'expiresAt'> & { hash: Buffer },
+	): Promise<KeyRow | null>;
+	/** Null when there is none, or it is revoked already. */
+	revokeKey(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
+	/** Of this gateway only; revoked and expired ones too. */
+	keyByHash(organizationId: string, gatewayId: string, hash: Buffer): Promise<KeyRow | null>;
+
+	/** Null when there is no such gateway. Status is not looked at. */
+	snapshot(organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null>;
+}
+
+// ── what runs leave behind ─────────────────────────────────────────────────────────────────────────────────────────
+
+export interface RunRow {
+	organizationId: string;
+	toolId: string;
+	gatewayId: string | null;
+	keyId: string | null;
+	subject: string;
+	status: 'success' | 'failed';
+	/** The error's code, or `tool_error`. */
+	error: string | null;
+	durationMs: number;
+	startedAt: Date;
+}
+
+export interface Runs {
+	/** One statement for all. Rows of an organization that is gone meanwhile are left out. */
+	add(runs: RunRow[]): Promise<void>;
+	/** `lastUsedAt` of keys, never moved back. */
+	touchKeys(uses: { organizationId: string; keyId: string; at: Date }[]): Promise<void>;
+	prune(olderThan: Date): Promise<number>;
+}
+
+export interface RecordScope {
+	plugin: string;
+	gatewayId: string;
+}
+
+export interface RecordStore {
+	get(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
+	put(
+		organizationId: string,
+		scope: RecordScope,
+		key: string,
+		value: JsonObject,
+		options: { tags: string[]; expiresAt: Date | null },
+	): Promise<void>;
+	find(organizationId: string, scope: RecordScope, tag: string, page: Page): Promise<Listed<StoredRecord>>;
+	drop(organizationId: string, scope: RecordScope, tag: string): Promise<number>;
+	take(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
+	update(organizationId: string, scope: RecordScope, key: string, revision: number, value: JsonObject): Promise<boolean>;
+	/** Removes what has expired, everywhere. */
+	prune(): Promise<number>;
+}
+
+// ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
+
+/** What changed: `org:<id>` for everything of an organization, `user:<id>` for an account. */
+export type Topic = `org:${string}` | `user:${string}`;
+
+export interface Changes {
+	/** Called with every change committed anywhere, at least once, within a second. */
+	subscribe(listener: (topics: Topic[]) => void): () => void;
+	/**
+	 * Resolves when every change committed more than `maxAgeMs` ago has been handed to the listeners: at once in the
+	 * usual case. @throws unavailable when the database cannot tell
+	 */
+	fresh(maxAgeMs: number): Promise<void> | undefined;
+}
+
+export interface Store {
+	accounts: Accounts;
+	apis: Apis;
+	tools: Tools;
+	gateways: Gateways;
+	runs: Runs;
+	records: RecordStore;
+	changes: Changes;
+	/** @throws unavailable */
+	ping(): Promise<void>;
+	close(): Promise<void>;
+}

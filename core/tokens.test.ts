@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { createTokens, hashKey, mintKey } from './tokens.ts';
+
+const SECRET = 's'.repeat(64);
+const tokens = createTokens(SECRET);
+const now = Math.floor(Date.now() / 1000);
+const GOOD = { sub: 'u1', jti: 'j1', auth_time: now, iss: 'svc', aud: 'svc-api', iat: now, exp: now + 60 };
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function sign(payload: object, header: object = { alg: 'HS256', typ: 'JWT' }, algorithm = 'sha256'): string {
+	const body = `${part(header)}.${part(payload)}`;
+	return `${body}.${createHmac(algorithm, SECRET).update(body).digest('base64url')}`;
+}
+
+test('an issued token carries iss, aud, jti and auth_time and lives 24 hours (5.1)', () => {
+	const token = tokens.issue('u1');
+	const payload = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, number | string>;
+	assert.equal(payload['iss'], 'svc');
+	assert.equal(payload['aud'], 'svc-api');
+	assert.equal(Number(payload['exp']) - Number(payload['iat']), 24 * 60 * 60);
+	assert.equal(tokens.verify(token).sub, 'u1');
+});
+
+test('the control of the cases below passes', () => assert.equal(tokens.verify(sign(GOOD)).jti, 'j1'));
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const rs256 = (): string => {
+	const body = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(GOOD)}`;
+	return `${body}.${createSign('sha256').update(body).sign(rsa.privateKey).toString('base64url')}`;
+};
+
+const BAD: [id: string, token: string, message: RegExp][] = [
+	['wrong issuer', sign({ ...GOOD, iss: 'other' }), /^jwt issuer invalid$/],
+	['no issuer', sign({ ...GOOD, iss: undefined }), /^jwt issuer invalid$/],
+	['wrong audience', sign({ ...GOOD, aud: 'other' }), /audience/],
+	['audience as an array', sign({ ...GOOD, aud: ['svc-api'] }), /audience/],
+	['expired', sign({ ...GOOD, exp: now - 1 }), /expired/i],
+	['no expiry', sign({ ...GOOD, exp: undefined }), /Invalid token/],
+	['not valid yet', sign({ ...GOOD, nbf: now + 60 }), /expired|Invalid/i],
+	['no subject', sign({ ...GOOD, sub: undefined }), /Invalid token/],
+	['alg none', `${part({ alg: 'none' })}.${part(GOOD)}.`, /Invalid token/],
+	['HS512 with our secret', sign(GOOD, { alg: 'HS512', typ: 'JWT' }, 'sha512'), /Invalid token/],
+	['RS256', rs256(), /Invalid token/],
+	['crit', sign(GOOD, { alg: 'HS256', crit: ['b64'], b64: false }), /Invalid token/],
+	['kid', sign(GOOD, { alg: 'HS256', kid: '../../dev/null' }), /Invalid token/],
+	['another secret', createTokens('t'.repeat(64)).issue('u1'), /Invalid token/],
+	['payload swapped', sign(GOOD).replace(/\.[^.]+\./, `.${part({ ...GOOD, sub: 'admin' })}.`), /Invalid token/],
+	['garbage', 'a.b.c', /Invalid token/],
+	['empty', '', /Invalid token/],
+	['one megabyte', 'x'.repeat(1_000_000), /Invalid token/],
+];
+
+for (const [id, token, message] of BAD) {
+	test(`a token that is bad by "${id}" is refused with 401`, () => {
+		assert.throws(
+			() => tokens.verify(token),
+			(error: { code?: string; message: string }) => error.code === 'unauthorized' && message.test(error.message),
+		);
+	});
+}
+
+test('a minted key is long, has its prefix and is never the same', () => {
+	const key = mintKey('svc_gw_');
+	assert.match(key, /^svc_gw_[A-Za-z0-9_-]{43}$/);
+	assert.notEqual(key, mintKey('svc_gw_'));
+	assert.equal(hashKey(key).length, 32);
+});

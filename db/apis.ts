@@ -1,0 +1,131 @@
+// Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
+
+import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import type { ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
+import type { Database } from './connection.ts';
+import { unlessOrphan } from './errors.ts';
+import { beginImport, toSchema } from './imports.ts';
+import type { Api, ApiCredential, ApiOperation } from './models/api.ts';
+import type { Models } from './models/index.ts';
+import { listPage, own, uuid } from './pages.ts';
+import { type Removal, remove } from './removal.ts';
+import { storable } from './text.ts';
+
+const OF_API = 'WHERE organization_id = $1 AND api_id = $2';
+const REMOVAL: Removal = {
+	table: 'apis',
+	dependants: {
+		tools: `tools ${OF_API}`,
+		assignments: `gateway_tools WHERE organization_id = $1 AND tool_id IN (SELECT id FROM tools ${OF_API})`,
+		operations: `operations ${OF_API}`,
+		schemas: `api_schemas ${OF_API}`,
+		credentials: `api_credentials ${OF_API}`,
+	},
+	users: ['tools', 'assignments'],
+};
+
+export function createApis(database: Database, models: Models): Apis {
+	const { Api, ApiCredential, ApiSchema, ApiOperation } = models;
+	return {
+		list: (organizationId, page) => listPage(Api, { where: { organizationId: uuid(organizationId) }, page }, toApi),
+		async get(organizationId, id) {
+			const api = await Api.findOne({ where: own(organizationId, id), raw: true });
+			return api && toApi(api);
+		},
+		create: async (organizationId, api) => toApi(await Api.create({ ...storable(api), organizationId: uuid(organizationId) })),
+		update: (organizationId, id, change) =>
+			database.ordinary.transaction((transaction) => update(models, own(organizationId, id), change, transaction)),
+		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
+		async credentials(organizationId, apiId) {
+			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
+			return rows.map(toCredential);
+		},
+		putCredential: (organizationId, { apiId, type, origin, secret }) =>
+			unlessOrphan(async () => {
+				const [row] = await ApiCredential.upsert({ ...ofApi(organizationId, apiId), type, origin, secret }, { returning: true });
+				return toCredential(row);
+			}),
+		beginImport: (organizationId, apiId) => beginImport(database, models, ofApi(organizationId, apiId)),
+		schemas: (organizationId, apiId, page) => listPage(ApiSchema, { where: ofApi(organizationId, apiId), page }, toSchema),
+		operations: (organizationId, apiId, page, filter = {}) =>
+			listPage(ApiOperation, { where: operationsWhere(organizationId, apiId, filter), page }, toOperation),
+		countOperations: (organizationId, apiId, filter = {}) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter) }),
+	};
+}
+
+const ofApi = (organizationId: string, apiId: string): { organizationId: string; apiId: string } => ({
+	organizationId: uuid(organizationId),
+	apiId: uuid(apiId),
+});
+
+async function update(
+	{ Api, ApiCredential }: Models,
+	where: { organizationId: string; id: string },
+	change: Partial<ApiRow>,
+	transaction: Transaction,
+): Promise<ApiRow | null> {
+	const api = await Api.findOne({ where, lock: true, transaction });
+	if (!api) return null;
+	const former = originOf(api.baseUrl);
+	await api.update(storable(change), { transaction, returning: true });
+	if (originOf(api.baseUrl) !== former)
+		await ApiCredential.destroy({ where: { organizationId: where.organizationId, apiId: where.id, origin: former }, transaction });
+	return toApi(api);
+}
+
+const originOf = (url: string): string => URL.parse(url)?.origin ?? url;
+
+function operationsWhere(organizationId: string, apiId: string, filter: OperationFilter): WhereOptions<ApiOperation> {
+	const { tags, methods, paths, operationIds, deprecated } = filter;
+	return {
+		...ofApi(organizationId, apiId),
+		...(tags && { tags: { [Op.overlap]: tags } }),
+		...(methods && { method: { [Op.in]: methods } }),
+		...(paths && { path: { [Op.in]: paths } }),
+		...(operationIds && { operationId: { [Op.in]: operationIds } }),
+		...(deprecated !== undefined && { deprecated }),
+	};
+}
+
+export const toApi = (row: Attributes<Api>): ApiRow => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	name: row.name,
+	type: row.type,
+	baseUrl: row.baseUrl,
+	description: row.description,
+	status: row.status,
+	version: row.version,
+	createdAt: row.createdAt,
+	updatedAt: row.updatedAt,
+});
+
+export const toCredential = (row: Attributes<ApiCredential>): CredentialRow => ({
+	apiId: row.apiId,
+	type: row.type,
+	origin: row.origin,
+	secret: row.secret,
+	updatedAt: row.updatedAt,
+});
+
+const toOperation = (row: Attributes<ApiOperation>): OperationRow => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	apiId: row.apiId,
+	key: row.key,
+	operationId: row.operationId,
+	name: row.name,
+	description: row.description,
+	method: row.method,
+	path: row.path,
+	tags: row.tags,
+	deprecated: row.deprecated,
+	parameters: row.parameters,
+	outputSchema: row.outputSchema,
+	definition: row.definition,
+	outcome: row.outcome,
+	reasons: row.reasons,
+	status: row.status,
+	createdAt: row.createdAt,
+	updatedAt: row.updatedAt,
+});

@@ -1,0 +1,159 @@
+// Tools in gateways.
+
+import { createHash } from 'node:crypto';
+import { literal, Op, QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { notFound } from '../core/errors.ts';
+import type { AssignmentRow, Gateways, Listed, ToolRow } from '../core/store.ts';
+import type { Database } from './connection.ts';
+import type { GatewayTool } from './models/gateway.ts';
+import type { Models } from './models/index.ts';
+import { listPage, uuid } from './pages.ts';
+import { toTool } from './tools.ts';
+
+// An alias, not an interface: Sequelize's conditions accept nothing that could be extended.
+export type OfGateway = {
+	organizationId: string;
+	gatewayId: string;
+};
+
+interface Candidate {
+	id: string;
+	name: string;
+}
+
+/** What every transport accepts as a tool's name. */
+const NAME_LENGTH = 64;
+const SUFFIX_LENGTH = 9;
+
+const LOCK_GATEWAY = 'SELECT id FROM gateways WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE';
+const CANDIDATES = `
+SELECT id, coalesce(own_name, imported_name) AS name FROM tools
+WHERE organization_id = $1 AND id IN (SELECT json_array_elements_text($2::json)::uuid) FOR KEY SHARE`;
+const INSERT = `
+INSERT INTO gateway_tools (organization_id, gateway_id, tool_id, name)
+SELECT $1, $2, tool_id, name FROM json_to_recordset($3::json) AS batch (tool_id uuid, name text, position integer)
+ORDER BY position`;
+
+type Assigning = Pick<Gateways, 'tools' | 'available' | 'assign' | 'unassign' | 'updateAssignment'>;
+
+export function createAssignments(database: Database, models: Models): Assigning {
+	const { ordinary, bulk } = database;
+	const { GatewayTool, Tool } = models;
+	return {
+		async tools(organizationId, gatewayId, page) {
+			const assignments = await listPage(GatewayTool, { where: ofGateway(organizationId, gatewayId), page }, toAssignment);
+			return { items: await withTools(models, organizationId, assignments.items), nextCursor: assignments.nextCursor };
+		},
+		available: (organizationId, gatewayId, page): Promise<Listed<ToolRow>> => {
+			const assigned = literal(`(SELECT tool_id FROM gateway_tools WHERE gateway_id = ${ordinary.escape(uuid(gatewayId))})`);
+			const where = { organizationId: uuid(organizationId), status: 'active', removed: false, id: { [Op.notIn]: assigned } };
+			return listPage(Tool, { where, page }, toTool);
+		},
+		assign: (organizationId, gatewayId, toolIds) =>
+			database.transact((transaction) => assign({ sequelize: bulk, models, transaction }, ofGateway(organizationId, gatewayId), toolIds)),
+		async unassign(organizationId, gatewayId, id) {
+			const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true });
+			const gone = row ? await GatewayTool.destroy({ where: { id: row.id } }) : 0;
+			return row && gone > 0 ? toAssignment(row) : null;
+		},
+		async updateAssignment(organizationId, gatewayId, id, { rateLimit }) {
+			const where = either(organizationId, gatewayId, id);
+			const [, [row]] = await GatewayTool.update({ rateLimit }, { where, returning: true });
+			return row ? toAssignment(row) : null;
+		},
+	};
+}
+
+export const ofGateway = (organizationId: string, gatewayId: string): OfGateway => ({
+	organizationId: uuid(organizationId),
+	gatewayId: uuid(gatewayId),
+});
+
+/** By the tool's id or the assignment's. */
+const either = (organizationId: string, gatewayId: string, id: string) => ({
+	...ofGateway(organizationId, gatewayId),
+	[Op.or]: [{ id: uuid(id) }, { toolId: uuid(id) }],
+});
+
+/** Each assignment with its tool; one whose tool went away meanwhile is left out. */
+export async function withTools(
+	{ Tool }: Models,
+	organizationId: string,
+	assignments: AssignmentRow[],
+	transaction: Transaction | null = null,
+): Promise<{ assignment: AssignmentRow; tool: ToolRow }[]> {
+	const ids = assignments.map(({ toolId }) => toolId);
+	const rows = await Tool.findAll({ where: { organizationId: uuid(organizationId), id: ids }, raw: true, transaction });
+	const tools = new Map(rows.map((row) => [row.id, toTool(row)]));
+	return assignments.flatMap((assignment) => {
+		const tool = tools.get(assignment.toolId);
+		return tool ? [{ assignment, tool }] : [];
+	});
+}
+
+interface Assignment {
+	sequelize: Sequelize;
+	models: Models;
+	transaction: Transaction;
+}
+
+async function assign({ sequelize, models, transaction }: Assignment, of: OfGateway, toolIds: string[]): Promise<AssignmentRow[]> {
+	const { organizationId, gatewayId } = of;
+	const ids = [...new Set(toolIds.map((id) => id.toLowerCase()))];
+	const locked = await sequelize.query(LOCK_GATEWAY, { bind: [organizationId, gatewayId], type: QueryTypes.SELECT, transaction });
+	if (locked.length === 0) throw notFound('Gateway');
+	const candidates = await sequelize.query<Candidate>(CANDIDATES, {
+		bind: [organizationId, JSON.stringify(ids.map(uuid))],
+		type: QueryTypes.SELECT,
+		transaction,
+	});
+	const found = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+	const missing = toolIds.find((id) => !found.has(id.toLowerCase()));
+	if (missing !== undefined) throw notFound(`Tool ${missing.slice(0, 100).replaceAll('\0', '')}`);
+
+	const existing = await models.GatewayTool.findAll({ where: { ...of }, attributes: ['toolId', 'name'], raw: true, transaction });
+	const rows = named(
+		ids.flatMap((id) => found.get(id) ?? []),
+		existing,
+	);
+	await sequelize.query(INSERT, { bind: [organizationId, gatewayId, JSON.stringify(rows)], transaction });
+	const assigned = await models.GatewayTool.findAll({ where: { ...of, toolId: ids }, raw: true, transaction });
+	const byTool = new Map(assigned.map((row) => [row.toolId, toAssignment(row)]));
+	return ids.flatMap((id) => byTool.get(id) ?? []);
+}
+
+/** Those that are not there yet, under names that nobody has in the gateway. */
+function named(
+	tools: Candidate[],
+	existing: Pick<GatewayTool, 'toolId' | 'name'>[],
+): { position: number; tool_id: string; name: string }[] {
+	const present = new Set(existing.map(({ toolId }) => toolId));
+	const taken = new Set(existing.map(({ name }) => name.toLowerCase()));
+	return tools
+		.filter(({ id }) => !present.has(id))
+		.map(({ id, name }, position) => {
+			const free = freeName(name, id, taken);
+			taken.add(free.toLowerCase());
+			return { position, tool_id: id, name: free };
+		});
+}
+
+/** The suffix follows from the tool's id, so that the same tool gets the same name again. */
+function freeName(name: string, toolId: string, taken: ReadonlySet<string>): string {
+	const base = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, NAME_LENGTH) || 'tool';
+	let free = base;
+	for (let attempt = 0; taken.has(free.toLowerCase()); attempt++) {
+		const digest = createHash('sha256').update(`${toolId} ${attempt}`).digest('hex');
+		free = `${base.slice(0, NAME_LENGTH - SUFFIX_LENGTH)}_${digest.slice(0, SUFFIX_LENGTH - 1)}`;
+	}
+	return free;
+}
+
+export const toAssignment = (row: Attributes<GatewayTool>): AssignmentRow => ({
+	id: row.id,
+	gatewayId: row.gatewayId,
+	toolId: row.toolId,
+	name: row.name,
+	rateLimit: row.rateLimit,
+	createdAt: row.createdAt,
+});

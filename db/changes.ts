@@ -1,0 +1,161 @@
+// What other replicas changed. Triggers write each change's topic into a table in the transaction of the change; this side
+// reads the table twice a second, and at once when a notification says that there is something to read.
+
+import type pg from 'pg';
+import type { Log } from '../core/contracts.ts';
+import type { Changes, Topic } from '../core/store.ts';
+import { createClient, type Endpoint } from './connection.ts';
+import { translated } from './errors.ts';
+
+const POLL_MS = 500;
+const PRUNE_MS = 10 * 60_000;
+
+// Every transaction below `xmin` has ended and was seen; one above it may still commit, so the next look starts there.
+// Reading by the time or order of writing would miss what commits late.
+const NOW = 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin';
+const POLL = `
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
+	ARRAY(SELECT DISTINCT xid::text || ' ' || topic FROM changes WHERE xid >= $1::xid8) AS changed`;
+const PRUNE = `DELETE FROM changes WHERE at < now() - interval '1 hour'`;
+
+export interface ChangeFeed extends Changes {
+	close(): Promise<void>;
+}
+
+/** @throws unavailable when the first look fails */
+export async function followChanges(endpoint: Endpoint, log: Log): Promise<ChangeFeed> {
+	const follower = new Follower(endpoint, log);
+	await follower.poll();
+	follower.start();
+	return {
+		subscribe: (listener) => follower.subscribe(listener),
+		fresh: (maxAgeMs) => follower.fresh(maxAgeMs),
+		close: () => follower.close(),
+	};
+}
+
+class Follower {
+	readonly #endpoint: Endpoint;
+	readonly #log: Log;
+	readonly #listeners = new Set<(topics: Topic[]) => void>();
+	#client: pg.Client | null = null;
+	#polling: Promise<void> | null = null;
+	#timers: NodeJS.Timeout[] = [];
+	/** Where the next look starts; null before the first. */
+	#xmin: string | null = null;
+	/** Handed out already, though their transactions are not below `#xmin` yet. */
+	#seen: ReadonlySet<string> = new Set();
+	/** When the last look that succeeded began. */
+	#readAtMs = Number.NEGATIVE_INFINITY;
+	#isClosed = false;
+
+	constructor(endpoint: Endpoint, log: Log) {
+		this.#endpoint = endpoint;
+		this.#log = log;
+	}
+
+	start(): void {
+		this.#timers = [setInterval(() => this.#refresh(), POLL_MS).unref(), setInterval(() => this.#prune(), PRUNE_MS).unref()];
+	}
+
+	subscribe(listener: (topics: Topic[]) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	fresh(maxAgeMs: number): Promise<void> | undefined {
+		const neededMs = performance.now() - maxAgeMs;
+		return this.#readAtMs >= neededMs ? undefined : this.#readSince(neededMs);
+	}
+
+	/** One look at a time: a second caller shares the one that is under way. */
+	poll(): Promise<void> {
+		this.#polling ??= translated(() => this.#read()).finally(() => {
+			this.#polling = null;
+		});
+		return this.#polling;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		for (const timer of this.#timers) clearInterval(timer);
+		this.#listeners.clear();
+		await this.#polling?.catch((error: unknown) => this.#log.debug({ err: error }, 'last look at the changes failed'));
+		await this.#client?.end();
+	}
+
+	async #readSince(neededMs: number): Promise<void> {
+		// The look under way may have begun too early; the one after it has not.
+		while (this.#readAtMs < neededMs) await this.poll();
+	}
+
+	/** In the background: what fails is tried again in a moment, and whoever needs the answer hears of it from `fresh`. */
+	#refresh(): void {
+		this.poll().catch((error: unknown) => this.#log.debug({ err: error }, 'cannot read changes'));
+	}
+
+	async #read(): Promise<void> {
+		const client = this.#client ?? (await this.#connect());
+		const startedMs = performance.now();
+		try {
+			await this.#readWith(client);
+			this.#readAtMs = startedMs;
+		} catch (error) {
+			this.#drop(client);
+			throw error;
+		}
+	}
+
+	async #readWith(client: pg.Client): Promise<void> {
+		if (this.#xmin === null) {
+			const { rows } = await client.query<{ xmin: string }>(NOW);
+			this.#xmin = rows[0]?.xmin ?? null;
+			return;
+		}
+		const { rows } = await client.query<{ xmin: string; changed: string[] }>(POLL, [this.#xmin]);
+		const [row] = rows;
+		if (!row) return;
+		const fresh = row.changed.filter((change) => !this.#seen.has(change));
+		this.#xmin = row.xmin;
+		this.#seen = new Set(row.changed);
+		this.#announce(fresh);
+	}
+
+	#announce(changed: string[]): void {
+		if (changed.length === 0) return;
+		// Only the triggers write topics, in these two forms.
+		const topics = [...new Set(changed.map((change) => change.slice(change.indexOf(' ') + 1)))] as Topic[];
+		for (const listener of this.#listeners) listener(topics);
+	}
+
+	/** A look that follows starts where the last one ended, so a lost connection loses no change. */
+	async #connect(): Promise<pg.Client> {
+		const client = createClient(this.#endpoint);
+		client.on('error', (error) => {
+			this.#log.warn({ err: error }, 'the connection that hears of changes broke');
+			this.#drop(client);
+			if (!this.#isClosed) this.#refresh();
+		});
+		client.on('notification', () => this.#heard());
+		await client.connect();
+		await client.query('LISTEN gatehouse_changes');
+		this.#client = client;
+		return client;
+	}
+
+	/** The look under way may have begun before the change that is announced, so another follows it. */
+	#heard(): void {
+		const next = this.#polling ? this.#polling.then(() => this.poll()) : this.poll();
+		next.catch((error: unknown) => this.#log.debug({ err: error }, 'cannot read changes'));
+	}
+
+	#drop(client: pg.Client): void {
+		if (this.#client !== client) return;
+		this.#client = null;
+		client.end().catch((error: unknown) => this.#log.debug({ err: error }, 'cannot end a broken connection'));
+	}
+
+	#prune(): void {
+		this.#client?.query(PRUNE).catch((error: unknown) => this.#log.debug({ err: error }, 'cannot prune changes'));
+	}
+}

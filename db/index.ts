@@ -1,0 +1,94 @@
+// The store on PostgreSQL: a given one, or the embedded one that starts and stops with it.
+
+import type { Config } from '../core/config.ts';
+import type { Log } from '../core/contracts.ts';
+import type { Store } from '../core/store.ts';
+import { createAccounts } from './accounts.ts';
+import { createApis } from './apis.ts';
+import { followChanges } from './changes.ts';
+import { connect, type Database, type Endpoint } from './connection.ts';
+import { startEmbedded } from './embedded.ts';
+import { guard, translated } from './errors.ts';
+import { createGateways } from './gateways.ts';
+import { assertMigrated, migrate } from './migrate.ts';
+import { defineModels } from './models/index.ts';
+import { createRecords } from './records.ts';
+import { createRuns } from './runs.ts';
+import { createTools } from './tools.ts';
+
+export interface DatabaseOptions {
+	/** Null: the embedded one, under `dataDir`. */
+	database: Config['database'];
+	dataDir: string;
+	log: Log;
+}
+
+export interface StoreOptions extends DatabaseOptions {
+	/** Bring the schema up to date first. Else it must be so: @throws Error naming what is missing */
+	migrate: boolean;
+	/** Connections for ordinary statements. Default 10. */
+	poolSize?: number;
+}
+
+const POOL_SIZE = 10;
+
+/** @throws unavailable; Error when the embedded database cannot start */
+export async function openStore(options: StoreOptions): Promise<Store> {
+	const { endpoint, stop } = await reach(options);
+	const database = connect(endpoint, options.poolSize ?? POOL_SIZE);
+	const close = async (): Promise<void> => {
+		await database.close();
+		await stop();
+	};
+	try {
+		await translated<unknown>(() => (options.migrate ? migrate(database.bulk, options.log) : assertMigrated(database.ordinary)));
+		return await assemble(database, endpoint, { log: options.log, close });
+	} catch (error) {
+		await close();
+		throw error;
+	}
+}
+
+/** For `npm run migrate`. @returns the names of the migrations that ran */
+export async function migrateDatabase(options: DatabaseOptions): Promise<string[]> {
+	const { endpoint, stop } = await reach(options);
+	const database = connect(endpoint, 1);
+	try {
+		return await translated(() => migrate(database.bulk, options.log));
+	} finally {
+		await database.close();
+		await stop();
+	}
+}
+
+interface Reached {
+	endpoint: Endpoint;
+	stop(): Promise<void>;
+}
+
+async function reach({ database, dataDir, log }: DatabaseOptions): Promise<Reached> {
+	if (database) return { endpoint: database, stop: () => Promise.resolve() };
+	const embedded = await startEmbedded({ dataDir, durable: true, log });
+	return { endpoint: embedded.database, stop: () => embedded.stop() };
+}
+
+async function assemble(database: Database, endpoint: Endpoint, { log, close }: { log: Log; close(): Promise<void> }): Promise<Store> {
+	const models = defineModels(database.ordinary);
+	const changes = await followChanges(endpoint, log);
+	return {
+		accounts: guard(createAccounts(database.ordinary, models)),
+		apis: guard(createApis(database, models)),
+		tools: guard(createTools(database, models)),
+		gateways: guard(createGateways(database, models)),
+		runs: guard(createRuns(database)),
+		records: guard(createRecords(database)),
+		changes,
+		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
+		close: async () => {
+			await changes.close();
+			await close();
+		},
+	};
+}
+
+export { startEmbedded };

@@ -1,0 +1,49 @@
+// API keys of gateways. Only their hashes are stored.
+
+import { literal } from 'sequelize';
+import type { Gateways, KeyRow } from '../core/store.ts';
+import { ofGateway } from './assignments.ts';
+import { unlessOrphan } from './errors.ts';
+import type { GatewayKey } from './models/gateway.ts';
+import type { Models } from './models/index.ts';
+import { listPage, uuid } from './pages.ts';
+import { storable } from './text.ts';
+
+const LAST_USED = literal('(SELECT last_used_at FROM gateway_key_uses u WHERE u.key_id = "gateway_keys"."id")');
+
+type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash'>;
+
+export function createKeys({ GatewayKey }: Models): Keys {
+	// Made afresh for each query: Sequelize writes into it.
+	const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
+	const find = async (where: Partial<Pick<GatewayKey, 'organizationId' | 'gatewayId' | 'id' | 'hash'>>): Promise<KeyRow | null> => {
+		const key = await GatewayKey.findOne({ where, attributes: attributes(), raw: true });
+		return key && toKey(key);
+	};
+	return {
+		keys: (organizationId, gatewayId, page) =>
+			listPage(GatewayKey, { where: ofGateway(organizationId, gatewayId), page, attributes: attributes() }, toKey),
+		addKey: (organizationId, gatewayId, key) =>
+			unlessOrphan(async () => toKey(await GatewayKey.create({ ...ofGateway(organizationId, gatewayId), ...storable(key) }))),
+		async revokeKey(organizationId, gatewayId, keyId) {
+			const where = { ...ofGateway(organizationId, gatewayId), id: uuid(keyId) };
+			const [revoked] = await GatewayKey.update({ revokedAt: literal('now()') }, { where: { ...where, revokedAt: null } });
+			return revoked > 0 ? find(where) : null;
+		},
+		keyByHash: (organizationId, gatewayId, hash) => find({ ...ofGateway(organizationId, gatewayId), hash }),
+	};
+}
+
+const toKey = (row: GatewayKey): KeyRow => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	gatewayId: row.gatewayId,
+	name: row.name,
+	prefix: row.prefix,
+	scopes: row.scopes,
+	expiresAt: row.expiresAt,
+	lastUsedAt: row.lastUsedAt ?? null,
+	revokedAt: row.revokedAt ?? null,
+	createdAt: row.createdAt,
+	updatedAt: row.updatedAt,
+});

@@ -1,0 +1,73 @@
+// Brings a database to the schema that this code needs: umzug, forward only, all pending migrations in one transaction
+// together with the note that they ran, so a crash leaves either nothing or all of it.
+
+import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { Umzug } from 'umzug';
+import type { Log } from '../core/contracts.ts';
+import { foundation } from './migrations/0001-foundation.ts';
+
+export interface Migration {
+	/** Its number, then its subject; never renamed. */
+	name: string;
+	statements: string[];
+}
+
+/** In order. */
+const MIGRATIONS: Migration[] = [foundation];
+
+/** Any number, the same in every release: replicas that start at once queue up behind it. */
+const LOCK = 7_046_112_025;
+
+/** @returns the names of those that ran now */
+export async function migrate(sequelize: Sequelize, log: Log): Promise<string[]> {
+	const names = await sequelize.transaction(async (transaction) => {
+		await sequelize.query('SELECT pg_advisory_xact_lock($1)', { bind: [LOCK], transaction });
+		await sequelize.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, ran_at timestamptz NOT NULL DEFAULT now())', {
+			transaction,
+		});
+		const ran = await umzug(sequelize, transaction).up();
+		return ran.map(({ name }) => name);
+	});
+	if (names.length > 0) log.info({ migrations: names }, 'database migrated');
+	return names;
+}
+
+/** @throws Error naming the migrations that are missing */
+export async function assertMigrated(sequelize: Sequelize): Promise<void> {
+	const done = await executed(sequelize, null);
+	const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !done.includes(name));
+	if (missing.length > 0)
+		throw new Error(`The database lacks the migrations ${missing.join(', ')}: run "npm run migrate", or set DB_MIGRATIONS_RUN=true.`);
+}
+
+function umzug(sequelize: Sequelize, transaction: Transaction): Umzug {
+	return new Umzug({
+		migrations: MIGRATIONS.map(({ name, statements }) => ({
+			name,
+			up: async () => {
+				for (const statement of statements) await sequelize.query(statement, { transaction });
+			},
+		})),
+		storage: {
+			executed: () => executed(sequelize, transaction),
+			logMigration: async ({ name }) => {
+				await sequelize.query('INSERT INTO migrations (name) VALUES ($1)', { bind: [name], transaction });
+			},
+			unlogMigration: () => Promise.reject(new Error('Migrations go forward only.')),
+		},
+		logger: undefined,
+	});
+}
+
+async function executed(sequelize: Sequelize, transaction: Transaction | null): Promise<string[]> {
+	const [table] = await sequelize.query<{ exists: boolean }>(`SELECT to_regclass('migrations') IS NOT NULL AS exists`, {
+		type: QueryTypes.SELECT,
+		transaction,
+	});
+	if (!table?.exists) return [];
+	const rows = await sequelize.query<{ name: string }>('SELECT name FROM migrations ORDER BY name', {
+		type: QueryTypes.SELECT,
+		transaction,
+	});
+	return rows.map(({ name }) => name);
+}

@@ -1,0 +1,23 @@
+// The models of one connection. Sequelize ties a class to a connection, so each store gets classes of its own.
+
+import type { Sequelize } from 'sequelize';
+import { defineOrganization, defineUser } from './account.ts';
+import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
+import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
+import { defineTool } from './tool.ts';
+
+export type Models = ReturnType<typeof defineModels>;
+
+export const defineModels = (sequelize: Sequelize) => ({
+	User: defineUser(sequelize),
+	Organization: defineOrganization(sequelize),
+	Api: defineApi(sequelize),
+	ApiCredential: defineApiCredential(sequelize),
+	ApiSchema: defineApiSchema(sequelize),
+	ApiOperation: defineApiOperation(sequelize),
+	Tool: defineTool(sequelize),
+	Gateway: defineGateway(sequelize),
+	GatewayTool: defineGatewayTool(sequelize),
+	GatewayAuth: defineGatewayAuth(sequelize),
+	GatewayKey: defineGatewayKey(sequelize),
+});

@@ -1,0 +1,179 @@
+// What a database that is away, silent or full of contradiction looks like from outside.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { asGatewayError } from '../core/errors.ts';
+import type { Store } from '../core/store.ts';
+import { administer, type Endpoint, silent, testDatabase } from '../test/helpers/postgres.ts';
+import { addApi, addGateway, addTenant, addTool, newTool, operation } from '../test/helpers/samples.ts';
+import { testStore } from '../test/helpers/store.ts';
+import { openStore } from './index.ts';
+
+const within = async (limitMs: number, work: Promise<unknown>, id = 'it'): Promise<unknown> => {
+	const startedMs = performance.now();
+	const error = await work.then(
+		() => assert.fail(`${id} succeeded`),
+		(cause: unknown) => cause,
+	);
+	const tookMs = Math.round(performance.now() - startedMs);
+	assert.ok(tookMs < limitMs, `${id} took ${tookMs} ms`);
+	return error;
+};
+
+function assertUnavailable(error: unknown): void {
+	const known = asGatewayError(error);
+	assert.equal(known?.code, 'unavailable', String(error));
+	assert.equal(known?.headers['retry-after'], '1');
+	assert.doesNotMatch(known?.message ?? '', /ECONN|sequelize|select|timeout/i);
+}
+
+async function listen(server: Server): Promise<number> {
+	await once(server.listen(0, '127.0.0.1'), 'listening');
+	// A server on TCP has an address of this form.
+	return (server.address() as AddressInfo).port;
+}
+
+const opening = (port: number) => {
+	const database = { host: '127.0.0.1', port, username: 'root', password: '', name: 'postgres', ssl: false };
+	return openStore({ database, dataDir: '', migrate: true, log: silent });
+};
+
+test('a port where nothing listens is unavailable within 2.5 s', async () => {
+	const server = createServer();
+	const port = await listen(server);
+	await new Promise((resolve) => server.close(resolve));
+	assertUnavailable(await within(2_500, opening(port)));
+});
+
+test('a server that accepts and stays silent is unavailable within 2.5 s', async () => {
+	const sockets: Socket[] = [];
+	const server = createServer((socket) => sockets.push(socket));
+	assertUnavailable(await within(2_500, opening(await listen(server))));
+	for (const socket of sockets) socket.destroy();
+	server.close();
+});
+
+/** Sits between a store and the real server, and can stop passing anything on. */
+function createProxy({ host, port }: Endpoint): { server: Server; mute(isMute: boolean): void } {
+	let isMute = false;
+	const server = createServer((inward) => {
+		const outward = createConnection(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+		inward.on('data', (chunk) => isMute || outward.write(chunk)).on('close', () => outward.destroy());
+		outward.on('data', (chunk) => isMute || inward.write(chunk)).on('close', () => inward.destroy());
+		for (const socket of [inward, outward]) socket.on('error', () => socket.destroy());
+	});
+	return {
+		server,
+		mute: (now) => {
+			isMute = now;
+		},
+	};
+}
+
+test('a store whose connections go silent answers within 2.5 s, and recovers by itself within 5 s', async () => {
+	await using real = await testDatabase();
+	const proxy = createProxy(real.database);
+	const port = await listen(proxy.server);
+	const store = await openStore({ database: { ...real.database, host: '127.0.0.1', port }, dataDir: '', migrate: false, log: silent });
+	const { organizationId } = await addTenant(store);
+	// A pool full of connections that were good a moment ago.
+	await Promise.all(Array.from({ length: 20 }, () => store.ping()));
+
+	proxy.mute(true);
+	const attempts: Record<string, () => Promise<unknown>> = {
+		ping: () => store.ping(),
+		'a look-up': () => store.accounts.byEmail('ada@example.com'),
+		'a snapshot': () => store.gateways.snapshot('acme', '/main'),
+		'a change': () => store.tools.update(organizationId, organizationId, { name: 'x' }),
+		'a change in a transaction': () => store.apis.update(organizationId, organizationId, { name: 'x' }),
+		'news of changes': () => store.changes.fresh(100) ?? Promise.reject(new Error('claims to be fresh')),
+	};
+	for (const [id, attempt] of Object.entries(attempts)) assertUnavailable(await within(2_500, attempt(), id));
+
+	proxy.mute(false);
+	const backMs = performance.now();
+	while (!(await store.ping().then(() => true, assertUnavailable))) assert.ok(performance.now() - backMs < 5_000);
+	await store.changes.fresh(100);
+	await store.close();
+	proxy.server.close();
+});
+
+test('connections that the server ends are replaced', async () => {
+	await using store = await testStore();
+	await store.ping();
+	await administer(
+		store.database,
+		'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+	);
+	await store.ping().catch(assertUnavailable);
+	await store.ping();
+});
+
+const REFUSED: { id: string; change: object; message: RegExp }[] = [
+	{ id: 'NUL in a name', change: { name: 'a\0b' }, message: /^name must not contain the NUL character/ },
+	{ id: 'NUL in code', change: { code: 'a\0b' }, message: /^code must not contain the NUL character/ },
+	{ id: 'half a surrogate pair', change: { description: 'a\ud800b' }, message: /^description must be well-formed Unicode/ },
+];
+
+for (const { id, change, message } of REFUSED)
+	test(`${id} is refused on creation and on change, naming the field`, async () => {
+		await using store = await testStore();
+		const { organizationId } = await addTenant(store);
+		const tool = await addTool(store, organizationId);
+		for (const attempt of [addTool(store, organizationId, change), store.tools.update(organizationId, tool.id, change)]) {
+			const error = asGatewayError(await within(2_500, attempt, id));
+			assert.equal(error?.code, 'validation_failed');
+			assert.match(error?.message ?? '', message);
+		}
+	});
+
+test('neither messages nor causes carry the values of a statement', async () => {
+	await using store = await testStore();
+	const user = { email: 'canary-mail@example.com', passwordHash: 'canary-hash', firstName: 'canary-first', lastName: 'canary-last' };
+	await store.accounts.register(user, { name: 'Acme', slugs: ['acme'] });
+	const taken = await within(2_500, store.accounts.register(user, { name: 'Acme', slugs: ['acme-2'] }));
+	assert.equal(asGatewayError(taken)?.code, 'conflict');
+	assert.doesNotMatch(inspect(taken, { depth: 10, showHidden: true }), /canary/);
+});
+
+test('values that the database cannot hold are the client’s fault, never a 500', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const gateway = await addGateway(store, organizationId);
+	const tool = await addTool(store, organizationId);
+	await store.gateways.assign(organizationId, gateway.id, [tool.id]);
+	const attempts: Record<string, () => Promise<unknown>> = {
+		'22003, a number out of range': () => store.gateways.updateAssignment(organizationId, gateway.id, tool.id, { rateLimit: 2 ** 31 }),
+		'22P02, a number that is none': () => store.gateways.updateAssignment(organizationId, gateway.id, tool.id, { rateLimit: 1.5 }),
+		'22P05, NUL in imported text': () => importNul(store, organizationId),
+		'23514, a status that is none': () => store.tools.update(organizationId, tool.id, { status: 'sleeping' }),
+		'54000, an index entry too long': () => addGateway(store, organizationId, randomText()),
+		'2201W, a negative page': () => store.tools.list(organizationId, { limit: -2 }),
+	};
+	for (const [id, attempt] of Object.entries(attempts))
+		assert.equal(asGatewayError(await within(2_500, attempt(), id))?.code, 'validation_failed', id);
+});
+
+async function importNul(store: Store, organizationId: string): Promise<void> {
+	const writer = await store.apis.beginImport(organizationId, (await addApi(store, organizationId)).id);
+	try {
+		await writer?.operations([operation('a', { description: 'a\0b' })]);
+	} finally {
+		await writer?.abort();
+	}
+}
+
+/** Does not compress, so it stays longer than an index entry may be. */
+const randomText = (): string => Array.from({ length: 9_000 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join('');
+
+test('JSON comes back as it was written: order of keys, numbers, half surrogates and NUL', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const parameters = { z: 1, a: { '10': 'x', '9': 'y', b: [1.5e300, -0.1] }, text: 'a\ud800b\0c', nothing: null };
+	const { id } = await addTool(store, organizationId, newTool({ parameters }));
+	const stored = await store.tools.get(organizationId, id);
+	assert.equal(JSON.stringify(stored?.parameters), JSON.stringify(parameters));
+});

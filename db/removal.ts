@@ -1,0 +1,53 @@
+// Removing a row together with what depends on it, counted in the transaction that removes it.
+
+import { QueryTypes } from 'sequelize';
+import { GatewayError } from '../core/errors.ts';
+import type { Removed } from '../core/store.ts';
+import type { Database } from './connection.ts';
+import { uuid } from './pages.ts';
+
+export interface Removal {
+	table: string;
+	/** What goes with the row, by its name in the answer: a condition on `$1`, the organization, and `$2`, the id. */
+	dependants: Record<string, string>;
+	/** Those of the dependants that make it "in use". */
+	users: string[];
+}
+
+interface Target {
+	organizationId: string;
+	id: string;
+	onlyIfUnused: boolean;
+}
+
+/** @returns null when there is no such row. @throws conflict naming the users, with `onlyIfUnused` */
+export function remove(database: Database, removal: Removal, target: Target): Promise<Removed | null> {
+	const bind = [uuid(target.organizationId), uuid(target.id)];
+	const sequelize = database.bulk;
+	return database.transact(async (transaction) => {
+		// Locked, so that no dependant joins between the count and the removal.
+		const locked = await sequelize.query(`SELECT id FROM ${removal.table} WHERE organization_id = $1 AND id = $2 FOR UPDATE`, {
+			bind,
+			type: QueryTypes.SELECT,
+			transaction,
+		});
+		if (locked.length === 0) return null;
+		const counted = await sequelize.query<Removed>(countOf(removal), { bind, type: QueryTypes.SELECT, transaction });
+		const removed = counted[0] ?? {};
+		if (target.onlyIfUnused) assertUnused(removed, removal.users);
+		await sequelize.query(`DELETE FROM ${removal.table} WHERE organization_id = $1 AND id = $2`, { bind, transaction });
+		return removed;
+	});
+}
+
+const countOf = ({ dependants }: Removal): string =>
+	`SELECT ${Object.entries(dependants)
+		.map(([name, from]) => `(SELECT count(*)::int FROM ${from}) AS "${name}"`)
+		.join(', ')}`;
+
+function assertUnused(removed: Removed, users: string[]): void {
+	const inUse = users.filter((name) => (removed[name] ?? 0) > 0);
+	if (inUse.length === 0) return;
+	const details = inUse.map((name) => ({ path: 'query/ifUnused', message: `${removed[name]} ${name}` }));
+	throw new GatewayError('conflict', `It is in use: ${details.map(({ message }) => message).join(', ')}.`, { details });
+}

@@ -1,0 +1,77 @@
+// Where a key is looked for, and what becomes of one that is wrong.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Caller, Context, Gateway, Incoming } from '../../../core/index.ts';
+import apiKey from './index.ts';
+
+const CALLER: Caller = { method: 'api_key', subject: 'key:1', keyId: '1', scopes: ['tools:read'] };
+const asked: string[] = [];
+// The method reaches nothing else of its context.
+const context = {
+	identity: {
+		credential: async (secret: string) => {
+			asked.push(secret);
+			return secret === 'svc_gw_good' ? CALLER : null;
+		},
+	},
+} as Partial<Context> as Context;
+
+// What the method reads of a request.
+const incoming = (headers: Record<string, string>, query = ''): Incoming =>
+	({ headers, query: new URLSearchParams(query) }) as Partial<Incoming> as Incoming;
+
+const authenticate = (headers: Record<string, string>, { query = '', keyHeader }: { query?: string; keyHeader?: string } = {}) =>
+	apiKey.authenticate(incoming(headers, query), keyHeader === undefined ? {} : { keyHeader }, context);
+
+describe('api_key (specification 5.2, 2)', () => {
+	test('takes the key from X-API-Key, from ?api_key= or as a Bearer token', async () => {
+		assert.equal(await authenticate({ 'x-api-key': 'svc_gw_good' }), CALLER);
+		assert.equal(await authenticate({}, { query: 'api_key=svc_gw_good' }), CALLER);
+		assert.equal(await authenticate({ authorization: 'Bearer svc_gw_good' }), CALLER);
+		assert.equal(await authenticate({ authorization: 'bearer  svc_gw_good ' }), CALLER);
+	});
+
+	test('is null when there is no key at all, so that another method may try', async () => {
+		assert.equal(await authenticate({}), null);
+		assert.equal(await authenticate({ 'x-api-key': '' }, { query: 'api_key=' }), null);
+		assert.equal(await authenticate({ authorization: 'Basic dTpw' }), null);
+		assert.equal(await authenticate({ authorization: 'Bearer' }), null);
+	});
+
+	test('the first place that holds a key counts, also when it is wrong there', async () => {
+		const wrong = { 'x-api-key': 'svc_gw_bad', authorization: 'Bearer svc_gw_good' };
+		await assert.rejects(authenticate(wrong, { query: 'api_key=svc_gw_good' }), { code: 'unauthorized' });
+		await assert.rejects(authenticate({ authorization: 'Bearer svc_gw_good' }, { query: 'api_key=svc_gw_bad' }), { code: 'unauthorized' });
+	});
+
+	test('keyHeader replaces X-API-Key, in whatever case', async () => {
+		assert.equal(await authenticate({ 'x-team-key': 'svc_gw_good' }, { keyHeader: 'X-Team-Key' }), CALLER);
+		assert.equal(await authenticate({ 'x-api-key': 'svc_gw_good' }, { keyHeader: 'X-Team-Key' }), null);
+	});
+
+	test('an overlong key is refused without being looked up, in the same words as a wrong one', async () => {
+		const messages = await Promise.all(
+			['k'.repeat(513), 'svc_gw_bad'].map((key) => authenticate({ 'x-api-key': key }).catch((error: Error) => error.message)),
+		);
+		assert.equal(messages[0], messages[1]);
+		assert.ok(!asked.some((secret) => secret.length > 512));
+	});
+
+	test('the refusal does not show the key', async () => {
+		await assert.rejects(authenticate({ 'x-api-key': 'svc_gw_bad' }), ({ message }: Error) => !message.includes('svc_gw_bad'));
+	});
+
+	test('the challenge names the gateway as realm (RFC 6750 §3)', () => {
+		const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;
+		assert.equal(apiKey.challenge(gateway), 'Bearer realm="https://gatehouse.example/acme/main"');
+	});
+
+	test('keyHeader must be an HTTP token that is no other header’s (RFC 9110 §5.6.2)', () => {
+		for (const keyHeader of ['X-Team-Key', 'x_key', 'a'.repeat(100)]) assert.ifError(apiKey.config.validate({ keyHeader }).error);
+		for (const keyHeader of ['', 'a b', 'a:b', 'ä', 'a\r\nb', 'a'.repeat(101), 'Authorization', 'COOKIE', 5]) {
+			assert.ok(apiKey.config.validate({ keyHeader }).error, String(keyHeader));
+		}
+		assert.ok(apiKey.config.validate({ other: 1 }).error);
+	});
+});

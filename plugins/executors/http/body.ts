@@ -1,0 +1,119 @@
+// Writing a request's body in the media type that the config or the API's description names.
+
+import { randomBytes } from 'node:crypto';
+import { headerValueFault, invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import type { Part } from './config.ts';
+import { percentEncode, spellPieces } from './serialize.ts';
+import { plainText } from './template.ts';
+
+export interface Body {
+	contentType: string;
+	content: string | Buffer;
+}
+
+type Parts = Readonly<Record<string, Part>>;
+
+const JSON_TYPE = /^(?:application\/json|text\/json|[^;]*\+json|\*\/\*|application\/\*)\s*(?:;|$)/i;
+const FORM_TYPE = /^application\/(?:x-www-form-urlencoded|form-data)\s*(?:;|$)/i;
+const MULTIPART_TYPE = /^multipart\//i;
+/** Sent as the text that the argument is; what is neither this nor one of the above is base64. */
+const TEXT_TYPE =
+	/^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graphql|\/javascript|\/sql|\/x-ndjson|\/jsonl|\/json-seq|\/xml-dtd)\s*(?:;|$))/i;
+
+/** @param at JSON pointer of the argument, for messages. @throws validation_failed */
+export function writeBody(contentType: string, value: Json, at: string, parts: Parts = {}): Body {
+	if (JSON_TYPE.test(contentType))
+		return { contentType: contentType.includes('*') ? 'application/json' : contentType, content: JSON.stringify(value) };
+	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, parts) };
+	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'multipart'), at, parts);
+	if (TEXT_TYPE.test(contentType)) return { contentType, content: plainText(value) };
+	if (typeof value !== 'string') throw invalid(at, `${at} must be a base64 string: it is sent as ${contentType}.`);
+	return { contentType, content: fromBase64(value, at) };
+}
+
+/** A text is taken to be encoded already. */
+function form(value: Json, at: string, parts: Parts): string {
+	if (typeof value === 'string') return value;
+	return Object.entries(fields(value, at, 'form'))
+		.flatMap(([name, item]) => formPieces(name, item, parts[name] ?? {}))
+		.join('&');
+}
+
+/** OpenAPI 3.1 §4.8.15.1: objects are JSON unless the description asks for a style. */
+function formPieces(name: string, value: Json, { style, explode, contentType }: Part): string[] {
+	if (value === null) return [];
+	const key = percentEncode(name);
+	const styled = style !== undefined || explode !== undefined;
+	const asJson = contentType === undefined ? !Array.isArray(value) : JSON_TYPE.test(contentType);
+	if (!styled && typeof value === 'object' && asJson) return [`${key}=${percentEncode(JSON.stringify(value))}`];
+	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode: percentEncode }, value);
+}
+
+interface Piece {
+	headers: string[];
+	content: Buffer;
+}
+
+function multipart(contentType: string, value: JsonObject, at: string, parts: Parts): Body {
+	// 128 random bits: no content holds them but by knowing them.
+	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
+	const pieces = Object.entries(value).flatMap(([name, item]) => {
+		const items = Array.isArray(item) && !JSON_TYPE.test(parts[name]?.contentType ?? '') ? item : [item];
+		return items.filter((one) => one !== null).map((one) => piece(name, one, `${at}/${name}`, parts[name] ?? {}));
+	});
+	const chunks = pieces.flatMap(({ headers, content }) => [
+		Buffer.from(`--${boundary}\r\n${headers.join('\r\n')}\r\n\r\n`),
+		content,
+		Buffer.from('\r\n'),
+	]);
+	const type = contentType.replace(/\s*;\s*boundary=[^;]*/i, '');
+	return { contentType: `${type}; boundary=${boundary}`, content: Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]) };
+}
+
+function piece(name: string, value: Json, at: string, part: Part): Piece {
+	if (part.binary) return file(name, value, at, part);
+	const type = part.contentType ?? (typeof value === 'object' ? 'application/json' : undefined);
+	const content = type !== undefined && JSON_TYPE.test(type) ? JSON.stringify(value) : plainText(value);
+	return { headers: partHeaders(name, undefined, type), content: Buffer.from(content) };
+}
+
+/** `{ data (base64), filename, contentType }`, or the base64 alone. */
+function file(name: string, value: Json, at: string, part: Part): Piece {
+	const given: JsonObject = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { data: value };
+	const { data, filename = name, contentType = firstType(part.contentType) } = given;
+	if (typeof data !== 'string' || typeof filename !== 'string' || typeof contentType !== 'string')
+		throw invalid(at, `${at} must be a base64 string or { data: base64, filename, contentType }.`);
+	if (headerValueFault(contentType) !== null) throw invalid(`${at}/contentType`, `${at}/contentType must be a media type.`);
+	return { headers: partHeaders(name, filename, contentType), content: fromBase64(data, at) };
+}
+
+/** An encoding object may list several types, or a range of them. */
+function firstType(listed = ''): string {
+	const first = listed.split(',')[0]?.trim() ?? '';
+	return first === '' || first.includes('*') ? 'application/octet-stream' : first;
+}
+
+function partHeaders(name: string, filename: string | undefined, contentType: string | undefined): string[] {
+	const disposition = `Content-Disposition: form-data; name="${quoted(name)}"`;
+	return [
+		filename === undefined ? disposition : `${disposition}; filename="${quoted(filename)}"`,
+		...(contentType === undefined ? [] : [`Content-Type: ${contentType}`]),
+	];
+}
+
+/** https://html.spec.whatwg.org/#multipart-form-data: these three, in percent form. */
+function quoted(text: string): string {
+	return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function fields(value: Json, at: string, what: string): JsonObject {
+	if (value === null || typeof value !== 'object' || Array.isArray(value))
+		throw invalid(at, `${at} must be an object: it is sent as a ${what}.`);
+	return value;
+}
+
+function fromBase64(text: string, at: string): Buffer {
+	const compact = text.replace(/[\r\n]/g, '');
+	if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(compact)) throw invalid(at, `${at} must be base64.`);
+	return Buffer.from(compact, 'base64');
+}

@@ -1,0 +1,154 @@
+// What a call gives back: results, failures, and what must not come along.
+
+import assert from 'node:assert/strict';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { asGatewayError, type OutboundRequest, type ToolResult } from '../../../core/index.ts';
+import { loopbackCall, recorder } from '../../../test/helpers/executor.ts';
+import { httpUpstream } from '../../../test/helpers/upstream.ts';
+import http from './index.ts';
+
+interface Answer {
+	status?: number;
+	type?: string;
+	body?: string | Buffer;
+	headers?: OutgoingHttpHeaders;
+}
+
+async function answer(t: TestContext, { status = 200, type, body, headers = {} }: Answer): Promise<ToolResult> {
+	const upstream = await httpUpstream(t, (_request, response) => {
+		response.writeHead(status, { ...(type === undefined ? {} : { 'content-type': type }), ...headers }).end(body);
+	});
+	return http.execute({}, await http.config.validateAsync({ method: 'GET', url: upstream.origin }), loopbackCall(t));
+}
+
+const text = (...lines: string[]): ToolResult['content'] => [{ type: 'text', text: lines.join('\n') }];
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]);
+
+const RESULTS: [what: string, Answer, ToolResult][] = [
+	['JSON', { type: 'application/json', body: '{"a": 1}' }, { content: text('{"a": 1}'), structured: { a: 1 } }],
+	[
+		'JSON of a vendor, with charset',
+		{ type: 'application/vnd.x+json; charset=utf-8', body: '[1]' },
+		{ content: text('[1]'), structured: [1] },
+	],
+	['JSON null', { type: 'application/json', body: 'null' }, { content: text('null'), structured: null }],
+	['JSON that is none', { type: 'application/json', body: '{"a":' }, { content: text('{"a":') }],
+	['JSON with a byte order mark', { type: 'application/json', body: '\ufeff{}' }, { content: text('{}'), structured: {} }],
+	['JSON without content type', { body: '{"a":1}' }, { content: text('{"a":1}'), structured: { a: 1 } }],
+	['text without content type', { body: 'grüße' }, { content: text('grüße') }],
+	['plain text', { type: 'text/plain', body: '{"a":1}' }, { content: text('{"a":1}') }],
+	['HTML', { type: 'text/html', body: '<p>' }, { content: text('<p>') }],
+	['XML', { type: 'application/xml', body: '<a/>' }, { content: text('<a/>') }],
+	['XML of a vendor', { type: 'application/atom+xml', body: '<a/>' }, { content: text('<a/>') }],
+	['Latin-1 text', { type: 'text/plain; charset=iso-8859-1', body: Buffer.from([0xfc]) }, { content: text('ü') }],
+	['text of an unknown charset', { type: 'text/plain; charset=nonsense', body: 'ü' }, { content: text('ü') }],
+	['an image', { type: 'image/png', body: PNG }, { content: [{ type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' }] }],
+	['an SVG image', { type: 'image/svg+xml', body: 'x' }, { content: [{ type: 'image', data: 'eA==', mimeType: 'image/svg+xml' }] }],
+	['audio', { type: 'Audio/MPEG; x=y', body: 'x' }, { content: [{ type: 'audio', data: 'eA==', mimeType: 'audio/mpeg' }] }],
+	['no content', { status: 204 }, { content: text('HTTP 204 No Content') }],
+	['an empty body', { status: 201, type: 'application/json', body: '' }, { content: text('HTTP 201 Created') }],
+	['an answer to a redirect that names no place', { status: 304 }, { content: text('HTTP 304 Not Modified') }],
+];
+
+for (const [what, given, expected] of RESULTS)
+	test(`A result is made of ${what}`, async (t) => {
+		assert.deepEqual(await answer(t, given), expected);
+	});
+
+for (const type of ['application/pdf', undefined])
+	test(`Bytes of type ${type ?? 'unknown'} become a resource without the URL`, async (t) => {
+		const { content } = await answer(t, { ...(type ? { type } : {}), body: PNG });
+		const [block] = content;
+		assert.ok(block?.type === 'resource');
+		const { uri, mimeType, blob } = block.resource;
+		assert.match(uri, /^urn:uuid:/);
+		assert.deepEqual([mimeType, blob], [type ?? 'application/octet-stream', PNG.toString('base64')]);
+	});
+
+test('A long text is cut and says so, and cut JSON is not structured', async (t) => {
+	const body = JSON.stringify('x'.repeat(2 * 1024 * 1024));
+	for (const type of ['application/json', 'text/plain']) {
+		const { content, structured } = await answer(t, { type, body });
+		const shown = content[0]?.type === 'text' ? content[0].text : assert.fail();
+		assert.equal(shown, `${body.slice(0, 1_048_576)}\n[cut: the first 1048576 of 2097154 characters]`);
+		assert.equal(structured, undefined);
+	}
+});
+
+test('JSON that is nested too deeply to be written again stays text', async (t) => {
+	const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+	const { content, structured } = await answer(t, { type: 'application/json', body: deep(100_000) });
+	assert.deepEqual([content.length, structured], [1, undefined]);
+	assert.notEqual((await answer(t, { type: 'application/json', body: deep(100) })).structured, undefined);
+});
+
+const FAILURES: [what: string, Answer, expected: string][] = [
+	[
+		'404 in JSON',
+		{ status: 404, type: 'application/json', body: '{"message":"no such pet"}' },
+		'HTTP 404 Not Found\n{"message":"no such pet"}',
+	],
+	['500 in HTML', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, 'HTTP 500 Internal Server Error\n<h1>Oops</h1>'],
+	['400 of nothing', { status: 400 }, 'HTTP 400 Bad Request'],
+	['a status without a name', { status: 499, body: 'x' }, 'HTTP 499\nx'],
+	['502 with an image', { status: 502, type: 'image/png', body: PNG }, 'HTTP 502 Bad Gateway'],
+	[
+		'control characters and hidden text',
+		{ status: 400, type: 'text/plain', body: 'a\u001b[2Jb\u202ec\u200b\u0000d\te\nf' },
+		'HTTP 400 Bad Request\na[2Jbcd\te\nf',
+	],
+	['a long body', { status: 400, type: 'text/plain', body: 'é'.repeat(5000) }, `HTTP 400 Bad Request\n${'é'.repeat(2048)}…`],
+];
+
+for (const [what, given, expected] of FAILURES)
+	test(`A status of 400 and above is an error that shows ${what}`, async (t) => {
+		assert.deepEqual(await answer(t, given), { content: text(expected), isError: true });
+	});
+
+test('Headers and cookies of the upstream do not leave', async (t) => {
+	const headers = { 'set-cookie': 'session=canary', 'x-internal': 'canary', etag: '"canary"' };
+	for (const status of [200, 204, 403]) assert.ok(!JSON.stringify(await answer(t, { status, headers })).includes('canary'));
+});
+
+test('What `sign` makes of the request is what is sent, and it is told the alternatives', async (t) => {
+	const upstream = await recorder(t);
+	const asked: OutboundRequest[] = [];
+	const signed = (request: OutboundRequest): OutboundRequest => {
+		asked.push(request);
+		return { ...request, headers: { ...request.headers, authorization: 'Bearer token' } };
+	};
+	const config = await http.config.validateAsync({ method: 'GET', url: `${upstream.origin}/a`, security: [['bearer_token'], []] });
+	await http.execute({ q: 1 }, config, loopbackCall(t, { signed }));
+	assert.deepEqual([asked[0]?.url, asked[0]?.security], [`${upstream.origin}/a?q=1`, [['bearer_token'], []]]);
+	assert.equal(upstream.take().headers['authorization'], 'Bearer token');
+});
+
+test('Failures of the network and refusals of the guard are thrown, with their code', async (t) => {
+	const upstream = await httpUpstream(t, (request, response) => {
+		if (request.url === '/private') response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
+		if (request.url === '/reset') response.socket?.destroy();
+	});
+	const codes: [url: string, code: string][] = [
+		[`${upstream.origin}/private`, 'egress_refused'],
+		[`${upstream.origin}/reset`, 'upstream_failed'],
+		[`${upstream.origin}/hang`, 'upstream_timeout'],
+		['http://127.0.0.2:8080/', 'egress_refused'],
+	];
+	for (const [url, code] of codes) {
+		const config = await http.config.validateAsync({ method: 'GET', url, timeoutMs: 200 });
+		await assert.rejects(http.execute({}, config, loopbackCall(t)), (error) => asGatewayError(error)?.code === code);
+	}
+});
+
+test('A call that is given up stops the request', async (t) => {
+	const closed = Promise.withResolvers<void>();
+	const caller = new AbortController();
+	const upstream = await httpUpstream(t, (request) => {
+		request.socket.on('close', closed.resolve);
+		caller.abort(new Error('client gone'));
+	});
+	const config = await http.config.validateAsync({ method: 'GET', url: upstream.origin });
+	await assert.rejects(http.execute({}, config, loopbackCall(t, { signal: caller.signal })), /client gone/);
+	await closed.promise;
+});

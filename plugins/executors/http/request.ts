@@ -1,0 +1,178 @@
+// From a config and arguments to the one HTTP request that they stand for. Sends nothing.
+
+import {
+	type Api,
+	GatewayError,
+	headerValueFault,
+	invalid,
+	type Json,
+	type JsonObject,
+	type OutboundRequest,
+} from '../../../core/index.ts';
+import { writeBody } from './body.ts';
+import type { HttpConfig } from './config.ts';
+import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
+import { fillJson, fillText, fillValue, plainText, type Read, reader } from './template.ts';
+
+const IN_QUERY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+/** Asks for what becomes structured content, and takes anything. */
+const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
+
+/** @throws validation_failed */
+export function buildRequest(config: HttpConfig, args: JsonObject, api: Api | null): OutboundRequest {
+	const used = new Set<string>();
+	const read = reader(args, used);
+	const base = baseOf(config.url, api);
+	const path = fillPath(base.path, config, read);
+	const pieces = [...base.query, ...fillQuery(base.template, read), ...configuredQuery(config, read), ...parameterQuery(config, read)];
+	const headers = fillHeaders(config, read);
+	const rest = leftOver(config, args, used);
+	if (IN_QUERY.has(config.method)) pieces.push(...Object.entries(rest).flatMap(([name, value]) => looseQuery(name, value)));
+	const body = bodyOf(config, headers, read) ?? (IN_QUERY.has(config.method) ? null : looseBody(rest, headers));
+	const url = assertUnder(base, path, pieces);
+	return {
+		method: config.method,
+		url,
+		headers,
+		body,
+		timeoutMs: config.timeoutMs,
+		...(config.security ? { security: config.security } : {}),
+	};
+}
+
+interface BaseUrl {
+	origin: string;
+	/** The API's own path, which no argument may leave; empty for absolute URLs. */
+	prefix: string;
+	/** With placeholders, `prefix` included. */
+	path: string;
+	/** Query of the API's base URL, as it stands. */
+	query: string[];
+	/** Query of the config's URL, with placeholders. */
+	template: string[];
+}
+
+/** A placeholder can stand only after the origin: config.ts refuses others. */
+function baseOf(url: string, api: Api | null): BaseUrl {
+	const [beforeQuery = '', ...queries] = url.split('?');
+	const template = queries.join('?').split('&').filter(Boolean);
+	if (!url.startsWith('/')) {
+		const [authority = ''] = /^[a-z]+:\/\/[^/]*/i.exec(beforeQuery) ?? [];
+		return { origin: new URL(authority).origin, prefix: '', path: beforeQuery.slice(authority.length) || '/', query: [], template };
+	}
+	if (api === null || !URL.canParse(api.baseUrl))
+		throw invalid(
+			'/url',
+			'url must be absolute, such as https://api.example.com/pets: the tool belongs to no API whose base URL could go before it.',
+		);
+	const base = new URL(api.baseUrl);
+	const prefix = base.pathname.replace(/\/+$/, '');
+	return { origin: base.origin, prefix, path: prefix + beforeQuery, query: base.search.slice(1).split('&').filter(Boolean), template };
+}
+
+function fillPath(path: string, config: HttpConfig, read: Read): string {
+	return path.replace(/\{([^{}]+)\}/g, (_match, name: string) => {
+		const parameter = config.parameters?.find((one) => one.in === 'path' && one.name === name) ?? { arg: name, name, in: 'path' as const };
+		const value = read(parameter.arg);
+		if (value === undefined || value === null)
+			throw invalid(`/${parameter.arg}`, `${parameter.arg} is required: it is part of the URL's path.`);
+		const text = pathValue(parameter, value);
+		if (/^\.{0,2}$/.test(text))
+			throw invalid(`/${parameter.arg}`, `${parameter.arg} must not be empty, "." or "..": it is part of the URL's path.`);
+		return text;
+	});
+}
+
+/** The pieces of the URL's own query; what is not a placeholder stays to the byte. */
+function fillQuery(template: string[], read: Read): string[] {
+	return template.map((piece) => fillText(piece, read, percentEncode)).filter((piece) => piece !== null);
+}
+
+function configuredQuery(config: HttpConfig, read: Read): string[] {
+	return Object.entries(config.query ?? {}).flatMap(([name, template]) => {
+		const value = typeof template === 'string' ? fillValue(template, read) : template;
+		return value === undefined ? [] : looseQuery(name, value);
+	});
+}
+
+/** Where nobody said how: a list once per item, an object as JSON. */
+function looseQuery(name: string, value: Json): string[] {
+	const items = Array.isArray(value) ? value : [value];
+	return items.filter((item) => item !== null).map((item) => `${percentEncode(name)}=${percentEncode(plainText(item))}`);
+}
+
+function parameterQuery(config: HttpConfig, read: Read): string[] {
+	return present(config, 'query', read).flatMap(({ parameter, value }) => queryPieces(parameter, value));
+}
+
+type Place = NonNullable<HttpConfig['parameters']>[number]['in'];
+
+/** Absent arguments send nothing, and neither does null: no style can write it. */
+function present(config: HttpConfig, place: Place, read: Read) {
+	return (config.parameters ?? [])
+		.filter((parameter) => parameter.in === place)
+		.map((parameter) => ({ parameter, value: read(parameter.arg) ?? null }))
+		.filter(({ value }) => value !== null);
+}
+
+function fillHeaders(config: HttpConfig, read: Read): Record<string, string> {
+	const headers: Record<string, string> = { accept: ACCEPT };
+	const put = (name: string, value: string | null): void => {
+		if (value !== null) headers[name.toLowerCase()] = checkedHeader(name, value);
+	};
+	for (const [name, template] of Object.entries(config.headers ?? {})) put(name, fillText(template, read));
+	for (const { parameter, value } of present(config, 'header', read)) put(parameter.name, headerText(parameter, value));
+	const cookies = present(config, 'cookie', read).flatMap(({ parameter, value }) => cookiePieces(parameter, value));
+	if (cookies.length > 0) put('cookie', [headers['cookie'], ...cookies].filter(Boolean).join('; '));
+	return headers;
+}
+
+function checkedHeader(name: string, value: string): string {
+	const fault = headerValueFault(value);
+	if (fault !== null) throw invalid(`/${name}`, `The value for header ${name} ${fault}.`);
+	return value;
+}
+
+/** Arguments that nothing has asked for, where nothing but placeholders says where arguments go. */
+function leftOver(config: HttpConfig, args: JsonObject, used: ReadonlySet<string>): JsonObject {
+	const told = config.query ?? config.body ?? config.parameters ?? config.requestBody;
+	return told === undefined ? Object.fromEntries(Object.entries(args).filter(([name]) => !used.has(name))) : {};
+}
+
+/** Sets the content type among `headers`. */
+function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
+	if (config.requestBody) {
+		const { arg, contentType, parts } = config.requestBody;
+		const value = read(arg);
+		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts });
+	}
+	if (config.body === undefined) return null;
+	const value = fillJson(config.body, read);
+	return value === undefined
+		? null
+		: write(headers, headers['content-type'] ?? 'application/json', value, { at: '/body', parts: undefined });
+}
+
+function looseBody(rest: JsonObject, headers: Record<string, string>): string | Buffer | null {
+	if (Object.keys(rest).length === 0) return null;
+	return write(headers, headers['content-type'] ?? 'application/json', rest, { at: '', parts: undefined });
+}
+
+type Written = { at: string; parts: NonNullable<HttpConfig['requestBody']>['parts'] | undefined };
+
+function write(headers: Record<string, string>, contentType: string, value: Json, { at, parts }: Written): string | Buffer {
+	const body = writeBody(contentType, value, at, parts);
+	headers['content-type'] = body.contentType;
+	return body.content;
+}
+
+/** The last word: whatever the arguments were, the request stays on its origin, under its prefix and as deep as its template. */
+function assertUnder({ origin, prefix }: BaseUrl, path: string, pieces: string[]): string {
+	const query = pieces.length > 0 ? `?${pieces.join('&')}` : '';
+	const url = new URL(origin + path + query);
+	const sameDepth = url.pathname.split('/').length === path.split('/').length;
+	if (url.origin !== origin || !url.pathname.startsWith(prefix) || !sameDepth || url.hash !== '')
+		throw new GatewayError('validation_failed', 'The arguments would lead the URL out of the path that the tool was made for.');
+	return url.href;
+}

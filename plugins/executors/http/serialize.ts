@@ -1,0 +1,139 @@
+// Every style and explode of OpenAPI 3.1 §4.8.12 (RFC 6570 underneath), to the byte.
+
+import { invalid, type Json } from '../../../core/index.ts';
+import type { Parameter, Style } from './config.ts';
+import { plainText } from './template.ts';
+
+/** What is on the wire for one value: how it is spelled, and its encoding. */
+interface Spelling {
+	name: string;
+	style: Style;
+	explode: boolean;
+	encode(text: string): string;
+}
+
+/** A list of texts, or of names and texts; null items are left out, as RFC 6570 §2.3 has it. */
+type Shape = { kind: 'text'; text: string } | { kind: 'list'; items: string[] } | { kind: 'pairs'; pairs: [string, string][] };
+
+/** RFC 3986 §2.3: all but unreserved characters. @throws validation_failed for lone surrogates */
+export function percentEncode(text: string): string {
+	if (!text.isWellFormed()) throw invalid('/', 'A text among the arguments is not valid Unicode: it holds half of a surrogate pair.');
+	return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** RFC 6570 §3.2.3, less the characters that would end a query parameter or be read as a space. */
+function encodeReserved(text: string): string {
+	return text.replace(/%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+|[\s\S]+?(?=%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]|$)/g, (piece) =>
+		/^(?:%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+)$/.test(piece) ? piece : percentEncode(piece),
+	);
+}
+
+const verbatim = (text: string): string => text;
+
+/** What replaces `{name}` in the path. */
+export function pathValue(parameter: Parameter, value: Json): string {
+	if (parameter.contentType) return percentEncode(inMediaType(parameter.contentType, value));
+	const spelling: Spelling = {
+		name: parameter.name,
+		style: parameter.style ?? 'simple',
+		explode: parameter.explode ?? false,
+		encode: percentEncode,
+	};
+	return spellPath(spelling, shapeOf(value));
+}
+
+/** `name=value` pieces, to be joined by `&`; none when there is nothing to send. */
+export function queryPieces(parameter: Parameter, value: Json): string[] {
+	const encode = parameter.allowReserved ? encodeReserved : percentEncode;
+	if (parameter.contentType) return [`${percentEncode(parameter.name)}=${encode(inMediaType(parameter.contentType, value))}`];
+	const style = parameter.style ?? 'form';
+	return spellPieces({ name: percentEncode(parameter.name), style, explode: parameter.explode ?? style === 'form', encode }, value);
+}
+
+/** Null when there is nothing to send. */
+export function headerText(parameter: Parameter, value: Json): string | null {
+	if (parameter.contentType) return inMediaType(parameter.contentType, value);
+	const shape = shapeOf(value);
+	if (isEmpty(shape)) return null;
+	return spellSimple({ name: parameter.name, style: 'simple', explode: parameter.explode ?? false, encode: verbatim }, shape);
+}
+
+/** `name=value` pieces, to be joined by `; `. */
+export function cookiePieces(parameter: Parameter, value: Json): string[] {
+	if (parameter.contentType) return [`${parameter.name}=${percentEncode(inMediaType(parameter.contentType, value))}`];
+	return spellPieces({ name: parameter.name, style: 'form', explode: parameter.explode ?? true, encode: percentEncode }, value);
+}
+
+/** Query, cookies and forms: pieces of the styles that write `name=value`. */
+export function spellPieces(spelling: Spelling, value: Json): string[] {
+	const { name, style, explode, encode } = spelling;
+	if (style === 'deepObject') return deepPieces(name, value, encode);
+	const shape = shapeOf(value);
+	if (isEmpty(shape)) return [];
+	if (shape.kind === 'text') return [`${name}=${encode(shape.text)}`];
+	if (explode) return exploded(shape, name, encode);
+	return [`${name}=${flat(shape, encode).join(delimiterOf(style))}`];
+}
+
+function delimiterOf(style: Style): string {
+	if (style === 'spaceDelimited') return '%20';
+	return style === 'pipeDelimited' ? '%7C' : ',';
+}
+
+/** The standard defines one level of properties; deeper ones and lists are written the way PHP, Rails, qs and Stripe read them. */
+function deepPieces(name: string, value: Json, encode: Spelling['encode']): string[] {
+	if (value === null) return [];
+	if (typeof value !== 'object') return [`${name}=${encode(String(value))}`];
+	return Object.entries(value).flatMap(([key, item]) => deepPieces(`${name}%5B${percentEncode(key)}%5D`, item, encode));
+}
+
+function spellPath(spelling: Spelling, shape: Shape): string {
+	if (spelling.style === 'label') return spellLabel(spelling, shape);
+	if (spelling.style === 'matrix') return spellMatrix(spelling, shape);
+	return spellSimple(spelling, shape);
+}
+
+function spellSimple({ explode, encode }: Spelling, shape: Shape): string {
+	if (shape.kind === 'pairs' && explode) return exploded(shape, '', encode).join(',');
+	return flat(shape, encode).join(',');
+}
+
+function spellLabel({ explode, encode }: Spelling, shape: Shape): string {
+	if (shape.kind === 'pairs' && explode) return `.${exploded(shape, '', encode).join('.')}`;
+	return `.${flat(shape, encode).join(explode ? '.' : ',')}`;
+}
+
+/** RFC 6570 §3.2.7: the equals sign goes with an empty value. */
+function spellMatrix({ name, explode, encode }: Spelling, shape: Shape): string {
+	const key = percentEncode(name);
+	const pieces = explode && shape.kind !== 'text' ? exploded(shape, key, encode) : [`${key}=${flat(shape, encode).join(',')}`];
+	return pieces.map((piece) => `;${piece.replace(/=$/, '')}`).join('');
+}
+
+function exploded(shape: Exclude<Shape, { kind: 'text' }>, name: string, encode: Spelling['encode']): string[] {
+	if (shape.kind === 'list') return shape.items.map((item) => `${name}=${encode(item)}`);
+	return shape.pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`);
+}
+
+function flat(shape: Shape, encode: Spelling['encode']): string[] {
+	if (shape.kind === 'text') return [encode(shape.text)];
+	return (shape.kind === 'list' ? shape.items : shape.pairs.flat()).map(encode);
+}
+
+/** What is nested deeper than the styles define is written as JSON. */
+function shapeOf(value: Json): Shape {
+	if (Array.isArray(value)) return { kind: 'list', items: value.filter((item) => item !== null).map(plainText) };
+	if (value === null || typeof value !== 'object') return { kind: 'text', text: String(value) };
+	const pairs = Object.entries(value).filter(([, item]) => item !== null);
+	return { kind: 'pairs', pairs: pairs.map(([key, item]) => [key, plainText(item)]) };
+}
+
+function isEmpty(shape: Shape): boolean {
+	return (shape.kind === 'list' && shape.items.length === 0) || (shape.kind === 'pairs' && shape.pairs.length === 0);
+}
+
+/** ASCII only where it is JSON, since headers take nothing above U+00FF. */
+function inMediaType(contentType: string, value: Json): string {
+	if (!/json/i.test(contentType)) return plainText(value);
+	return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

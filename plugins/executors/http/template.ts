@@ -1,0 +1,50 @@
+// Filling {placeholders} of hand-written configs with arguments.
+
+import type { Json, JsonObject } from '../../../core/index.ts';
+
+const PLACEHOLDER = /\{([A-Za-z0-9_.-]{1,64})\}/g;
+const WHOLE = /^\{([A-Za-z0-9_.-]{1,64})\}$/;
+
+/** Reads an argument and remembers that it was used. Undefined: absent. */
+export type Read = (name: string) => Json | undefined;
+
+/** Own properties only, so that an argument called `constructor` is what the caller sent or nothing. */
+export function reader(args: JsonObject, used: Set<string>): Read {
+	return (name) => {
+		used.add(name);
+		return Object.hasOwn(args, name) ? args[name] : undefined;
+	};
+}
+
+export function plainText(value: Json): string {
+	return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Null when the text has placeholders and none of them has a value. */
+export function fillText(template: string, read: Read, encode: (text: string) => string = (text) => text): string | null {
+	let placeholders = 0;
+	let filled = 0;
+	const text = template.replace(PLACEHOLDER, (_match, name: string) => {
+		placeholders += 1;
+		const value = read(name);
+		if (value === undefined || value === null) return '';
+		filled += 1;
+		return encode(plainText(value));
+	});
+	return placeholders > 0 && filled === 0 ? null : text;
+}
+
+/** A text that is exactly one placeholder becomes the argument, of whatever type; undefined when it is absent. */
+export function fillValue(template: string, read: Read): Json | undefined {
+	const name = WHOLE.exec(template)?.[1];
+	return name === undefined ? (fillText(template, read) ?? undefined) : read(name);
+}
+
+/** Properties and items whose argument is absent are left out. */
+export function fillJson(template: Json, read: Read): Json | undefined {
+	if (typeof template === 'string') return fillValue(template, read);
+	if (Array.isArray(template)) return template.map((item) => fillJson(item, read)).filter((item) => item !== undefined);
+	if (template === null || typeof template !== 'object') return template;
+	const filled = Object.entries(template).map(([key, value]) => [key, fillJson(value, read)] as const);
+	return Object.fromEntries(filled.filter((entry): entry is [string, Json] => entry[1] !== undefined));
+}

@@ -1,0 +1,42 @@
+// A request body as one nested argument, whatever its media type: the root of the arguments stays a plain object.
+
+import type { Json, JsonObject } from '../../core/index.ts';
+import type { Definitions } from './definitions.ts';
+import { type ConvertedBody, convertForm } from './forms.ts';
+import { type MediaType, preferredMediaType } from './media-types.ts';
+import { follow } from './references.ts';
+import { convertSchema } from './schemas.ts';
+import { cleanText } from './text.ts';
+
+export interface Body extends ConvertedBody {
+	isRequired: boolean;
+}
+
+const MAX_DESCRIPTION_CHARS = 500;
+
+/** Null: there is none. `skip`: there is one, and nobody can know what it looks like. */
+export function readBody(raw: Json | undefined, definitions: Definitions, faults: Set<string>): Body | null | { skip: string } {
+	if (raw === undefined) return null;
+	const at = follow(definitions.conversion.document.root, raw);
+	if ('fault' in at) return { skip: `its request body is unknown: ${at.fault}` };
+	const mediaType = preferredMediaType(at.object['content']);
+	if (!mediaType) {
+		faults.add('its request body names no media type and was left out');
+		return null;
+	}
+	const body = convertBody(mediaType, definitions);
+	if (typeof at.object['description'] === 'string' && body.schema['description'] === undefined)
+		body.schema['description'] = cleanText(at.object['description'], MAX_DESCRIPTION_CHARS);
+	return { ...body, isRequired: at.object['required'] === true };
+}
+
+function convertBody(mediaType: MediaType, definitions: Definitions): ConvertedBody {
+	const { kind, contentType, raw } = mediaType;
+	if (kind === 'multipart' || kind === 'form') return convertForm(mediaType, definitions);
+	const wire: JsonObject = { contentType };
+	if (kind === 'json') return { ...convertSchema(raw['schema'] ?? {}, definitions.mode, null, definitions.conversion), wire };
+	const text: JsonObject = { type: 'string' };
+	if (kind === 'xml') text['description'] = 'The XML document, as text.';
+	if (kind === 'binary') Object.assign(text, { contentEncoding: 'base64', description: 'The bytes of the body, in base64.' });
+	return { schema: text, refs: new Set(), faults: new Set(), sizeBytes: JSON.stringify(text).length, wire };
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../../core/index.ts';
+import { readWith } from '../../test/helpers/importer.ts';
+import { detect, readDocument } from './document.ts';
+import importer from './index.ts';
+
+/** What a text is refused with. */
+function refusal(text: string): GatewayError {
+	try {
+		readDocument(text);
+	} catch (error) {
+		assert.ok(error instanceof GatewayError, String(error));
+		assert.equal(error.code, 'schema_invalid');
+		return error;
+	}
+	throw new assert.AssertionError({ message: `accepted: ${text.slice(0, 200)}` });
+}
+
+test('a document of 3.0 or 3.1 is read, as JSON, as YAML, and with a byte order mark', () => {
+	for (const [text, version] of [
+		['{"openapi":"3.0.4","paths":{}}', '3.0'],
+		['\ufeff{"openapi":"3.1.1","paths":{}}', '3.1'],
+		['openapi: 3.0.0\npaths: {}\n', '3.0'],
+		['openapi: 3.1\npaths: {}\n', '3.1'],
+		['openapi: 3.0\npaths: {}\n', '3.0'],
+		['{openapi: "3.1.0", paths: {}}', '3.1'],
+	] as const)
+		assert.equal(readDocument(text).version, version, text);
+});
+
+test('a document of another version is refused with what it is and what is read', () => {
+	assert.match(refusal('{"openapi":"3.2.0"}').message, /OpenAPI “3\.2\.0”.*3\.0 and 3\.1/);
+	assert.match(refusal('swagger: "2.0"').message, /Swagger “2\.0”.*3\.0 and 3\.1/);
+	assert.match(refusal('{"openapi":"3.10.0"}').message, /3\.10\.0/);
+	assert.deepEqual(
+		refusal('{"openapi":{"a":1}}').details.map(({ path }) => path),
+		['/openapi'],
+	);
+});
+
+test('what is no OpenAPI is refused with what it is instead', () => {
+	assert.match(refusal('[]').message, /must be an object, not an array/);
+	assert.match(refusal('just words').message, /must be an object, not a string/);
+	assert.match(refusal('{}').message, /no field "openapi"/);
+	assert.match(refusal('{"openapi":"3.1.0","paths":[]}').message, /^\/paths must be an object, not an array/);
+});
+
+test('a syntax error names its line and column', () => {
+	assert.match(refusal('{\n  "openapi": "3.0.0",\n  "paths": {]\n}').message, /line 3, column 13/);
+	assert.match(refusal('openapi: 3.0.0\npaths:\n\t/pets: {}\n').message, /line 3, column 1/);
+	assert.match(refusal('openapi: 3.0.0\nopenapi: 3.1.0\n').message, /line 2, column 1.*unique/);
+});
+
+test('a YAML alias bomb is refused', () => {
+	const levels = Array.from({ length: 9 }, (_, level) => `l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`).join(',')}]`);
+	assert.match(refusal(['openapi: 3.0.0', 'l0: &l0 [x,x,x,x,x,x,x,x,x]', ...levels, 'paths: {}'].join('\n')).message, /alias bomb/);
+});
+
+test('an anchor that is used a thousand times is no bomb', () => {
+	const uses = Array.from({ length: 1_000 }, (_, index) => `    /${index}: { get: *get }`);
+	const { root } = readDocument(['openapi: 3.0.0', 'x-get: &get { responses: {} }', 'paths:', ...uses].join('\n'));
+	assert.equal(Object.keys(root['paths'] ?? {}).length, 1_000);
+});
+
+test('a document of any depth is refused, not crashed on', () => {
+	const deep = `{"openapi":"3.0.0","paths":{},"x":${'['.repeat(400_000)}${']'.repeat(400_000)}}`;
+	assert.match(refusal(deep).message, /deeper than 500/);
+	assert.match(refusal(`openapi: 3.0.0\nx: ${'['.repeat(100_000)}`).message, /deep|line 2/);
+	assert.match(refusal(`openapi: 3.0.0\nx: &x [*x]\npaths: {}`).message, /deep|alias|line 2/i);
+});
+
+test('detect knows the format from the text, wherever the mark stands', () => {
+	assert.equal(detect('{"openapi":"3.0.0"}'), 1);
+	assert.equal(detect(`{"paths":{${'"a":1,'.repeat(1_000)}"z":1},"openapi" : "3.1.0"}`), 1);
+	assert.equal(detect('# comment\nopenapi: 3.0.0\n'), 1);
+	assert.equal(detect("swagger: '2.0'\n"), 1);
+	for (const other of ['', '{"data":{"__schema":{}}}', '<definitions/>', 'syntax = "proto3";', 'type Query { openapi: Int }'])
+		assert.equal(detect(other), 0, other);
+});
+
+test('the summary names format, title, version and absolute servers', async () => {
+	const text = JSON.stringify({
+		openapi: '3.1.0',
+		info: { title: 'Pets\u202e', version: 2 },
+		servers: [
+			{ url: 'https://{host}/v1/', variables: { host: { default: 'api.example.com' } } },
+			{ url: '/v2' },
+			{ url: 'ftp://example.com' },
+		],
+		paths: {},
+	});
+	const { summary } = await readWith(importer, text, 'https://docs.example.com/openapi.json');
+	const servers = ['https://api.example.com/v1', 'https://docs.example.com/v2'];
+	assert.deepEqual(summary, { format: 'openapi 3.1.0', title: 'Pets', version: '2', servers });
+});
+
+test('what the validator says is a warning with its pointer, and nobody is refused for it', async () => {
+	const { operations, warnings } = await readWith(
+		importer,
+		'{"openapi":"3.0.0","info":{"title":"x","version":"1"},"paths":{"/a":{"get":{}}}}',
+	);
+	assert.equal(operations[0]?.outcome, 'converted');
+	assert.deepEqual(warnings, [{ message: "must have required property 'responses'", fields: { pointer: '/paths/~1a/get' } }]);
+});
+
+test('the validator follows no reference out of the document', async () => {
+	const reference = (ref: string): object => ({ get: { responses: { 200: { $ref: ref } } } });
+	const paths = { '/a': reference('file:///etc/passwd'), '/b': reference('/etc/passwd'), '/c': reference('http://127.0.0.1:1/x.json') };
+	const text = JSON.stringify({ openapi: '3.0.0', info: { title: 'x', version: '1' }, paths });
+	const { operations, warnings } = await readWith(importer, text);
+	assert.equal(operations.length, 3);
+	assert.doesNotMatch(JSON.stringify([operations, warnings]), /root:|ECONNREFUSED/);
+});

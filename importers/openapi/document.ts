@@ -1,0 +1,106 @@
+// From text to a document: JSON or YAML, of a version that this importer reads. What is no OpenAPI is refused here;
+// from here on, faults belong to single operations.
+
+import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
+import { GatewayError, type Json, type JsonObject } from '../../core/index.ts';
+import { cleanText, quote } from './text.ts';
+
+export interface Document {
+	root: JsonObject;
+	version: '3.0' | '3.1';
+	/** As the document spells it: `3.0.3`. */
+	spelledVersion: string;
+}
+
+/** Real documents nest 30 to 60 levels; whatever walks one is safe with this many. */
+const MAX_DEPTH = 500;
+/** How often one anchor may be expanded, nested ones multiplied. Large documents repeat an anchor some hundred times. */
+const MAX_ALIASES = 5_000;
+
+const JSON_MARK = /"(?:openapi|swagger)"\s*:\s*"?\d/;
+const YAML_MARK = /^["']?(?:openapi|swagger)["']?[ \t]*:[ \t]*["']?\d/m;
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** 0–1. The marks of a JSON document may stand at its end, so the whole text is looked at. */
+export function detect(source: string): number {
+	const isJson = /^\s*\{/.test(source);
+	if ((isJson ? JSON_MARK : YAML_MARK).test(source)) return 1;
+	return !isJson && /^\s*\{?\s*["']?(?:openapi|swagger)\b/.test(source) ? 0.5 : 0;
+}
+
+/** @throws schema_invalid naming line and column of a syntax error, or what the document is instead */
+export function readDocument(text: string): Document {
+	const value = parseText(text.replace(/^\ufeff/, ''));
+	checkDepth(value);
+	if (!isObject(value)) throw refused(`The document is no OpenAPI: its root must be an object, not ${typeName(value)}.`);
+	const { version, spelledVersion } = versionOf(value);
+	if (value['paths'] !== undefined && !isObject(value['paths']))
+		throw refused(`/paths must be an object, not ${typeName(value['paths'])}.`, '/paths');
+	return { root: value, version, spelledVersion };
+}
+
+/** JSON is tried first, since it is ten times as fast; YAML's reading of the same text also names the line of its fault. */
+function parseText(text: string): Json {
+	try {
+		return JSON.parse(text) as Json;
+	} catch {
+		return parseYaml(text);
+	}
+}
+
+function parseYaml(text: string): Json {
+	const lineCounter = new LineCounter();
+	try {
+		const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false });
+		const [error] = document.errors;
+		if (error) throw syntaxError(error, lineCounter);
+		return document.toJS({ maxAliasCount: MAX_ALIASES }) as Json;
+	} catch (error) {
+		if (error instanceof GatewayError) throw error;
+		if (error instanceof ReferenceError) throw refused('The YAML expands its aliases too often: it looks like an alias bomb.');
+		if (error instanceof RangeError) throw refused('The document is nested too deeply to be read.');
+		throw error;
+	}
+}
+
+function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayError {
+	const { line, col } = lineCounter.linePos(error.pos[0]);
+	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);
+}
+
+/** Without recursion: the document that this refuses would overflow the stack of whatever recurses. */
+function checkDepth(root: Json): void {
+	const open: { value: Json; depth: number }[] = [{ value: root, depth: 0 }];
+	for (let next = open.pop(); next !== undefined; next = open.pop()) {
+		const { value, depth } = next;
+		if (value === null || typeof value !== 'object') continue;
+		if (depth > MAX_DEPTH) throw refused(`The document is nested deeper than ${MAX_DEPTH} levels.`);
+		for (const child of Object.values(value)) {
+			if (typeof child === 'object' && child !== null) open.push({ value: child, depth: depth + 1 });
+		}
+	}
+}
+
+function versionOf(root: JsonObject): Pick<Document, 'version' | 'spelledVersion'> {
+	const { openapi, swagger } = root;
+	if (openapi === undefined && swagger !== undefined)
+		throw refused(`This is a Swagger ${quote(String(swagger))} document; OpenAPI 3.0 and 3.1 are read.`, '/swagger');
+	if (openapi === undefined) throw refused('The document is no OpenAPI: it has no field "openapi".');
+	// YAML reads an unquoted 3.0 as the number 3.
+	const spelledVersion = openapi === 3 ? '3.0' : String(openapi);
+	const [, version] = /^(3\.[01])(?:\.\d+)?(?:-[\w.]+)?$/.exec(spelledVersion) ?? [];
+	if (version === '3.0' || version === '3.1') return { version, spelledVersion };
+	throw refused(`This is an OpenAPI ${quote(spelledVersion)} document; OpenAPI 3.0 and 3.1 are read.`, '/openapi');
+}
+
+export function refused(message: string, path = ''): GatewayError {
+	return new GatewayError('schema_invalid', message, { details: [{ path, message }] });
+}
+
+function typeName(value: Json | undefined): string {
+	if (value === null) return 'null';
+	if (Array.isArray(value)) return 'an array';
+	return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,111 @@
+// Forms, urlencoded and multipart: always an object, with what the executor must know of single fields beside it.
+
+import type { Json, JsonObject } from '../../core/index.ts';
+import type { Definitions } from './definitions.ts';
+import { isObject } from './document.ts';
+import type { MediaType } from './media-types.ts';
+import { follow } from './references.ts';
+import { type Converted, convertSchema } from './schemas.ts';
+
+export interface ConvertedBody extends Converted {
+	/** The executor's `requestBody`, but for the name of its argument. */
+	wire: JsonObject;
+}
+
+/** The fields of a form as the document gives them. */
+interface Shape extends JsonObject {
+	type: 'object';
+	properties: JsonObject;
+	required: Json[];
+}
+
+const MAX_MERGED = 50;
+const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
+const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
+const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
+
+/** A file in a form: its bytes in base64, and how the part is named. */
+const FILE: JsonObject = {
+	type: 'object',
+	properties: {
+		data: { type: 'string', contentEncoding: 'base64', description: 'The bytes of the file, in base64.' },
+		filename: { type: 'string' },
+		contentType: { type: 'string' },
+	},
+	required: ['data'],
+	additionalProperties: false,
+};
+
+export function convertForm({ kind, contentType, raw }: MediaType, definitions: Definitions): ConvertedBody {
+	const { root } = definitions.conversion.document;
+	const faults = new Set<string>();
+	const shape = gatherFields(raw['schema'], root, faults);
+	const encoding = isObject(raw['encoding']) ? raw['encoding'] : {};
+	const files: JsonObject = {};
+	const parts: JsonObject = {};
+	for (const [name, field] of Object.entries(shape.properties)) {
+		const hint = Object.hasOwn(encoding, name) ? encoding[name] : undefined;
+		const file = kind === 'multipart' ? fileOf(field, hint, root) : null;
+		if (file) files[name] = file;
+		const part = readPart(hint, file !== null);
+		if (Object.keys(part).length > 0) parts[name] = part;
+	}
+	const fields = convertSchema(shape, definitions.mode, null, definitions.conversion);
+	const properties = { ...(isObject(fields.schema['properties']) ? fields.schema['properties'] : {}), ...files };
+	const schema = { ...fields.schema, properties };
+	const wire = Object.keys(parts).length > 0 ? { contentType, parts } : { contentType };
+	return { schema, refs: fields.refs, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };
+}
+
+/** From the schema and what it is composed of. Only what every composition asks for is required. */
+function gatherFields(schema: Json | undefined, root: JsonObject, faults: Set<string>): Shape {
+	const shape: Shape = { type: 'object', properties: {}, required: [] };
+	const open: { part: Json; isCertain: boolean }[] = schema === undefined ? [] : [{ part: schema, isCertain: true }];
+	for (let count = 0; count < MAX_MERGED; count++) {
+		const next = open.shift();
+		if (!next) break;
+		const at = follow(root, next.part);
+		if ('fault' in at) {
+			faults.add(`fields of the form are unknown: ${at.fault}`);
+			continue;
+		}
+		const { properties, required, allOf, anyOf, oneOf, description } = at.object;
+		if (isObject(properties)) shape.properties = Object.fromEntries([...Object.entries(properties), ...Object.entries(shape.properties)]);
+		if (next.isCertain && Array.isArray(required)) shape.required.push(...required);
+		if (description !== undefined) shape['description'] ??= description;
+		open.push(...members(allOf).map((part) => ({ part, isCertain: next.isCertain })));
+		open.push(...[...members(anyOf), ...members(oneOf)].map((part) => ({ part, isCertain: false })));
+	}
+	return shape;
+}
+
+const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
+
+/** The schema of a field that holds one file or several; null when it holds none. */
+function fileOf(field: Json, hint: Json | undefined, root: JsonObject): JsonObject | null {
+	const at = follow(root, field);
+	if ('fault' in at) return null;
+	if (at.object['type'] !== 'array') return isFile(at.object, hint) ? FILE : null;
+	const items = follow(root, at.object['items']);
+	return 'object' in items && isFile(items.object, hint) ? { type: 'array', items: FILE } : null;
+}
+
+/** `format: binary` in 3.0; in 3.1 a string of a media type that is no text and not encoded already (§4.8.14.5). */
+function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject, hint: Json | undefined): boolean {
+	if (type === 'file') return true;
+	if ((type !== 'string' && type !== undefined) || contentEncoding !== undefined) return false;
+	if (format === 'binary') return true;
+	const mediaType = contentMediaType ?? (isObject(hint) && type === 'string' ? hint['contentType'] : undefined);
+	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
+}
+
+/** What the executor does not do by itself. A list or range of types leaves the choice to the file's own `contentType`. */
+function readPart(hint: Json | undefined, isBinary: boolean): JsonObject {
+	const part: JsonObject = isBinary ? { binary: true } : {};
+	if (!isObject(hint)) return part;
+	const { contentType, style, explode } = hint;
+	if (typeof contentType === 'string' && PART_TYPE.test(contentType)) part['contentType'] = contentType;
+	if (typeof style === 'string' && STYLE.test(style)) part['style'] = style;
+	if (typeof explode === 'boolean') part['explode'] = explode;
+	return part;
+}

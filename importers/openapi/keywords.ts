@@ -1,0 +1,210 @@
+// The keywords of a schema that are kept, each with the reader that checks its value. What is not here is dropped:
+// `discriminator`, `xml`, `externalDocs`, `x-…`, identifiers and anchors (references go by pointer), and the
+// rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which the server makes itself.
+
+import type { Json, JsonObject } from '../../core/index.ts';
+import { isObject } from './document.ts';
+import { lookUp } from './references.ts';
+import type { Place, Visit } from './schemas.ts';
+import { cleanText, quote } from './text.ts';
+
+/** Undefined: the keyword is dropped. */
+type Reader = (value: Json, visit: Visit, place: Place, schema: JsonObject) => Json | undefined;
+
+const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
+const MAX_TITLE_CHARS = 100;
+const MAX_DESCRIPTION_CHARS = 800;
+const MAX_EXAMPLES = 3;
+const MAX_EXAMPLE_CHARS = 500;
+
+/** Names the loss in the report. */
+export function lose(visit: Visit, fault: string): undefined {
+	visit.faults.add(fault);
+}
+
+const words =
+	(maxChars: number): Reader =>
+	(value) =>
+		typeof value === 'string' ? cleanText(value, maxChars) || undefined : undefined;
+
+/** A value that the dialect does not allow for the keyword. */
+const misused = (keyword: string, visit: Visit): undefined => lose(visit, `a malformed ${keyword} was dropped`);
+
+const when =
+	(keyword: string, fits: (value: Json) => boolean): Reader =>
+	(value, visit) =>
+		fits(value) ? value : misused(keyword, visit);
+
+const isCount = (value: Json): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+const isNumber = (value: Json): boolean => Number.isFinite(value);
+const onlyTrue: Reader = (value) => (value === true ? true : undefined);
+
+const forRequests =
+	(read: Reader): Reader =>
+	(value, visit, place, schema) =>
+		visit.mode === 'request' ? read(value, visit, place, schema) : undefined;
+
+const inside = (place: Place): Place => ({ depth: place.depth + 1, edge: null });
+const inPlace = (place: Place, edge: 'allOf' | 'other'): Place => ({ depth: place.depth + 1, edge: place.edge && edge });
+
+const child: Reader = (value, visit, place) => visit.convert(value, visit, inside(place));
+
+const readType: Reader = (value, visit) => {
+	const names = [...new Set((Array.isArray(value) ? value : [value]).map((name) => (name === 'file' ? 'string' : name)))];
+	const known = names.filter((name) => typeof name === 'string' && TYPES.has(name));
+	if (known.length === 0 || known.length < names.length) return lose(visit, `the unknown type ${quote(JSON.stringify(value))} was dropped`);
+	return Array.isArray(value) ? known : known[0];
+};
+
+const readEnum: Reader = (value, visit) => {
+	if (!Array.isArray(value) || value.length === 0) return misused('enum', visit);
+	return [...new Map(value.map((member) => [JSON.stringify(member), member])).values()];
+};
+
+/** In 3.0 a switch beside `minimum`, later the bound itself. */
+const exclusive =
+	(bound: 'minimum' | 'maximum', keyword: string): Reader =>
+	(value, visit, _place, schema) => {
+		if (typeof value === 'boolean') return value && isNumber(schema[bound] ?? null) ? schema[bound] : undefined;
+		return isNumber(value) ? value : misused(keyword, visit);
+	};
+
+const inclusive =
+	(keyword: string, switchedBy: string): Reader =>
+	(value, visit, _place, schema) => {
+		if (schema[switchedBy] === true) return undefined;
+		return isNumber(value) ? value : misused(keyword, visit);
+	};
+
+const readPattern: Reader = (value, visit) => {
+	if (typeof value !== 'string') return misused('pattern', visit);
+	if (visit.conversion.patternFault(value) === null) return value;
+	return lose(visit, `the pattern ${quote(value)} cannot be checked in linear time and was dropped`);
+};
+
+const readProperties: Reader = (value, visit, place) => {
+	if (!isObject(value)) return misused('properties', visit);
+	const members = Object.entries(value).filter(([name]) => name !== '__proto__');
+	return Object.fromEntries(members.map(([name, schema]) => [name, visit.convert(schema, visit, inside(place))]));
+};
+
+const readPatternProperties: Reader = (value, visit, place) => {
+	if (!isObject(value)) return misused('patternProperties', visit);
+	const usable = Object.entries(value).filter(([pattern]) => visit.conversion.patternFault(pattern) === null);
+	// Beside `additionalProperties: false` a lost pattern would refuse what it admitted.
+	if (usable.length < Object.keys(value).length) return lose(visit, 'patternProperties that cannot be checked were dropped');
+	return Object.fromEntries(usable.map(([pattern, schema]) => [pattern, visit.convert(schema, visit, inside(place))]));
+};
+
+const readAdditionalProperties: Reader = (value, visit, place, schema) => {
+	if (value === true) return true;
+	if (value !== false) return visit.convert(value, visit, inside(place));
+	const lostPatterns = isObject(schema['patternProperties']) && !keepsPatterns(schema['patternProperties'], visit);
+	return visit.mode === 'response' || lostPatterns ? undefined : false;
+};
+
+const keepsPatterns = (patterns: JsonObject, visit: Visit): boolean =>
+	Object.keys(patterns).every((pattern) => visit.conversion.patternFault(pattern) === null);
+
+/** A request need not bring what only the server sets, an answer not what only the client sends (OpenAPI 3.0.4 §4.7.24.2). */
+const readRequired: Reader = (value, visit, _place, schema) => {
+	// `required: true` on a property itself is draft 3; it says nothing here.
+	if (!Array.isArray(value)) return undefined;
+	const flag = visit.mode === 'request' ? 'readOnly' : 'writeOnly';
+	const names = value.filter((name): name is string => typeof name === 'string' && name !== '__proto__');
+	const kept = [...new Set(names)].filter((name) => !isMarked(schema['properties'], name, flag, visit));
+	return kept.length > 0 ? kept : undefined;
+};
+
+function isMarked(properties: Json | undefined, name: string, flag: string, visit: Visit): boolean {
+	const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+	if (!isObject(property)) return false;
+	if (property[flag] === true) return true;
+	if (typeof property['$ref'] !== 'string') return false;
+	const found = lookUp(visit.conversion.document.root, property['$ref']);
+	return !('fault' in found) && isObject(found.value) && found.value[flag] === true;
+}
+
+const list =
+	(keyword: 'allOf' | 'anyOf' | 'oneOf'): Reader =>
+	(value, visit, place) => {
+		if (!Array.isArray(value) || value.length === 0) return misused(keyword, visit);
+		return value.map((member) => visit.convert(member, visit, inPlace(place, keyword === 'allOf' ? 'allOf' : 'other')));
+	};
+
+/**
+ * Under `not` whatever was loosened refuses more, not less: it is kept only if nothing was lost in it and it needs no
+ * other definition, which may itself be loosened or left out.
+ */
+const negation: Reader = (value, visit, place) => {
+	const trial: Visit = { ...visit, faults: new Set(), refs: new Set() };
+	const schema = visit.convert(value, trial, inPlace(place, 'other'));
+	visit.nodes = trial.nodes;
+	return trial.faults.size === 0 && trial.refs.size === 0 ? schema : lose(visit, 'a "not" that cannot be kept whole was dropped');
+};
+
+const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
+
+const readDependentRequired: Reader = (value, visit) => {
+	if (!isObject(value) || !Object.values(value).every(isNames)) return misused('dependentRequired', visit);
+	// Each value was found to be a list.
+	return Object.fromEntries(Object.entries(value).map(([name, names]) => [name, [...new Set(names as Json[])]]));
+};
+
+const readPrefixItems: Reader = (value, visit, place) => {
+	if (!Array.isArray(value) || value.length === 0) return misused('prefixItems', visit);
+	return value.map((member) => visit.convert(member, visit, inside(place)));
+};
+
+const readExample: Reader = (value) => (JSON.stringify(value).length <= MAX_EXAMPLE_CHARS ? value : undefined);
+
+const readExamples: Reader = (value) => {
+	if (!Array.isArray(value)) return undefined;
+	const short = value.filter((example) => JSON.stringify(example).length <= MAX_EXAMPLE_CHARS).slice(0, MAX_EXAMPLES);
+	return short.length > 0 ? short : undefined;
+};
+
+const isWord = (value: Json): boolean => typeof value === 'string' && /^[\w./+-]{1,100}$/.test(value);
+
+export const READERS: Readonly<Record<string, Reader>> = {
+	title: words(MAX_TITLE_CHARS),
+	description: words(MAX_DESCRIPTION_CHARS),
+	type: readType,
+	enum: readEnum,
+	const: (value) => value,
+	format: forRequests(when('format', isWord)),
+	pattern: forRequests(readPattern),
+	minLength: when('minLength', isCount),
+	maxLength: when('maxLength', isCount),
+	minimum: inclusive('minimum', 'exclusiveMinimum'),
+	maximum: inclusive('maximum', 'exclusiveMaximum'),
+	exclusiveMinimum: exclusive('minimum', 'exclusiveMinimum'),
+	exclusiveMaximum: exclusive('maximum', 'exclusiveMaximum'),
+	multipleOf: when('multipleOf', (value) => isNumber(value) && Number(value) > 0),
+	items: child,
+	prefixItems: readPrefixItems,
+	minItems: when('minItems', isCount),
+	maxItems: when('maxItems', isCount),
+	uniqueItems: onlyTrue,
+	contains: child,
+	properties: readProperties,
+	patternProperties: readPatternProperties,
+	additionalProperties: readAdditionalProperties,
+	propertyNames: child,
+	required: readRequired,
+	minProperties: when('minProperties', isCount),
+	maxProperties: when('maxProperties', isCount),
+	dependentRequired: readDependentRequired,
+	allOf: list('allOf'),
+	anyOf: list('anyOf'),
+	oneOf: list('oneOf'),
+	not: negation,
+	default: forRequests((value) => value),
+	example: forRequests(readExample),
+	examples: forRequests(readExamples),
+	deprecated: onlyTrue,
+	readOnly: onlyTrue,
+	writeOnly: onlyTrue,
+	contentEncoding: when('contentEncoding', isWord),
+	contentMediaType: when('contentMediaType', isWord),
+};

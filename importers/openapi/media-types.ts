@@ -1,0 +1,53 @@
+// Media types of bodies: which one of several is used, and what kind of body it makes.
+
+import type { Json, JsonObject } from '../../core/index.ts';
+import { isObject } from './document.ts';
+
+export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';
+
+export interface MediaType {
+	/** As it goes on the wire: never a range. */
+	contentType: string;
+	kind: BodyKind;
+	/** The Media Type Object. */
+	raw: JsonObject;
+}
+
+const WIRE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+*-]+(?:\s*;\s*[\w.-]+=(?:[\w.+/-]+|"[\w .:/+-]*"))*$/;
+
+/** In order of preference. A type that no other pattern knows is bytes. */
+const KINDS: readonly (readonly [pattern: RegExp, kind: BodyKind])[] = [
+	[/^(?:application|text)\/(?:[\w.+-]*[+.-])?json(?:[+.-][\w.+-]*)?$|^\*\/\*$|^application\/\*$/, 'json'],
+	[/^application\/x-www-form-urlencoded$/, 'form'],
+	// Not registered, and yet written where multipart is meant.
+	[/^multipart\/|^application\/form-data$/, 'multipart'],
+	[/[/+]xml$/, 'xml'],
+	[/^text\//, 'text'],
+	[/^/, 'binary'],
+];
+const PREFERENCE: readonly BodyKind[] = ['json', 'form', 'multipart', 'text', 'binary', 'xml'];
+
+/** Ranges and misnomers, and what is sent for them. */
+const SENT_AS: Readonly<Record<string, string>> = {
+	'*/*': 'application/json',
+	'application/*': 'application/json',
+	'text/*': 'text/plain',
+	'multipart/*': 'multipart/form-data',
+	'application/form-data': 'multipart/form-data',
+};
+
+/** The one to use of a `content` map; null when there is none. */
+export function preferredMediaType(content: Json | undefined): MediaType | null {
+	const types = Object.entries(isObject(content) ? content : {}).flatMap(([name, raw]) => readMediaType(name, raw) ?? []);
+	const ranked = types.toSorted((a, b) => PREFERENCE.indexOf(a.kind) - PREFERENCE.indexOf(b.kind));
+	return ranked[0] ?? null;
+}
+
+function readMediaType(name: string, raw: Json): MediaType | null {
+	const trimmed = name.trim();
+	if (!WIRE.test(trimmed) && trimmed !== '*/*') return null;
+	const essence = trimmed.split(';')[0]?.trim().toLowerCase() ?? '';
+	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
+	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : trimmed);
+	return { contentType, kind, raw: isObject(raw) ? raw : {} };
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileArguments, type JsonObject, type Operation } from '../../core/index.ts';
+import { readWith } from '../../test/helpers/importer.ts';
+import importer from './index.ts';
+
+const RESPONSES = { 200: { description: 'ok' } };
+
+async function readPaths(paths: unknown, rest: object = {}): Promise<Operation[]> {
+	const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths, ...rest };
+	const { operations } = await readWith(importer, JSON.stringify(document));
+	for (const { parameters } of operations) assert.doesNotThrow(() => compileArguments(parameters));
+	return operations;
+}
+
+async function readOne(path: string, operation: object, rest: object = {}): Promise<Operation> {
+	const [only] = await readPaths({ [path]: { post: { responses: RESPONSES, ...operation } } }, rest);
+	assert.ok(only);
+	return only;
+}
+
+const argumentsOf = ({ parameters }: Operation): JsonObject => parameters['properties'] as JsonObject;
+const wiresOf = ({ definition }: Operation): JsonObject[] => (definition['parameters'] ?? []) as JsonObject[];
+const param = (name: string, location: string, more: object = {}): object => ({ name, in: location, schema: { type: 'string' }, ...more });
+
+test('parameters of path item and operation become arguments side by side; the operation’s own win', async () => {
+	const parameters = [param('id', 'path', { required: true }), param('q', 'query', { description: 'of the path' })];
+	const get = {
+		parameters: [
+			param('q', 'query', { description: 'of the operation', required: true }),
+			param('X-Trace', 'header'),
+			param('c', 'cookie'),
+		],
+		responses: RESPONSES,
+	};
+	const [operation] = await readPaths({ '/pets/{id}': { parameters, get } });
+	assert.ok(operation);
+	assert.deepEqual(Object.keys(argumentsOf(operation)), ['id', 'q', 'X-Trace', 'c']);
+	assert.deepEqual(argumentsOf(operation)['q'], { type: 'string', description: 'of the operation' });
+	assert.deepEqual(operation.parameters['required'], ['id', 'q']);
+	assert.deepEqual(
+		wiresOf(operation).map((wire) => wire['in']),
+		['path', 'query', 'header', 'cookie'],
+	);
+});
+
+test('arguments of one name each say where they go, and the body is always called body', async () => {
+	const requestBody = { content: { 'application/json': { schema: { type: 'object', properties: { id: {} } } } } };
+	const operation = await readOne('/x/{id}', {
+		parameters: [param('id', 'path'), param('id', 'query'), param('a[b]', 'query'), param('$a.b', 'query')],
+		requestBody,
+	});
+	assert.deepEqual(Object.keys(argumentsOf(operation)), ['id_path', 'id_query', 'a_b', 'a.b', 'body']);
+	assert.deepEqual(wiresOf(operation)[2], { arg: 'a_b', name: 'a[b]', in: 'query' });
+	const taken = await readOne('/x', { parameters: [param('body', 'query')], requestBody });
+	assert.deepEqual(Object.keys(argumentsOf(taken)), ['body', 'request_body']);
+	assert.equal((taken.definition['requestBody'] as JsonObject)['arg'], 'request_body');
+});
+
+test('style, explode and reserved characters are handed to the executor where they are valid', async () => {
+	const more = { style: 'deepObject', explode: true, allowReserved: true };
+	const operation = await readOne('/x', {
+		parameters: [
+			param('a', 'query', more),
+			param('b', 'header', more),
+			param('c', 'query', { schema: undefined, content: { 'application/json': { schema: { type: 'object' } } } }),
+		],
+	});
+	assert.deepEqual(wiresOf(operation), [
+		{ arg: 'a', name: 'a', in: 'query', style: 'deepObject', explode: true, allowReserved: true },
+		{ arg: 'b', name: 'b', in: 'header', explode: true },
+		{ arg: 'c', name: 'c', in: 'query', contentType: 'application/json' },
+	]);
+	assert.deepEqual(argumentsOf(operation)['c'], { type: 'object' });
+});
+
+test('a path parameter that is not declared is added, one that is not in the path left out', async () => {
+	const operation = await readOne('/x/{a}/{b c}', { parameters: [param('z', 'path')] });
+	assert.deepEqual(operation.parameters['required'], ['a', 'b_c']);
+	assert.deepEqual(wiresOf(operation)[1], { arg: 'b_c', name: 'b c', in: 'path' });
+	assert.equal(operation.outcome, 'degraded');
+	assert.equal(operation.reasons.length, 3);
+});
+
+test('what a credential, a protocol or the executor sends itself is no argument', async () => {
+	const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' }, query: { type: 'apiKey', in: 'query', name: 'key' } };
+	const names = ['x-key', 'Accept', 'content-type', 'Authorization', 'Host', 'Content-Length', 'bad name', 'X-Good'];
+	const operation = await readOne(
+		'/x',
+		{ parameters: [...names.map((name) => param(name, 'header')), param('key', 'query'), param('key', 'cookie')] },
+		{ components: { securitySchemes } },
+	);
+	assert.deepEqual(Object.keys(argumentsOf(operation)), ['X-Good', 'key']);
+	assert.equal(operation.reasons.length, 3);
+});
+
+test('of several media types the one that is easiest to fill is taken, and a range or misnomer is sent as what it means', async () => {
+	for (const [types, taken] of [
+		[['application/xml', 'application/json'], 'application/json'],
+		[['multipart/form-data', 'application/vnd.api+json; charset=utf-8'], 'application/vnd.api+json; charset=utf-8'],
+		[['*/*'], 'application/json'],
+		[['text/plain', 'application/x-www-form-urlencoded'], 'application/x-www-form-urlencoded'],
+		[['application/form-data'], 'multipart/form-data'],
+		[['image/*'], 'application/octet-stream'],
+		[['text/json'], 'text/json'],
+		[['bad\r\nX-Evil: 1/x', 'text/xml'], 'text/xml'],
+	] as const) {
+		const operation = await readOne('/x', { requestBody: { content: Object.fromEntries(types.map((type) => [type, {}])) } });
+		assert.equal((operation.definition['requestBody'] as JsonObject)['contentType'], taken, types.join());
+	}
+});
+
+test('bytes are asked for in base64, text and XML as they are', async () => {
+	const bodyOf = async (type: string): Promise<unknown> =>
+		argumentsOf(await readOne('/x', { requestBody: { content: { [type]: { schema: { type: 'object' } } } } }))['body'];
+	assert.deepEqual(await bodyOf('application/pdf'), {
+		type: 'string',
+		contentEncoding: 'base64',
+		description: 'The bytes of the body, in base64.',
+	});
+	assert.deepEqual(await bodyOf('text/plain'), { type: 'string' });
+	assert.deepEqual(await bodyOf('text/xml'), { type: 'string', description: 'The XML document, as text.' });
+});
+
+test('files of a multipart form are objects with data, and the rest of the form stays what it is', async () => {
+	const File = { type: 'string', format: 'binary' };
+	const schema = {
+		allOf: [
+			{ type: 'object', properties: { a: { $ref: '#/components/schemas/File' } }, required: ['a'] },
+			{ oneOf: [{ properties: { many: { type: 'array', items: File } }, required: ['many'] }] },
+		],
+		properties: { png: { type: 'string', contentMediaType: 'image/png' }, meta: { type: 'object' }, note: { type: 'string' } },
+	};
+	const encoding = { meta: { contentType: 'application/json' }, note: { style: 'form', explode: false } };
+	const operation = await readOne(
+		'/x',
+		{ requestBody: { required: true, content: { 'multipart/form-data': { schema, encoding } } } },
+		{ components: { schemas: { File } } },
+	);
+	const { properties, required } = argumentsOf(operation)['body'] as { properties: Record<string, JsonObject>; required: string[] };
+	assert.deepEqual(properties['a']?.['required'], ['data']);
+	assert.deepEqual(properties['many'], { type: 'array', items: properties['a'] });
+	assert.deepEqual(properties['note'], { type: 'string' });
+	assert.deepEqual(required, ['a']);
+	assert.deepEqual((operation.definition['requestBody'] as JsonObject)['parts'], {
+		a: { binary: true },
+		many: { binary: true },
+		png: { binary: true },
+		meta: { contentType: 'application/json' },
+		note: { style: 'form', explode: false },
+	});
+});
+
+test('a broken operation is skipped with the reason, and its neighbours are not', async () => {
+	const fine = { get: { responses: RESPONSES } };
+	const operations = await readPaths({
+		'/ok': fine,
+		'/null': { get: null },
+		'/../up': fine,
+		'//other.example/x': fine,
+		relative: fine,
+		'/{open': fine,
+		'/head': { head: { responses: RESPONSES }, options: {}, trace: {} },
+		'/file': { $ref: './paths.json' },
+		'/body': { post: { requestBody: { $ref: 'http://127.0.0.1/body.json' }, responses: RESPONSES } },
+		'x-other': 1,
+	});
+	const skipped = operations.filter(({ outcome }) => outcome === 'skipped');
+	assert.deepEqual(
+		operations.filter(({ outcome }) => outcome !== 'skipped').map(({ key }) => key),
+		['GET /ok'],
+	);
+	assert.equal(skipped.length, 10);
+	for (const { reasons } of skipped) assert.equal(reasons.length, 1);
+	const reasonOf = (key: string): string | undefined => skipped.find((operation) => operation.key === key)?.reasons[0];
+	assert.match(reasonOf('* /file') ?? '', /external reference “\.\/paths\.json”/);
+	assert.match(reasonOf('POST /body') ?? '', /external reference “http:\/\/127\.0\.0\.1\/body\.json”/);
+	assert.match(reasonOf('HEAD /head') ?? '', /no tool is made of HEAD/i);
+});
+
+test('a parameter that is an external reference is left out, and the operation says so', async () => {
+	const operation = await readOne('/x/{id}', { parameters: [{ $ref: 'common.yaml#/id' }] });
+	assert.match(operation.reasons.join(), /external reference “common\.yaml#\/id”/);
+	assert.deepEqual(operation.parameters['required'], ['id']);
+});
+
+test('an answer is promised only if every success is one JSON object without a loss', async () => {
+	const json = (schema: unknown): object => ({ description: 'ok', content: { 'application/json': { schema } } });
+	const Pet = {
+		type: 'object',
+		properties: { name: { type: 'string', format: 'date' }, secret: { writeOnly: true } },
+		required: ['name', 'secret'],
+		additionalProperties: false,
+	};
+	const outputOf = async (responses: unknown): Promise<unknown> =>
+		(await readOne('/x', { responses }, { components: { schemas: { Pet } } })).outputSchema;
+	const promised = { type: 'object', properties: { name: { type: 'string' }, secret: { writeOnly: true } }, required: ['name'] };
+	assert.deepEqual(await outputOf({ 200: json({ $ref: '#/components/schemas/Pet' }), 404: json({}) }), promised);
+	assert.equal(await outputOf({ 200: json({ $ref: '#/components/schemas/Pet' }), 204: { description: 'none' } }), null);
+	assert.equal(await outputOf({ 200: json({ type: 'array' }) }), null);
+	assert.equal(await outputOf({ 200: json({ type: 'object', oneOf: [{}] }) }), null);
+	assert.equal(await outputOf({ 200: json({ type: ['object', 'null'] }) }), null);
+	assert.equal(await outputOf({ 200: json({ type: 'object', properties: { a: { $ref: 'x.json' } } }) }), null);
+	assert.equal(await outputOf({ 200: json({ type: 'object', properties: { a: { enum: ['x'.repeat(40_000)] } } }) }), null);
+	assert.equal(await outputOf({ 200: { $ref: 'x.json' } }), null);
+});
+
+test('security requirements become alternatives of stored credentials, none last', async () => {
+	const securitySchemes = {
+		key: { type: 'apiKey', in: 'header', name: 'k' },
+		basic: { type: 'http', scheme: 'Basic' },
+		token: { type: 'http', scheme: 'bearer' },
+		oauth: { type: 'oauth2', flows: {} },
+		tls: { type: 'mutualTLS' },
+	};
+	const securityOf = async (security: unknown, root?: unknown): Promise<unknown> =>
+		(await readOne('/x', { security }, { components: { securitySchemes }, ...(root === undefined ? {} : { security: root }) })).definition[
+			'security'
+		];
+	assert.equal(await securityOf(undefined), undefined);
+	assert.deepEqual(await securityOf(undefined, [{ basic: [] }]), [['basic_auth']]);
+	assert.deepEqual(await securityOf([], [{ basic: [] }]), []);
+	assert.deepEqual(await securityOf([{}, { key: [], token: [] }]), [['api_key', 'bearer_token'], []]);
+	assert.deepEqual(await securityOf([{ oauth: ['read'] }]), [['oauth2'], ['bearer_token']]);
+	assert.deepEqual(await securityOf([{ tls: [] }, { key: [] }]), [['api_key']]);
+	assert.equal(await securityOf([{ tls: [] }]), undefined);
+	assert.equal(await securityOf([{ constructor: [] }]), undefined);
+});

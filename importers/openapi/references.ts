@@ -1,0 +1,66 @@
+// Reference objects: local ones are followed, all others are named and left alone. Nothing is read or fetched.
+
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from '../../core/index.ts';
+import { isObject } from './document.ts';
+import { quote } from './text.ts';
+
+/** What a reference leads to, or why it leads nowhere. */
+export type Found = { value: Json; pointer: string } | { fault: string };
+
+const MAX_HOPS = 16;
+
+/** @param ref value of `$ref` */
+export function lookUp(root: JsonObject, ref: string): Found {
+	if (!ref.startsWith('#')) return { fault: `external reference ${quote(ref)}` };
+	const tokens = parsePointer(ref.slice(1));
+	if (!tokens) return { fault: `reference ${quote(ref)} is no JSON pointer` };
+	let value: Json | undefined = root;
+	for (const token of tokens) value = member(value, token);
+	if (value === undefined) return { fault: `reference ${quote(ref)} leads nowhere` };
+	return { value, pointer: `#${tokens.map((token) => `/${escapeToken(token)}`).join('')}` };
+}
+
+/** An object of the document with its references followed to the end (Reference Object, OpenAPI 3.1.1 §4.8.23). */
+export function follow(root: JsonObject, value: Json | undefined): { object: JsonObject } | { fault: string } {
+	let current = value;
+	for (let hop = 0; hop < MAX_HOPS; hop++) {
+		if (!isObject(current)) return { fault: 'not an object' };
+		const ref = current['$ref'];
+		if (typeof ref !== 'string') return { object: current };
+		const found = lookUp(root, ref);
+		if ('fault' in found) return found;
+		current = found.value;
+	}
+	return { fault: 'references that lead in a circle' };
+}
+
+const PLAIN_COMPONENT = /^#\/components\/schemas\/([A-Za-z0-9_.-]{1,100})$/;
+
+/** Key in `$defs` of the schema at a pointer: the component's own name where that is unmistakable. */
+export function definitionName(pointer: string): string {
+	const [, plain] = PLAIN_COMPONENT.exec(pointer) ?? [];
+	if (plain !== undefined && plain !== '__proto__') return plain;
+	const last = pointer.slice(pointer.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]+/g, '_');
+	return `${last.slice(0, 60)}_${createHash('sha256').update(pointer).digest('hex').slice(0, 12)}`;
+}
+
+export const escapeToken = (token: string): string => token.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Null when it is none (an anchor, a bad escape) or points at the whole document. */
+function parsePointer(fragment: string): string[] | null {
+	if (!fragment.startsWith('/')) return null;
+	const tokens = fragment.slice(1).split('/');
+	try {
+		return tokens.map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
+	} catch {
+		// A name with a bare `%`, which is not percent-encoded at all.
+		return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+	}
+}
+
+function member(value: Json | undefined, token: string): Json | undefined {
+	if (Array.isArray(value)) return /^\d{1,9}$/.test(token) ? value[Number(token)] : undefined;
+	// Own members only: `#/components/schemas/constructor` must not find Object's.
+	return isObject(value) && Object.hasOwn(value, token) ? value[token] : undefined;
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileArguments, type JsonObject, type Operation } from '../../core/index.ts';
+import { readWith } from '../../test/helpers/importer.ts';
+import importer from './index.ts';
+
+/** The one operation of a document whose JSON body has this schema. */
+async function withBody(schema: unknown, schemas: unknown = {}, version = '3.0.3'): Promise<Operation> {
+	const post = { requestBody: { content: { 'application/json': { schema } } }, responses: { 204: { description: 'done' } } };
+	const info = { title: 'x', version: '1' };
+	const { operations } = await readWith(
+		importer,
+		JSON.stringify({ openapi: version, info, paths: { '/x': { post } }, components: { schemas } }),
+	);
+	const [operation] = operations;
+	assert.ok(operation && operation.outcome !== 'skipped', JSON.stringify(operation?.reasons));
+	assert.doesNotThrow(() => compileArguments(operation.parameters));
+	return operation;
+}
+
+const bodyOf = ({ parameters }: Operation): JsonObject => (parameters['properties'] as JsonObject)['body'] as JsonObject;
+
+/** Whether the arguments of the operation admit a body. */
+const admits = ({ parameters }: Operation, body: unknown): boolean => compileArguments(parameters)({ body } as JsonObject).length === 0;
+
+test('nullable admits null beside every form of schema', async () => {
+	const Pet = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+	for (const schema of [
+		{ type: 'string', nullable: true },
+		{ type: 'string', enum: ['a'], nullable: true },
+		{ $ref: '#/components/schemas/Pet', nullable: true },
+		{ allOf: [{ $ref: '#/components/schemas/Pet' }], nullable: true },
+		{ type: 'object', anyOf: [{ $ref: '#/components/schemas/Pet' }], nullable: true, description: 'kept' },
+	]) {
+		// In 3.0 the siblings of `$ref` are ignored, but this one is written and meant everywhere.
+		const operation = await withBody({ type: 'object', properties: { it: schema } }, { Pet });
+		assert.ok(admits(operation, { it: null }), JSON.stringify(schema));
+		assert.ok(!admits(operation, { it: 7 }), JSON.stringify(schema));
+	}
+});
+
+test('boolean bounds of 3.0 become bounds', async () => {
+	const operation = await withBody({ type: 'integer', minimum: 1, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false });
+	assert.deepEqual(bodyOf(operation), { type: 'integer', exclusiveMinimum: 1, maximum: 9 });
+	assert.deepEqual(bodyOf(await withBody({ type: 'integer', exclusiveMinimum: 3 }, {}, '3.1.0')), { type: 'integer', exclusiveMinimum: 3 });
+});
+
+test('keywords of OpenAPI alone are dropped, and example becomes examples', async () => {
+	const schema = {
+		type: 'string',
+		example: 'x',
+		xml: {},
+		externalDocs: {},
+		discriminator: {},
+		'x-mcp-header': 'Evil',
+		$id: 'http://a/b',
+		$anchor: 'a',
+	};
+	assert.deepEqual(bodyOf(await withBody(schema, {}, '3.1.0')), { type: 'string', examples: ['x'] });
+});
+
+test('a pattern that cannot run in linear time is dropped, and the operation degraded', async () => {
+	const operation = await withBody({ type: 'string', pattern: '^(?=a)b(c)\\1$' });
+	assert.deepEqual(bodyOf(operation), { type: 'string' });
+	assert.equal(operation.outcome, 'degraded');
+	assert.match(operation.reasons.join(), /pattern .* linear time/);
+	assert.deepEqual(bodyOf(await withBody({ type: 'string', pattern: '^(a+)+$' })), { type: 'string', pattern: '^(a+)+$' });
+});
+
+test('values that the dialect does not allow are dropped, and the schema compiles', async () => {
+	const operation = await withBody({
+		type: ['object', 'file', 'nonsense'],
+		required: true,
+		minProperties: -1,
+		enum: [],
+		properties: {
+			a: { type: 'file', minLength: '3', enum: ['x', 'x', 'y'], multipleOf: 0 },
+			b: 'no',
+			c: null,
+			d: true,
+			e: { items: [{}] },
+		},
+		allOf: [],
+		patternProperties: { '(?=x)': {} },
+	});
+	const { properties } = bodyOf(operation) as { properties: JsonObject };
+	assert.deepEqual(properties, { a: { type: 'string', enum: ['x', 'y'] }, b: {}, c: {}, d: {}, e: { items: {} } });
+	assert.equal(operation.outcome, 'degraded');
+});
+
+test('a property may be called $ref, constructor or pattern, but not __proto__', async () => {
+	const schema = JSON.parse(
+		'{"type":"object","properties":{"$ref":{"type":"string"},"constructor":{},"pattern":{"type":"integer"},"__proto__":{"type":"object"}}}',
+	);
+	const operation = await withBody(schema);
+	assert.deepEqual(Object.keys(bodyOf(operation)['properties'] as JsonObject), ['$ref', 'constructor', 'pattern']);
+	assert.ok(admits(operation, { $ref: 'x', pattern: 1 }));
+});
+
+test('what only the server sets need not be sent', async () => {
+	const Id = { type: 'string', readOnly: true };
+	const schema = {
+		type: 'object',
+		properties: { id: { $ref: '#/components/schemas/Id' }, at: { type: 'string', readOnly: true }, name: {} },
+		required: ['id', 'at', 'name'],
+	};
+	assert.deepEqual(bodyOf(await withBody(schema, { Id }))['required'], ['name']);
+});
+
+test('a default stays only if its own schema accepts it', async () => {
+	const properties = {
+		a: { type: 'integer', default: 'ten' },
+		b: { type: 'integer', default: 10 },
+		c: { type: 'string', format: 'date', default: 'today' },
+		d: { type: 'array', items: { enum: ['x'] }, default: ['x'] },
+	};
+	const operation = await withBody({ type: 'object', properties });
+	const args = { body: {} };
+	assert.deepEqual(compileArguments(operation.parameters)(args), []);
+	assert.deepEqual(args.body, { b: 10, d: ['x'] });
+});
+
+test('alternatives that overlap refuse nobody', async () => {
+	const operation = await withBody({ oneOf: [{ type: 'integer' }, { type: 'number' }], anyOf: [{ minimum: 3 }] });
+	assert.ok(admits(operation, 7));
+	assert.ok(!admits(operation, 'x'));
+	assert.ok(!admits(operation, 1));
+});
+
+test('recursion through properties stays whole', async () => {
+	const Node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' }, value: { type: 'integer' } } };
+	const operation = await withBody({ $ref: '#/components/schemas/Node' }, { Node });
+	assert.equal(operation.outcome, 'converted');
+	assert.ok(admits(operation, { next: { next: { value: 1 } } }));
+	assert.ok(!admits(operation, { next: { next: { value: 'x' } } }));
+});
+
+test('a schema that includes itself in place is cut there, and checks arguments without end no more', async () => {
+	for (const A of [
+		{ $ref: '#/components/schemas/A' },
+		{ allOf: [{ $ref: '#/components/schemas/A' }, { type: 'object' }] },
+		{ anyOf: [{ type: 'string' }, { $ref: '#/components/schemas/B' }] },
+		{ allOf: [{ $ref: '#/components/schemas/A/allOf/1' }, { allOf: [{ $ref: '#/components/schemas/A' }] }] },
+	]) {
+		const operation = await withBody({ $ref: '#/components/schemas/A' }, { A, B: { oneOf: [{ $ref: '#/components/schemas/A' }] } });
+		assert.equal(operation.outcome, 'degraded', JSON.stringify(A));
+		assert.ok(admits(operation, {}), JSON.stringify(A));
+	}
+});
+
+test('a base that lists its subtypes, each of which lists the base, keeps its own checks and the list', async () => {
+	const Dog = {
+		allOf: [{ $ref: '#/components/schemas/Pet' }, { type: 'object', properties: { bark: { type: 'boolean' } }, required: ['bark'] }],
+	};
+	const Pet = {
+		type: 'object',
+		properties: { kind: { type: 'string' } },
+		required: ['kind'],
+		oneOf: [{ $ref: '#/components/schemas/Dog' }],
+	};
+	const operation = await withBody({ $ref: '#/components/schemas/Pet' }, { Pet, Dog });
+	assert.ok(admits(operation, { kind: 'dog', bark: true }));
+	assert.ok(!admits(operation, { bark: true }));
+	assert.ok(!admits(operation, { kind: 'dog' }));
+});
+
+test('nesting of any depth ends in a schema that accepts anything', async () => {
+	let schema: unknown = { type: 'string' };
+	for (let depth = 0; depth < 200; depth++) schema = { type: 'array', items: schema };
+	const operation = await withBody(schema);
+	assert.match(operation.reasons.join(), /nested deeper than 40/);
+});
+
+test('a long chain of definitions is cut before a validator overflows on it', async () => {
+	const chain = Object.fromEntries(
+		Array.from({ length: 5_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/components/schemas/S${index + 1}` } } }]),
+	);
+	const operation = await withBody({ $ref: '#/components/schemas/S0' }, { ...chain, S5000: {} });
+	assert.match(operation.reasons.join(), /left out/);
+	assert.ok(JSON.stringify(operation.parameters).length < 65 * 1024);
+});
+
+test('a reference that leads nowhere, to an anchor or out of the document accepts anything and says so', async () => {
+	for (const ref of [
+		'#/components/schemas/None',
+		'#anchor',
+		'#',
+		'./pet.json',
+		'file:///etc/passwd',
+		'http://169.254.169.254/x',
+		'#/components/schemas/constructor',
+		'#/%',
+	]) {
+		const operation = await withBody({ type: 'object', properties: { it: { $ref: ref } } });
+		assert.equal(operation.outcome, 'degraded', ref);
+		assert.ok(admits(operation, { it: [1] }), ref);
+	}
+	const external = await withBody({ $ref: './pet.json#/Pet' });
+	assert.match(external.reasons.join(), /External reference “\.\/pet\.json#\/Pet”/);
+});
+
+test('what a model or a terminal would be steered with is stripped from words', async () => {
+	const operation = await withBody({ type: 'string', description: 'a\u001b[31mb\u202ec\u200bd\u{e0041}e\u0000f' });
+	assert.equal(bodyOf(operation)['description'], 'a[31mbcdef');
+});

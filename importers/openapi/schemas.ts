@@ -1,0 +1,169 @@
+// Schema objects of OpenAPI 3.0 and 3.1 as JSON Schema 2020-12. Keywords are taken from a list, each with a value that
+// the dialect allows, so the result always compiles; what is lost on the way is named. Only ever loosened, never tightened.
+
+import { compileArguments, type Json, type JsonObject, patternFault } from '../../core/index.ts';
+import { type ClosesCycle, createCycles, type Edge } from './cycles.ts';
+import { type Document, isObject } from './document.ts';
+import { lose, READERS } from './keywords.ts';
+import { definitionName, lookUp } from './references.ts';
+
+/** Arguments are checked before a call; answers are only described, so what servers are known to get wrong is left out. */
+export type Mode = 'request' | 'response';
+
+/** What all conversions of one document share. */
+export interface Conversion {
+	document: Document;
+	closesCycle: ClosesCycle;
+	/** `patternFault`, remembered. */
+	patternFault(pattern: string): string | null;
+	/** Whether a schema accepts the default that it names itself. */
+	acceptsDefault(schema: JsonObject): boolean;
+}
+
+/** One schema being converted. */
+export interface Visit {
+	conversion: Conversion;
+	mode: Mode;
+	/** Pointer of the definition that is converted; null for a schema that lies inside an operation. */
+	self: string | null;
+	/** Pointers of the definitions that the result refers to. */
+	refs: Set<string>;
+	/** What was lost, a sentence each. */
+	faults: Set<string>;
+	nodes: number;
+	/** For the readers of single keywords, to convert what they hold. */
+	convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject;
+}
+
+/** Where in the schema: how deep, and by which combinator in place of the root (null below a property or an item). */
+export interface Place {
+	depth: number;
+	edge: Edge | null;
+}
+
+export interface Converted {
+	schema: JsonObject;
+	refs: Set<string>;
+	faults: Set<string>;
+	sizeBytes: number;
+}
+
+const MAX_DEPTH = 40;
+/** Schemas in one definition: an alias of YAML may repeat a large one many times. */
+const MAX_NODES = 20_000;
+const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'];
+const COMBINED = ['$ref', 'allOf', 'anyOf', 'not'];
+
+export function createConversion(document: Document): Conversion {
+	const patterns = new Map<string, string | null>();
+	const defaults = new Map<string, boolean>();
+	return {
+		document,
+		closesCycle: createCycles(document),
+		patternFault: (pattern) => remember(patterns, pattern, () => patternFault(pattern)),
+		acceptsDefault: (schema) => {
+			const { title: _, description: __, ...rest } = schema;
+			return remember(defaults, JSON.stringify(rest), () => accepts(rest));
+		},
+	};
+}
+
+/** @param self pointer of the schema if it is a definition */
+export function convertSchema(raw: Json | undefined, mode: Mode, self: string | null, conversion: Conversion): Converted {
+	const visit: Visit = { conversion, mode, self, refs: new Set(), faults: new Set(), nodes: 0, convert };
+	const schema = convert(raw, visit, { depth: 0, edge: 'other' });
+	return { schema, refs: visit.refs, faults: visit.faults, sizeBytes: JSON.stringify(schema).length };
+}
+
+function convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject {
+	if (raw === true || raw === undefined) return {};
+	if (raw === false) return { not: {} };
+	if (!isObject(raw)) return anything(visit, 'a schema that is not an object accepts anything');
+	if (place.depth > MAX_DEPTH) return anything(visit, `a schema nested deeper than ${MAX_DEPTH} levels accepts anything below`);
+	if (++visit.nodes > MAX_NODES) return anything(visit, `a schema of more than ${MAX_NODES} parts accepts anything beyond`);
+	const schema = readKeywords(ownKeywords(raw, visit), visit, place);
+	const ref = typeof raw['$ref'] === 'string' ? reference(raw['$ref'], visit, place) : undefined;
+	if (ref) schema['$ref'] = ref;
+	keepFittingDefault(schema, visit);
+	return raw['nullable'] === true ? nullable(schema) : schema;
+}
+
+/** OpenAPI 3.0.4 §4.7.23: siblings of `$ref` "SHALL be ignored"; a description does no harm. In 3.1 all of them count. */
+function ownKeywords(raw: JsonObject, { conversion }: Visit): JsonObject {
+	if (typeof raw['$ref'] !== 'string' || conversion.document.version === '3.1') return raw;
+	return typeof raw['description'] === 'string' ? { description: raw['description'] } : {};
+}
+
+function readKeywords(raw: JsonObject, visit: Visit, place: Place): JsonObject {
+	const schema: JsonObject = {};
+	for (const [keyword, value] of Object.entries(raw)) {
+		const read = Object.hasOwn(READERS, keyword) ? READERS[keyword] : undefined;
+		const kept = read?.(value, visit, place, raw);
+		if (kept !== undefined) Object.assign(schema, merge(schema, keyword, kept));
+	}
+	return schema;
+}
+
+/** Documents overlap the alternatives of `oneOf`, and servers take them: as `anyOf` no good call is refused. */
+function merge(schema: JsonObject, keyword: string, kept: Json): JsonObject {
+	const { allOf, anyOf, examples } = schema;
+	if (keyword === 'example') return examples === undefined ? { examples: [kept] } : {};
+	if (keyword === 'allOf') return { allOf: members(allOf).concat(kept) };
+	if (keyword !== 'oneOf' && keyword !== 'anyOf') return { [keyword]: kept };
+	return anyOf === undefined ? { anyOf: kept } : { allOf: [...members(allOf), { anyOf: kept }] };
+}
+
+const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
+
+function reference(ref: string, visit: Visit, place: Place): string | undefined {
+	const { document, closesCycle } = visit.conversion;
+	const found = lookUp(document.root, ref);
+	if ('fault' in found) return lose(visit, `${found.fault}: it accepts anything`);
+	if (visit.self !== null && place.edge !== null && closesCycle(visit.self, found.pointer, place.edge))
+		return lose(visit, `${definitionName(visit.self)} includes itself without end: the inner one accepts anything`);
+	visit.refs.add(found.pointer);
+	return `#/$defs/${definitionName(found.pointer)}`;
+}
+
+/** A default is filled into the arguments of every call, so one that the schema refuses would fail them all. */
+function keepFittingDefault(schema: JsonObject, visit: Visit): void {
+	if (schema['default'] === undefined || visit.conversion.acceptsDefault(schema)) return;
+	delete schema['default'];
+}
+
+/** Those that need another definition to be checked are left to the server, which knows its own default. */
+function accepts(schema: JsonObject): boolean {
+	if (JSON.stringify(schema).includes('"$ref"')) return false;
+	const { default: value, ...rest } = schema;
+	const check = compileArguments({ type: 'object', properties: { value: rest } });
+	return check({ value: structuredClone(value ?? null) }).length === 0;
+}
+
+/** OpenAPI 3.0.4 §4.7.24.1: null beside what the schema accepts. Documents of 3.1 write it too. */
+function nullable(schema: JsonObject): JsonObject {
+	const { type, enum: values } = schema;
+	if (COMBINED.some((keyword) => Object.hasOwn(schema, keyword)) || Object.hasOwn(schema, 'const')) {
+		const isAnnotation = ([keyword]: [string, Json]): boolean => ANNOTATIONS.includes(keyword);
+		const { annotations = [], rest = [] } = Object.groupBy(Object.entries(schema), (entry) =>
+			isAnnotation(entry) ? 'annotations' : 'rest',
+		);
+		return { ...Object.fromEntries(annotations), anyOf: [Object.fromEntries(rest), { type: 'null' }] };
+	}
+	const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type : null;
+	if (types && !types.includes('null')) schema['type'] = [...types, 'null'];
+	if (Array.isArray(values) && !values.includes(null)) schema['enum'] = [...values, null];
+	return schema;
+}
+
+function anything(visit: Visit, fault: string): JsonObject {
+	visit.faults.add(fault);
+	return {};
+}
+
+function remember<K, V>(known: Map<K, V>, key: K, compute: () => V): V {
+	const found = known.get(key);
+	if (found !== undefined) return found;
+	const value = compute();
+	known.set(key, value);
+	return value;
+}

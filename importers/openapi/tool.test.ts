@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Api, ToolDraft } from '../../core/index.ts';
+import { readWith } from '../../test/helpers/importer.ts';
+import importer from './index.ts';
+
+const api = (baseUrl: string): Api => ({ id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl });
+
+async function toolOf(
+	item: object,
+	servers: unknown,
+	{ baseUrl = 'https://api.example.com', url = null as string | null } = {},
+): Promise<ToolDraft> {
+	const document = { openapi: '3.0.0', info: { title: 'x', version: '1' }, servers, paths: { '/pets/{id}': item } };
+	const { operations } = await readWith(importer, JSON.stringify(document), url);
+	const [operation] = operations;
+	assert.ok(operation);
+	return importer.tool(operation, api(baseUrl));
+}
+
+const urlOf = async (...given: Parameters<typeof toolOf>): Promise<unknown> => (await toolOf(...given)).executionConfig['url'];
+const get = { responses: {} };
+
+test('a tool is called at the base URL that the user gave', async () => {
+	assert.equal(await urlOf({ get }, undefined), '/pets/{id}');
+	assert.equal(await urlOf({ get }, [{ url: 'https://other.example.com/v1' }]), '/pets/{id}');
+	assert.equal(await urlOf({ get }, [{ url: 'https://api.example.com/v1' }], { baseUrl: 'https://api.example.com/v2' }), '/pets/{id}');
+});
+
+test('the path of the document’s server is added where the user named that server without a path', async () => {
+	assert.equal(await urlOf({ get }, [{ url: 'https://api.example.com/v1/' }]), '/v1/pets/{id}');
+	assert.equal(await urlOf({ get }, [{ url: '/v1' }]), '/v1/pets/{id}');
+	assert.equal(await urlOf({ get }, [{ url: 'v1' }], { url: 'https://api.example.com/docs/openapi.json' }), '/docs/v1/pets/{id}');
+	assert.equal(await urlOf({ get }, [{ url: '/v1' }], { url: 'https://docs.example.com/openapi.json' }), '/pets/{id}');
+	const variables = { version: { default: 'v3' } };
+	assert.equal(await urlOf({ get }, [{ url: 'https://api.example.com/{version}', variables }]), '/v3/pets/{id}');
+});
+
+test('an operation’s or a path’s own server makes the URL absolute, unless it is the document’s', async () => {
+	const own = [{ url: 'https://uploads.example.com/v1' }];
+	assert.equal(await urlOf({ get: { ...get, servers: own } }, undefined), 'https://uploads.example.com/v1/pets/{id}');
+	assert.equal(await urlOf({ get, servers: [{ url: '/v9' }] }, undefined), 'https://api.example.com/v9/pets/{id}');
+	assert.equal(await urlOf({ get, servers: own }, own, { baseUrl: 'https://staging.example.com' }), '/pets/{id}');
+	assert.equal(await urlOf({ get, servers: [{ url: 'wss://x.example.com' }] }, undefined), '/pets/{id}');
+	assert.equal(await urlOf({ get, servers: [{ url: 'https://u:p@x.example.com' }] }, undefined), '/pets/{id}');
+});
+
+test('annotations say what the method promises, and no more', async () => {
+	const annotationsOf = async (method: string): Promise<unknown> => (await toolOf({ [method]: get }, undefined)).annotations;
+	assert.deepEqual(await annotationsOf('get'), { readOnlyHint: true, openWorldHint: true });
+	assert.deepEqual(await annotationsOf('post'), { readOnlyHint: false, openWorldHint: true });
+	assert.deepEqual(await annotationsOf('put'), { readOnlyHint: false, openWorldHint: true, idempotentHint: true });
+	assert.deepEqual(await annotationsOf('delete'), {
+		readOnlyHint: false,
+		openWorldHint: true,
+		destructiveHint: true,
+		idempotentHint: true,
+	});
+});
+
+test('the executor gets its config and nothing of the importer’s own', async () => {
+	const parameters = [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }];
+	const responses = { 200: { description: 'ok', content: { 'application/json': {} } } };
+	const tool = await toolOf({ get: { summary: 'Find a pet', description: 'By its id.', parameters, responses } }, [{ url: '/v1' }]);
+	assert.equal(tool.executor, 'http');
+	assert.equal(tool.description, 'Find a pet\n\nBy its id.');
+	assert.deepEqual(tool.executionConfig, {
+		method: 'GET',
+		parameters: [{ arg: 'id', name: 'id', in: 'path' }],
+		headers: { accept: 'application/json' },
+		url: '/v1/pets/{id}',
+	});
+});
+
+test('a description is bounded, without a repeated summary, and says that an operation is deprecated', async () => {
+	const describe = async (words: object): Promise<string> => (await toolOf({ get: { ...get, ...words } }, undefined)).description;
+	assert.equal(await describe({ summary: 'Find', description: 'Find a pet.' }), 'Find a pet.');
+	assert.equal(await describe({ summary: 'Find', deprecated: true }), 'Deprecated.\n\nFind');
+	assert.equal(await describe({}), 'GET /pets/{id}');
+	assert.equal((await describe({ description: 'é'.repeat(5_000) })).length, 1_000);
+});

@@ -1,0 +1,169 @@
+// The methods that both eras share, and what becomes of each error on the way out.
+
+import {
+	asGatewayError,
+	type Call,
+	type ErrorMap,
+	type GatewayError,
+	type Incoming,
+	type JsonObject,
+	type Tool,
+} from '../../core/index.ts';
+import { encodeFailure, encodeResult } from './content.ts';
+import { describeTool } from './listing.ts';
+import { CODES, isObject, ProtocolError, type RequestMessage } from './messages.ts';
+
+export interface McpConfig {
+	allowedOrigins: string[];
+	instructions?: string;
+}
+
+/** One request on its way through the adapter. */
+export interface Exchange {
+	message: RequestMessage;
+	headers: Incoming['headers'];
+	config: McpConfig;
+	call: Call;
+}
+
+export type Method = (exchange: Exchange) => Promise<JsonObject>;
+
+/** What differs between the revisions that open with `initialize` and those without a handshake. */
+export interface Era {
+	methods: ReadonlyMap<string, Method>;
+	/** What every request must carry. @throws ProtocolError */
+	check(message: RequestMessage, headers: Incoming['headers']): void;
+	unknownMethodStatus: 200 | 404;
+	/** Adds what every result of the era has. */
+	seal(result: JsonObject, exchange: Exchange): JsonObject;
+	/** Headers beside the result. */
+	headersOf(message: RequestMessage): Record<string, string>;
+	/** The era's own word for an error, null where it has none. */
+	translate(error: GatewayError, message: RequestMessage): ProtocolError | null;
+	/** Whether a client that leaves before the answer has cancelled the request. */
+	leavingCancels: boolean;
+}
+
+const PAGE = 500;
+
+/**
+ * `http`: core answers, with its status and challenge. `result`: the tool could not do what was asked, which a model can
+ * read and correct. A number: a JSON-RPC error.
+ */
+const OUTCOMES: ErrorMap<'http' | 'result' | number> = {
+	validation_failed: 'result',
+	schema_invalid: 'result',
+	egress_refused: 'result',
+	no_organization: 'http',
+	unauthorized: 'http',
+	forbidden: 'http',
+	insufficient_scope: 'http',
+	not_found: 'result',
+	tool_not_found: CODES.invalidParams,
+	method_not_allowed: 'http',
+	conflict: 'result',
+	payload_too_large: 'http',
+	unsupported_media_type: 'http',
+	rate_limited: 'http',
+	internal: CODES.internalError,
+	not_implemented: CODES.internalError,
+	upstream_failed: 'result',
+	unavailable: 'http',
+	upstream_timeout: 'result',
+};
+
+/** Runs the method of a request. @throws ProtocolError; GatewayError where the answer is HTTP's */
+export async function dispatch(era: Era, exchange: Exchange): Promise<JsonObject> {
+	const { message } = exchange;
+	era.check(message, exchange.headers);
+	const method = era.methods.get(message.method);
+	if (!method) {
+		throw new ProtocolError(CODES.methodNotFound, `There is no method "${message.method.slice(0, 128)}" here.`, {
+			status: era.unknownMethodStatus,
+		});
+	}
+	try {
+		return era.seal(await method(exchange), exchange);
+	} catch (thrown) {
+		throw outward(thrown, era, exchange);
+	}
+}
+
+function outward(thrown: unknown, era: Era, { message, call }: Exchange): unknown {
+	if (thrown instanceof ProtocolError) return thrown;
+	const error = asGatewayError(thrown);
+	if (!error || error.code === 'internal') {
+		call.log.error({ method: message.method, error: thrown instanceof Error ? thrown.stack : String(thrown) }, 'an MCP request failed');
+		return new ProtocolError(CODES.internalError, 'Something went wrong on our side.');
+	}
+	const outcome = OUTCOMES[error.code];
+	return era.translate(error, message) ?? (typeof outcome === 'number' ? new ProtocolError(outcome, error.message) : error);
+}
+
+/** An error of `dispatch` where HTTP can no longer carry it: inside a stream that has begun. */
+export function asProtocolError(thrown: unknown): ProtocolError {
+	if (thrown instanceof ProtocolError) return thrown;
+	return new ProtocolError(CODES.internalError, asGatewayError(thrown)?.message ?? 'Something went wrong on our side.');
+}
+
+/** In the gateway's own order, which changes only when its tools do. */
+export const listTools: Method = async ({ message, call }) => {
+	const tools = await call.tools();
+	const start = message.params.cursor === undefined ? 0 : positionAfter(message.params.cursor, tools);
+	const page = tools.slice(start, start + PAGE);
+	const last = page.at(-1);
+	return {
+		tools: await Promise.all(page.map((tool) => describeTool(tool, call))),
+		...(last && start + PAGE < tools.length && { nextCursor: Buffer.from(last.id).toString('base64url') }),
+	};
+};
+
+/** "Invalid cursors SHOULD result in an error with code -32602" (utilities, "Pagination"). */
+function positionAfter(cursor: unknown, tools: readonly Tool[]): number {
+	const id = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : null;
+	const index = tools.findIndex((tool) => tool.id === id);
+	if (index === -1) throw new ProtocolError(CODES.invalidParams, 'params.cursor is not one of this list; list again from the start.');
+	return index + 1;
+}
+
+export interface ToolRequest {
+	name: string;
+	args: JsonObject;
+}
+
+/** @throws ProtocolError */
+export function readToolRequest({ name, arguments: args = {} }: JsonObject): ToolRequest {
+	if (typeof name !== 'string') throw new ProtocolError(CODES.invalidParams, 'params.name must be a string, the name of a tool.');
+	if (!isObject(args)) throw new ProtocolError(CODES.invalidParams, 'params.arguments must be an object.');
+	return { name, args };
+}
+
+export const callTool: Method = async ({ message, call }) => {
+	const { name, args } = readToolRequest(message.params);
+	const tool = await seenTool(call, name);
+	try {
+		return encodeResult(await call.invoke({ name }, args), tool?.outputSchema ?? null);
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error && OUTCOMES[error.code] === 'result') return encodeFailure(error);
+		throw thrown;
+	}
+};
+
+/** The tool as this caller can have listed it; one without `tools:read` was promised nothing about it. */
+export async function seenTool(call: Call, name: string): Promise<Tool | null> {
+	if (!call.caller?.scopes.includes('tools:read')) return null;
+	return (await call.tools()).find((tool) => tool.name === name) ?? null;
+}
+
+/** `Implementation` of both eras. */
+export function describeServer({ gateway }: Call): JsonObject {
+	if (!gateway) return { name: 'gatehouse', version: '1.0.0' };
+	return { name: `${gateway.organizationSlug}${gateway.endpoint}`, title: gateway.name, version: '1.0.0' };
+}
+
+/** Tools only; their list changes without notice, since nothing is pushed. */
+export const describeAbilities = ({ config }: Exchange): JsonObject => ({
+	capabilities: { tools: {} },
+	...(config.instructions !== undefined && { instructions: config.instructions }),
+});

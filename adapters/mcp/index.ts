@@ -1,0 +1,106 @@
+// MCP over Streamable HTTP, without state: legacy revisions (through `initialize`) and 2026-07-28, decided per request.
+
+import Joi from 'joi';
+import { type Call, GatewayError, type Incoming, type Reply, type TransportAdapter } from '../../core/index.ts';
+import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
+import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
+import {
+	errorMessage,
+	errorReply,
+	type Message,
+	metaOf,
+	ProtocolError,
+	type RequestMessage,
+	readMessage,
+	resultMessage,
+} from './messages.ts';
+import { isModern, MODERN_VERSION, modern } from './modern.ts';
+import { answerWithProgress } from './stream.ts';
+
+const origin = (value: string, helpers: Joi.CustomHelpers): unknown =>
+	URL.canParse(value) && new URL(value).origin === value ? value : helpers.error('string.uri');
+
+export default {
+	kind: 'transport',
+	name: 'mcp',
+	summary: 'The gateway’s tools over the Model Context Protocol (Streamable HTTP).',
+	spec: 'https://modelcontextprotocol.io/specification/2026-07-28, and 2024-11-05 to 2025-11-25',
+	config: Joi.object<McpConfig>({
+		allowedOrigins: Joi.array()
+			.items(Joi.string().custom(origin))
+			.max(100)
+			.default([])
+			.description('Origins of web pages that may call the gateway, such as https://app.example.com; others are refused.'),
+		instructions: Joi.string().max(20_000).description('How to use these tools, for the model: clients read it when they connect.'),
+	}),
+	routes: [{ method: 'POST', path: '/', handler: serve }],
+} satisfies TransportAdapter<McpConfig>;
+
+async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
+	refuseForeignPage(request, config);
+	const message = tryRead(request);
+	if (message instanceof ProtocolError) return errorReply(null, message);
+	if (message.kind === 'request') return answer(message, { request, config, call });
+	// "If the input consists solely of responses or notifications, the server MUST return 202 Accepted with no body" (transports).
+	return { status: 202 };
+}
+
+/** "Servers MUST validate the Origin header […] If the Origin header is present and invalid, servers MUST respond with 403" (transports). */
+function refuseForeignPage({ origin: page }: Incoming, { allowedOrigins }: McpConfig): void {
+	if (page.value === null || page.trusted || allowedOrigins.includes(page.value)) return;
+	throw new GatewayError(
+		'forbidden',
+		'This gateway does not take requests of pages of this Origin; its allowedOrigins name those it takes.',
+	);
+}
+
+function tryRead({ headers, body }: Incoming): Message | ProtocolError {
+	const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
+	try {
+		return readMessage(body);
+	} catch (thrown) {
+		if (thrown instanceof ProtocolError) return thrown;
+		throw thrown;
+	}
+}
+
+async function answer(
+	message: RequestMessage,
+	{ request, config, call }: { request: Incoming; config: McpConfig; call: Call },
+): Promise<Reply> {
+	const exchange: Exchange = { message, headers: request.headers, config, call };
+	try {
+		const era = eraOf(message, request);
+		return await run(era, exchange);
+	} catch (thrown) {
+		if (thrown instanceof ProtocolError) return errorReply(message.id, thrown);
+		throw thrown;
+	}
+}
+
+function eraOf({ method, params }: RequestMessage, { headers }: Incoming): Era {
+	if (isModern(params, headers)) return modern;
+	// The header belongs to requests after the handshake.
+	if (method !== 'initialize') checkVersionHeader(headers, [MODERN_VERSION, ...LEGACY_VERSIONS]);
+	return legacy;
+}
+
+async function run(era: Era, exchange: Exchange): Promise<Reply> {
+	const { message, headers } = exchange;
+	const call = era.leavingCancels ? exchange.call : exchange.call.with({ detached: true });
+	const complete = async (its: Call) => resultMessage(message.id, await dispatch(era, { ...exchange, call: its }));
+	const token = metaOf(message.params).progressToken;
+	if (message.method !== 'tools/call' || !isProgressToken(token) || !takesEvents(headers)) {
+		return { status: 200, headers: era.headersOf(message), body: await complete(call) };
+	}
+	return answerWithProgress(call, {
+		token,
+		run: complete,
+		fail: (thrown) => errorMessage(message.id, asProtocolError(thrown)),
+	});
+}
+
+const isProgressToken = (token: unknown): token is string | number => typeof token === 'string' || typeof token === 'number';
+
+const takesEvents = ({ accept = '' }: Incoming['headers']): boolean => /text\/(event-stream|\*)|\*\/\*/i.test(accept);

@@ -1,0 +1,72 @@
+// One tool as `tools/list` shows it, and the output schema that no answer can break.
+
+import type { Call, Json, JsonObject, JsonSchema, Tool } from '../../core/index.ts';
+import { isObject } from './messages.ts';
+
+const KEPT_MS = 600_000;
+/** Levels of fields that an output schema documents; deeper ones cost every client tokens and tell it little. */
+const DOCUMENTED_DEPTH = 3;
+const MAX_REFERENCES = 8;
+
+export async function describeTool(tool: Tool, call: Call): Promise<JsonObject> {
+	const { name, description, parameters, outputSchema, annotations } = tool;
+	return {
+		name,
+		...(annotations.title !== undefined && { title: annotations.title }),
+		description,
+		inputSchema: parameters,
+		...(outputSchema && {
+			outputSchema: await call.memo(`output:${tool.id}:${tool.version}`, KEPT_MS, async () => documentOutput(outputSchema)),
+		}),
+		...(Object.keys(annotations).length > 0 && { annotations: { ...annotations } }),
+	};
+}
+
+/**
+ * The schema as documentation: names, types in words and descriptions, asserting nothing but an object. Clients of both
+ * SDKs throw away the answer of a call when it breaks the tool's output schema, and what upstreams send breaks theirs
+ * daily; references and dialects that a client cannot resolve would lose it the whole list.
+ */
+export function documentOutput(schema: JsonSchema): JsonSchema {
+	return { type: 'object', ...documentField(schema, schema, DOCUMENTED_DEPTH) };
+}
+
+function documentField(given: Json, root: JsonSchema, depth: number): JsonObject {
+	const schema = resolve(given, root);
+	const types = [schema.type].flat().filter((type) => typeof type === 'string');
+	const description = typeof schema.description === 'string' ? schema.description : '';
+	const text = [schema === root ? '' : types.join(' or '), description].filter(Boolean).join(': ');
+	return {
+		...(typeof schema.title === 'string' && { title: schema.title }),
+		...(text && { description: text }),
+		...(depth > 0 && documentInside(schema, root, depth - 1)),
+	};
+}
+
+function documentInside({ properties, items }: JsonObject, root: JsonSchema, depth: number): JsonObject {
+	return {
+		...(isObject(properties) && {
+			properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, documentField(field, root, depth)])),
+		}),
+		...(isObject(items) && { items: documentField(items, root, depth) }),
+	};
+}
+
+/** Follows local references; one that leads nowhere documents nothing. */
+function resolve(given: Json, root: JsonSchema): JsonObject {
+	let schema: Json | undefined = given;
+	for (let hops = 0; hops < MAX_REFERENCES && isObject(schema) && typeof schema.$ref === 'string'; hops += 1) {
+		schema = locate(schema.$ref, root);
+	}
+	return isObject(schema) ? schema : {};
+}
+
+/** RFC 6901, in a URI fragment. */
+function locate(reference: string, root: JsonSchema): Json | undefined {
+	if (!reference.startsWith('#')) return undefined;
+	const tokens = reference.slice(1).split('/').slice(1);
+	return tokens.reduce<Json | undefined>((at, token) => {
+		const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+		return isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+	}, root);
+}

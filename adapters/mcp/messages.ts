@@ -1,0 +1,100 @@
+// JSON-RPC 2.0 as MCP frames it: what a body may hold, and how an answer is written.
+
+import { asGatewayError, type Json, type JsonObject, parseJson, type Reply } from '../../core/index.ts';
+
+export type RequestId = string | number;
+
+export interface RequestMessage {
+	kind: 'request';
+	id: RequestId;
+	method: string;
+	params: JsonObject;
+}
+
+export type Message = RequestMessage | { kind: 'notification'; method: string; params: JsonObject } | { kind: 'response' };
+
+/** JSON-RPC 2.0 §5.1, and what MCP 2026-07-28 adds (basic, "Error Codes"). */
+export const CODES = {
+	parseError: -32700,
+	invalidRequest: -32600,
+	methodNotFound: -32601,
+	invalidParams: -32602,
+	internalError: -32603,
+	headerMismatch: -32020,
+	missingClientCapability: -32021,
+	unsupportedProtocolVersion: -32022,
+} as const;
+
+export interface ProtocolErrorOptions {
+	/** HTTP status; 200 where the request was well-formed and only its outcome is an error. */
+	status?: 200 | 400 | 404;
+	data?: JsonObject;
+}
+
+/** An error that is the protocol's own, answered as a JSON-RPC error. */
+export class ProtocolError extends Error {
+	readonly code: number;
+	readonly status: number;
+	readonly data: JsonObject | null;
+
+	constructor(code: number, message: string, { status = 200, data }: ProtocolErrorOptions = {}) {
+		super(message);
+		this.name = 'ProtocolError';
+		this.code = code;
+		this.status = status;
+		this.data = data ?? null;
+	}
+}
+
+/** @throws ProtocolError with HTTP 400 */
+export function readMessage(body: unknown): Message {
+	const value = readJson(body);
+	// 2025-06-18 removed batches; of the revisions here only 2025-03-26 had them.
+	if (Array.isArray(value)) throw invalidRequest('Batches are not supported: send one message a request.');
+	if (!isObject(value)) throw invalidRequest('The body must be a JSON-RPC 2.0 message, an object.');
+	if (value.jsonrpc !== '2.0') throw invalidRequest('"jsonrpc" must be "2.0".');
+	if (value.method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+	return readCall(value);
+}
+
+function readCall({ id, method, params = {} }: JsonObject): Message {
+	if (typeof method !== 'string') throw invalidRequest('"method" must be a string.');
+	if (!isObject(params)) throw invalidRequest('"params" must be an object.');
+	if (id === undefined) return { kind: 'notification', method, params };
+	// "The request ID MUST be a string or integer" (basic, "Requests"); a number that JSON cannot carry exactly could not be echoed.
+	if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalidRequest('"id" must be a string or an integer up to 2^53 - 1.');
+	// Just checked: a string or a safe integer.
+	return { kind: 'request', id: id as RequestId, method, params };
+}
+
+/** Only text that is no JSON at all is a parse error; what JSON can say and we do not take is an invalid request. */
+function readJson(body: unknown): Json {
+	if (!Buffer.isBuffer(body) || body.length === 0) throw new ProtocolError(CODES.parseError, 'The body is empty.', { status: 400 });
+	try {
+		// What JSON.parse makes is Json.
+		return parseJson(body) as Json;
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (!error) throw thrown;
+		const code = error.details.length > 0 ? CODES.invalidRequest : CODES.parseError;
+		throw new ProtocolError(code, error.message, { status: 400 });
+	}
+}
+
+const invalidRequest = (message: string): ProtocolError => new ProtocolError(CODES.invalidRequest, message, { status: 400 });
+
+export const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** `params._meta`, which every request may carry. */
+export const metaOf = (params: JsonObject): JsonObject => (isObject(params._meta) ? params._meta : {});
+
+export const resultMessage = (id: RequestId, result: JsonObject): JsonObject => ({ jsonrpc: '2.0', id, result });
+
+/** @param id null when the request was not readable far enough to know it */
+export const errorMessage = (id: RequestId | null, error: ProtocolError): JsonObject => ({
+	jsonrpc: '2.0',
+	id,
+	error: { code: error.code, message: error.message, ...(error.data && { data: error.data }) },
+});
+
+export const errorReply = (id: RequestId | null, error: ProtocolError): Reply => ({ status: error.status, body: errorMessage(id, error) });

@@ -1,0 +1,104 @@
+// The revision without a handshake, 2026-07-28: every request says its version and its client's abilities, in `_meta`
+// and, for what stands between, in headers that must agree with the body.
+
+import type { GatewayError, Incoming, JsonObject } from '../../core/index.ts';
+import { callTool, describeAbilities, describeServer, type Era, listTools, type Method, readToolRequest, seenTool } from './dispatch.ts';
+import { CODES, isObject, metaOf, ProtocolError, type RequestMessage } from './messages.ts';
+import { checkParamHeaders, declaredHeaders, decodeHeader } from './param-headers.ts';
+
+export const MODERN_VERSION = '2026-07-28';
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
+
+/** How long a client may keep a list. It is short, since nothing tells it of a change; a call always meets the truth. */
+const LIST_TTL_MS = 10_000;
+/** Lists differ by credential: a shared cache "MUST NOT" keep what is `private` (utilities, "Caching"). */
+const CACHEABLE = { ttlMs: LIST_TTL_MS, cacheScope: 'private' };
+/** `ErrorDetail.path` by which an executor names an ability of the client that it needs and does not have. */
+const CLIENT_ABILITY = 'client/';
+
+/** The body decides; the header alone does when the body makes no claim. */
+export const isModern = (params: JsonObject, headers: Incoming['headers']): boolean =>
+	metaOf(params)[VERSION_KEY] !== undefined || headers['mcp-protocol-version']?.trim() === MODERN_VERSION;
+
+const discover: Method = async (exchange) => ({ supportedVersions: [MODERN_VERSION], ...describeAbilities(exchange), ...CACHEABLE });
+
+const listCacheably: Method = async (exchange) => ({ ...(await listTools(exchange)), ...CACHEABLE });
+
+const callWithHeaders: Method = async (exchange) => {
+	const { message, headers, call } = exchange;
+	const { name, args } = readToolRequest(message.params);
+	const tool = await seenTool(call, name);
+	if (tool) checkParamHeaders(await declaredHeaders(tool, call), args, headers);
+	return callTool(exchange);
+};
+
+export const modern: Era = {
+	methods: new Map([
+		['server/discover', discover],
+		['tools/list', listCacheably],
+		['tools/call', callWithHeaders],
+	]),
+	check(message, headers) {
+		const version = checkMeta(message);
+		checkHeaders(message, headers, version);
+	},
+	// "If the server does not implement the requested RPC method, it MUST respond with 404 Not Found" (transports).
+	unknownMethodStatus: 404,
+	seal: (result, { call }) => ({ resultType: 'complete', ...result, _meta: { [SERVER_KEY]: describeServer(call) } }),
+	headersOf: () => ({}),
+	translate: missingAbility,
+	// "The server MUST treat closing the response stream as cancellation of the request" (transports, "Cancellation").
+	leavingCancels: true,
+};
+
+/** @returns the version that the request claims. @throws ProtocolError with HTTP 400 */
+function checkMeta({ params }: RequestMessage): string {
+	const meta = metaOf(params);
+	const version = meta[VERSION_KEY];
+	if (typeof version !== 'string') throw invalidMeta(VERSION_KEY, 'a string');
+	if (!isObject(meta[CAPABILITIES_KEY])) throw invalidMeta(CAPABILITIES_KEY, 'an object');
+	return version;
+}
+
+const invalidMeta = (key: string, expected: string): ProtocolError =>
+	new ProtocolError(CODES.invalidParams, `params._meta["${key}"] is required and must be ${expected}.`, { status: 400 });
+
+/** "If the values do not match, the server MUST reject the request with 400 Bad Request" (transports, "Standard Headers"). */
+function checkHeaders({ method, params }: RequestMessage, headers: Incoming['headers'], version: string): void {
+	checkHeader(headers, 'mcp-protocol-version', version);
+	if (version !== MODERN_VERSION) {
+		throw new ProtocolError(CODES.unsupportedProtocolVersion, `The protocol version "${version.slice(0, 32)}" is not supported.`, {
+			status: 400,
+			data: { supported: [MODERN_VERSION], requested: version },
+		});
+	}
+	checkHeader(headers, 'mcp-method', method);
+	if (method === 'tools/call' && typeof params.name === 'string') checkHeader(headers, 'mcp-name', params.name);
+}
+
+function checkHeader(headers: Incoming['headers'], name: string, expected: string): void {
+	const value = headers[name]?.trim();
+	if (value !== undefined && decodeHeader(value) === expected) return;
+	const fault = value === undefined ? 'is required' : 'does not say what the body says';
+	throw new ProtocolError(CODES.headerMismatch, `The header ${name} ${fault}.`, { status: 400 });
+}
+
+/**
+ * "If processing a request requires a capability the client did not include […] the server MUST return a
+ * MissingRequiredClientCapabilityError" (basic, "Client Capabilities").
+ */
+function missingAbility(error: GatewayError, { params }: RequestMessage): ProtocolError | null {
+	const declared = metaOf(params)[CAPABILITIES_KEY];
+	const missing = error.details
+		.filter(({ path }) => error.code === 'not_implemented' && path.startsWith(CLIENT_ABILITY))
+		.map(({ path }) => path.slice(CLIENT_ABILITY.length))
+		.filter((name) => !(isObject(declared) && Object.hasOwn(declared, name)));
+	if (missing.length === 0) return null;
+	return new ProtocolError(CODES.missingClientCapability, error.message, {
+		status: 400,
+		data: { requiredCapabilities: Object.fromEntries(missing.map((name) => [name, {}])) },
+	});
+}

@@ -1,0 +1,85 @@
+// Creating and changing tools: what a client may name as type, and what its executor says of the config.
+
+import { randomUUID } from 'node:crypto';
+import {
+	type Core,
+	compileArguments,
+	invalid,
+	type JsonObject,
+	type JsonSchema,
+	notFound,
+	type ToolRow,
+	toolConfig,
+	toolPlace,
+	unknownType,
+} from '../../../core/index.ts';
+
+export interface ToolBody {
+	name: string;
+	description: string;
+	type: string;
+	parameters: JsonSchema;
+	code?: string;
+	executionConfig: JsonObject;
+	status?: string;
+}
+
+export async function createTool(
+	organizationId: string,
+	{ type, code = null, ...tool }: Omit<ToolBody, 'code'> & { code?: string | null },
+	core: Core,
+) {
+	const creatable = core.registry.list('executor').filter((executor) => executor.creatable);
+	if (!creatable.some(({ name }) => name === type)) {
+		throw unknownType(
+			'executor',
+			creatable.map(({ name }) => name),
+		);
+	}
+	compileArguments(tool.parameters);
+	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), core);
+	const id = randomUUID();
+	const executionConfig = core.registry.seal('executor', type, tool.executionConfig, core.secrets, toolPlace(organizationId, id));
+	const { name, description, parameters } = tool;
+	return core.store.tools.create(organizationId, id, {
+		name,
+		description,
+		type,
+		executor: type,
+		parameters,
+		outputSchema: null,
+		annotations: {},
+		code,
+		executionConfig,
+	});
+}
+
+/** Of a tool that came from an API, only what a re-import leaves alone. */
+const OF_THE_API = ['parameters', 'code', 'executionConfig'] as const;
+
+export async function updateTool(organizationId: string, id: string, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
+	const row = await core.store.tools.get(organizationId, id);
+	if (!row) throw notFound('Tool');
+	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
+	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
+	if (change.parameters) compileArguments(change.parameters);
+	const sealed = await changedConfig(row, change, core);
+	const updated = await core.store.tools.update(organizationId, id, { ...change, ...sealed });
+	if (!updated) throw notFound('Tool');
+	return updated;
+}
+
+async function changedConfig(row: ToolRow, change: Partial<ToolBody>, core: Core): Promise<{ executionConfig?: JsonObject }> {
+	if (change.executionConfig === undefined && change.code === undefined) return {};
+	const place = toolPlace(row.organizationId, row.id);
+	const executionConfig = change.executionConfig ?? core.registry.open('executor', row.executor, row.executionConfig, core.secrets, place);
+	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), core);
+	if (change.executionConfig === undefined) return {};
+	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };
+}
+
+/** @throws validation_failed, egress_refused */
+async function checkConfig(type: string, config: JsonObject, core: Core): Promise<void> {
+	const parsed = core.registry.parse('executor', type, config, '/executionConfig');
+	await core.registry.get('executor', type)?.check?.(parsed, { log: core.log, connect: core.egress.connect });
+}

@@ -1,0 +1,68 @@
+// `npm run demo`: the service, a sample API and the main job from one to the other, printed step by step.
+// `--once` stops everything after the last step.
+
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { type Config, loadConfig } from '../core/config.ts';
+import { startService } from '../core/main.ts';
+import { readAccount } from './account.ts';
+import { describeConnecting, type Published } from './connect.ts';
+import { doMainJob } from './job.ts';
+import { findPort } from './ports.ts';
+import { startSampleApi } from './sample-api.ts';
+import { createSteps, type Step } from './steps.ts';
+
+const print = (line: string): void => console.log(line);
+
+async function main(): Promise<void> {
+	const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
+	const interruption = new AbortController();
+	// Once: a second Ctrl-C ends the process as usual.
+	for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interruption.abort(new Error(`Stopped by ${name}.`)));
+	const { signal } = interruption;
+	await using running = new AsyncDisposableStack();
+	const published = await demonstrate(createSteps(print, signal), running);
+	print(`\n${describeConnecting(published)}`);
+	if (values.once) return;
+	print('\nThe service and the sample API keep running. Ctrl-C stops them.');
+	if (!signal.aborted) await once(signal, 'abort');
+}
+
+/** @param running takes what has to be stopped at the end */
+async function demonstrate(step: Step, running: AsyncDisposableStack): Promise<Published> {
+	const sample = await step('Start the sample API', async () => {
+		const value = await startSampleApi();
+		running.defer(value.stop);
+		return { value, got: `${value.url}/openapi.json` };
+	});
+	const { service, dataDir } = await step('Start Gatehouse', async () => {
+		const { config, note } = await configure(process.env, sample.url);
+		const service = await startService(config);
+		running.defer(service.stop);
+		return { value: { service, dataDir: config.dataDir }, got: `${service.url}, embedded PostgreSQL in ${config.dataDir}${note}` };
+	});
+	return doMainJob(step, service.url, await readAccount(dataDir), sample);
+}
+
+type Env = Record<string, string | undefined>;
+
+/** Of the environment only what is named here counts: the demo runs on the embedded database, whatever else is set. */
+async function configure(env: Env, sampleUrl: string): Promise<{ config: Config; note: string }> {
+	const chosen = {
+		HOST: env['HOST'],
+		PORT: env['PORT'],
+		LOG_LEVEL: env['LOG_LEVEL'] ?? 'warn',
+		SVC_DATA_DIR: env['SVC_DATA_DIR'] ?? '.gatehouse/demo',
+		EGRESS_ALLOW: [sampleUrl, env['EGRESS_ALLOW']].filter(Boolean).join(','),
+	};
+	const config = loadConfig(chosen);
+	const port = await findPort(config.host, config.port);
+	if (port === config.port) return { config, note: '' };
+	const note = config.port === 0 ? '' : ` (port ${config.port} is taken)`;
+	return { config: loadConfig({ ...chosen, PORT: String(port) }), note };
+}
+
+main().catch((error: Error) => {
+	console.error(error.message);
+	process.exitCode = 1;
+});

@@ -1,0 +1,20 @@
+// A port to listen on, known before the server is there: the service writes its own address into its answers.
+
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+
+/** The wanted port, or any other when it is taken; 0 asks for any. */
+export async function findPort(host: string, wanted: number): Promise<number> {
+	const server = createServer().listen(wanted, host);
+	try {
+		await once(server, 'listening');
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE' && wanted !== 0) return findPort(host, 0);
+		throw error;
+	}
+	// A server that listens on TCP has an AddressInfo.
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, 'close');
+	return port;
+}

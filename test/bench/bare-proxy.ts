@@ -1,0 +1,25 @@
+// What the full path is compared with: one hapi route that hands the request to the upstream through the guarded dialer.
+
+import Hapi from '@hapi/hapi';
+import { createEgress } from '../../core/egress.ts';
+import { announce } from './subject.ts';
+
+const upstream = process.env['UPSTREAM'] ?? '';
+const egress = createEgress({ allow: [upstream] });
+const server = Hapi.server({ host: '127.0.0.1', port: 0 });
+server.route({
+	method: 'GET',
+	path: '/items/{id}',
+	handler: async (request, h) => {
+		const { status, headers, body } = await egress.request({ method: 'GET', url: upstream + request.path });
+		return h
+			.response(body)
+			.code(status)
+			.type(headers['content-type'] ?? 'application/octet-stream');
+	},
+});
+await server.start();
+announce(server.info.uri, async () => {
+	await server.stop();
+	await egress.close();
+});

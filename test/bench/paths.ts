@@ -1,0 +1,80 @@
+// The ways to the upstream that are measured, each as one HTTP request, and the gateways that they need.
+
+import { enter } from '../../demo/account.ts';
+import type { Rest } from '../../demo/rest.ts';
+
+export interface Path {
+	name: string;
+	/** Which server's CPU time counts. */
+	server: 'bare' | 'service';
+	url: string;
+	method: 'GET' | 'POST';
+	headers: Record<string, string>;
+	body?: string;
+}
+
+const TOOL = 'get_item';
+
+/** The first is the yardstick. */
+export async function preparePaths(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
+	const account = { email: 'bench@example.com', password: 'Bench-gateway-1' };
+	const { rest, organization } = await enter(urls.service, account);
+	const toolId = await createTool(rest, organization.id, urls.upstream);
+	const keyed = await publish(rest, toolId, 'api_key');
+	const open = await publish(rest, toolId, 'none');
+	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
+	const credential = { 'x-api-key': key };
+	return [
+		{ name: 'bare hapi proxy', server: 'bare', url: `${urls.bare}/items/42`, method: 'GET', headers: {} },
+		callOf('gateway, api_key, 2025-11-25', keyed.url, credential),
+		callOf('gateway, none, 2025-11-25', open.url, {}),
+		modernCallOf('gateway, api_key, 2026-07-28', keyed.url, credential),
+	];
+}
+
+async function createTool(rest: Rest, organizationId: string, upstream: string): Promise<string> {
+	const { id } = await rest<{ id: string }>('POST', `/organizations/${organizationId}/tools`, {
+		name: TOOL,
+		description: 'One item of the upstream.',
+		type: 'http',
+		parameters: {
+			type: 'object',
+			properties: { id: { type: 'string', pattern: '^[0-9]{1,8}$' } },
+			required: ['id'],
+			additionalProperties: false,
+		},
+		executionConfig: { method: 'GET', url: `${upstream}/items/{id}` },
+	});
+	return id;
+}
+
+async function publish(rest: Rest, toolId: string, authType: string): Promise<{ id: string; url: string }> {
+	const endpoint = `/${authType}`;
+	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: authType, type: 'mcp', endpoint });
+	await rest('POST', `/gateways/${gateway.id}/tools/bulk`, { toolIds: [toolId] });
+	await rest('POST', `/gateways/${gateway.id}/auth`, { type: authType });
+	return gateway;
+}
+
+const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const PARAMS = { name: TOOL, arguments: { id: '42' } };
+
+const post = (name: string, url: string, headers: Record<string, string>, params: object): Path => ({
+	name,
+	server: 'service',
+	url,
+	method: 'POST',
+	headers: { ...ACCEPT, ...headers },
+	body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+});
+
+const callOf = (name: string, url: string, credential: Record<string, string>): Path =>
+	post(name, url, { 'mcp-protocol-version': '2025-11-25', ...credential }, PARAMS);
+
+/** Revision 2026-07-28: no session, the version and the client's capabilities ride in every request. */
+function modernCallOf(name: string, url: string, credential: Record<string, string>): Path {
+	const version = '2026-07-28';
+	const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': TOOL, ...credential };
+	const meta = { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientCapabilities': {} };
+	return post(name, url, headers, { ...PARAMS, _meta: meta });
+}

@@ -1,0 +1,153 @@
+// The guard is only worth something if there is no way around it: nothing but core/egress*.ts may open an outbound connection.
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const ROOT = new URL('../', import.meta.url);
+const ROOMS = '{core,db,adapters,importers,plugins}/**/*.ts';
+
+/** Modules that can reach another machine, with the names that cannot: listening is the other direction. Types are free. */
+const MODULES: Readonly<Record<string, readonly string[]>> = {
+	net: ['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'SocketAddress'],
+	tls: [],
+	dgram: [],
+	dns: [],
+	'dns/promises': [],
+	http: ['createServer', 'STATUS_CODES', 'METHODS'],
+	https: ['createServer'],
+	http2: [],
+	inspector: [],
+	undici: [],
+	axios: [],
+	got: [],
+	'node-fetch': [],
+	ws: [],
+	'@hapi/wreck': [],
+	eventsource: [],
+};
+
+const GLOBALS = /(?<![\w$.#])(?:(?:globalThis|global|self)\s*(?:\.|\[\s*['"]))?(fetch|WebSocket|EventSource|XMLHttpRequest)\b/g;
+
+/** How `source` could reach out, empty when it cannot. */
+function waysOut(source: string): string[] {
+	const code = withoutComments(source);
+	return [...bannedImports(code), ...globalCalls(code)];
+}
+
+function bannedImports(code: string): string[] {
+	const found: string[] = [];
+	for (const [, clause = '', name = ''] of code.matchAll(/\b(?:import|export)\s+(?!type\b)([^'"();]*?)\s*(?:from\s*)?['"]([^'"\n]+)['"]/g))
+		found.push(...bannedNames(name, clause));
+	for (const [text, name = ''] of code.matchAll(/\b(?:import|require|getBuiltinModule)\s*\(\s*['"`]([^'"`\n]+)['"`]/g))
+		if (moduleOf(name) !== null) found.push(text);
+	return found;
+}
+
+function bannedNames(name: string, clause: string): string[] {
+	const module = moduleOf(name);
+	if (module === null) return [];
+	const braces = /^\{([^}]*)\}$/.exec(clause.trim())?.[1];
+	if (braces === undefined) return [`${clause} from ${name}`];
+	const names = braces
+		.split(',')
+		.map((part) => part.trim())
+		.filter((part) => part !== '' && !part.startsWith('type '))
+		.map((part) => part.split(/\s+as\s+/)[0] ?? part);
+	return names.filter((part) => !MODULES[module]?.includes(part)).map((part) => `${part} from ${name}`);
+}
+
+function moduleOf(name: string): string | null {
+	const bare = name.replace(/^node:/, '');
+	return Object.keys(MODULES).find((module) => bare === module || bare.startsWith(`${module}/`)) ?? null;
+}
+
+/** Uses of the global, as opposed to methods, properties and parameters that carry its name. */
+function globalCalls(code: string): string[] {
+	const plain = withoutStrings(code);
+	const found: string[] = [];
+	for (const match of plain.matchAll(GLOBALS)) {
+		const after = plain.slice(match.index + match[0].length);
+		const before = plain.slice(0, match.index);
+		if (!isDeclaration(before, after)) found.push(`${match[0]}${after.slice(0, 30)}`.trim());
+	}
+	return found;
+}
+
+function isDeclaration(before: string, after: string): boolean {
+	if (/^\s*\??\s*:/.test(after)) return !/\?\s*$/.test(before);
+	if (/\b(?:const|let|function|async function)\s+$/.test(before) || /['"|&]\s*$/.test(before)) return true;
+	if (!/(?:[{};,\n]|\basync)\s*$/.test(before)) return false;
+	return /^\s*(?:<[^>]*>)?\(/.test(after) && /^\s*(?:\{|:\s*Promise)/.test(afterParentheses(after));
+}
+
+function afterParentheses(text: string): string {
+	let depth = 0;
+	for (let at = text.indexOf('('); at < text.length; at++) {
+		if (text[at] === '(') depth++;
+		if (text[at] === ')' && --depth === 0) return text.slice(at + 1);
+	}
+	return '';
+}
+
+const LITERALS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
+
+const withoutComments = (source: string): string => source.replace(LITERALS, (text) => (text.startsWith('/') ? ' ' : text));
+
+/** The name of a global inside brackets stays: `globalThis['fetch']`. */
+const withoutStrings = (code: string): string =>
+	code.replace(LITERALS, (text) => (/^['"](?:fetch|WebSocket|EventSource)['"]$/.test(text) ? text : "''"));
+
+test('Only core/egress*.ts opens outbound connections', () => {
+	const files = globSync(ROOMS, { cwd: ROOT }).filter((file) => !/\.test\.ts$/.test(file) && !/^core\/egress[^/]*\.ts$/.test(file));
+	assert.ok(files.length > 20, `only ${files.length} files found`);
+	const ways = files.flatMap((file) => waysOut(readFileSync(new URL(file, ROOT), 'utf8')).map((way) => `${file}: ${way}`));
+	assert.deepEqual(ways, []);
+});
+
+const CAUGHT = [
+	"import { connect } from 'node:net';",
+	"import net from 'net';",
+	"import * as tls from 'node:tls';",
+	"import { isIP, Socket } from 'node:net';",
+	"import { request } from 'node:http';",
+	"import { createServer, Agent as Pool } from 'node:https';",
+	"import 'undici';",
+	"import { lookup } from 'node:dns/promises';",
+	"export { fetch } from 'undici';",
+	"import {\n\tcreateSocket,\n} from 'node:dgram';",
+	"const http = await import('node:http');",
+	"const { connect } = require('node:http2');",
+	"process.getBuiltinModule('node:net')",
+	"await fetch('https://example.com');",
+	'return fetch(url, init);',
+	'const answer = ok ? fetch(url) : Promise.resolve();',
+	'\tfetch(url);',
+	'globalThis.fetch(url)',
+	"globalThis['fetch'](url)",
+	'const send = fetch;',
+	'urls.map(fetch)',
+	'new WebSocket(url)',
+	'new EventSource(url)',
+];
+
+const LET_THROUGH = [
+	"import { isIP, isIPv6 } from 'node:net';",
+	"import type { Socket } from 'node:net';",
+	"import { type Socket, isIP } from 'node:net';",
+	"import { createServer } from 'node:http';",
+	"import { networkInterfaces } from 'node:os';",
+	"import { x } from './network.ts';",
+	'const page = await context.fetch(url);',
+	'interface Context { fetch(url: string | URL, init?: RequestInit): Promise<Response>; }',
+	'return { fetch: (url) => egress.fetch(url), log };',
+	'return {\n\tasync fetch(url) {\n\t\treturn egress.fetch(url);\n\t},\n};',
+	"type Lent = Pick<Context, 'log' | 'fetch' | 'request'>;",
+	'// fetch(url) is not used here',
+	"const message = 'could not fetch (it)';",
+];
+
+test('The scan catches every way out that it is shown, and lets look-alikes through', () => {
+	for (const source of CAUGHT) assert.notDeepEqual(waysOut(source), [], source);
+	for (const source of LET_THROUGH) assert.deepEqual(waysOut(source), [], source);
+});

@@ -1,0 +1,76 @@
+// What an executor is run with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it got.
+
+import type { TestContext } from 'node:test';
+import type { Api, Call, OutboundRequest } from '../../core/contracts.ts';
+import { createEgress } from '../../core/egress.ts';
+import { tcpUpstream, type Upstream } from './upstream.ts';
+
+/** Of `Call`, what executors of HTTP use; reading anything else fails. `sign` adds what `signed` says. */
+export function loopbackCall(
+	t: TestContext,
+	options: { api?: Api; signed?: (request: OutboundRequest) => OutboundRequest; signal?: AbortSignal } = {},
+): Call {
+	const egress = createEgress({ allow: ['127.0.0.1'] });
+	t.after(() => egress.close());
+	const call: Pick<Call, 'request' | 'sign' | 'signal' | 'api'> = {
+		request: (request) => egress.request(request),
+		sign: async (request) => options.signed?.(request) ?? request,
+		signal: options.signal ?? new AbortController().signal,
+		api: options.api ?? null,
+	};
+	return call as Call;
+}
+
+export function apiAt(baseUrl: string): Api {
+	return { id: 'api', organizationId: 'org', name: 'Pets', type: 'openapi', baseUrl };
+}
+
+/** One request as its bytes, in latin1 so that every byte is one character. */
+export interface Recorded {
+	line: string;
+	headers: Record<string, string>;
+	body: Buffer;
+}
+
+export interface Recorder extends Upstream {
+	/** The only request since the last `take`. */
+	take(): Recorded;
+	/** Requests since the last `take`. */
+	count(): number;
+}
+
+/** Answers every request with 204. */
+export async function recorder(t: TestContext): Promise<Recorder> {
+	const requests: Recorded[] = [];
+	const upstream = await tcpUpstream(t, (socket) => {
+		let seen = Buffer.alloc(0);
+		socket.on('data', (chunk) => {
+			seen = Buffer.concat([seen, chunk]);
+			const request = parse(seen);
+			if (request === null) return;
+			seen = Buffer.alloc(0);
+			requests.push(request);
+			socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+		});
+	});
+	const take = (): Recorded => {
+		const [only, ...more] = requests.splice(0);
+		if (!only || more.length > 0) throw new Error(`${more.length + (only ? 1 : 0)} requests, expected one`);
+		return only;
+	};
+	return { ...upstream, take, count: () => requests.length };
+}
+
+/** Null until the request is complete. */
+function parse(bytes: Buffer): Recorded | null {
+	const end = bytes.indexOf('\r\n\r\n');
+	if (end < 0) return null;
+	const [line = '', ...fields] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+	const headers: Record<string, string> = {};
+	for (const field of fields) {
+		const colon = field.indexOf(':');
+		headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim();
+	}
+	const body = bytes.subarray(end + 4);
+	return body.length < Number(headers['content-length'] ?? 0) ? null : { line, headers, body };
+}

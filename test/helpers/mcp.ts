@@ -1,0 +1,146 @@
+// The MCP adapter without a server around it: its real route and core's real call, on tools that a test brings.
+
+import mcp from '../../adapters/mcp/index.ts';
+import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/call.ts';
+import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contracts.ts';
+import { Memo } from '../../core/memo.ts';
+import { silent } from './postgres.ts';
+
+export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;
+
+export interface EndpointOptions {
+	tools?: Tool[];
+	run?: RunTool;
+	scopes?: Scope[];
+	/** The gateway's configuration. */
+	config?: object;
+	/** Of the page that asks. */
+	origin?: Incoming['origin'];
+	/** Aborted when the client leaves. */
+	signal?: AbortSignal;
+}
+
+export interface McpAnswer {
+	status: number;
+	headers: Record<string, string>;
+	/** The JSON-RPC message, null without a body or when it is a stream. */
+	// biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
+	message: any;
+	body: Reply['body'];
+}
+
+export type Post = (body: unknown, headers?: Record<string, string>) => Promise<McpAnswer>;
+
+const GATEWAY = {
+	id: 'gateway',
+	organizationId: 'organization',
+	organizationSlug: 'acme',
+	name: 'Acme main',
+	type: 'mcp',
+	endpoint: '/main',
+	description: null,
+	status: 'active',
+	url: 'https://gatehouse.example/acme/main',
+};
+
+export const sampleTool = (change: Partial<Tool> = {}): Tool => ({
+	id: `id-${change.name ?? 'greet'}`,
+	organizationId: 'organization',
+	name: 'greet',
+	description: 'Greets.',
+	executor: 'test',
+	parameters: { type: 'object', properties: { name: { type: 'string' } } },
+	outputSchema: null,
+	annotations: {},
+	apiId: null,
+	version: '1',
+	...change,
+});
+
+/** A body that is no string or Buffer is sent as JSON. */
+export function mcpEndpoint(options: EndpointOptions = {}): Post {
+	const route = mcp.routes[0];
+	if (!route) throw new Error('The adapter has no route.');
+	const config = mcp.config.validate(options.config ?? {});
+	if (config.error) throw config.error;
+	return async (body, headers = {}) => {
+		const reply = await route.handler(incoming(body, headers, options), config.value, endpointCall(options));
+		const { status, headers: sent = {}, body: answer = null } = reply;
+		const isMessage = answer !== null && typeof answer === 'object' && 'jsonrpc' in answer;
+		return { status, headers: sent, message: isMessage ? JSON.parse(JSON.stringify(answer)) : null, body: answer };
+	};
+}
+
+function incoming(body: unknown, headers: Record<string, string>, { origin = { value: null, trusted: false } }: EndpointOptions): Incoming {
+	const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+	return {
+		id: 'request',
+		method: 'POST',
+		path: '/',
+		params: {},
+		query: new URLSearchParams(),
+		headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+		body: Buffer.from(text),
+		address: '127.0.0.1',
+		publicUrl: 'https://gatehouse.example',
+		origin,
+	};
+}
+
+function endpointCall(options: EndpointOptions): PluginCall {
+	const { tools = [sampleTool()], scopes = ['tools:read', 'tools:execute'], signal = new AbortController().signal } = options;
+	const run: RunTool = options.run ?? (async (name) => ({ content: [{ type: 'text', text: `ran ${name}` }] }));
+	const invoker = {
+		run: ({ tool }: { tool: Tool }, args: JsonObject, parts: CallParts) => run(tool.name, args, parts),
+	};
+	// The adapter reaches nothing else of core's services.
+	const services = { log: silent, memo: new Memo(100), invoker } as unknown as Services;
+	return new PluginCall(services, {
+		plugin: 'transport:mcp',
+		organizationId: 'organization',
+		gateway: GATEWAY,
+		caller: { method: 'none', subject: 'anonymous', scopes },
+		shelf: {
+			list: () => tools,
+			find: (ref) => {
+				const tool = tools.find(({ id, name }) => ('name' in ref ? name === ref.name : id === ref.id));
+				// Only `tool` is read of it, by the invoker above.
+				return tool ? ({ tool } as ReturnType<NonNullable<CallParts['shelf']>['find']>) : null;
+			},
+		},
+		identity: NO_IDENTITY,
+		signal,
+		entry: null,
+		listener: null,
+	});
+}
+
+export const request = (method: string, params?: object, id: unknown = 1): object => ({
+	jsonrpc: '2.0',
+	id,
+	method,
+	...(params && { params }),
+});
+
+export const META = {
+	'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+	'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** A request of 2026-07-28 with the headers that belong to it. */
+export function modernRequest(method: string, params: Record<string, unknown> = {}): [object, Record<string, string>] {
+	const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+	const named = typeof params['name'] === 'string' ? { 'mcp-name': params['name'] } : {};
+	return [request(method, { _meta: META, ...params }), { ...headers, ...named }];
+}
+
+/** The messages of an event stream, in order, when it has ended. */
+// biome-ignore lint/suspicious/noExplicitAny: as in McpAnswer
+export async function readEvents(body: Reply['body']): Promise<any[]> {
+	let text = '';
+	for await (const chunk of body as AsyncIterable<Buffer>) text += String(chunk);
+	return text
+		.split('\n')
+		.filter((line) => line.startsWith('data: '))
+		.map((line) => JSON.parse(line.slice('data: '.length)));
+}

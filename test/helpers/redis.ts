@@ -1,0 +1,117 @@
+// A real Redis: the one named by TEST_REDIS_URL, the one on 127.0.0.1, or one started for these tests.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createConnection, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface TestRedis {
+	host: string;
+	port: number;
+	/** Ends it if it was started for this test. */
+	stop(): Promise<void>;
+}
+
+const DEFAULT = { host: '127.0.0.1', port: 6379 };
+const START_TIMEOUT_MS = 10_000;
+/** Debian's and Ubuntu's packages, and those of the libraries that a small image may lack; names that a release has not are skipped. */
+const PACKAGES = [
+	'redis-server',
+	'redis-tools',
+	'liblzf1',
+	'libjemalloc2',
+	'libatomic1',
+	'liblua5.1-0',
+	'libhiredis0.14',
+	'libssl3',
+	'libsystemd0',
+];
+
+/** Shared servers hold other people's keys: use a random prefix. */
+export async function testRedis(): Promise<TestRedis> {
+	const url = process.env['TEST_REDIS_URL'];
+	if (url) {
+		const { hostname, port } = new URL(url);
+		return { host: hostname, port: Number(port || DEFAULT.port), stop: () => Promise.resolve() };
+	}
+	if (await answers(DEFAULT.host, DEFAULT.port)) return { ...DEFAULT, stop: () => Promise.resolve() };
+	return startRedis();
+}
+
+/** One that nobody else uses, which a test may kill. */
+export async function startRedis(): Promise<TestRedis> {
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
+	const { command, libraries } =
+		spawnSync('redis-server', ['--version']).status === 0 ? { command: 'redis-server', libraries: '' } : unpack(folder);
+	const port = await freePort();
+	const args = ['--port', String(port), '--bind', DEFAULT.host, '--save', '', '--appendonly', 'no', '--dir', folder];
+	const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env;
+	const child = spawn(command, args, { stdio: 'ignore', env });
+	const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+	// A test process that ends without `stop` takes the server with it.
+	const kill = (): void => void child.kill('SIGKILL');
+	process.once('exit', kill);
+	const stop = async (): Promise<void> => {
+		process.removeListener('exit', kill);
+		kill();
+		await exited;
+		rmSync(folder, { recursive: true, force: true });
+	};
+	const deadlineMs = performance.now() + START_TIMEOUT_MS;
+	while (!(await answers(DEFAULT.host, port))) {
+		if (performance.now() > deadlineMs || child.exitCode !== null) {
+			await stop();
+			throw new Error('redis-server did not start.');
+		}
+		await sleep(20);
+	}
+	return { host: DEFAULT.host, port, stop };
+}
+
+/** The system's packages, unpacked without installing them. @throws Error saying what to do */
+function unpack(folder: string): { command: string; libraries: string } {
+	try {
+		if (!isKnown('redis-server')) execFileSync('apt-get', ['update'], { stdio: 'pipe' });
+		for (const name of PACKAGES.filter(isKnown)) execFileSync('apt-get', ['download', name], { cwd: folder, stdio: 'pipe' });
+		for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb')))
+			execFileSync('dpkg-deb', ['-x', file, '.'], { cwd: folder, stdio: 'pipe' });
+	} catch (cause) {
+		throw unobtainable(folder, cause);
+	}
+	const command = join(folder, 'usr/bin/redis-server');
+	if (!existsSync(command)) throw unobtainable(folder);
+	const triplets = readdirSync(join(folder, 'usr/lib')).map((name) => join(folder, 'usr/lib', name));
+	return { command, libraries: triplets.join(':') };
+}
+
+const isKnown = (name: string): boolean => spawnSync('apt-cache', ['show', name]).status === 0;
+
+function unobtainable(folder: string, cause?: unknown): Error {
+	rmSync(folder, { recursive: true, force: true });
+	return new Error('The tests need a Redis: start one on 127.0.0.1:6379, set TEST_REDIS_URL, or install redis-server.', { cause });
+}
+
+function answers(host: string, port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = createConnection({ host, port, timeout: 1_000 });
+		const end = (isThere: boolean) => (): void => {
+			socket.destroy();
+			resolve(isThere);
+		};
+		socket.on('connect', () => socket.write('PING\r\n'));
+		socket.on('data', (chunk) => end(/^(\+PONG|-NOAUTH)/.test(chunk.toString()))());
+		socket.on('error', end(false)).on('timeout', end(false));
+	});
+}
+
+function freePort(): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const server = createServer().on('error', reject);
+		server.listen(0, DEFAULT.host, () => {
+			const address = server.address();
+			server.close(() => (address && typeof address === 'object' ? resolve(address.port) : reject(new Error('No port.'))));
+		});
+	});
+}

@@ -1,0 +1,81 @@
+// Rows to test with, each valid and as small as it can be.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Operation, ToolDraft } from '../../core/contracts.ts';
+import type { ApiRow, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
+
+export interface Tenant {
+	userId: string;
+	organizationId: string;
+	slug: string;
+}
+
+export async function addTenant(store: Store): Promise<Tenant> {
+	const slug = `org-${randomBytes(4).toString('hex')}`;
+	const { user, organization } = await store.accounts.register(
+		{ email: `${slug}@example.com`, passwordHash: 'hash', firstName: 'Ada', lastName: 'Lovelace' },
+		{ name: slug, slugs: [slug] },
+	);
+	return { userId: user.id, organizationId: organization.id, slug };
+}
+
+export const addApi = (store: Store, organizationId: string): Promise<ApiRow> =>
+	store.apis.create(organizationId, { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example/v1', description: null });
+
+export const newTool = (change: Partial<NewTool> = {}): NewTool => ({
+	name: 'getPet',
+	description: 'Reads a pet.',
+	type: 'http',
+	executor: 'http',
+	parameters: { type: 'object', properties: { id: { type: 'string' } } },
+	outputSchema: null,
+	annotations: {},
+	code: null,
+	executionConfig: { method: 'GET', url: 'https://pets.example/{id}' },
+	...change,
+});
+
+export const addTool = (store: Store, organizationId: string, change: Partial<NewTool> = {}): Promise<ToolRow> =>
+	store.tools.create(organizationId, randomUUID(), newTool(change));
+
+export const addGateway = (store: Store, organizationId: string, endpoint = '/main'): Promise<GatewayRow> =>
+	store.gateways.create(organizationId, randomUUID(), { name: 'Main', type: 'mcp', endpoint, description: null, configuration: {} });
+
+export const operation = (key: string, change: Partial<Operation> = {}): Operation => ({
+	key,
+	operationId: null,
+	name: key.replaceAll(/\W+/g, '_'),
+	description: `Does ${key}.`,
+	method: 'GET',
+	path: `/${key}`,
+	tags: [],
+	deprecated: false,
+	parameters: { type: 'object', properties: {} },
+	outputSchema: null,
+	definition: { key },
+	outcome: 'converted',
+	reasons: [],
+	...change,
+});
+
+export const draft = (from: { name: string; description: string; parameters: Operation['parameters'] }): ToolDraft => ({
+	name: from.name,
+	description: from.description,
+	executor: 'http',
+	parameters: from.parameters,
+	outputSchema: null,
+	annotations: { readOnlyHint: true },
+	executionConfig: { method: 'GET' },
+});
+
+/** What `commit` is told of a document. */
+export const schema = {
+	format: 'openapi 3.1.0',
+	title: 'Pets',
+	version: '1.0.0',
+	servers: ['https://pets.example/v1'],
+	sourceUrl: null,
+	sizeBytes: 2,
+	sha256: '00',
+	report: {},
+};

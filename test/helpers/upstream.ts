@@ -1,0 +1,59 @@
+// Servers that tests call: on a free port, closed with every connection when the test ends, counting who knocked.
+
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface Upstream {
+	port: number;
+	/** `http://127.0.0.1:<port>` */
+	origin: string;
+	/** How many connections were accepted so far. */
+	connections(): number;
+}
+
+const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
+
+/** Self-signed, for `upstream.example` alone, valid until 2126. */
+export const CERTIFICATE = pem('upstream.example.cert.pem');
+
+export function httpUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {
+	return listen(test, createServer(listener), '127.0.0.1');
+}
+
+/** Shows CERTIFICATE. Its `origin` begins with https and names the address. */
+export async function tlsUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {
+	const upstream = await listen(test, createTlsServer({ key: pem('upstream.example.key.pem'), cert: CERTIFICATE }, listener), '127.0.0.1');
+	return { ...upstream, origin: upstream.origin.replace('http:', 'https:') };
+}
+
+/** For answers that no HTTP server would give. */
+export function tcpUpstream(test: TestContext, onSocket: (socket: Socket) => void): Promise<Upstream> {
+	return listen(test, createTcpServer(onSocket), '127.0.0.1');
+}
+
+/** Listens on every address of this machine, so that no spelling of one gets past it unseen. */
+export function canary(test: TestContext): Promise<Upstream> {
+	const server = createTcpServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+	return listen(test, server, '::');
+}
+
+async function listen(test: TestContext, server: Server, host: string): Promise<Upstream> {
+	const sockets = new Set<Socket>();
+	let count = 0;
+	server.on('connection', (socket) => {
+		count += 1;
+		sockets.add(socket);
+		socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+	});
+	await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve));
+	test.after(() => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+	});
+	// Listening on TCP, so the address is not a pipe's name.
+	const { port } = server.address() as AddressInfo;
+	return { port, origin: `http://127.0.0.1:${port}`, connections: () => count };
+}

@@ -1,0 +1,121 @@
+// The direction of imports (core/README.md), held by a test instead of goodwill.
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'demo'];
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'/g;
+
+interface Source {
+	file: string;
+	imports: string[];
+	text: string;
+}
+
+const isTest = (file: string): boolean => file.endsWith('.test.ts') || /(^|\/)(test|fixtures)\//.test(file);
+
+const sources: Source[] = globSync(`{${ROOMS.join(',')}}/**/*.ts`, { cwd: ROOT })
+	.filter((file) => !isTest(file) && !file.endsWith('.d.ts'))
+	.map((file) => {
+		const text = readFileSync(join(ROOT, file), 'utf8');
+		const imports = [...text.matchAll(IMPORT)].map(([, a, b, c]) => a ?? b ?? c ?? '');
+		return { file, text, imports: imports.map((name) => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name)) };
+	});
+
+/** The folder that is one plugin: two parts deep in adapters and importers, three in plugins. */
+function pluginFolder(file: string): string | null {
+	const parts = file.split('/');
+	if (parts[0] === 'adapters' || parts[0] === 'importers') return parts.slice(0, 2).join('/');
+	return parts[0] === 'plugins' ? parts.slice(0, 3).join('/') : null;
+}
+
+const local = (name: string): boolean => ROOMS.some((room) => name.startsWith(`${room}/`)) || name.startsWith('test/');
+
+/** @returns every import that breaks the rule, as `file → import` */
+function broken(rule: (source: Source, name: string) => boolean): string[] {
+	return sources.flatMap((source) => source.imports.filter((name) => !rule(source, name)).map((name) => `${source.file} → ${name}`));
+}
+
+test('the scan sees the source tree', () => {
+	assert.ok(sources.length > 40, `only ${sources.length} sources found`);
+	assert.ok(sources.flatMap(({ imports }) => imports).length > 100);
+});
+
+test('a plugin imports core/index.ts and its own folder, nothing else of ours', () => {
+	assert.deepEqual(
+		broken(({ file }, name) => {
+			const own = pluginFolder(file);
+			return own === null || !local(name) || name === 'core/index.ts' || name.startsWith(`${own}/`);
+		}),
+		[],
+	);
+});
+
+test('core imports only core, and main.ts alone the database', () => {
+	assert.deepEqual(
+		broken(({ file }, name) => {
+			if (!file.startsWith('core/') || !local(name) || name.startsWith('core/')) return true;
+			return file === 'core/main.ts' && name === 'db/index.ts';
+		}),
+		[],
+	);
+});
+
+test('core names no plugin', () => {
+	const names = globSync('{adapters/*,importers/*,plugins/auth/*,plugins/executors/*}/index.ts', { cwd: ROOT }).map(dirname);
+	const folders = names.map((folder) => relative(ROOT, join(ROOT, folder)));
+	assert.ok(folders.length >= 5, 'the plugins were found');
+	assert.deepEqual(
+		broken(({ file }, name) => !(file.startsWith('core/') && folders.some((folder) => name.startsWith(folder)))),
+		[],
+	);
+});
+
+test('the database knows only the storage port and the nouns of core', () => {
+	const known = ['core/store.ts', 'core/errors.ts', 'core/contracts.ts', 'core/config.ts'];
+	assert.deepEqual(
+		broken(({ file }, name) => !file.startsWith('db/') || !local(name) || name.startsWith('db/') || known.includes(name)),
+		[],
+	);
+});
+
+test('a driver is imported in one room only', () => {
+	const rooms: Record<string, (file: string) => boolean> = {
+		sequelize: (file) => file.startsWith('db/'),
+		pg: (file) => file.startsWith('db/'),
+		umzug: (file) => file.startsWith('db/'),
+		ioredis: (file) => file === 'core/shared.ts',
+		bullmq: (file) => file === 'core/shared.ts',
+		undici: (file) => file.startsWith('core/egress'),
+	};
+	assert.deepEqual(
+		broken(({ file }, name) => rooms[name]?.(file) ?? true),
+		[],
+	);
+});
+
+test('only core/config.ts reads the environment; the embedded database hands it on to the programs it starts', () => {
+	const readers = sources
+		.filter(({ file, text }) => /\bprocess\.env\b/.test(text) && !file.startsWith('demo/') && !file.startsWith('db/embedded'))
+		.map(({ file }) => file);
+	assert.deepEqual(readers, ['core/config.ts']);
+});
+
+test('model fields are declared, not defined: a field would shadow the column', () => {
+	const shadows = sources
+		.filter(({ file }) => file.startsWith('db/'))
+		.flatMap(({ file, text }) =>
+			[...text.matchAll(/class \w+ extends Model[^{]*\{([\s\S]*?)\n\}/g)].map(([, body]) => ({ file, body: body ?? '' })),
+		)
+		.flatMap(({ file, body }) =>
+			body
+				.split('\n')
+				.filter((line) => /^\t\w+[!?]?:/.test(line))
+				.map((line) => `${file}: ${line.trim()}`),
+		);
+	assert.deepEqual(shadows, []);
+});

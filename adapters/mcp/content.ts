@@ -5,8 +5,10 @@ import { isObject } from './messages.ts';
 
 /** @param outputSchema that the list showed, null when it showed none */
 export function encodeResult({ content, structured, isError }: ToolResult, outputSchema: JsonSchema | null): JsonObject {
-	const structuredContent =
-		isObject(structured) || outputSchema === null || isError ? structured : structured;
+	// "Servers MUST provide structured results that conform to this schema" (tools, "Output Schema"): clients refuse a
+	// whole call without one, so where an object is promised, an answer that is none is wrapped in one.
+	const isOwed = outputSchema !== null && !isError && !isObject(structured);
+	const structuredContent = isOwed ? { result: structured ?? textOf(content) } : structured;
 	return {
 		// Content blocks have the wire's own shape.
 		content: content as Json[],
@@ -15,14 +17,10 @@ export function encodeResult({ content, structured, isError }: ToolResult, outpu
 	};
 }
 
-/**
- * "Servers MUST provide structured results that conform to this schema" (tools, "Output Schema"), and clients refuse the
- * whole call without one, so an answer that is no object is wrapped in one.
- */
 const textOf = (content: ToolResult['content']): string =>
 	content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 
-/** "Input validation errors" and failures of upstreams are results that the model can read (tools, "Error Handling"). */
+/** "Input validation errors" and failures of upstreams are results that a model can read (tools, "Error Handling"). */
 export function encodeFailure({ message, details }: GatewayError): JsonObject {
 	// The message says the first of the details.
 	const lines = [message, ...details.slice(1).map((detail) => `${detail.path || '/'} ${detail.message}`)];

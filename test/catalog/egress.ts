@@ -74,6 +74,8 @@ export const EGRESS_CASES: EgressCase[] = [
 		'[100::1]',
 		'[2001:db8::1]',
 		'[3fff::1]',
+		'[2001:5::1]',
+		'[2001:1ff::1]',
 		'[5f00::1]',
 		'[4000::1]',
 	]),
@@ -131,6 +133,20 @@ export const EGRESS_CASES: EgressCase[] = [
 		'/etc/passwd',
 		'',
 	]),
+	...[
+		'http://127.0.0.1\t:{port}/',
+		'http://127.0.\n0.1:{port}/',
+		'http://127.0.0.1:{port}/\u0000',
+		'http:\\\\127.0.0.1:{port}/',
+		'http://a@127.0.0.1:{port}/',
+	].map(
+		(input): EgressCase => ({
+			id: `11 ambiguous though opened: ${JSON.stringify(input)}`,
+			input,
+			expected: 'egress_refused',
+			allow: ['127.0.0.1'],
+		}),
+	),
 	...whole('12 schemes', [
 		'file:///etc/passwd',
 		'gopher://127.0.0.1:{port}/',

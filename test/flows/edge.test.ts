@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
+import { isReserved } from '../../core/reserved.ts';
 import { type Account, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
 
 let service: TestService;
@@ -345,6 +346,13 @@ test('CORS of gateways: any page, without credentials; the preflight needs no ca
 	assert.equal(preflight.headers.get('access-control-allow-origin'), '*');
 	assert.equal(preflight.headers.get('access-control-allow-credentials'), null);
 	assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /x-api-key/);
+});
+
+test('the reserved list holds the first segment of every route, so that no organization takes it (decisions, 16)', () => {
+	const own = service.server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known'));
+	assert.ok(own.length > 30, 'the routes were found');
+	const open = own.map(({ path }) => path.split('/')[1] ?? '').filter((segment) => !isReserved(segment));
+	assert.deepEqual(open, []);
 });
 
 test('health: the figures of every part, and readiness', async () => {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Server } from '@hapi/hapi';
 import { Redis } from 'ioredis';
 import { type Config, loadConfig } from '../../core/config.ts';
 import { createLog } from '../../core/log.ts';
@@ -14,6 +15,7 @@ import { testRedis } from './redis.ts';
 
 export interface TestService {
 	url: string;
+	server: Server;
 	config: Config;
 	/** Stops it; the first one on a database also drops that. */
 	stop(): Promise<void>;
@@ -43,6 +45,7 @@ export async function startTestService({ env = {}, replicaOf }: TestServiceOptio
 	const service = await startService(config, createLog(config.logLevel));
 	return {
 		url: service.url,
+		server: service.server,
 		config,
 		async stop() {
 			await service.stop();

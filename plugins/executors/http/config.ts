@@ -54,6 +54,9 @@ const MEDIA_TYPES = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:\s*[;,][\t\x20-\x7e]*)?$/
 const ABSOLUTE = /^https?:\/\/[^/?#{}\\@\s]+(?:[/?][^#\\\s]*)?$/i;
 const RELATIVE = /^\/(?!\/)[^#\\\s]*$/;
 
+/** Segments that a URL parser takes for `.` or `..` and folds away. */
+export const climbs = (path: string): boolean => path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+
 /** As a value of the template: `{…}` in the text itself would be evaluated. */
 const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });
 
@@ -66,8 +69,7 @@ const url = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorRepor
 				'{placeholders} may stand in its path and query only',
 		);
 	const [path = ''] = sample.split('?');
-	const climbs = path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
-	return climbs ? wrong(helpers, 'may not contain . or .. segments') : value;
+	return climbs(path) ? wrong(helpers, 'may not contain . or .. segments') : value;
 };
 
 const headerNames = (headers: Record<string, string>, helpers: Joi.CustomHelpers): Record<string, string> | Joi.ErrorReport => {

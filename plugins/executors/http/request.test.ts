@@ -175,6 +175,17 @@ test('Dots that become a segment only together are refused', async (t) => {
 	assert.equal(upstream.take().line, 'GET /v1/%2e;id=x HTTP/1.1');
 });
 
+test('A URL that climbs is refused at the call too, should its config never have been validated', async (t) => {
+	const upstream = await recorder(t);
+	const api = apiAt(`${upstream.origin}/v1`);
+	for (const url of [`${upstream.origin}/a/../b`, '/../admin', '/%2e%2e/admin', '/a/%2E'])
+		await assert.rejects(
+			http.execute({}, { method: 'GET', url, timeoutMs: 1000 }, loopbackCall(t, { api })),
+			withCode('validation_failed'),
+		);
+	assert.equal(upstream.count(), 0);
+});
+
 test('A path argument that is absent or null is refused by its name', async (t) => {
 	const upstream = await recorder(t);
 	for (const args of [{}, { id: null }])

@@ -10,7 +10,7 @@ import {
 	type OutboundRequest,
 } from '../../../core/index.ts';
 import { writeBody } from './body.ts';
-import type { HttpConfig } from './config.ts';
+import { climbs, type HttpConfig } from './config.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
 import { fillJson, fillText, fillValue, plainText, type Read, reader } from './template.ts';
 
@@ -167,12 +167,11 @@ function write(headers: Record<string, string>, contentType: string, value: Json
 	return body.content;
 }
 
-/** The last word: whatever the arguments were, the request stays on its origin, under its prefix and as deep as its template. */
+/** The last word: whatever the arguments were, the request stays on its origin, under its prefix, on the path as it was written. */
 function assertUnder({ origin, prefix }: BaseUrl, path: string, pieces: string[]): string {
 	const query = pieces.length > 0 ? `?${pieces.join('&')}` : '';
 	const url = new URL(origin + path + query);
-	const sameDepth = url.pathname.split('/').length === path.split('/').length;
-	if (url.origin !== origin || !url.pathname.startsWith(prefix) || !sameDepth || url.hash !== '')
+	if (climbs(path) || url.origin !== origin || !url.pathname.startsWith(prefix) || url.hash !== '')
 		throw new GatewayError('validation_failed', 'The arguments would lead the URL out of the path that the tool was made for.');
 	return url.href;
 }

@@ -1,0 +1,85 @@
+// Imports GitHub's OpenAPI document (13 MB, 1,223 operations) into a real store and makes tools of it: how long it takes,
+// how much memory, and how long the event loop was blocked at worst while others would have waited.
+
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { createImports } from '../../core/imports.ts';
+import { Registry } from '../../core/registry.ts';
+import type { Store } from '../../core/store.ts';
+import openapi from '../../importers/openapi/index.ts';
+import { silent } from '../helpers/postgres.ts';
+import { testStore } from '../helpers/store.ts';
+
+const ROUNDS = 3;
+/** Others must not wait longer than this while somebody imports. */
+const MAX_BLOCK_MS = 100;
+const MB = 1024 * 1024;
+
+interface Measured {
+	step: string;
+	durationMs: number;
+	longestBlockMs: number;
+	/** The same in CPU time of the main thread: what is left of it when neighbours take the processor away is noise. */
+	longestCpuMs: number;
+}
+
+async function measure(step: string, work: () => Promise<unknown>): Promise<Measured> {
+	let [at, cpuAt, longestBlockMs, longestCpuMs] = [performance.now(), cpuMs(), 0, 0];
+	const ticks = setInterval(() => {
+		const [now, cpuNow] = [performance.now(), cpuMs()];
+		longestBlockMs = Math.max(longestBlockMs, now - at);
+		longestCpuMs = Math.max(longestCpuMs, cpuNow - cpuAt);
+		[at, cpuAt] = [now, cpuNow];
+	}, 1);
+	const start = performance.now();
+	await work();
+	clearInterval(ticks);
+	return { step, durationMs: performance.now() - start, longestBlockMs, longestCpuMs };
+}
+
+function cpuMs(): number {
+	const { user, system } = process.threadCpuUsage();
+	return (user + system) / 1000;
+}
+
+async function runRound(store: Store, round: number): Promise<Measured[]> {
+	const registry = new Registry();
+	registry.add(openapi, new URL('../../importers/openapi/index.ts', import.meta.url).href);
+	const imports = createImports({ store, registry, egressPolicy: { allow: [] }, log: silent });
+	const user = { email: `bench${round}@example.com`, passwordHash: 'x', firstName: 'Bench', lastName: '' };
+	const { organization } = await store.accounts.register(user, { name: 'bench', slugs: [`bench${round}`] });
+	const api = await store.apis.create(organization.id, {
+		name: 'GitHub',
+		type: 'openapi',
+		baseUrl: 'https://api.github.com',
+		description: null,
+	});
+	const read = () => imports.importSchema(organization.id, api, requestBody(), new AbortController().signal);
+	const make = () => imports.generateTools(organization.id, api, {});
+	return [
+		await measure('import', read),
+		await measure('tools', make),
+		await measure('import again', read),
+		await measure('tools again', make),
+	];
+}
+
+/** As it comes from the network. */
+const body = Buffer.from(
+	JSON.stringify({ schemaContent: gunzipSync(readFileSync(new URL('../fixtures/github.openapi.json.gz', import.meta.url))).toString() }),
+);
+const requestBody = (): Buffer => Buffer.from(Uint8Array.from(body).buffer);
+
+await using store = await testStore();
+const measured: Measured[] = [];
+for (let round = 0; round < ROUNDS; round++) measured.push(...(await runRound(store, round)));
+console.log(`${(body.length / MB).toFixed(1)} MB, 1,223 operations, ${ROUNDS} rounds on one process, worker included`);
+for (const { step, durationMs, longestBlockMs, longestCpuMs } of measured) {
+	const [duration, block, cpu] = [durationMs.toFixed(0), longestBlockMs.toFixed(1), longestCpuMs.toFixed(1)];
+	console.log(`${step.padEnd(12)} ${duration.padStart(6)} ms   longest block ${block.padStart(6)} ms, of it CPU ${cpu.padStart(5)} ms`);
+}
+console.log(`peak memory (RSS) ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB`);
+if (measured.some(({ longestCpuMs }) => longestCpuMs > MAX_BLOCK_MS)) {
+	console.error(`The event loop was blocked for more than ${MAX_BLOCK_MS} ms.`);
+	process.exitCode = 1;
+}

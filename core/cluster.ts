@@ -28,11 +28,24 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 		process.once(signal, () => {
 			stopping = true;
-			cluster.disconnect(() => void (embedded?.stop() ?? Promise.resolve()).then(() => process.exit(0)));
-			for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal);
+			void stopWorkers()
+				.then(() => embedded?.stop())
+				.finally(() => process.exit(0));
 		});
 	}
 	return true;
+}
+
+/** Each lets what is in flight finish. (`cluster.disconnect` would forget them before they can be told.) */
+async function stopWorkers(): Promise<void> {
+	const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+	await Promise.all(
+		workers.map((worker) => {
+			const ended = new Promise((resolve) => worker.once('exit', resolve));
+			worker.process.kill('SIGTERM');
+			return ended;
+		}),
+	);
 }
 
 const workerEnvironment = (

@@ -31,9 +31,6 @@ const METADATA = ranges([
 /** All of IPv6 that IANA has given out for hosts on the Internet; what lies outside is special or not assigned. */
 const GLOBAL_V6 = ranges(['2000::/3']);
 
-/** Inside 2000::/3 yet not public: protocol assignments (Teredo, ORCHID, benchmarking…), 6to4, documentation. */
-const SPECIAL_V6 = ranges(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
-
 interface Carrier {
 	range: Range;
 	/** The IPv4 addresses in the sixteen bytes. */
@@ -72,7 +69,7 @@ export function mayReach(address: string, openings: Openings, originOpened: bool
 
 function isPublic(address: Address): boolean {
 	if (address.range() !== 'unicast') return false;
-	return address.kind() === 'ipv4' || (within(address, GLOBAL_V6) && !within(address, SPECIAL_V6));
+	return address.kind() === 'ipv4' || within(address, GLOBAL_V6);
 }
 
 function faces(address: Address): Address[] {

@@ -115,6 +115,18 @@ test('A name that does not resolve may be saved, but not called', async (t) => {
 	assert.match((await failure(get(egress, 'https://soon.example/'), 'upstream_failed')).message, /soon\.example could not be resolved/);
 });
 
+test('A name server that does not answer is waited for no longer than the call, nor than five seconds', async (t) => {
+	const egress = egressFor(t, { allow: [], lookup: () => new Promise(() => {}) });
+	const started = performance.now();
+	const call = egress.request({ method: 'GET', url: 'http://mute.example/', timeoutMs: 100 });
+	assert.match((await failure(call, 'upstream_timeout')).message, /within 100 ms/);
+	assert.ok(performance.now() - started < 2_000);
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const waiting = failure(egress.connect('mute.example', 2525), 'upstream_timeout');
+	t.mock.timers.tick(5_000);
+	await waiting;
+});
+
 test('EGRESS_ALLOW opens what it names and nothing beside it', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.end());
 	const { port } = upstream;

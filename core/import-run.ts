@@ -18,7 +18,7 @@ export interface RunLimits {
 /**
  * @param task its body is moved to the worker, and empty afterwards
  * @param write the worker makes at most one batch more until it resolves
- * @throws whatever the worker failed with; schema_invalid when it died, or `its time was over
+ * @throws whatever the worker failed with; schema_invalid when it died; the signal's reason
  */
 export async function runImport(
 	task: ImportTask,
@@ -26,20 +26,23 @@ export async function runImport(
 	write: (operations: Operation[]) => Promise<void>,
 ): Promise<ImportResult> {
 	signal.throwIfAborted();
-	// Without the environment: what the worker reads was written by strangers.
 	const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, stackSizeMb: STACK_MB };
+	// Without the environment: what the worker reads was written by strangers.
 	const worker = new Worker(SCRIPT, { workerData: task, transferList: [task.body.buffer as ArrayBuffer], env: {}, resourceLimits });
+	let isWriting = false;
 	try {
 		for await (const [message] of on(worker, 'message', { signal, close: ['exit'] }) as AsyncIterable<[WorkerMessage]>) {
 			if (message.type === 'done') return message.result;
 			if (message.type === 'failed') throw new GatewayError(message.code, message.message, { details: message.details });
 			if (message.type === 'crashed') throw new Error(message.stack);
+			isWriting = true;
 			await write(message.operations);
+			isWriting = false;
 			worker.postMessage('written');
 		}
 		throw new Error('The worker ended without an answer.');
 	} catch (error) {
-		if (signal.aborted || asGatewayError(error)) throw error;
+		if (isWriting || signal.aborted || asGatewayError(error)) throw error;
 		throw death(error, { maxHeapMb, log });
 	} finally {
 		await worker.terminate();

@@ -8,6 +8,7 @@ export type { Core } from './core.ts';
 export { CREDENTIALS, credentialPlace, isCredentialType } from './credentials.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
 export { headerNameFault, headerValueFault } from './headers.ts';
+export { OPERATION_FILTERS } from './import-request.ts';
 export { type RunResult, toolConfig, toolPlace } from './invoke.ts';
 export { authPlace, gatewayPlace } from './mount.ts';
 export { passwordRule } from './passwords.ts';

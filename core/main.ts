@@ -1,6 +1,7 @@
 // The composition root: config → store → plugins → server → listen, and the way down again.
 
 import { fileURLToPath } from 'node:url';
+import type { Server } from '@hapi/hapi';
 import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
 import { registerAccess } from './access.ts';
 import type { Services } from './call.ts';
@@ -25,6 +26,8 @@ import { createTokens } from './tokens.ts';
 export interface Service {
 	/** Where it listens. */
 	url: string;
+	/** For those who look at its routes. */
+	server: Server;
 	/** Lets what is in flight finish, then closes everything. */
 	stop(): Promise<void>;
 }
@@ -46,8 +49,8 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 		await server.start();
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
 		const { port } = server.info;
-		log.info({ port, host: config.host, publicUrls: config.publicUrls }, 'listening');
-		return { url: `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`, stop: () => opened.disposeAsync() };
+		log.info({ port, host: config.host, publicUrls: config.publicUrls, workerPid: process.pid }, 'listening');
+		return { url: `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`, server, stop: () => opened.disposeAsync() };
 	} catch (error) {
 		await opened.disposeAsync();
 		throw error;

@@ -25,18 +25,20 @@ export async function authenticate(
 ): Promise<Caller> {
 	const required = methods.filter(({ isRequired }) => isRequired);
 	const admitting = required.length > 0 ? required : methods;
-	let last = new GatewayError('unauthorized', 'This gateway has no authentication configured, so it admits nobody.');
+	// Made only when it is needed: an error records its stack, and most callers are let in.
+	let last: GatewayError | null = null;
 	for (const method of admitting) {
 		try {
 			checkRules(request, method.rules);
 			const caller = await method.plugin.authenticate(request, method.config, contextOf(method));
-			if (caller) return { ...caller, method: method.plugin.name };
+			if (caller) return caller.method === method.plugin.name ? caller : { ...caller, method: method.plugin.name };
 			last = new GatewayError('unauthorized', 'A credential is required.');
 		} catch (thrown) {
 			last = refusal(thrown);
 		}
 	}
-	throw withChallenges(last, challenges(gateway, admitting));
+	const error = last ?? new GatewayError('unauthorized', 'This gateway has no authentication configured, so it admits nobody.');
+	throw withChallenges(error, challenges(gateway, admitting));
 }
 
 /** Only a refusal lets the next method try; anything else (the database is away, a bug) ends the request. */

@@ -13,13 +13,15 @@ const GATEWAY_HEADERS =
 const EXPOSED =
 	'x-request-id, www-authenticate, mcp-session-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag';
 
-type Headers = Record<string, string>;
+type Headers = Readonly<Record<string, string>>;
+
+const NO_HEADERS: Headers = {};
 
 /** What an answer says to the page that asked, if a page asked. */
 export function corsHeaders(request: Request, config: Config): Headers {
 	const { origin } = request.raw.req.headers;
-	if (isGatewayPath(request.path))
-		return origin === undefined ? {} : { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+	if (origin === undefined) return NO_HEADERS;
+	if (isGatewayPath(request.path)) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 	if (origin !== config.frontendUrl) return { vary: 'origin' };
 	return {
 		'access-control-allow-origin': origin,

@@ -18,7 +18,11 @@ const texts = Joi.array().items(Joi.string().max(500)).min(1).max(2_000);
 /** The filters of operations, for every body that takes them. */
 export const OPERATION_FILTERS = {
 	tags: texts.description('Only operations with one of these tags.'),
-	methods: Joi.array().items(Joi.string().uppercase().max(20)).min(1).max(20).description('Only operations of these methods.'),
+	methods: Joi.array()
+		.items(Joi.string().uppercase().max(20).prefs({ convert: true }))
+		.min(1)
+		.max(20)
+		.description('Only operations of these methods.'),
 	paths: texts.description('Only operations of these paths, spelled as in the document.'),
 	operationIds: texts.description('Only operations with these operationIds.'),
 	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),

@@ -207,6 +207,7 @@ test('two imports of one API at once both succeed, one after the other', async (
 test('a body that is wrong is refused by the worker, naming the field', async () => {
 	const error = await failure('openapi', bodyOf({ schemaContent: 'x', other: 1 }));
 	assert.deepEqual([error.code, error.details[0]?.path], ['validation_failed', '/other']);
+	assert.equal((await failure('openapi', Buffer.alloc(0))).code, 'validation_failed');
 });
 
 test('content of another format is refused with what it looks like and which API takes it', async () => {

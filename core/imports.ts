@@ -9,7 +9,7 @@ import type { ImportRequest } from './import-request.ts';
 import { runImport } from './import-run.ts';
 import type { ImportResult, ImportTask } from './import-worker.ts';
 import type { Registry } from './registry.ts';
-import { createSlots } from './slots.ts';
+import { Slots } from './slots.ts';
 import type { ApiRow, ImportWriter, OperationFilter, SchemaRow, Store } from './store.ts';
 
 export interface ImportedSchema {
@@ -58,41 +58,22 @@ const MAX_TOOLS = 2_000;
 const PAGE = 100;
 
 export function createImports(parts: ImportParts): Imports {
-	const { store, registry, log, timeoutMs = TIMEOUT_MS, maxHeapMb = MAX_HEAP_MB } = parts;
+	const { store, registry } = parts;
+	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
-	const slots = createSlots(MAX_RUNNING, MAX_WAITING, 'imports');
+	const slots = new Slots(MAX_RUNNING, MAX_WAITING, 'imports');
 	const running = new Set<Promise<unknown>>();
-
-	async function runOne(organizationId: string, api: ApiRow, body: Buffer, stop: AbortSignal): Promise<ImportedSchema> {
-		const sources = sourcesOf(registry);
-		const task: ImportTask = { body: movable(body), type: api.type, sources, egressAllow: parts.egressPolicy.allow, timeoutMs };
-		const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
-		let writer: ImportWriter | null = null;
-		// Begun with the first batch: no connection is held while the document is fetched.
-		const begin = async (): Promise<ImportWriter> => {
-			writer ??= await store.apis.beginImport(organizationId, api.id);
-			if (!writer) throw notFound('API');
-			return writer;
-		};
-		try {
-			const result = await runImport(task, { signal, maxHeapMb, log }, async (operations) => (await begin()).operations(operations));
-			return await commit(await begin(), result);
-		} catch (error) {
-			await (writer as ImportWriter | null)?.abort();
-			throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
-		}
-	}
 
 	return {
 		async importSchema(organizationId, api, body, signal) {
 			importerOf(registry, api.type);
 			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = slots.run(stop, () => runOne(organizationId, api, body, stop));
+			const work = slots.run(stop, () => importOne(limits, { organizationId, api, body, stop }));
 			running.add(work);
 			try {
 				return await work;
 			} catch (error) {
-				throw stop.aborted ? interrupted(stop.reason, timeoutMs) : error;
+				throw stop.aborted ? interrupted(stop.reason, limits.timeoutMs) : error;
 			} finally {
 				running.delete(work);
 			}
@@ -103,6 +84,39 @@ export function createImports(parts: ImportParts): Imports {
 			await Promise.allSettled(running);
 		},
 	};
+}
+
+interface Job {
+	organizationId: string;
+	api: ApiRow;
+	body: Buffer;
+	stop: AbortSignal;
+}
+
+async function importOne(parts: Required<ImportParts>, { organizationId, api, body, stop }: Job): Promise<ImportedSchema> {
+	const { store, registry, egressPolicy, log, timeoutMs, maxHeapMb } = parts;
+	const task: ImportTask = {
+		body: movable(body),
+		type: api.type,
+		sources: sourcesOf(registry),
+		egressAllow: egressPolicy.allow,
+		timeoutMs,
+	};
+	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
+	const begun: { writer: ImportWriter | null } = { writer: null };
+	// Begun with the first batch: no connection is held while the document is fetched.
+	const begin = async (): Promise<ImportWriter> => {
+		begun.writer ??= await store.apis.beginImport(organizationId, api.id);
+		if (!begun.writer) throw notFound('API');
+		return begun.writer;
+	};
+	try {
+		const result = await runImport(task, { signal, maxHeapMb, log }, async (operations) => (await begin()).operations(operations));
+		return await commit(await begin(), result);
+	} catch (error) {
+		await begun.writer?.abort();
+		throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
+	}
 }
 
 async function commit(writer: ImportWriter, { report, request, ...source }: ImportResult): Promise<ImportedSchema> {
@@ -147,8 +161,8 @@ interface Generation {
 async function generateTools(store: Store, importer: SchemaImporter, { organizationId, api, filter }: Generation): Promise<GeneratedTools> {
 	const count = await store.apis.countOperations(organizationId, api.id, filter);
 	if (count > MAX_TOOLS) {
-		const message = `${count} operations would become tools, at most ${MAX_TOOLS} may: choose by tags, methods, paths, operationIds or deprecated.`;
-		throw invalid('', message);
+		const ask = 'choose by tags, methods, paths, operationIds or deprecated';
+		throw invalid('', `${count} operations would become tools, at most ${MAX_TOOLS} may: ${ask}.`);
 	}
 	const sum: GeneratedTools = { created: 0, updated: 0, unchanged: 0, total: 0 };
 	let cursor: string | null | undefined;

@@ -18,7 +18,10 @@ export const isReserved = (segment: string): boolean =>
 
 /** `/.well-known/{name}/{org}/{gateway}` is a gateway's place, although its first segment is reserved. */
 export function isGatewayPath(path: string): boolean {
-	const [, first = '', , third, fourth, ...more] = path.split('/');
-	if (first === '.well-known') return Boolean(third) && Boolean(fourth) && more.length === 0 && !isReserved(third ?? '');
-	return path.split('/').length > 2 && first !== '' && !isReserved(first);
+	const end = path.indexOf('/', 1);
+	if (end === -1) return false;
+	const first = path.slice(1, end);
+	if (first !== '.well-known') return first !== '' && !isReserved(first);
+	const [, , , organization = '', gateway, ...more] = path.split('/');
+	return organization !== '' && Boolean(gateway) && more.length === 0 && !isReserved(organization);
 }

@@ -162,8 +162,9 @@ function placed(gateway: Gateway, publicUrl: string): Gateway {
 function innerPath(request: Request): string {
 	const { name } = request.params as { name?: string };
 	if (name !== undefined && request.path.startsWith('/.well-known/')) return `/.well-known/${name}`;
-	const inner = request.path.split('/').slice(3).join('/');
-	return `/${inner}`.replace(/(?<=.)\/+$/, '');
+	const start = request.path.indexOf('/', request.path.indexOf('/', 1) + 1);
+	const inner = start === -1 ? '/' : request.path.slice(start);
+	return inner.length > 1 && inner.endsWith('/') ? inner.replace(/\/+$/, '') || '/' : inner;
 }
 
 function describeRequest(
@@ -178,7 +179,7 @@ function describeRequest(
 		method: request.method.toUpperCase(),
 		path: around.path,
 		params: around.match?.params ?? {},
-		query: request.url.searchParams,
+		query: queryOf(request),
 		// Node joins what repeats; only set-cookie, which no request carries, would be a list.
 		headers: headers as Record<string, string | undefined>,
 		body: null,
@@ -186,6 +187,13 @@ function describeRequest(
 		publicUrl: around.publicUrl,
 		origin: { value: origin, trusted: origin !== null && isTrustedOrigin(config, origin) },
 	};
+}
+
+/** Of the raw target: hapi would parse all of it as a URL first. */
+function queryOf({ raw: { req } }: Request): URLSearchParams {
+	const target = req.url ?? '';
+	const start = target.indexOf('?');
+	return new URLSearchParams(start === -1 ? '' : target.slice(start + 1));
 }
 
 async function bodyFor(request: Request, route: GatewayRoute): Promise<unknown> {
@@ -198,10 +206,10 @@ async function bodyFor(request: Request, route: GatewayRoute): Promise<unknown> 
 }
 
 function respond(h: ResponseToolkit, reply: Reply): ResponseObject {
-	const body = reply.body ?? null;
-	const response = h.response(typeof body === 'object' && body !== null && !isBinary(body) ? JSON.stringify(body) : (body ?? undefined));
-	response.code(reply.status);
-	if (typeof body === 'object' && body !== null && !isBinary(body)) response.type('application/json');
+	const body = reply.body ?? undefined;
+	const isJson = typeof body === 'object' && !isBinary(body);
+	const response = h.response(isJson ? JSON.stringify(body) : body).code(reply.status);
+	if (isJson) response.type('application/json');
 	for (const [name, value] of Object.entries(reply.headers ?? {})) response.header(name, value);
 	return response;
 }
@@ -214,7 +222,7 @@ function identityOf(mounted: MountedGateway, parts: RuntimeParts): Identity {
 		async credential(secret) {
 			if (!secret.startsWith(GATEWAY_KEY_PREFIX) || secret.length > MAX_KEY_LENGTH) return null;
 			const hash = hashKey(secret);
-			const id = hash.toString('base64');
+			const id = hash.toString('latin1');
 			const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUpKey(mounted, hash, parts));
 			remember(mounted, id, known);
 			return known && known.expiresAt > Date.now() ? known.caller : null;

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer as createListener, type Server as Listener } from 'node:http';
 import type { Socket } from 'node:net';
-import Hapi, { type Request, type ResponseToolkit, type Server } from '@hapi/hapi';
+import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
 import type { Config } from './config.ts';
 import type { Log } from './contracts.ts';
@@ -22,7 +22,7 @@ const SECURITY_HEADERS = {
 	'referrer-policy': 'no-referrer',
 	'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
-const HSTS = 'max-age=31536000; includeSubDomains';
+const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } as const;
 
 /** A server that is not listening yet, without routes. */
 export function createServer(config: Config, log: Log): Server {
@@ -94,6 +94,7 @@ function admit(request: Request, h: ResponseToolkit, { server, config }: { serve
 }
 
 function isDecodable(path: string): boolean {
+	if (!path.includes('%')) return true;
 	try {
 		decodeURIComponent(path);
 		return true;
@@ -148,14 +149,8 @@ function refuseInput(error: Error | undefined): never {
 /** Headers on every answer; every error in the one shape. */
 function finish(request: Request, h: ResponseToolkit, { config, log }: { config: Config; log: Log }) {
 	const { response } = request;
-	const headers = {
-		...SECURITY_HEADERS,
-		...(config.publicUrls[0].startsWith('https:') && { 'strict-transport-security': HSTS }),
-		...corsHeaders(request, config),
-		'x-request-id': request.info.id,
-	};
 	if (!(response instanceof Error)) {
-		for (const [name, value] of Object.entries(headers)) if (response.headers[name] === undefined) response.header(name, value);
+		addHeaders(response, request, config);
 		return h.continue;
 	}
 	const error = describeError(response, request, log);
@@ -168,9 +163,21 @@ function finish(request: Request, h: ResponseToolkit, { config, log }: { config:
 		...(error.details.length > 0 && { details: error.details }),
 	};
 	const answer = h.response(body).code(error.status).header('cache-control', 'no-store');
-	for (const [name, value] of Object.entries({ ...headers, ...error.headers })) answer.header(name, value);
+	for (const [name, value] of Object.entries(error.headers)) answer.header(name, value);
+	addHeaders(answer, request, config);
 	if (!request.raw.req.complete) linger(request);
 	return answer;
+}
+
+/** What the answer says itself stands. */
+function addHeaders(response: ResponseObject, request: Request, config: Config): void {
+	const add = (headers: Readonly<Record<string, string>>): void => {
+		for (const name in headers) if (response.headers[name] === undefined) response.header(name, headers[name] ?? '');
+	};
+	add(SECURITY_HEADERS);
+	if (config.publicUrls[0].startsWith('https:')) add(HSTS);
+	add(corsHeaders(request, config));
+	response.header('x-request-id', request.info.id);
 }
 
 /**

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createSlots } from './slots.ts';
+import { Slots } from './slots.ts';
 
 const never = new AbortController().signal;
 
 test('no more run at once than there are places, and those that wait come in order', async () => {
-	const slots = createSlots(2, 10, 'jobs');
+	const slots = new Slots(2, 10, 'jobs');
 	const started: number[] = [];
 	const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
 	const runs = gates.map((gate, index) =>
@@ -26,7 +26,7 @@ test('no more run at once than there are places, and those that wait come in ord
 });
 
 test('a place is free again after a failure', async () => {
-	const slots = createSlots(1, 0, 'jobs');
+	const slots = new Slots(1, 0, 'jobs');
 	await assert.rejects(
 		slots.run(never, () => Promise.reject(new Error('no'))),
 		/^Error: no$/,
@@ -35,7 +35,7 @@ test('a place is free again after a failure', async () => {
 });
 
 test('when too many wait the next is refused as unavailable', async () => {
-	const slots = createSlots(1, 1, 'jobs');
+	const slots = new Slots(1, 1, 'jobs');
 	const gate = Promise.withResolvers<void>();
 	const runs = [slots.run(never, () => gate.promise), slots.run(never, () => gate.promise)];
 	await assert.rejects(
@@ -47,7 +47,7 @@ test('when too many wait the next is refused as unavailable', async () => {
 });
 
 test('one who leaves while waiting gives up its place in the queue', async () => {
-	const slots = createSlots(1, 1, 'jobs');
+	const slots = new Slots(1, 1, 'jobs');
 	const gate = Promise.withResolvers<void>();
 	const first = slots.run(never, () => gate.promise);
 	const leaving = new AbortController();

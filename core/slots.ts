@@ -2,55 +2,58 @@
 
 import { GatewayError } from './errors.ts';
 
-export interface Slots {
+export class Slots {
+	readonly #what: string;
+	readonly #maxWaiting: number;
+	readonly #waiting = new Set<() => void>();
+	#free: number;
+
+	/** @param what names the work in the refusal: `imports` */
+	constructor(places: number, maxWaiting: number, what: string) {
+		this.#free = places;
+		this.#maxWaiting = maxWaiting;
+		this.#what = what;
+	}
+
 	/**
 	 * Runs `work` when a place is free. @throws unavailable when too many wait already; the signal's reason when it was
 	 * aborted while waiting
 	 */
-	run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-}
+	async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+		await this.#enter(signal);
+		try {
+			return await work();
+		} finally {
+			this.#exit();
+		}
+	}
 
-export function createSlots(places: number, maxWaiting: number, what: string): Slots {
-	let free = places;
-	const waiting = new Set<() => void>();
-
-	async function enter(signal: AbortSignal): Promise<void> {
+	async #enter(signal: AbortSignal): Promise<void> {
 		signal.throwIfAborted();
-		if (free > 0) {
-			free--;
+		if (this.#free > 0) {
+			this.#free--;
 			return;
 		}
-		if (waiting.size >= maxWaiting)
-			throw new GatewayError('unavailable', `Too many ${what} are waiting: try again later.`, { headers: { 'retry-after': '30' } });
+		if (this.#waiting.size >= this.#maxWaiting)
+			throw new GatewayError('unavailable', `Too many ${this.#what} are waiting: try again later.`, { headers: { 'retry-after': '30' } });
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		const leave = (): void => {
-			waiting.delete(resolve);
+			this.#waiting.delete(resolve);
 			reject(signal.reason);
 		};
-		waiting.add(resolve);
+		this.#waiting.add(resolve);
 		signal.addEventListener('abort', leave, { once: true });
 		await promise.finally(() => signal.removeEventListener('abort', leave));
 	}
 
-	function exit(): void {
-		const [next] = waiting;
+	#exit(): void {
+		const [next] = this.#waiting;
 		if (!next) {
-			free++;
+			this.#free++;
 			return;
 		}
 		// The place passes on without becoming free, so nobody can take it in between.
-		waiting.delete(next);
+		this.#waiting.delete(next);
 		next();
 	}
-
-	return {
-		async run(signal, work) {
-			await enter(signal);
-			try {
-				return await work();
-			} finally {
-				exit();
-			}
-		},
-	};
 }

@@ -1,6 +1,6 @@
 // Management tokens (specification 5.1) and the making and hashing of keys.
 
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import Jwt from '@hapi/jwt';
 import { GatewayError } from './errors.ts';
 
@@ -80,4 +80,4 @@ const refused = (message: string, cause?: unknown): GatewayError => new GatewayE
 /** 256 random bits behind the prefix; shown once, stored as `hashKey`. */
 export const mintKey = (prefix: string): string => prefix + randomBytes(32).toString('base64url');
 
-export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');

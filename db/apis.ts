@@ -1,6 +1,6 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
-import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { type Attributes, Op, QueryTypes, type Sequelize, type WhereOptions } from 'sequelize';
 import type { ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
@@ -24,17 +24,29 @@ const REMOVAL: Removal = {
 	users: ['tools', 'assignments'],
 };
 
+type ApiChange = Parameters<Apis['update']>[2];
+
+// Credentials go with the origin to which they are bound: none is ever sent to the next one.
+const UPDATE = `
+WITH dropped AS (
+	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id = $2 AND origin <> $8::text
+)
+UPDATE apis SET name = coalesce($3, name), base_url = coalesce($4, base_url),
+	description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status)
+WHERE organization_id = $1 AND id = $2`;
+
 export function createApis(database: Database, models: Models): Apis {
 	const { Api, ApiCredential, ApiSchema, ApiOperation } = models;
+	const get = async (organizationId: string, id: string): Promise<ApiRow | null> => {
+		const api = await Api.findOne({ where: own(organizationId, id), raw: true });
+		return api && toApi(api);
+	};
 	return {
 		list: (organizationId, page) => listPage(Api, { where: { organizationId: uuid(organizationId) }, page }, toApi),
-		async get(organizationId, id) {
-			const api = await Api.findOne({ where: own(organizationId, id), raw: true });
-			return api && toApi(api);
-		},
+		get,
 		create: async (organizationId, api) => toApi(await Api.create({ ...storable(api), organizationId: uuid(organizationId) })),
-		update: (organizationId, id, change) =>
-			database.ordinary.transaction((transaction) => update(models, own(organizationId, id), change, transaction)),
+		update: async (organizationId, id, change) =>
+			(await update(database.ordinary, own(organizationId, id), change)) ? get(organizationId, id) : null,
 		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
 		async credentials(organizationId, apiId) {
 			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
@@ -58,22 +70,18 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 	apiId: uuid(apiId),
 });
 
+/** @returns whether there is such an API */
 async function update(
-	{ Api, ApiCredential }: Models,
-	where: { organizationId: string; id: string },
-	change: Partial<ApiRow>,
-	transaction: Transaction,
-): Promise<ApiRow | null> {
-	const api = await Api.findOne({ where, lock: true, transaction });
-	if (!api) return null;
-	const former = originOf(api.baseUrl);
-	await api.update(storable(change), { transaction, returning: true });
-	if (originOf(api.baseUrl) !== former)
-		await ApiCredential.destroy({ where: { organizationId: where.organizationId, apiId: where.id, origin: former }, transaction });
-	return toApi(api);
+	sequelize: Sequelize,
+	{ organizationId, id }: { organizationId: string; id: string },
+	change: ApiChange,
+): Promise<boolean> {
+	const { name, baseUrl, description, status } = storable(change);
+	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
+	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null, origin];
+	const [, updated] = await sequelize.query(UPDATE, { bind: [organizationId, id, ...values], type: QueryTypes.UPDATE });
+	return updated > 0;
 }
-
-const originOf = (url: string): string => URL.parse(url)?.origin ?? url;
 
 function operationsWhere(organizationId: string, apiId: string, filter: OperationFilter): WhereOptions<ApiOperation> {
 	const { tags, methods, paths, operationIds, deprecated } = filter;

@@ -1,7 +1,7 @@
 // Tools in gateways.
 
 import { createHash } from 'node:crypto';
-import { literal, Op, QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { type Attributes, literal, Op, QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import { notFound } from '../core/errors.ts';
 import type { AssignmentRow, Gateways, Listed, ToolRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
@@ -75,18 +75,21 @@ const either = (organizationId: string, gatewayId: string, id: string) => ({
 	[Op.or]: [{ id: uuid(id) }, { toolId: uuid(id) }],
 });
 
-/** Each assignment with its tool; one whose tool went away meanwhile is left out. */
-export async function withTools(
+async function withTools(
 	{ Tool }: Models,
 	organizationId: string,
 	assignments: AssignmentRow[],
-	transaction: Transaction | null = null,
 ): Promise<{ assignment: AssignmentRow; tool: ToolRow }[]> {
 	const ids = assignments.map(({ toolId }) => toolId);
-	const rows = await Tool.findAll({ where: { organizationId: uuid(organizationId), id: ids }, raw: true, transaction });
-	const tools = new Map(rows.map((row) => [row.id, toTool(row)]));
+	const rows = await Tool.findAll({ where: { organizationId: uuid(organizationId), id: ids }, raw: true });
+	return pair(assignments, rows.map(toTool));
+}
+
+/** Each assignment with its tool; one whose tool is not among `tools` is left out. */
+export function pair(assignments: AssignmentRow[], tools: ToolRow[]): { assignment: AssignmentRow; tool: ToolRow }[] {
+	const byId = new Map(tools.map((tool) => [tool.id, tool]));
 	return assignments.flatMap((assignment) => {
-		const tool = tools.get(assignment.toolId);
+		const tool = byId.get(assignment.toolId);
 		return tool ? [{ assignment, tool }] : [];
 	});
 }

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { Log } from '../core/contracts.ts';
 import type { Changes, Topic } from '../core/store.ts';
 import { createClient, type Endpoint } from './connection.ts';
-import { translated } from './errors.ts';
+import { translated, unavailable } from './errors.ts';
 
 const POLL_MS = 500;
 const PRUNE_MS = 10 * 60_000;
@@ -95,6 +95,7 @@ class Follower {
 	}
 
 	async #read(): Promise<void> {
+		if (this.#isClosed) throw unavailable(new Error('The store is closed.'));
 		const client = this.#client ?? (await this.#connect());
 		const startedMs = performance.now();
 		try {
@@ -137,10 +138,15 @@ class Follower {
 			if (!this.#isClosed) this.#refresh();
 		});
 		client.on('notification', () => this.#heard());
-		await client.connect();
-		await client.query('LISTEN gatehouse_changes');
 		this.#client = client;
-		return client;
+		try {
+			await client.connect();
+			await client.query('LISTEN gatehouse_changes');
+			return client;
+		} catch (error) {
+			this.#drop(client);
+			throw error;
+		}
 	}
 
 	/** The look under way may have begun before the change that is announced, so another follows it. */

@@ -31,7 +31,8 @@ interface Running {
 
 const ROLE = 'gatehouse';
 const PORT = 5432;
-const START_TIMEOUT_MS = 60_000;
+/** Long enough to recover from a crash with much to redo. */
+const START_TIMEOUT_MS = 5 * 60_000;
 /** How long a predecessor that was killed may take to go: the kernel tells it at once, and it shuts down by itself. */
 const PREDECESSOR_MS = 4_000;
 const GIVE_UP_MS = 15_000;

@@ -86,7 +86,7 @@ const driverError = (error: Error): Error & DriverError =>
 function isConnection(error: Error): boolean {
 	if (error instanceof ConnectionError || (error instanceof BaseError && 'sql' in error)) return true;
 	const { code } = error as NodeJS.ErrnoException;
-	return (typeof code === 'string' && /^E[A-Z]+$/.test(code)) || /connection|timeout/i.test(error.message);
+	return (typeof code === 'string' && /^E[A-Z]+$/.test(code)) || (error.name === 'Error' && /connection|timeout/i.test(error.message));
 }
 
 export const unavailable = (cause: unknown, message = UNAVAILABLE): GatewayError =>

@@ -1,16 +1,16 @@
-// Gateways, their auth methods, and the snapshot from which one is served.
+// Gateways and their auth methods.
 
-import { literal, Transaction } from 'sequelize';
-import type { AuthRow, GatewayRow, GatewaySnapshot, Gateways } from '../core/store.ts';
-import { toApi, toCredential } from './apis.ts';
-import { createAssignments, ofGateway, toAssignment, withTools } from './assignments.ts';
+import { literal } from 'sequelize';
+import type { GatewayRow, Gateways } from '../core/store.ts';
+import { createAssignments, ofGateway } from './assignments.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
+import { toAuth, toGateway } from './gateway-rows.ts';
 import { createKeys } from './keys.ts';
-import type { Gateway, GatewayAuth } from './models/gateway.ts';
 import type { Models } from './models/index.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
+import { readSnapshot } from './snapshot.ts';
 import { storable } from './text.ts';
 
 const OF_GATEWAY = 'WHERE organization_id = $1 AND gateway_id = $2';
@@ -63,72 +63,6 @@ export function createGateways(database: Database, models: Models): Gateways {
 			const gone = row ? await GatewayAuth.destroy({ where }) : 0;
 			return row && gone > 0 ? toAuth(row) : null;
 		},
-		snapshot: (organizationSlug, endpoint) =>
-			// One look at the database as it was at one moment.
-			database.ordinary.transaction({ isolationLevel: Transaction.ISOLATION_LEVELS.REPEATABLE_READ }, (transaction) =>
-				snapshot(models, { organizationSlug, endpoint }, transaction),
-			),
+		snapshot: (organizationSlug, endpoint) => readSnapshot(database.ordinary, organizationSlug, endpoint),
 	};
 }
-
-async function snapshot(
-	models: Models,
-	{ organizationSlug, endpoint }: { organizationSlug: string; endpoint: string },
-	transaction: Transaction,
-): Promise<GatewaySnapshot | null> {
-	const reading = { raw: true, transaction } as const;
-	const organization = await models.Organization.findOne({ where: { slug: organizationSlug }, ...reading });
-	if (!organization) return null;
-	const organizationId = organization.id;
-	const gateway = await models.Gateway.findOne({ where: { organizationId, endpoint }, attributes: attributes(), ...reading });
-	if (!gateway) return null;
-	const of = { organizationId, gatewayId: gateway.id };
-	const auth = await models.GatewayAuth.findAll({ where: { ...of }, order: ['seq'], ...reading });
-	const assignments = await models.GatewayTool.findAll({ where: { ...of }, order: ['seq'], ...reading });
-	const assigned = await withTools(models, organizationId, assignments.map(toAssignment), transaction);
-	const tools = assigned.filter(({ tool }) => tool.status === 'active');
-	const apiIds = [...new Set(tools.flatMap(({ tool }) => tool.apiId ?? []))];
-	const apis = await models.Api.findAll({ where: { organizationId, id: apiIds }, order: ['seq'], ...reading });
-	const credentials = await models.ApiCredential.findAll({
-		where: { organizationId, apiId: apiIds },
-		order: ['apiId', 'type'],
-		...reading,
-	});
-	const { id, name, slug, createdAt } = organization;
-	return {
-		organization: { id, name, slug, createdAt },
-		gateway: toGateway(gateway),
-		auth: auth.map(toAuth),
-		tools,
-		apis: apis.map(toApi),
-		credentials: credentials.map(toCredential),
-	};
-}
-
-const toGateway = (row: Attributes<Gateway>): GatewayRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	name: row.name,
-	type: row.type,
-	endpoint: row.endpoint,
-	description: row.description,
-	configuration: row.configuration,
-	status: row.status,
-	// Not counted on creation, when there are none.
-	toolCount: row.toolCount ?? 0,
-	version: row.version,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
-
-const toAuth = (row: Attributes<GatewayAuth>): AuthRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	gatewayId: row.gatewayId,
-	type: row.type,
-	isRequired: row.isRequired,
-	configuration: row.configuration,
-	validationRules: row.validationRules,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});

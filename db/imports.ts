@@ -1,7 +1,7 @@
 // Writing an imported schema: operations are staged as they come and meet the stored ones at the end, when all are known.
 // Everything happens in one transaction on a connection of its own.
 
-import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { type Attributes, QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import type { Operation } from '../core/contracts.ts';
 import type { ImportWriter, SchemaRow } from '../core/store.ts';
 import { batches, document } from './batches.ts';

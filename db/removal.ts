@@ -48,6 +48,6 @@ const countOf = ({ dependants }: Removal): string =>
 function assertUnused(removed: Removed, users: string[]): void {
 	const inUse = users.filter((name) => (removed[name] ?? 0) > 0);
 	if (inUse.length === 0) return;
-	const details = inUse.map((name) => ({ path: 'query/ifUnused', message: `${removed[name]} ${name}` }));
+	const details = inUse.map((name) => ({ path: 'query/ifUnused', message: `${name} (${removed[name]})` }));
 	throw new GatewayError('conflict', `It is in use: ${details.map(({ message }) => message).join(', ')}.`, { details });
 }

@@ -1,6 +1,6 @@
 // Tools: made by hand, or generated from an API's operations.
 
-import { QueryTypes, type Transaction, type WhereOptions } from 'sequelize';
+import { type Attributes, QueryTypes, type Sequelize, type Transaction, type WhereOptions } from 'sequelize';
 import type { ToolDraft } from '../core/contracts.ts';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store.ts';
 import { batches, document } from './batches.ts';
@@ -50,7 +50,6 @@ SELECT (SELECT count(*) FROM draft)::int AS total, (count(*) FILTER (WHERE is_ne
 FROM written`;
 
 export function createTools(database: Database, { Tool }: Models): Tools {
-	const { bulk } = database;
 	const get = async (organizationId: string, id: string): Promise<ToolRow | null> => {
 		const tool = await Tool.findOne({ where: own(organizationId, id), raw: true });
 		return tool && toTool(tool);
@@ -70,27 +69,34 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 		},
 		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
 		generate: (organizationId, apiId, drafts) =>
-			database.transact((transaction) => generate({ organizationId: uuid(organizationId), apiId: uuid(apiId) }, drafts, transaction)),
+			database.transact((transaction) =>
+				generate(database.bulk, { organizationId: uuid(organizationId), apiId: uuid(apiId) }, drafts, transaction),
+			),
 	};
+}
 
-	async function generate(of: { organizationId: string; apiId: string }, drafts: Drafts, transaction: Transaction): Promise<Generated> {
-		await lockApi(bulk, of.apiId, transaction);
-		const sum: Generated = { created: 0, updated: 0, unchanged: 0 };
-		for (const batch of batches(drafts)) {
-			const bind = [of.organizationId, of.apiId, JSON.stringify(batch.map(toDraftRow))];
-			const counts = await bulk.query<{ total: number; created: number; updated: number }>(GENERATE, {
-				bind,
-				type: QueryTypes.SELECT,
-				transaction,
-			});
-			for (const { total, created, updated } of counts) {
-				sum.created += created;
-				sum.updated += updated;
-				sum.unchanged += total - created - updated;
-			}
+async function generate(
+	bulk: Sequelize,
+	of: { organizationId: string; apiId: string },
+	drafts: Drafts,
+	transaction: Transaction,
+): Promise<Generated> {
+	await lockApi(bulk, of.apiId, transaction);
+	const sum: Generated = { created: 0, updated: 0, unchanged: 0 };
+	for (const batch of batches(drafts)) {
+		const bind = [of.organizationId, of.apiId, JSON.stringify(batch.map(toDraftRow))];
+		const counts = await bulk.query<{ total: number; created: number; updated: number }>(GENERATE, {
+			bind,
+			type: QueryTypes.SELECT,
+			transaction,
+		});
+		for (const { total, created, updated } of counts) {
+			sum.created += created;
+			sum.updated += updated;
+			sum.unchanged += total - created - updated;
 		}
-		return sum;
 	}
+	return sum;
 }
 
 const toDraftRow = ({ operationId, tool }: { operationId: string; tool: ToolDraft }): object => ({
@@ -113,7 +119,7 @@ function toWhere(organizationId: string, { apiId, type, status }: ToolFilter): W
 	};
 }
 
-const toColumns = ({ name, description, ...rest }: ToolChange): Partial<Pick<Tool, 'ownName' | 'ownDescription'>> => ({
+const toColumns = ({ name, description, ...rest }: ToolChange): Partial<Attributes<Tool>> => ({
 	...rest,
 	...(name !== undefined && { ownName: name }),
 	...(description !== undefined && { ownDescription: description }),

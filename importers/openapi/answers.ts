@@ -26,7 +26,7 @@ export function readAnswer(responses: Json | undefined, definitions: Definitions
 		const at = follow(root, response);
 		return 'fault' in at ? null : preferredMediaType(at.object['content']);
 	});
-	const accept = contents.find((mediaType) => mediaType !== null)?.contentType ?? null;
+	const accept = contents.find((mediaType) => mediaType !== null)?.name ?? null;
 	const [only] = contents;
 	// With a second kind of success, or one without content, there is no shape to promise.
 	if (contents.length !== 1 || only?.kind !== 'json' || only.raw['schema'] === undefined) return { accept, schema: null };

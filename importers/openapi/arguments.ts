@@ -2,7 +2,7 @@
 // value goes on the wire.
 
 import { createHash } from 'node:crypto';
-import type { Json, JsonObject } from '../../core/index.ts';
+import { headerNameFault, type Json, type JsonObject } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import { isObject } from './document.ts';
 import { follow } from './references.ts';
@@ -37,9 +37,7 @@ const STYLES: Readonly<Record<Location, readonly string[]>> = {
 
 /** OpenAPI 3.1.1 §4.8.12.2: "the parameter definition SHALL be ignored". */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
-/** Those that belong to the connection, not to the caller. */
-const FORBIDDEN_HEADERS = /^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const COOKIE_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PLACEHOLDER = /\{([^{}]+)\}/g;
 const MAX_DESCRIPTION_CHARS = 800;
 const MAX_EXAMPLE_CHARS = 500;
@@ -51,6 +49,9 @@ export interface ParameterSource {
 	path: string;
 	credentialPlaces: ReadonlySet<CredentialPlace>;
 }
+
+/** A path, or a placeholder's name in it, without the blanks that no URL has. */
+export const spell = (path: string): string => path.replace(/\s/g, encodeURIComponent);
 
 /** Arguments in the document's order; what is left out or made up is named in `faults`. */
 export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): Argument[] {
@@ -93,7 +94,7 @@ function isUsable(parameter: Parameter, source: ParameterSource, placeholders: R
 		return false;
 	}
 	if (location === 'header' && IGNORED_HEADERS.has(name.toLowerCase())) return false;
-	const isWireName = location === 'path' || location === 'query' || (TOKEN.test(name) && !FORBIDDEN_HEADERS.test(name));
+	const isWireName = location === 'header' ? headerNameFault(name) === null : location !== 'cookie' || COOKIE_NAME.test(name);
 	if (!isWireName) faults.add(`the ${location} parameter ${quote(name)} cannot be sent and was left out`);
 	return isWireName;
 }
@@ -102,7 +103,7 @@ function toArgument({ name, in: location, raw }: Parameter, arg: string, definit
 	const { contentType, schema } = describedBy(raw);
 	const converted = convertSchema(schema, definitions.mode, null, definitions.conversion);
 	annotate(converted.schema, raw);
-	const wire: JsonObject = { arg, name, in: location };
+	const wire: JsonObject = { arg, name: location === 'path' ? spell(name) : name, in: location };
 	if (contentType !== null) wire['contentType'] = contentType;
 	else Object.assign(wire, serialization(raw, location));
 	return { ...converted, arg, wire, isRequired: location === 'path' || raw['required'] === true };

@@ -6,8 +6,11 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
 import { compileArguments, type JsonObject, type Operation, patternFault } from '../../core/index.ts';
+import http from '../../plugins/executors/http/index.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
+import { readDocument } from './document.ts';
 import importer from './index.ts';
+import { listOperations } from './operations.ts';
 
 const EXAMPLES = new URL('../../node_modules/@readme/oas-examples/', import.meta.url);
 const GITHUB = new URL('../../test/fixtures/github.openapi.json.gz', import.meta.url);
@@ -122,7 +125,8 @@ test('what is promised of an answer is an object, small, and compiles', () => {
 		promised++;
 		assert.equal(outputSchema['type'], 'object', label);
 		assert.ok(JSON.stringify(outputSchema).length <= 33 * 1024, label);
-		assertCompiles(outputSchema, label);
+		// Of GitHub's, which are large and alike, every fifth: all of them take ten seconds.
+		if (!label.startsWith('GitHub') || promised % 5 === 0) assertCompiles(outputSchema, label);
 	});
 	assert.ok(promised > 500, `${promised} promised`);
 });
@@ -138,20 +142,28 @@ test('every placeholder of a path is filled by a required argument', () => {
 	});
 });
 
-test('YAML is read as the JSON that says the same', async () => {
+test('the http executor accepts the config of every tool', () => {
+	const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com' };
+	eachOperation((operation, label) => {
+		const { error } = http.config.validate(importer.tool(operation, api).executionConfig, { convert: false });
+		assert.equal(error, undefined, label);
+	});
+});
+
+test('YAML is read as the JSON that says the same', () => {
 	for (const [name, text] of documents) {
 		if (name === 'GitHub') continue;
-		const yaml = await readWith(importer, stringify(JSON.parse(text), { aliasDuplicateObjects: false }));
-		assert.deepEqual(yaml, readings.get(name), name);
+		const document: unknown = JSON.parse(text);
+		assert.deepEqual(readDocument(stringify(document, { aliasDuplicateObjects: false })).root, document, name);
 	}
 });
 
-test('the YAML files of the corpus are read', async () => {
+test('the YAML files of the corpus are read', () => {
 	const files = globSync('3.{0,1}/yaml/**/*.yaml', { cwd: EXAMPLES });
 	assert.equal(files.length, 52);
 	for (const file of files) {
-		const { operations } = await readWith(importer, readFileSync(new URL(file, EXAMPLES), 'utf8'));
-		assert.equal(operations.length, readings.get(file.replaceAll('yaml', 'json'))?.operations.length, file);
+		const found = listOperations(readDocument(readFileSync(new URL(file, EXAMPLES), 'utf8')));
+		assert.equal(found.length, readings.get(file.replaceAll('yaml', 'json'))?.operations.length, file);
 	}
 });
 

@@ -112,3 +112,22 @@ test('the validator follows no reference out of the document', async () => {
 	assert.equal(operations.length, 3);
 	assert.doesNotMatch(JSON.stringify([operations, warnings]), /root:|ECONNREFUSED/);
 });
+
+test('a document that grows without bound when it is expanded is not expanded', async () => {
+	const schemaOf = (index: number): object => ({
+		properties: { a: { $ref: `#/components/schemas/S${index + 1}` }, b: { $ref: `#/components/schemas/S${index + 1}` } },
+	});
+	const schemas = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, schemaOf(index)]));
+	const get = {
+		responses: { 200: { description: 'ok', content: { 'application/json': { schema: { $ref: '#/components/schemas/S0' } } } } },
+	};
+	const document = {
+		openapi: '3.0.0',
+		info: { title: 'x', version: '1' },
+		paths: { '/a': { get } },
+		components: { schemas: { ...schemas, S60: {} } },
+	};
+	const { operations, warnings } = await readWith(importer, JSON.stringify(document));
+	assert.equal(operations[0]?.outcome, 'converted');
+	assert.match(warnings[0]?.message ?? '', /not validated/);
+});

@@ -23,6 +23,8 @@ const MAX_MERGED = 50;
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
+/** The first of a list is a file's own type unless it names another. */
+const PART_TYPES = /^[\w.+*-]+\/[\w.+*-]+(?:, ?[\w.+*-]+\/[\w.+*-]+)*$/;
 
 /** A file in a form: its bytes in base64, and how the part is named. */
 const FILE: JsonObject = {
@@ -99,12 +101,12 @@ function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject,
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 
-/** What the executor does not do by itself. A list or range of types leaves the choice to the file's own `contentType`. */
+/** What the executor does not do by itself. */
 function readPart(hint: Json | undefined, isBinary: boolean): JsonObject {
 	const part: JsonObject = isBinary ? { binary: true } : {};
 	if (!isObject(hint)) return part;
 	const { contentType, style, explode } = hint;
-	if (typeof contentType === 'string' && PART_TYPE.test(contentType)) part['contentType'] = contentType;
+	if (typeof contentType === 'string' && (isBinary ? PART_TYPES : PART_TYPE).test(contentType)) part['contentType'] = contentType;
 	if (typeof style === 'string' && STYLE.test(style)) part['style'] = style;
 	if (typeof explode === 'boolean') part['explode'] = explode;
 	return part;

@@ -1,58 +1,88 @@
-// A schema that includes itself in place (`A: allOf: [A]`, or a base that lists its subtypes, each of which lists the
-// base) sends a validator round for ever: JSON Schema 2020-12 core §9.4.1 forbids it, documents do it. Such an edge is
-// found here and left out by the converter. Recursion through properties or items is no such cycle.
+// References in place: by `$ref`, `allOf`, `anyOf` and `oneOf` a schema applies others to the very same value. A schema
+// that includes itself so (`A: allOf: [A]`, or a base that lists its subtypes, each of which lists the base) sends a
+// validator round for ever: JSON Schema 2020-12 core §9.4.1 forbids it, documents do it. One that doubles at each step
+// takes it exponential time. Both are found here and left out by the converter. Recursion through properties is neither.
 
-import type { Json } from '../../core/index.ts';
+import type { Json, JsonObject } from '../../core/index.ts';
 import { type Document, isObject } from './document.ts';
 import { lookUp } from './references.ts';
 
 /** The nearest combinator around a reference. Of a cycle, the `allOf` edges go first: a base keeps the list of its subtypes. */
 export type Edge = 'allOf' | 'other';
 
-/** Whether the reference from one definition to another, in place, closes a cycle that must be broken here. */
-export type ClosesCycle = (from: string, to: string, edge: Edge) => boolean;
+interface Target {
+	pointer: string;
+	edge: Edge;
+}
 
 const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 const MAX_VISITED = 2_000;
+/** The largest unions of real documents apply some hundred. */
+const MAX_APPLIED = 2_000;
+const MAX_CHAIN = 500;
 const MAX_DEPTH = 40;
 
-export function createCycles({ root }: Document): ClosesCycle {
-	const edges = new Map<string, Map<string, Edge>>();
+export class InPlace {
+	readonly #root: JsonObject;
+	readonly #targets = new Map<string, Target[]>();
+	readonly #applied = new Map<string, number>();
 
-	function edgesOf(pointer: string): Map<string, Edge> {
-		const known = edges.get(pointer);
-		if (known) return known;
-		const found = new Map<string, Edge>();
-		const at = lookUp(root, pointer);
-		if (!('fault' in at))
-			collect(at.value, 'other', 0, (ref, edge) => {
-				const target = lookUp(root, ref);
-				if (!('fault' in target) && found.get(target.pointer) !== 'other') found.set(target.pointer, edge);
-			});
-		edges.set(pointer, found);
-		return found;
+	constructor({ root }: Document) {
+		this.#root = root;
 	}
 
-	return function closesCycle(from, to, edge) {
+	/** Whether the reference from one definition to another closes a cycle that must be broken here. */
+	closesCycle(from: string, to: string, edge: Edge): boolean {
 		const open = [to];
 		const visited = new Set(open);
 		for (let next = open.pop(); next !== undefined; next = open.pop()) {
 			if (next === from || visited.size > MAX_VISITED) return true;
-			for (const [target, kind] of edgesOf(next)) {
-				if (visited.has(target) || (edge === 'other' && kind === 'allOf')) continue;
-				visited.add(target);
-				open.push(target);
+			for (const target of this.#targetsOf(next)) {
+				if (visited.has(target.pointer) || (edge === 'other' && target.edge === 'allOf')) continue;
+				visited.add(target.pointer);
+				open.push(target.pointer);
 			}
 		}
 		return false;
-	};
+	}
+
+	/** Whether the definition applies so many others in place that no validator should follow it. */
+	isEndless(pointer: string): boolean {
+		return this.#countApplied(pointer, 0) > MAX_APPLIED;
+	}
+
+	#countApplied(pointer: string, chain: number): number {
+		const known = this.#applied.get(pointer);
+		if (known !== undefined) return known;
+		if (chain > MAX_CHAIN) return Number.POSITIVE_INFINITY;
+		// Until it is counted it is a cycle, which is broken elsewhere.
+		this.#applied.set(pointer, 1);
+		const count = this.#targetsOf(pointer).reduce((sum, target) => sum + this.#countApplied(target.pointer, chain + 1), 1);
+		this.#applied.set(pointer, count);
+		return count;
+	}
+
+	#targetsOf(pointer: string): Target[] {
+		const known = this.#targets.get(pointer);
+		if (known) return known;
+		const at = lookUp(this.#root, pointer);
+		const written = 'fault' in at ? [] : collect(at.value, 'other', 0);
+		const found = written.flatMap(({ pointer: ref, edge }) => {
+			const target = lookUp(this.#root, ref);
+			return 'fault' in target ? [] : [{ pointer: target.pointer, edge }];
+		});
+		this.#targets.set(pointer, found);
+		return found;
+	}
 }
 
-function collect(schema: Json | undefined, edge: Edge, depth: number, report: (ref: string, edge: Edge) => void): void {
-	if (!isObject(schema) || depth > MAX_DEPTH) return;
-	if (typeof schema['$ref'] === 'string') report(schema['$ref'], edge);
-	for (const keyword of LISTS) {
+/** The references of a schema that apply in place, each as often as it is written. */
+function collect(schema: Json | undefined, edge: Edge, depth: number): Target[] {
+	if (!isObject(schema) || depth > MAX_DEPTH) return [];
+	const own: Target[] = typeof schema['$ref'] === 'string' ? [{ pointer: schema['$ref'], edge }] : [];
+	const listed = LISTS.flatMap((keyword) => {
 		const members = schema[keyword];
-		if (Array.isArray(members)) for (const member of members) collect(member, keyword === 'allOf' ? 'allOf' : 'other', depth + 1, report);
-	}
+		return Array.isArray(members) ? members.flatMap((member) => collect(member, keyword === 'allOf' ? 'allOf' : 'other', depth + 1)) : [];
+	});
+	return [...own, ...listed];
 }

@@ -45,7 +45,7 @@ const forRequests =
 		visit.mode === 'request' ? read(value, visit, place, schema) : undefined;
 
 const inside = (place: Place): Place => ({ depth: place.depth + 1, edge: null });
-const inPlace = (place: Place, edge: 'allOf' | 'other'): Place => ({ depth: place.depth + 1, edge: place.edge && edge });
+const applied = (place: Place, edge: 'allOf' | 'other'): Place => ({ depth: place.depth + 1, edge: place.edge && edge });
 
 const child: Reader = (value, visit, place) => visit.convert(value, visit, inside(place));
 
@@ -129,7 +129,7 @@ const list =
 	(keyword: 'allOf' | 'anyOf' | 'oneOf'): Reader =>
 	(value, visit, place) => {
 		if (!Array.isArray(value) || value.length === 0) return misused(keyword, visit);
-		return value.map((member) => visit.convert(member, visit, inPlace(place, keyword === 'allOf' ? 'allOf' : 'other')));
+		return value.map((member) => visit.convert(member, visit, applied(place, keyword === 'allOf' ? 'allOf' : 'other')));
 	};
 
 /**
@@ -138,7 +138,7 @@ const list =
  */
 const negation: Reader = (value, visit, place) => {
 	const trial: Visit = { ...visit, faults: new Set(), refs: new Set() };
-	const schema = visit.convert(value, trial, inPlace(place, 'other'));
+	const schema = visit.convert(value, trial, applied(place, 'other'));
 	visit.nodes = trial.nodes;
 	return trial.faults.size === 0 && trial.refs.size === 0 ? schema : lose(visit, 'a "not" that cannot be kept whole was dropped');
 };

@@ -6,6 +6,8 @@ import { isObject } from './document.ts';
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';
 
 export interface MediaType {
+	/** As the document spells it; may be a range. */
+	name: string;
 	/** As it goes on the wire: never a range. */
 	contentType: string;
 	kind: BodyKind;
@@ -13,16 +15,16 @@ export interface MediaType {
 	raw: JsonObject;
 }
 
-const WIRE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+*-]+(?:\s*;\s*[\w.-]+=(?:[\w.+/-]+|"[\w .:/+-]*"))*$/;
+const WIRE = /^[A-Za-z0-9!#$&^_.+*-]+\/[A-Za-z0-9!#$&^_.+*-]+(?:\s*;\s*[\w.-]+=(?:[\w.+/-]+|"[\w .:/+-]*"))*$/;
 
-/** In order of preference. A type that no other pattern knows is bytes. */
+/** In order of preference. A type that no other pattern knows is bytes. The `http` executor tells them apart alike. */
 const KINDS: readonly (readonly [pattern: RegExp, kind: BodyKind])[] = [
-	[/^(?:application|text)\/(?:[\w.+-]*[+.-])?json(?:[+.-][\w.+-]*)?$|^\*\/\*$|^application\/\*$/, 'json'],
+	[/^text\/(?!json$|xml$)|[+/](?:x-)?yaml$|\/(?:graphql|javascript|sql|x-ndjson|jsonl|json-seq|xml-dtd)$/, 'text'],
+	[/json|^\*\/\*$|^application\/\*$/, 'json'],
 	[/^application\/x-www-form-urlencoded$/, 'form'],
 	// Not registered, and yet written where multipart is meant.
 	[/^multipart\/|^application\/form-data$/, 'multipart'],
 	[/[/+]xml$/, 'xml'],
-	[/^text\//, 'text'],
 	[/^/, 'binary'],
 ];
 const PREFERENCE: readonly BodyKind[] = ['json', 'form', 'multipart', 'text', 'binary', 'xml'];
@@ -35,6 +37,7 @@ const SENT_AS: Readonly<Record<string, string>> = {
 	'multipart/*': 'multipart/form-data',
 	'application/form-data': 'multipart/form-data',
 };
+const REGISTERED_JSON = /^(?:application|text)\/json$|\+json$/;
 
 /** The one to use of a `content` map; null when there is none. */
 export function preferredMediaType(content: Json | undefined): MediaType | null {
@@ -44,10 +47,14 @@ export function preferredMediaType(content: Json | undefined): MediaType | null 
 }
 
 function readMediaType(name: string, raw: Json): MediaType | null {
-	const trimmed = name.trim();
-	if (!WIRE.test(trimmed) && trimmed !== '*/*') return null;
-	const essence = trimmed.split(';')[0]?.trim().toLowerCase() ?? '';
+	const spelled = name.trim();
+	if (!WIRE.test(spelled)) return null;
+	const essence = spelled.split(';')[0]?.trim().toLowerCase() ?? '';
 	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
-	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : trimmed);
-	return { contentType, kind, raw: isObject(raw) ? raw : {} };
+	return { name: spelled, contentType: SENT_AS[essence] ?? wireType(spelled, essence, kind), kind, raw: isObject(raw) ? raw : {} };
+}
+
+function wireType(spelled: string, essence: string, kind: BodyKind): string {
+	if (essence.includes('*')) return 'application/octet-stream';
+	return kind === 'json' && !REGISTERED_JSON.test(essence) ? 'application/json' : spelled;
 }

@@ -77,7 +77,7 @@ test('style, explode and reserved characters are handed to the executor where th
 test('a path parameter that is not declared is added, one that is not in the path left out', async () => {
 	const operation = await readOne('/x/{a}/{b c}', { parameters: [param('z', 'path')] });
 	assert.deepEqual(operation.parameters['required'], ['a', 'b_c']);
-	assert.deepEqual(wiresOf(operation)[1], { arg: 'b_c', name: 'b c', in: 'path' });
+	assert.deepEqual(wiresOf(operation)[1], { arg: 'b_c', name: 'b%20c', in: 'path' });
 	assert.equal(operation.outcome, 'degraded');
 	assert.equal(operation.reasons.length, 3);
 });
@@ -103,6 +103,7 @@ test('of several media types the one that is easiest to fill is taken, and a ran
 		[['application/form-data'], 'multipart/form-data'],
 		[['image/*'], 'application/octet-stream'],
 		[['text/json'], 'text/json'],
+		[['application/vnd.example.json'], 'application/json'],
 		[['bad\r\nX-Evil: 1/x', 'text/xml'], 'text/xml'],
 	] as const) {
 		const operation = await readOne('/x', { requestBody: { content: Object.fromEntries(types.map((type) => [type, {}])) } });

@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject, Operation } from '../../core/index.ts';
 import { readAnswer } from './answers.ts';
-import { readParameters } from './arguments.ts';
+import { readParameters, spell } from './arguments.ts';
 import { readBody } from './body.ts';
 import { createDefinitions, type Definitions } from './definitions.ts';
 import { type Document, isObject } from './document.ts';
@@ -134,7 +134,7 @@ function faultOf({ method, path, raw }: Entry): string | null {
 }
 
 /** Some documents tell operations of one path apart by a fragment, which no client sends. */
-const sentPath = (path: string): string => path.replace(/#.*$/s, '');
+const sentPath = (path: string): string => spell(path.replace(/#.*$/s, ''));
 
 /** `server`: the operation's own; `rootServer`: the document's. Either may be relative to the API's base URL. */
 function serversOf({ item }: Entry, operation: JsonObject, { url, server }: Surroundings, faults: Set<string>): JsonObject {

@@ -2,8 +2,8 @@
 // the dialect allows, so the result always compiles; what is lost on the way is named. Only ever loosened, never tightened.
 
 import { compileArguments, type Json, type JsonObject, patternFault } from '../../core/index.ts';
-import { type ClosesCycle, createCycles, type Edge } from './cycles.ts';
 import { type Document, isObject } from './document.ts';
+import { type Edge, InPlace } from './in-place.ts';
 import { lose, READERS } from './keywords.ts';
 import { definitionName, lookUp } from './references.ts';
 
@@ -13,7 +13,7 @@ export type Mode = 'request' | 'response';
 /** What all conversions of one document share. */
 export interface Conversion {
 	document: Document;
-	closesCycle: ClosesCycle;
+	inPlace: InPlace;
 	/** `patternFault`, remembered. */
 	patternFault(pattern: string): string | null;
 	/** Whether a schema accepts the default that it names itself. */
@@ -59,7 +59,7 @@ export function createConversion(document: Document): Conversion {
 	const defaults = new Map<string, boolean>();
 	return {
 		document,
-		closesCycle: createCycles(document),
+		inPlace: new InPlace(document),
 		patternFault: (pattern) => remember(patterns, pattern, () => patternFault(pattern)),
 		acceptsDefault: (schema) => {
 			const { title: _, description: __, ...rest } = schema;
@@ -116,13 +116,16 @@ function merge(schema: JsonObject, keyword: string, kept: Json): JsonObject {
 const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
 
 function reference(ref: string, visit: Visit, place: Place): string | undefined {
-	const { document, closesCycle } = visit.conversion;
+	const { document, inPlace } = visit.conversion;
 	const found = lookUp(document.root, ref);
 	if ('fault' in found) return lose(visit, `${found.fault}: it accepts anything`);
-	if (visit.self !== null && place.edge !== null && closesCycle(visit.self, found.pointer, place.edge))
-		return lose(visit, `${definitionName(visit.self)} includes itself without end: the inner one accepts anything`);
+	const name = definitionName(found.pointer);
+	if (place.edge !== null && inPlace.isEndless(found.pointer))
+		return lose(visit, `${name} combines too many other schemas to be checked: it accepts anything`);
+	if (visit.self !== null && place.edge !== null && inPlace.closesCycle(visit.self, found.pointer, place.edge))
+		return lose(visit, `${name} includes itself without end: the inner one accepts anything`);
 	visit.refs.add(found.pointer);
-	return `#/$defs/${definitionName(found.pointer)}`;
+	return `#/$defs/${name}`;
 }
 
 /** A default is filled into the arguments of every call, so one that the schema refuses would fail them all. */

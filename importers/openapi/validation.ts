@@ -1,16 +1,24 @@
 // What a validator says of the whole document: advice for the report, never a gate. Real documents fail it and work.
 
 import SwaggerParser from '@apidevtools/swagger-parser';
-import type { Log } from '../../core/index.ts';
+import type { Json, JsonObject, Log } from '../../core/index.ts';
 import type { Document } from './document.ts';
+import { lookUp } from './references.ts';
 import { cleanText } from './text.ts';
 
 /** Beyond this it takes seconds and says little. */
 export const MAX_VALIDATED_CHARS = 10 * 1024 * 1024;
+/** The validator walks every path to a definition, so twenty that name the next twice take it ten seconds. */
+const MAX_EXPANDED_NODES = 1_000_000;
+const MAX_WALK = 2_000;
 const MAX_WARNINGS = 50;
 
 /** Last of all: the validator expands the document in place. Nothing is read or fetched. */
 export async function warnOfFaults({ root }: Document, log: Log): Promise<void> {
+	if (expandedNodes(root) > MAX_EXPANDED_NODES) {
+		log.warn({ pointer: '' }, 'The document was not validated: with its references expanded it is too large.');
+		return;
+	}
 	const resolve = { external: false, file: false, http: false } as const;
 	try {
 		// The library checks the shape itself; that is what it is asked for.
@@ -18,6 +26,32 @@ export async function warnOfFaults({ root }: Document, log: Log): Promise<void> 
 	} catch (error) {
 		for (const { pointer, message } of faultsOf(error).slice(0, MAX_WARNINGS)) log.warn({ pointer }, message);
 	}
+}
+
+/** How many nodes the document has once every reference is replaced by what it refers to; circles are cut. */
+function expandedNodes(root: JsonObject): number {
+	const known = new Map<string, number>();
+
+	function count(value: Json, depth: number): number {
+		if (value === null || typeof value !== 'object') return 1;
+		if (depth > MAX_WALK) return Number.POSITIVE_INFINITY;
+		const ref = Array.isArray(value) ? undefined : value['$ref'];
+		if (typeof ref === 'string') return countReferred(ref, depth);
+		return Object.values(value).reduce((sum: number, child) => sum + count(child, depth + 1), 1);
+	}
+
+	function countReferred(ref: string, depth: number): number {
+		const before = known.get(ref);
+		if (before !== undefined) return before;
+		// Until it is counted it is a circle.
+		known.set(ref, 1);
+		const found = lookUp(root, ref);
+		const nodes = 'fault' in found ? 1 : count(found.value, depth + 1);
+		known.set(ref, nodes);
+		return nodes;
+	}
+
+	return count(root, 0);
 }
 
 /** The validator lists one fault a line, `#/paths/… must …`, under a heading; other faults are one sentence. */

@@ -156,6 +156,9 @@ test('a re-import keeps ids and the users’ own names, and marks what is gone',
 	const apiId = await connectApi('Pets again');
 	const content = (document: object) => ({ schemaContent: JSON.stringify(document), generateTools: true });
 	must(await account.post(`/apis/${apiId}/import-schema`, content(DOCUMENT)), 200);
+	const filtered = must(await account.post(`/apis/${apiId}/generate-tools`, { methods: ['get'], tags: ['read'] }), 200).body.data;
+	assert.equal(filtered.total, 1, 'filters narrow what is generated');
+	assert.equal((await account.post(`/apis/${apiId}/generate-tools`, { verbs: ['get'] })).status, 400);
 	const toolsPath = `/organizations/${account.organization.id}/tools?apiId=${apiId}`;
 	const before = must(await account.get(toolsPath), 200).body.data.tools;
 	const get = before.find((tool: { name: string }) => tool.name === 'getPet');

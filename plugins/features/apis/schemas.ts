@@ -2,23 +2,28 @@
 // and parsed in core's worker.
 
 import type { Request } from '@hapi/hapi';
-import Joi from 'joi';
-import { type ApiRow, body, type Core, clientSignal, GatewayError, notFound, type OperationFilter, readBody } from '../../../core/index.ts';
+import {
+	type ApiRow,
+	body,
+	type Core,
+	clientSignal,
+	GatewayError,
+	OPERATION_FILTERS,
+	type OperationFilter,
+	readBody,
+} from '../../../core/index.ts';
 import { presentSchema } from './present.ts';
 
 const IMPORT_BYTES = 64 * 1024 * 1024;
 
-const names = Joi.array().items(Joi.string().min(1).max(2000)).min(1).max(2000);
-
 /** All optional: `{}` makes a tool of every operation, up to 2,000. */
-export const FILTERS = body({ tags: names, methods: names, paths: names, operationIds: names, deprecated: Joi.boolean() });
+export const FILTERS = body(OPERATION_FILTERS);
 
 export async function importSchema(request: Request, api: ApiRow, core: Core) {
 	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	const content = await readBody(request.raw.req, IMPORT_BYTES);
 	const imported = await core.imports.importSchema(api.organizationId, api, content ?? Buffer.alloc(0), clientSignal(request));
-	if (!imported) throw notFound('API');
 	const { schema, changes, request: asked } = imported;
 	const tools = asked.generateTools ? await core.imports.generateTools(api.organizationId, api, asked.filter) : null;
 	return { schema: presentSchema(schema), report: schema.report, changes, ...(tools && { tools }) };

@@ -1,0 +1,179 @@
+// What one replica changes, the others hear of.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Store, Topic } from '../core/store.ts';
+import { administer, type Endpoint, silent } from '../test/helpers/postgres.ts';
+import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { testStore } from '../test/helpers/store.ts';
+import { openStore } from './index.ts';
+
+async function openReplica(database: Endpoint): Promise<Store & AsyncDisposable & { heard: Topic[] }> {
+	const store = await openStore({ database, dataDir: '', migrate: false, log: silent });
+	const heard: Topic[] = [];
+	store.changes.subscribe((topics) => heard.push(...topics));
+	return { ...store, heard, [Symbol.asyncDispose]: () => store.close() };
+}
+
+/** @returns after how many milliseconds the topic came */
+async function hear(heard: Topic[], topic: Topic): Promise<number> {
+	const startedMs = performance.now();
+	while (!heard.includes(topic)) {
+		assert.ok(performance.now() - startedMs < 1_000, `${topic} is not heard of within a second`);
+		await sleep(5);
+	}
+	return performance.now() - startedMs;
+}
+
+test('a change reaches another replica within a second', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store.database);
+	const { organizationId } = await addTenant(store);
+	await hear(replica.heard, `org:${organizationId}`);
+});
+
+test('a change reaches another replica within a second though nothing is notified', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store.database);
+	const topic: Topic = `org:${randomUUID()}`;
+	await administer(store.database, `INSERT INTO changes (topic) VALUES ('${topic}')`);
+	await hear(replica.heard, topic);
+});
+
+test('a change made while the listening connections were cut is heard of within a second', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store.database);
+	const { organizationId } = await addTenant(store);
+	const cut = await administer(
+		store.database,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query LIKE '%pg_snapshot_xmin%') AND pid <> pg_backend_pid()`,
+	);
+	assert.equal(cut.length, 2);
+	replica.heard.length = 0;
+	await addTool(store, organizationId);
+	await hear(replica.heard, `org:${organizationId}`);
+});
+
+test('a transaction that commits long after later ones is not missed, and is heard of once', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store.database);
+	const { host, port, username, password, name } = store.database;
+	const slow = new pg.Client({ host, port, user: username, password, database: name });
+	await slow.connect();
+	const late: Topic = `org:${randomUUID()}`;
+	await slow.query('BEGIN');
+	await slow.query('INSERT INTO changes (topic) VALUES ($1)', [late]);
+	const { organizationId } = await addTenant(store);
+	await hear(replica.heard, `org:${organizationId}`);
+	await sleep(1_200);
+	assert.equal(replica.heard.filter((topic) => topic === `org:${organizationId}`).length, 1, 'what is not below xmin is not repeated');
+	assert.equal(replica.heard.includes(late), false);
+	await slow.query('COMMIT');
+	await slow.end();
+	await hear(replica.heard, late);
+});
+
+test('what is rolled back is not heard of', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const api = await addApi(store, organizationId);
+	const first = await store.apis.beginImport(organizationId, api.id);
+	await first?.operations([operation('a')]);
+	await first?.commit(schema);
+	const [{ id, ...row } = assert.fail()] = (await store.apis.operations(organizationId, api.id, { limit: 1 })).items;
+	await store.tools.generate(organizationId, api.id, [{ operationId: id, tool: draft(row) }]);
+	const heard: Topic[] = [];
+	await store.changes.fresh(0);
+	store.changes.subscribe((topics) => heard.push(...topics));
+	const failing = await store.apis.beginImport(organizationId, api.id);
+	// It marks the tool as removed, and fails after that.
+	await assert.rejects(failing?.commit({ ...schema, sizeBytes: 2 ** 40 }) ?? assert.fail());
+	await store.changes.fresh(0);
+	assert.deepEqual(heard, []);
+	assert.equal((await store.tools.list(organizationId, { limit: 1 })).items[0]?.status, 'active');
+});
+
+test('after fresh, every change committed before it has been handed over', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store.database);
+	for (let round = 0; round < 10; round++) {
+		const { organizationId, userId } = await addTenant(store);
+		await replica.changes.fresh(0);
+		assert.ok(replica.heard.includes(`org:${organizationId}`), `round ${round}`);
+		assert.ok(replica.heard.includes(`user:${userId}`), `round ${round}`);
+	}
+});
+
+test('fresh answers at once while the last look is young enough', async () => {
+	await using store = await testStore();
+	await store.changes.fresh(0);
+	assert.equal(store.changes.fresh(1_000), undefined);
+	await sleep(1_500);
+	assert.equal(store.changes.fresh(1_000), undefined, 'it looks by itself');
+});
+
+type Act = (store: Store, at: { organizationId: string; api: string; gateway: string; tool: string }) => Promise<unknown>;
+
+const ANNOUNCED: Record<string, Act> = {
+	'an API is made': (store, { organizationId }) => addApi(store, organizationId),
+	'an API is changed': (store, { organizationId, api }) => store.apis.update(organizationId, api, { name: 'x' }),
+	'an API is removed': (store, { organizationId, api }) => store.apis.remove(organizationId, api, false),
+	'a credential is stored': (store, { organizationId, api }) =>
+		store.apis.putCredential(organizationId, { apiId: api, type: 'api_key', origin: 'https://pets.example', secret: 's' }),
+	'a tool is made': (store, { organizationId }) => addTool(store, organizationId),
+	'a tool is changed': (store, { organizationId, tool }) => store.tools.update(organizationId, tool, { name: 'x' }),
+	'a tool is removed': (store, { organizationId, tool }) => store.tools.remove(organizationId, tool, false),
+	'a gateway is made': (store, { organizationId }) => addGateway(store, organizationId, '/second'),
+	'a gateway is changed': (store, { organizationId, gateway }) => store.gateways.update(organizationId, gateway, { name: 'x' }),
+	'a gateway is removed': (store, { organizationId, gateway }) => store.gateways.remove(organizationId, gateway, false),
+	'a tool is assigned': (store, { organizationId, gateway, tool }) => store.gateways.assign(organizationId, gateway, [tool]),
+	'an auth method is added': (store, { organizationId, gateway }) =>
+		store.gateways.addAuth(organizationId, gateway, randomUUID(), {
+			type: 'none',
+			isRequired: true,
+			configuration: {},
+			validationRules: {},
+		}),
+	'a key is made': (store, { organizationId, gateway }) =>
+		store.gateways.addKey(organizationId, gateway, { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash: Buffer.alloc(32, 1) }),
+};
+
+for (const [title, act] of Object.entries(ANNOUNCED))
+	test(`it is announced when ${title}`, async () => {
+		await using store = await testStore();
+		const { organizationId } = await addTenant(store);
+		const api = await addApi(store, organizationId);
+		const gateway = await addGateway(store, organizationId);
+		const tool = await addTool(store, organizationId);
+		const heard: Topic[] = [];
+		await store.changes.fresh(0);
+		store.changes.subscribe((topics) => heard.push(...topics));
+		await act(store, { organizationId, api: api.id, gateway: gateway.id, tool: tool.id });
+		await store.changes.fresh(0);
+		assert.deepEqual([...new Set(heard)], [`org:${organizationId}`]);
+	});
+
+test('the use of a key is no change', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const gateway = await addGateway(store, organizationId);
+	const key = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash: Buffer.alloc(32, 1) };
+	const added = await store.gateways.addKey(organizationId, gateway.id, key);
+	const heard: Topic[] = [];
+	await store.changes.fresh(0);
+	store.changes.subscribe((topics) => heard.push(...topics));
+	const at = new Date();
+	await store.runs.touchKeys([
+		{ organizationId, keyId: added?.id ?? '', at },
+		{ organizationId, keyId: added?.id ?? '', at: new Date(0) },
+	]);
+	await store.runs.touchKeys([{ organizationId, keyId: added?.id ?? '', at: new Date(1) }]);
+	await store.changes.fresh(0);
+	const read = await store.gateways.keyByHash(organizationId, gateway.id, key.hash);
+	assert.deepEqual(read?.lastUsedAt, at, 'never moved back');
+	assert.deepEqual(heard, []);
+});

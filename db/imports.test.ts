@@ -1,0 +1,228 @@
+// Imports and re-imports: ids, names and users' edits stay.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Operation } from '../core/contracts.ts';
+import type { OperationRow, Store, ToolRow } from '../core/store.ts';
+import { addApi, addGateway, addTenant, draft, operation, schema } from '../test/helpers/samples.ts';
+import { testStore } from '../test/helpers/store.ts';
+
+interface Place {
+	store: Store;
+	organizationId: string;
+	apiId: string;
+}
+
+async function begin(store: Store): Promise<Place> {
+	const { organizationId } = await addTenant(store);
+	return { store, organizationId, apiId: (await addApi(store, organizationId)).id };
+}
+
+async function importAll({ store, organizationId, apiId }: Place, operations: Operation[]) {
+	const writer = await store.apis.beginImport(organizationId, apiId);
+	assert.ok(writer);
+	await writer.operations(operations);
+	const { schema: row, ...counts } = await writer.commit(schema);
+	return { row, counts };
+}
+
+const LIMIT = { limit: 100 };
+
+async function operations({ store, organizationId, apiId }: Place): Promise<Map<string, OperationRow>> {
+	const { items } = await store.apis.operations(organizationId, apiId, LIMIT);
+	return new Map(items.map((item) => [item.key, item]));
+}
+
+async function generate(place: Place) {
+	const active = [...(await operations(place)).values()].filter(({ status }) => status === 'active');
+	const drafts = active.map((row) => ({ operationId: row.id, tool: draft(row) }));
+	return place.store.tools.generate(place.organizationId, place.apiId, drafts);
+}
+
+async function tools({ store, organizationId, apiId }: Place): Promise<Map<string, ToolRow>> {
+	const { items } = await store.tools.list(organizationId, LIMIT, { apiId });
+	return new Map(items.map((item) => [item.operationId ?? '', item]));
+}
+
+test('an import is stored whole, without what was skipped, in the order of the document', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const full = operation('GET /pets/{id}', {
+		operationId: 'getPet',
+		tags: ['pets', 'with "quotes", commas and \\'],
+		deprecated: true,
+		parameters: { type: 'object', properties: { z: {}, a: {} } },
+		outputSchema: { type: 'object' },
+		outcome: 'degraded',
+		reasons: ['a reason'],
+	});
+	const { row, counts } = await importAll(place, [full, operation('skipped', { outcome: 'skipped' }), operation('a')]);
+	assert.deepEqual(counts, { added: 2, changed: 0, unchanged: 0, removed: 0 });
+	const { items } = await store.apis.operations(place.organizationId, place.apiId, LIMIT);
+	assert.deepEqual(
+		items.map(({ key }) => key),
+		['GET /pets/{id}', 'a'],
+	);
+	const { id: _id, organizationId, apiId, createdAt: _c, updatedAt: _u, status, ...stored } = items[0] ?? assert.fail();
+	assert.deepEqual(stored, full);
+	assert.equal(JSON.stringify(stored.parameters), JSON.stringify(full.parameters), 'in the order of the document');
+	assert.deepEqual([organizationId, apiId, status], [place.organizationId, place.apiId, 'active']);
+	assert.deepEqual((await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items, [row]);
+});
+
+test('a re-import of the same document changes nothing', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const document = [operation('a', { operationId: 'a' }), operation('b')];
+	await importAll(place, document);
+	const before = await operations(place);
+	const { counts } = await importAll(place, document);
+	assert.deepEqual(counts, { added: 0, changed: 0, unchanged: 2, removed: 0 });
+	assert.deepEqual(await operations(place), before);
+});
+
+test('an operation keeps its id and name by its key, else by its operationId', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await importAll(place, [operation('GET /a', { operationId: 'x', name: 'x' }), operation('GET /b', { operationId: 'y', name: 'y' })]);
+	const before = await operations(place);
+	// `x` moved to another path, and a new operation took the path and the id of the other.
+	const moved = operation('GET /v2/a', { operationId: 'x', name: 'other_name', path: '/v2/a' });
+	const { counts } = await importAll(place, [moved, operation('GET /b', { operationId: 'z' }), operation('GET /c', { operationId: 'y' })]);
+	const now = await operations(place);
+	assert.deepEqual(counts, { added: 1, changed: 2, unchanged: 0, removed: 0 });
+	assert.equal(now.get('GET /v2/a')?.id, before.get('GET /a')?.id);
+	assert.equal(now.get('GET /v2/a')?.name, 'x');
+	assert.equal(now.get('GET /v2/a')?.path, '/v2/a');
+	assert.equal(now.get('GET /b')?.id, before.get('GET /b')?.id, 'the key goes before the operationId');
+	assert.equal(now.size, 3);
+});
+
+test('two operations that share an operationId stay two', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await importAll(place, [operation('GET /a', { operationId: 'same' }), operation('GET /b', { operationId: 'same' })]);
+	const { counts } = await importAll(place, [operation('GET /c', { operationId: 'same' }), operation('GET /d', { operationId: 'same' })]);
+	assert.equal((await operations(place)).size, 3);
+	assert.deepEqual(counts, { added: 1, changed: 1, unchanged: 0, removed: 1 });
+});
+
+test('generating twice makes each tool once', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await importAll(place, [operation('a'), operation('b')]);
+	assert.deepEqual(await generate(place), { created: 2, updated: 0, unchanged: 0 });
+	const before = await tools(place);
+	assert.deepEqual(await generate(place), { created: 0, updated: 0, unchanged: 2 });
+	assert.deepEqual(await tools(place), before);
+});
+
+test('a re-import brings tools up to date and keeps their ids, names and users’ edits', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await importAll(place, [operation('a'), operation('b')]);
+	await generate(place);
+	const [first, second] = [...(await tools(place)).values()];
+	assert.ok(first && second);
+	await store.tools.update(place.organizationId, first.id, { name: 'mine', description: 'My own words.' });
+
+	const parameters = { type: 'object', required: ['new'] };
+	const document = ['a', 'b'].map((key) => operation(key, { description: 'Changed.', name: 'changed', parameters }));
+	assert.deepEqual((await importAll(place, document)).counts, { added: 0, changed: 2, unchanged: 0, removed: 0 });
+	assert.deepEqual(await generate(place), { created: 0, updated: 2, unchanged: 0 });
+	const now = [...(await tools(place)).values()];
+	assert.deepEqual(
+		now.map(({ id, name, description }) => ({ id, name, description })),
+		[
+			{ id: first.id, name: 'mine', description: 'My own words.' },
+			{ id: second.id, name: 'b', description: 'Changed.' },
+		],
+	);
+	assert.ok(now.every((tool) => tool.version > 1));
+	assert.deepEqual(now[0]?.parameters, parameters);
+});
+
+test('what left the document is marked as removed with its tool, and comes back as it was', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const { organizationId } = place;
+	await importAll(place, [operation('a'), operation('b')]);
+	await generate(place);
+	const gateway = await addGateway(store, organizationId);
+	const made = await tools(place);
+	const tool = made.get((await operations(place)).get('a')?.id ?? '') ?? assert.fail();
+	await store.gateways.assign(
+		organizationId,
+		gateway.id,
+		[...made.values()].map(({ id }) => id),
+	);
+	await store.tools.update(organizationId, tool.id, { status: 'inactive' });
+
+	assert.deepEqual((await importAll(place, [operation('b')])).counts, { added: 0, changed: 0, unchanged: 1, removed: 1 });
+	assert.equal((await operations(place)).get('a')?.status, 'removed');
+	assert.equal((await store.tools.get(organizationId, tool.id))?.status, 'removed');
+	assert.deepEqual(
+		(await store.tools.list(organizationId, LIMIT, { status: 'removed' })).items.map(({ id }) => id),
+		[tool.id],
+	);
+
+	assert.deepEqual((await importAll(place, [operation('a'), operation('b')])).counts, { added: 0, changed: 1, unchanged: 1, removed: 0 });
+	assert.equal((await store.tools.get(organizationId, tool.id))?.status, 'inactive', 'the user had switched it off');
+	assert.equal((await store.gateways.get(organizationId, gateway.id))?.toolCount, 2);
+});
+
+test('an aborted import leaves nothing, and an import is unseen until it is committed', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const { organizationId, apiId } = place;
+	for (const end of ['abort', 'commit'] as const) {
+		const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
+		await writer.operations([operation('a')]);
+		assert.equal(await store.apis.countOperations(organizationId, apiId), 0);
+		await (end === 'abort' ? writer.abort() : writer.commit(schema));
+	}
+	assert.equal(await store.apis.countOperations(organizationId, apiId), 1);
+	assert.equal((await store.apis.schemas(organizationId, apiId, LIMIT)).items.length, 1);
+});
+
+test('a second import of the same API waits for the first, one of another API does not', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const other = await addApi(store, place.organizationId);
+	const first = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	let hasBegun = false;
+	const second = store.apis.beginImport(place.organizationId, place.apiId).then((writer) => {
+		hasBegun = true;
+		return writer;
+	});
+	await (await store.apis.beginImport(place.organizationId, other.id))?.abort();
+	await sleep(100);
+	assert.equal(hasBegun, false);
+	await first.abort();
+	await (await second)?.abort();
+	assert.equal(hasBegun, true);
+});
+
+test('operations are filtered by tag, method, path, operationId and deprecation', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await importAll(place, [
+		operation('a', { tags: ['x', 'y'], method: 'GET', operationId: 'opA' }),
+		operation('b', { tags: ['y'], method: 'POST', deprecated: true }),
+		operation('c', { method: 'DELETE' }),
+	]);
+	const count = (filter: object) => store.apis.countOperations(place.organizationId, place.apiId, filter);
+	const cases: [object, number][] = [
+		[{}, 3],
+		[{ tags: ['x'] }, 1],
+		[{ tags: ['x', 'y'] }, 2],
+		[{ methods: ['GET', 'DELETE'] }, 2],
+		[{ paths: ['/b'] }, 1],
+		[{ operationIds: ['opA'] }, 1],
+		[{ deprecated: false }, 2],
+		[{ tags: ['y'], deprecated: true }, 1],
+		[{ tags: [] }, 0],
+	];
+	for (const [filter, expected] of cases) assert.equal(await count(filter), expected, JSON.stringify(filter));
+});

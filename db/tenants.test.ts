@@ -1,0 +1,204 @@
+// What belongs to another organization does not exist, and lists are walked without loss.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { Listed, Page, Store } from '../core/store.ts';
+import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { testStore } from '../test/helpers/store.ts';
+
+const PAGE = { limit: 100 };
+
+/** Everything that one organization has. */
+async function furnish(store: Store) {
+	const { organizationId, userId, slug } = await addTenant(store);
+	const api = (await addApi(store, organizationId)).id;
+	await store.apis.putCredential(organizationId, { apiId: api, type: 'api_key', origin: 'https://pets.example', secret: 's' });
+	const writer = (await store.apis.beginImport(organizationId, api)) ?? assert.fail();
+	await writer.operations([operation('a')]);
+	await writer.commit(schema);
+	const operationId = (await store.apis.operations(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
+	const tool = (await addTool(store, organizationId)).id;
+	const gateway = (await addGateway(store, organizationId)).id;
+	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
+	const none = { type: 'none', isRequired: true, configuration: {}, validationRules: {} };
+	const auth = (await store.gateways.addAuth(organizationId, gateway, randomUUID(), none))?.id ?? assert.fail();
+	const hash = Buffer.from(gateway);
+	const newKey = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash };
+	const key = (await store.gateways.addKey(organizationId, gateway, newKey))?.id ?? assert.fail();
+	await store.records.put(organizationId, { plugin: 'p', gatewayId: gateway }, 'key', { a: 1 }, { tags: ['t'], expiresAt: null });
+	return { organizationId, userId, slug, api, operationId, tool, gateway, assignment, auth, hash, key };
+}
+
+type Furniture = Awaited<ReturnType<typeof furnish>>;
+
+/** Each verb that takes an id, called by organization `me` with ids of `it`. */
+const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise<unknown>> = {
+	'apis.get': (store, me, it) => store.apis.get(me, it.api),
+	'apis.update': (store, me, it) => store.apis.update(me, it.api, { name: 'x', baseUrl: 'https://evil.example' }),
+	'apis.remove': (store, me, it) => store.apis.remove(me, it.api, false),
+	'apis.credentials': (store, me, it) => store.apis.credentials(me, it.api),
+	'apis.putCredential': (store, me, it) =>
+		store.apis.putCredential(me, { apiId: it.api, type: 'api_key', origin: 'https://x', secret: 's' }),
+	'apis.beginImport': (store, me, it) => store.apis.beginImport(me, it.api),
+	'apis.schemas': (store, me, it) => store.apis.schemas(me, it.api, PAGE),
+	'apis.operations': (store, me, it) => store.apis.operations(me, it.api, PAGE),
+	'apis.countOperations': (store, me, it) => store.apis.countOperations(me, it.api),
+	'tools.get': (store, me, it) => store.tools.get(me, it.tool),
+	'tools.update': (store, me, it) => store.tools.update(me, it.tool, { name: 'x' }),
+	'tools.remove': (store, me, it) => store.tools.remove(me, it.tool, false),
+	'tools.list of an API': (store, me, it) => store.tools.list(me, PAGE, { apiId: it.api }),
+	'tools.generate': (store, me, it) => {
+		const tool = draft({ name: 'x', description: 'x', parameters: {} });
+		return store.tools.generate(me, it.api, [{ operationId: it.operationId, tool }]);
+	},
+	'gateways.get': (store, me, it) => store.gateways.get(me, it.gateway),
+	'gateways.update': (store, me, it) => store.gateways.update(me, it.gateway, { name: 'x' }),
+	'gateways.remove': (store, me, it) => store.gateways.remove(me, it.gateway, false),
+	'gateways.tools': (store, me, it) => store.gateways.tools(me, it.gateway, PAGE),
+	'gateways.assign': (store, me, it) => store.gateways.assign(me, it.gateway, [it.tool]),
+	'gateways.unassign': (store, me, it) => store.gateways.unassign(me, it.gateway, it.assignment),
+	'gateways.updateAssignment': (store, me, it) => store.gateways.updateAssignment(me, it.gateway, it.assignment, { rateLimit: 1 }),
+	'gateways.auth': (store, me, it) => store.gateways.auth(me, it.gateway),
+	'gateways.addAuth': (store, me, it) =>
+		store.gateways.addAuth(me, it.gateway, randomUUID(), { type: 'none', isRequired: true, configuration: {}, validationRules: {} }),
+	'gateways.removeAuth': (store, me, it) => store.gateways.removeAuth(me, it.gateway, it.auth),
+	'gateways.keys': (store, me, it) => store.gateways.keys(me, it.gateway, PAGE),
+	'gateways.addKey': (store, me, it) =>
+		store.gateways.addKey(me, it.gateway, { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash: Buffer.from(randomUUID()) }),
+	'gateways.revokeKey': (store, me, it) => store.gateways.revokeKey(me, it.gateway, it.key),
+	'gateways.keyByHash': (store, me, it) => store.gateways.keyByHash(me, it.gateway, it.hash),
+	'records.get': (store, me, it) => store.records.get(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
+	'records.find': (store, me, it) => store.records.find(me, { plugin: 'p', gatewayId: it.gateway }, 't', PAGE),
+	'records.drop': (store, me, it) => store.records.drop(me, { plugin: 'p', gatewayId: it.gateway }, 't'),
+	'records.take': (store, me, it) => store.records.take(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
+	'records.update': (store, me, it) => store.records.update(me, { plugin: 'p', gatewayId: it.gateway }, 'key', 1, {}),
+	'records.put': (store, me, it) => store.records.put(me, { plugin: 'p', gatewayId: it.gateway }, 'key', {}, { tags: [], expiresAt: null }),
+};
+
+const NOTHING = [null, 0, false, '[]', '{"items":[],"nextCursor":null}', '{"created":0,"updated":0,"unchanged":0}'];
+
+async function assertNothing(id: string, answer: Promise<unknown>): Promise<void> {
+	const result = await answer.catch((error: { code?: string }) =>
+		error.code === 'not_found' ? null : assert.fail(`${id}: ${error.code}`),
+	);
+	const shown = typeof result === 'object' && result !== null ? JSON.stringify(result) : result;
+	assert.ok(NOTHING.includes(shown as null), `${id} gives ${shown}`);
+}
+
+/** All that the organization sees of itself. */
+async function look(store: Store, { organizationId, api, gateway, slug }: Furniture): Promise<unknown> {
+	const { apis, gateways, tools, records } = store;
+	return Promise.all([
+		apis.list(organizationId, PAGE),
+		apis.credentials(organizationId, api),
+		apis.operations(organizationId, api, PAGE),
+		tools.list(organizationId, PAGE),
+		gateways.snapshot(slug, '/main'),
+		gateways.keys(organizationId, gateway, PAGE),
+		records.get(organizationId, { plugin: 'p', gatewayId: gateway }, 'key'),
+	]);
+}
+
+test('every verb finds nothing under another organization’s ids, and changes nothing there', async (t) => {
+	await using store = await testStore();
+	const [mine, theirs] = [await furnish(store), await furnish(store)];
+	const before = await look(store, theirs);
+	for (const [id, verb] of Object.entries(VERBS)) {
+		await t.test(id, () => assertNothing(id, verb(store, mine.organizationId, theirs)));
+		assert.deepEqual(await look(store, theirs), before, id);
+	}
+});
+
+test('the same verbs find something under the organization’s own ids', async (t) => {
+	await using store = await testStore();
+	for (const [id, verb] of Object.entries(VERBS)) {
+		if (id.endsWith('records.put')) continue;
+		await t.test(id, async () => {
+			const own = await furnish(store);
+			const result = await verb(store, own.organizationId, { ...own });
+			const shown = typeof result === 'object' && result !== null ? JSON.stringify(result) : result;
+			if (id === 'apis.beginImport') await (result as Awaited<ReturnType<Store['apis']['beginImport']>>)?.abort();
+			if (id !== 'tools.list of an API') assert.ok(!NOTHING.includes(shown as null), `${id} gives ${shown}`);
+		});
+	}
+});
+
+test('a mixed assignment, own gateway and another’s tool, is refused', async () => {
+	await using store = await testStore();
+	const [mine, theirs] = [await furnish(store), await furnish(store)];
+	await assert.rejects(store.gateways.assign(mine.organizationId, mine.gateway, [theirs.tool]), { code: 'not_found' });
+	await assert.rejects(store.gateways.assign(mine.organizationId, theirs.gateway, [mine.tool]), { code: 'not_found' });
+});
+
+test('an id that is no UUID is not there, as is an organization that is none', async (t) => {
+	await using store = await testStore();
+	const own = await furnish(store);
+	for (const bad of ['', 'x', '%', `${own.api} `, "' OR 1=1 --", '\0', '00000000-0000-0000-0000-000000000000']) {
+		const ids = { ...own, api: bad, operationId: bad, tool: bad, gateway: bad, assignment: bad, auth: bad, key: bad };
+		for (const [id, verb] of Object.entries(VERBS)) {
+			await t.test(`${id} ${JSON.stringify(bad)}`, () => assertNothing(id, verb(store, own.organizationId, ids)));
+			await t.test(`${id} of organization ${JSON.stringify(bad)}`, () => assertNothing(id, verb(store, bad, own)));
+		}
+	}
+});
+
+async function walk<T>(list: (page: Page) => Promise<Listed<T>>, limit: number): Promise<T[]> {
+	const all: T[] = [];
+	for (let cursor: string | null | undefined; cursor !== null; ) {
+		const { items, nextCursor }: Listed<T> = await list({ limit, ...(cursor && { cursor }) });
+		assert.ok(items.length <= limit);
+		all.push(...items);
+		cursor = nextCursor;
+	}
+	return all;
+}
+
+test('pages walk a list in order of creation without loss or repetition, whatever is added or removed meanwhile', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const made: string[] = [];
+	for (let n = 0; n < 25; n++) made.push((await addTool(store, organizationId, { name: `t${n}` })).id);
+	const list = (page: Page) => store.tools.list(organizationId, page);
+	for (const limit of [1, 5, 7, 24, 25, 100])
+		assert.deepEqual(
+			(await walk(list, limit)).map(({ id }) => id),
+			made,
+			`limit ${limit}`,
+		);
+
+	const first = await list({ limit: 10 });
+	await store.tools.remove(organizationId, made[9] ?? '', false);
+	const added = await addTool(store, organizationId);
+	const rest = await walk((page) => list({ cursor: first.nextCursor ?? '', ...page }), 10);
+	assert.deepEqual(
+		rest.map(({ id }) => id),
+		[...made.slice(10), added.id],
+	);
+});
+
+test('a cursor that is not a former answer’s is refused with the field’s name', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	for (const n of [1, 2]) await addTool(store, organizationId, { name: `t${n}` });
+	for (const n of [1, 2]) await addGateway(store, organizationId, `/g${n}`);
+	const foreign = (await store.gateways.list(organizationId, { limit: 1 })).nextCursor ?? assert.fail();
+	const own = (await store.tools.list(organizationId, { limit: 1 })).nextCursor ?? assert.fail();
+	const encoded = (text: string) => Buffer.from(text).toString('base64url');
+	for (const cursor of [
+		'',
+		'x',
+		foreign,
+		`${own}=`,
+		`${own}A`,
+		'\0',
+		encoded('tools -1'),
+		encoded('tools 1e3'),
+		encoded('tools 0'),
+		encoded(`tools ${'9'.repeat(30)}`),
+	])
+		await assert.rejects(store.tools.list(organizationId, { limit: 1, cursor }), (error: { code: string; details: { path: string }[] }) => {
+			assert.deepEqual([error.code, error.details[0]?.path], ['validation_failed', 'query/cursor'], cursor);
+			return true;
+		});
+});

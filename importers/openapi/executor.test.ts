@@ -1,0 +1,73 @@
+// The importer's configs meet the executor that runs them: two plugins that may not import each other, compared here.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Json, JsonObject } from '../../core/index.ts';
+import http from '../../plugins/executors/http/index.ts';
+import { buildRequest } from '../../plugins/executors/http/request.ts';
+import { readWith } from '../../test/helpers/importer.ts';
+import importer from './index.ts';
+
+const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com/v1' };
+
+/** The request that the tool of one operation sends. */
+async function requestOf(path: string, operation: object, args: JsonObject) {
+	const document = { openapi: '3.0.3', info: { title: 'x', version: '1' }, paths: { [path]: { post: { responses: {}, ...operation } } } };
+	const { operations } = await readWith(importer, JSON.stringify(document));
+	assert.ok(operations[0]);
+	const { value, error } = http.config.validate(importer.tool(operations[0], api).executionConfig);
+	assert.equal(error, undefined);
+	return buildRequest(value, args, api);
+}
+
+test('the executor writes each media type as the argument’s schema asks for it', async () => {
+	const base64 = Buffer.from('bytes').toString('base64');
+	const cases: [contentType: string, body: Json, written: string][] = [
+		['application/json', { a: 1 }, '{"a":1}'],
+		['application/vnd.api+json', ['x'], '["x"]'],
+		['text/json', 'x', '"x"'],
+		['application/vnd.example.json', { a: 1 }, '{"a":1}'],
+		['*/*', { a: 1 }, '{"a":1}'],
+		['application/x-www-form-urlencoded', { a: 'b c' }, 'a=b%20c'],
+		['text/plain', 'x', 'x'],
+		['application/yaml', 'a: 1', 'a: 1'],
+		['application/x-ndjson', '{}\n{}', '{}\n{}'],
+		['application/json-seq', 'x', 'x'],
+		['application/xml', '<a/>', '<a/>'],
+		['application/soap+xml', '<a/>', '<a/>'],
+		['application/octet-stream', base64, 'bytes'],
+		['application/pdf', base64, 'bytes'],
+		['image/*', base64, 'bytes'],
+	];
+	for (const [contentType, body, written] of cases) {
+		const { body: sent } = await requestOf('/x', { requestBody: { content: { [contentType]: {} } } }, { body });
+		assert.equal(String(sent), written, contentType);
+	}
+});
+
+test('arguments go where the document says, whatever they are called', async () => {
+	const parameters = [
+		{ name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+		{ name: 'id', in: 'query', schema: { type: 'string' } },
+		{ name: 'filter[name]', in: 'query', schema: { type: 'string' } },
+		{ name: 'X-Trace', in: 'header', schema: { type: 'string' } },
+	];
+	const { url, headers } = await requestOf(
+		'/pets/{id}/the {other}',
+		{ parameters },
+		{ id_path: 'a/b', id_query: '7', filter_name: 'x', 'X-Trace': 't', other: 'o' },
+	);
+	assert.equal(url, 'https://api.example.com/v1/pets/a%2Fb/the%20o?id=7&filter%5Bname%5D=x');
+	assert.equal(headers?.['x-trace'] ?? headers?.['X-Trace'], 't');
+});
+
+test('a file of a form travels as its bytes', async () => {
+	const schema = { type: 'object', properties: { file: { type: 'string', format: 'binary' }, note: { type: 'string' } } };
+	const file = { data: Buffer.from('bytes').toString('base64'), filename: 'a.txt', contentType: 'text/plain' };
+	const { body } = await requestOf(
+		'/x',
+		{ requestBody: { content: { 'multipart/form-data': { schema } } } },
+		{ body: { file, note: 'n' } },
+	);
+	assert.match(String(body), /name="file"; filename="a\.txt"\r\nContent-Type: text\/plain\r\n\r\nbytes\r\n/);
+});

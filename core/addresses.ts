@@ -38,7 +38,8 @@ export function inRanges(text: string, ranges: readonly string[]): boolean {
  * the socket's own when its peer is none.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trustProxy: readonly string[]): string {
-	let address = canonical(peer);
+	// An IPv4 client of a listener on `::`; the one form that a socket's address has to be freed of.
+	let address = peer.startsWith('::ffff:') ? canonical(peer) : peer;
 	if (trustProxy.length === 0 || forwardedFor === undefined) return address;
 	for (const hop of forwardedFor.split(',').reverse()) {
 		if (!inRanges(address, trustProxy)) return address;

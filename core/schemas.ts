@@ -25,6 +25,10 @@ class LinearRegExp {
 		this.source = pattern;
 		this.#pattern = RE2JS.compile(RE2JS.translateRegExp(pattern));
 	}
+	/** Ajv keeps one engine per text that this gives: without it every pattern would be the first one. */
+	toString(): string {
+		return `/${this.source}/`;
+	}
 	test(text: string): boolean {
 		return this.#pattern.matcher(text).find();
 	}

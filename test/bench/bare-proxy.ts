@@ -18,6 +18,19 @@ server.route({
 			.type(headers['content-type'] ?? 'application/octet-stream');
 	},
 });
+/** The same with a JSON body to read, as the gateway's calls have one. */
+server.route({
+	method: 'POST',
+	path: '/items',
+	handler: async (request, h) => {
+		const { params } = request.payload as { params: { arguments: { id: string } } };
+		const { status, headers, body } = await egress.request({ method: 'GET', url: `${upstream}/items/${params.arguments.id}` });
+		return h
+			.response(body)
+			.code(status)
+			.type(headers['content-type'] ?? 'application/octet-stream');
+	},
+});
 await server.start();
 announce(server.info.uri, async () => {
 	await server.stop();

@@ -24,8 +24,17 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 	const open = await publish(rest, toolId, 'none');
 	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
 	const credential = { 'x-api-key': key };
+	const bareBody = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: PARAMS });
 	return [
-		{ name: 'bare hapi proxy', server: 'bare', url: `${urls.bare}/items/42`, method: 'GET', headers: {} },
+		{
+			name: 'bare hapi proxy, POST with the same body',
+			server: 'bare',
+			url: `${urls.bare}/items`,
+			method: 'POST',
+			headers: ACCEPT,
+			body: bareBody,
+		},
+		{ name: 'bare hapi proxy, GET', server: 'bare', url: `${urls.bare}/items/42`, method: 'GET', headers: {} },
 		callOf('gateway, api_key, 2025-11-25', keyed.url, credential),
 		callOf('gateway, none, 2025-11-25', open.url, {}),
 		modernCallOf('gateway, api_key, 2026-07-28', keyed.url, credential),

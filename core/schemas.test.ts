@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from './contracts.ts';
+import { compileArguments, patternFault } from './schemas.ts';
+
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
+
+test('each pattern is its own, in one schema and in the next', () => {
+	const check = compileArguments(object({ a: { type: 'string', pattern: '^[0-9]{1,8}$' }, b: { type: 'string', pattern: '^x' } }));
+	assert.deepEqual(check({ a: '42', b: 'xy' }), []);
+	assert.deepEqual(
+		check({ a: 'x', b: '42' }).map(({ path }) => path),
+		['/a', '/b'],
+	);
+	const next = compileArguments(object({ a: { type: 'string', pattern: '^y' } }));
+	assert.equal(next({ a: 'x' }).length, 1);
+});
+
+test('a pattern that would backtrack runs in linear time', () => {
+	const check = compileArguments(object({ a: { type: 'string', pattern: '^(a+)+$' } }));
+	const started = performance.now();
+	assert.equal(check({ a: `${'a'.repeat(50_000)}!` }).length, 1);
+	assert.ok(performance.now() - started < 2000);
+});
+
+test('a pattern that cannot run in linear time is told apart, and a schema that holds one is refused', () => {
+	assert.equal(patternFault('^[a-z]+$'), null);
+	for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(', '[']) {
+		assert.notEqual(patternFault(pattern), null, pattern);
+		assert.throws(() => compileArguments(object({ a: { type: 'string', pattern } })), { code: 'validation_failed' });
+	}
+});
+
+test('defaults are filled in, nested ones too', () => {
+	const args: JsonObject = { page: {} };
+	const check = compileArguments(
+		object({ lang: { type: 'string', default: 'en' }, page: object({ size: { type: 'integer', default: 20 } }) }),
+	);
+	assert.deepEqual(check(args), []);
+	assert.deepEqual(args, { page: { size: 20 }, lang: 'en' });
+});
+
+const schema = object(
+	{
+		id: { type: 'integer' },
+		kind: { enum: ['cat', 'dog'] },
+		at: { type: 'string', format: 'date-time' },
+		list: { type: 'array', items: { type: 'number' } },
+	},
+	{ required: ['id'], additionalProperties: false },
+);
+const FAULTS: [id: string, args: JsonObject, path: string, message: RegExp][] = [
+	['missing', {}, '/id', /is required/],
+	['wrong type', { id: 'seven' }, '/id', /must be integer, got string "seven"/],
+	['null', { id: null }, '/id', /must be integer, got null/],
+	['an array', { id: [1, 2] }, '/id', /got an array of 2/],
+	['not in the list', { id: 1, kind: 'cow' }, '/kind', /must be one of \["cat","dog"\], got string "cow"/],
+	['bad format', { id: 1, at: 'tomorrow' }, '/at', /date-time/],
+	['inside an array', { id: 1, list: [1, 'x'] }, '/list/1', /must be number/],
+	['unknown', { id: 1, 'odd/name~': 2 }, '/odd~1name~0', /is not a known parameter. Known: id, kind, at, list/],
+];
+
+for (const [id, args, path, message] of FAULTS) {
+	test(`a fault (${id}) names the field by JSON pointer, what was expected and what came`, () => {
+		const [fault] = compileArguments(schema)(args);
+		assert.equal(fault?.path, path);
+		assert.match(fault?.message ?? '', message);
+	});
+}
+
+test('all faults are told, up to twenty', () => {
+	const wide = object(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`p${index}`, { type: 'integer' }])));
+	const args = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`p${index}`, 'x']));
+	assert.equal(compileArguments(wide)(args).length, 20);
+});
+
+test('what one schema names by $id is not found by the next', () => {
+	compileArguments(
+		object({}, { $id: 'https://tenant-a.example/s', $defs: { secret: { $id: 'https://tenant-a.example/secret', type: 'string' } } }),
+	);
+	assert.throws(() => compileArguments(object({ a: { $ref: 'https://tenant-a.example/secret' } })), { code: 'validation_failed' });
+	compileArguments(object({}, { $id: 'https://tenant-a.example/s' }));
+});
+
+for (const [id, bad] of Object.entries({
+	'no type': {},
+	'an array at the root': { type: 'array' },
+	'a type that is none': object({ a: { type: 'text' } }),
+	'a reference to nothing': object({ a: { $ref: '#/$defs/nothing' } }),
+	'a reference to another host': object({ a: { $ref: 'https://example.com/schema.json' } }),
+})) {
+	test(`a schema that is unusable (${id}) is refused, naming parameters`, () => {
+		assert.throws(
+			() => compileArguments(bad),
+			(error: { code: string; details: { path: string }[] }) =>
+				error.code === 'validation_failed' && (error.details[0]?.path.startsWith('/parameters') ?? false),
+		);
+	});
+}

@@ -3,7 +3,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import { GatewayError, notFound } from './errors.ts';
 import { readInput } from './input.ts';
-import type { Accounts, MembershipRow, OrganizationRow } from './store.ts';
+import type { Accounts, Changes, MembershipRow, OrganizationRow } from './store.ts';
 import type { Tokens } from './tokens.ts';
 
 declare module '@hapi/hapi' {
@@ -28,7 +28,7 @@ declare module '@hapi/hapi' {
 const ORGANIZATION_HEADER = 'x-organization-id';
 
 /** The default strategy of every route: `Authorization: Bearer <token>`, and the organization. */
-export function registerAccess(server: Server, parts: { tokens: Tokens; accounts: Accounts }): void {
+export function registerAccess(server: Server, parts: { tokens: Tokens; accounts: Accounts; changes: Changes }): void {
 	server.auth.scheme('management', () => ({
 		async authenticate(request, h) {
 			const claims = parts.tokens.verify(bearer(request));
@@ -46,6 +46,11 @@ export function registerAccess(server: Server, parts: { tokens: Tokens; accounts
 	}));
 	server.auth.strategy('management', 'management');
 	server.auth.default('management');
+	// Whoever changed something finds it changed, at once on this replica. What was committed stays so if this look fails.
+	server.ext('onPostHandler', async (request, h) => {
+		if (request.auth.isAuthenticated && request.method !== 'get') await parts.changes.fresh(0)?.catch(() => null);
+		return h.continue;
+	});
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };

@@ -43,7 +43,7 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 	try {
 		const core = await assemble(config, log, opened);
 		const server = createServer(config, log);
-		registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts });
+		registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts, changes: core.store.changes });
 		for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
 		core.runtime.mount(server);
 		await server.start();

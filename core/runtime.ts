@@ -106,7 +106,7 @@ class GatewayCache {
 	/** What is not loaded yet, or was not there, may be of any organization. */
 	#drop(topics: ReadonlySet<string>): void {
 		for (const [key, { organizationId }] of this.#mounted) {
-			if (organizationId === null || topics.has(`org:${organizationId}`)) this.#mounted.delete(key);
+			if (organizationId === null || topics.has(`org:${organizationId}`) || topics.has('*')) this.#mounted.delete(key);
 		}
 	}
 }

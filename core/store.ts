@@ -364,8 +364,8 @@ export interface RecordStore {
 
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
-/** What changed: `org:<id>` for everything of an organization, `user:<id>` for an account. */
-export type Topic = `org:${string}` | `user:${string}`;
+/** What changed: `org:<id>` for everything of an organization, `user:<id>` for an account, `*` when it cannot be told any more. */
+export type Topic = `org:${string}` | `user:${string}` | '*';
 
 export interface Changes {
 	/** Called with every change committed anywhere, at least once, within a second. */

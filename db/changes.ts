@@ -9,6 +9,8 @@ import { translated, unavailable } from './errors.ts';
 
 const POLL_MS = 500;
 const PRUNE_MS = 10 * 60_000;
+/** Half of what is kept: after a longer silence some changes may have been pruned before they were read. */
+const FORGOTTEN_MS = 30 * 60_000;
 
 // Every transaction below `xmin` has ended and was seen; one above it may still commit, so the next look starts there.
 // Reading by the time or order of writing would miss what commits late.
@@ -119,12 +121,12 @@ class Follower {
 		const fresh = row.changed.filter((change) => !this.#seen.has(change));
 		this.#xmin = row.xmin;
 		this.#seen = new Set(row.changed);
-		this.#announce(fresh);
+		this.#announce(performance.now() - this.#readAtMs > FORGOTTEN_MS ? ['0 *'] : fresh);
 	}
 
 	#announce(changed: string[]): void {
 		if (changed.length === 0) return;
-		// Only the triggers write topics, in these two forms.
+		// Only the triggers write topics, in these forms.
 		const topics = [...new Set(changed.map((change) => change.slice(change.indexOf(' ') + 1)))] as Topic[];
 		for (const listener of this.#listeners) listener(topics);
 	}

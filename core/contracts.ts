@@ -358,13 +358,24 @@ export interface SchemaImporter<C = unknown> extends Base<C> {
 
 export type ImportContext = Pick<Context, 'log' | 'fetch' | 'request' | 'signal'>;
 
+/** While a tool is saved: nothing is called yet. */
+export interface SaveContext {
+	log: Log;
+	/** Whether outbound calls may go there; a name that does not resolve yet passes. @throws egress_refused */
+	checkUrl(url: string): Promise<void>;
+}
+
 export interface ToolExecutor<C = unknown> extends Base<C> {
 	kind: 'executor';
 	/** May `POST …/tools` name it as `type`. */
 	creatable?: boolean;
 	/** When a tool is saved: what the schema cannot tell, such as an address or syntax. @throws validation_failed, egress_refused */
-	check?(config: C, context: Pick<Context, 'log' | 'connect'>): Promise<void>;
-	/** `args` have passed the tool's `parameters`. @throws upstream_failed, upstream_timeout, egress_refused, validation_failed */
+	check?(config: C, context: SaveContext): Promise<void>;
+	/**
+	 * `args` have passed the tool's `parameters`.
+	 * @throws upstream_failed, upstream_timeout, egress_refused, validation_failed; not_implemented with a detail
+	 * `client/<ability>` when the client would need an ability that it has not declared
+	 */
 	execute(args: JsonObject, config: C, call: Call): Promise<ToolResult>;
 }
 

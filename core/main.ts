@@ -10,6 +10,7 @@ import { type Config, loadConfig } from './config.ts';
 import type { Core } from './core.ts';
 import { createSigner } from './credentials.ts';
 import { createEgress } from './egress.ts';
+import { keepHouse } from './housekeeping.ts';
 import { createImports } from './imports.ts';
 import { createInvoker } from './invoke.ts';
 import { loadPlugins } from './loader.ts';
@@ -67,8 +68,9 @@ async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposable
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
-	const recorder = new Recorder(store.runs, log, config.metricsRetentionDays);
+	const recorder = new Recorder(store.runs, log);
 	opened.defer(() => recorder.close());
+	opened.defer(keepHouse(store, config.metricsRetentionDays, log));
 	const imports = createImports({ store, registry, egressPolicy, log });
 	opened.defer(() => imports.close());
 
@@ -102,6 +104,8 @@ function stopOnSignals(service: Service, log: ServiceLog): void {
 	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 		process.once(signal, () => {
 			log.info({ signal }, 'stopping');
+			// A dependency that neither answers nor breaks must not keep the process.
+			setTimeout(() => process.exit(1), DRAIN_MS + 5000).unref();
 			service.stop().then(
 				() => process.exit(0),
 				() => process.exit(1),

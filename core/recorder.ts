@@ -7,24 +7,20 @@ const FLUSH_MS = 250;
 const BATCH = 500;
 /** Held while the database is away; beyond it the oldest are given up, and counted in the log. */
 const HELD = 20_000;
-const PRUNE_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 export class Recorder {
 	readonly #runs: Runs;
 	readonly #log: Log;
-	readonly #timers: NodeJS.Timeout[];
+	readonly #timer: NodeJS.Timeout;
 	#pending: RunRow[] = [];
 	#uses = new Map<string, { organizationId: string; keyId: string; at: Date }>();
 	#writing: Promise<void> = Promise.resolve();
 	#busy = false;
 
-	/** @param retentionDays 0 keeps everything */
-	constructor(runs: Runs, log: Log, retentionDays: number) {
+	constructor(runs: Runs, log: Log) {
 		this.#runs = runs;
 		this.#log = log;
-		this.#timers = [setInterval(() => this.#flush(), FLUSH_MS).unref()];
-		if (retentionDays > 0) this.#timers.push(setInterval(() => void this.#prune(retentionDays), PRUNE_MS).unref());
+		this.#timer = setInterval(() => this.#flush(), FLUSH_MS).unref();
 	}
 
 	add(run: RunRow): void {
@@ -40,7 +36,7 @@ export class Recorder {
 	}
 
 	async close(): Promise<void> {
-		for (const timer of this.#timers) clearInterval(timer);
+		clearInterval(this.#timer);
 		await this.#writing;
 		this.#flush();
 		await this.#writing;
@@ -72,14 +68,6 @@ export class Recorder {
 		} catch (error) {
 			this.#pending.unshift(...batch);
 			throw error;
-		}
-	}
-
-	async #prune(retentionDays: number): Promise<void> {
-		try {
-			await this.#runs.prune(new Date(Date.now() - retentionDays * DAY_MS));
-		} catch (error) {
-			this.#log.warn({ error: String(error) }, 'old run records could not be pruned yet');
 		}
 	}
 }

@@ -16,7 +16,7 @@ export interface Listed<T> {
 	nextCursor: string | null;
 }
 
-/** A row that users edit. `version` grows by one with every update of it (a column that the statement increments). */
+/** A row that users edit. `version` grows with every update of it. */
 interface Versioned extends Row {
 	version: number;
 }

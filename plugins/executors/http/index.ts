@@ -1,6 +1,6 @@
 // The `http` executor: one request per call, written by hand or by an importer (OpenAPI 3.1 §4.8.12 and RFC 6570 for its bytes).
 
-import type { ToolExecutor } from '../../../core/index.ts';
+import { invalid, type ToolExecutor } from '../../../core/index.ts';
 import { config, type HttpConfig } from './config.ts';
 import { buildRequest } from './request.ts';
 import { readResponse } from './response.ts';
@@ -12,6 +12,15 @@ export default {
 	summary: 'Calls an HTTP endpoint: arguments go into its path, query, headers, cookies and body.',
 	spec: 'RFC 9110 (HTTP Semantics, June 2022); OpenAPI 3.1.1 §4.8.12 (parameter styles)',
 	config,
+	async check({ url }, { checkUrl }) {
+		if (url.startsWith('/')) {
+			throw invalid(
+				'/executionConfig/url',
+				'"url" must be absolute, such as https://api.example.com/pets: only tools of an API have a base URL.',
+			);
+		}
+		await checkUrl(url.replace(/\{[^{}]+\}/g, 'x'));
+	},
 	async execute(args, config, call) {
 		const request = await call.sign({ ...buildRequest(config, args, call.api), signal: call.signal });
 		return readResponse(await call.request(request));

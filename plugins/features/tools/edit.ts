@@ -81,5 +81,5 @@ async function changedConfig(row: ToolRow, change: Partial<ToolBody>, core: Core
 /** @throws validation_failed, egress_refused */
 async function checkConfig(type: string, config: JsonObject, core: Core): Promise<void> {
 	const parsed = core.registry.parse('executor', type, config, '/executionConfig');
-	await core.registry.get('executor', type)?.check?.(parsed, { log: core.log, connect: core.egress.connect });
+	await core.registry.get('executor', type)?.check?.(parsed, { log: core.log, checkUrl: core.egress.check });
 }

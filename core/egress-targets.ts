@@ -36,9 +36,8 @@ export function parseTarget(text: string, openings: Openings): Target {
 
 function parse(text: string): URL {
 	if (CONTROL.test(text)) throw refused('A URL may not contain control characters, tabs or line breaks.');
-	if (!URL.canParse(text))
-		throw refused(`${shown(hostAsWritten(text) || text)} is not an absolute URL such as https://api.example.com/v1.`);
-	const url = new URL(text);
+	const url = URL.parse(text);
+	if (url === null) throw refused(`${shown(hostAsWritten(text) || text)} is not an absolute URL such as https://api.example.com/v1.`);
 	if (url.protocol !== 'http:' && url.protocol !== 'https:')
 		throw refused(`Outbound calls use http or https, not ${shown(url.protocol.slice(0, -1))}.`);
 	// WHATWG reads `\` as `/` where other parsers read it as part of the host: two readings, so neither.

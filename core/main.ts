@@ -44,8 +44,7 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 	try {
 		const core = await assemble(config, log, opened);
 		const server = createServer(config, log);
-		registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts, changes: core.store.changes });
-		for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
+		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		core.runtime.mount(server);
 		await server.start();
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
@@ -56,6 +55,11 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 		await opened.disposeAsync();
 		throw error;
 	}
+}
+
+async function registerManagement(server: Server, core: Core): Promise<void> {
+	registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts, changes: core.store.changes });
+	for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
 }
 
 async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposableStack): Promise<Core> {

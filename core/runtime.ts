@@ -69,7 +69,8 @@ class GatewayCache {
 
 	/** Null when there is no such gateway, or it is not active. */
 	async get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> {
-		await this.#parts.store.changes.fresh(STALE_MS);
+		const look = this.#parts.store.changes.fresh(STALE_MS);
+		if (look) await look;
 		const key = organizationSlug + endpoint;
 		const known = this.#mounted.get(key);
 		if (known) return known.gateway;

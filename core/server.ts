@@ -10,7 +10,6 @@ import type { Config } from './config.ts';
 import type { Log } from './contracts.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { asGatewayError, type ErrorDetail, GatewayError } from './errors.ts';
-import { readInput } from './input.ts';
 import { isGatewayPath } from './reserved.ts';
 
 const LINGER_MS = 1000;
@@ -47,7 +46,6 @@ export function createServer(config: Config, log: Log): Server {
 		},
 	});
 	server.ext('onRequest', (request, h) => admit(request, h, { server, config }));
-	server.ext('onPreAuth', async (request, h) => readOpenInput(request, h));
 	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log }));
 	server.events.on('response', (request) => logRequest(request, log));
 	return server;
@@ -125,13 +123,6 @@ function refuseUnknown(server: Server, request: Request): void {
 function notAllowed(methods: readonly string[]): GatewayError {
 	const allow = methods.map((method) => method.toUpperCase()).join(', ');
 	return new GatewayError('method_not_allowed', allow ? `This path takes ${allow}.` : 'This method is not served.', { headers: { allow } });
-}
-
-/** Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in. */
-async function readOpenInput(request: Request, h: ResponseToolkit) {
-	// hapi's types leave out that `auth: false` stays false.
-	if ((request.route.settings.auth as unknown) === false) await readInput(request);
-	return h.continue;
 }
 
 /** Joi's faults as details; `source` says whether it was the body, the query or the path. */

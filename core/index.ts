@@ -15,6 +15,7 @@ export { passwordRule } from './passwords.ts';
 export { unknownType } from './registry.ts';
 export { isReserved } from './reserved.ts';
 export { body, clientSignal, description, displayName, pageOf, pageQuery, removalQuery, success, UNREAD } from './rest.ts';
+export { assertBounded } from './schema-cost.ts';
 export { compileArguments, patternFault } from './schemas.ts';
 export type * from './store.ts';
 export { GATEWAY_KEY_PREFIX, hashKey, mintKey } from './tokens.ts';

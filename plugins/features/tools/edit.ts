@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import {
+	assertBounded,
 	type Core,
 	compileArguments,
 	invalid,
@@ -36,7 +37,7 @@ export async function createTool(
 			creatable.map(({ name }) => name),
 		);
 	}
-	compileArguments(tool.parameters);
+	checkParameters(tool.parameters);
 	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), core);
 	const id = randomUUID();
 	const executionConfig = core.registry.seal('executor', type, tool.executionConfig, core.secrets, toolPlace(organizationId, id));
@@ -62,7 +63,7 @@ export async function updateTool(organizationId: string, id: string, change: Par
 	if (!row) throw notFound('Tool');
 	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
-	if (change.parameters) compileArguments(change.parameters);
+	if (change.parameters) checkParameters(change.parameters);
 	const sealed = await changedConfig(row, change, core);
 	const updated = await core.store.tools.update(organizationId, id, { ...change, ...sealed });
 	if (!updated) throw notFound('Tool');
@@ -76,6 +77,13 @@ async function changedConfig(row: ToolRow, change: Partial<ToolBody>, core: Core
 	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), core);
 	if (change.executionConfig === undefined) return {};
 	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };
+}
+
+/** @throws validation_failed */
+function checkParameters(parameters: JsonSchema): void {
+	// First: what does not end must not reach a compiler either.
+	assertBounded(parameters, '/parameters');
+	compileArguments(parameters);
 }
 
 /** @throws validation_failed, egress_refused */

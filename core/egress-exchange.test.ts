@@ -1,36 +1,12 @@
 // What an outbound exchange may cost and how it ends: size, time, failures, cancellation.
 
 import assert from 'node:assert/strict';
-import type { IncomingMessage, RequestListener } from 'node:http';
-import { type TestContext, test } from 'node:test';
+import type { RequestListener } from 'node:http';
+import { test } from 'node:test';
 import zlib from 'node:zlib';
+import { failure, get, local, textOf } from '../test/helpers/egress.ts';
 import { httpUpstream, tcpUpstream } from '../test/helpers/upstream.ts';
 import type { OutboundRequest } from './contracts.ts';
-import { createEgress, type Egress } from './egress.ts';
-import { asGatewayError, type ErrorCode, type GatewayError } from './errors.ts';
-
-function local(t: TestContext): Egress {
-	const egress = createEgress({ allow: ['127.0.0.1'] });
-	t.after(() => egress.close());
-	return egress;
-}
-
-async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<GatewayError> {
-	const error = await promise.then(
-		() => assert.fail(`expected ${code}, but it succeeded`),
-		(reason: unknown) => asGatewayError(reason) ?? assert.fail(reason as Error),
-	);
-	assert.equal(error.code, code, error.message);
-	return error;
-}
-
-const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({ method: 'GET', url, ...more });
-
-async function textOf(request: IncomingMessage): Promise<string> {
-	let text = '';
-	for await (const chunk of request) text += chunk;
-	return text;
-}
 
 test('Connections are kept for the next call', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => response.end(request.url));

@@ -14,7 +14,7 @@ export interface RawAnswer {
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** undici's handler, without the stream that its own `request` puts in between: half the cost for a small answer. */
+/** undici's handler, without the stream that its own `request` puts in between. */
 class Exchange implements Dispatcher.DispatchHandler {
 	readonly answer: Promise<RawAnswer>;
 	readonly #settle: { resolve(answer: RawAnswer): void; reject(reason: unknown): void };

@@ -1,17 +1,11 @@
 // The guard behind `fetch`, as libraries use it.
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { local } from '../test/helpers/egress.ts';
 import { httpUpstream } from '../test/helpers/upstream.ts';
-import { createEgress, type Egress } from './egress.ts';
 import { asGatewayError } from './errors.ts';
-
-function local(t: TestContext): Egress {
-	const egress = createEgress({ allow: ['127.0.0.1'] });
-	t.after(() => egress.close());
-	return egress;
-}
 
 const withCode = (code: string) => (error: unknown) => asGatewayError(error)?.code === code;
 

@@ -5,9 +5,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import { EGRESS_CASES, type EgressCase } from '../test/catalog/egress.ts';
+import { failure } from '../test/helpers/egress.ts';
 import { CERTIFICATE, canary, httpUpstream, tlsUpstream } from '../test/helpers/upstream.ts';
 import { createEgress, type Egress, type EgressPolicy } from './egress.ts';
-import { asGatewayError, type ErrorCode, type GatewayError } from './errors.ts';
 
 function egressFor(t: TestContext, policy: EgressPolicy): Egress {
 	const egress = createEgress(policy);
@@ -20,15 +20,6 @@ const resolving = (...addresses: string[]): NonNullable<EgressPolicy['lookup']> 
 };
 
 const get = (egress: Egress, url: string) => egress.request({ method: 'GET', url, timeoutMs: 5_000 });
-
-async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<GatewayError> {
-	const error = await promise.then(
-		() => assert.fail(`expected ${code}, but it succeeded`),
-		(reason: unknown) => asGatewayError(reason) ?? assert.fail(reason as Error),
-	);
-	assert.equal(error.code, code, error.message);
-	return error;
-}
 
 const VERBS = {
 	check: (egress: Egress, url: string): Promise<unknown> => egress.check(url),

@@ -8,7 +8,7 @@ import { cleanText } from './text.ts';
 
 /** Beyond this it takes seconds and says little. */
 export const MAX_VALIDATED_CHARS = 10 * 1024 * 1024;
-/** The validator walks every path to a definition, so twenty that name the next twice take it ten seconds. */
+/** The validator walks every path to a definition, so each that names the next twice doubles its time. */
 const MAX_EXPANDED_NODES = 1_000_000;
 const MAX_WALK = 2_000;
 const MAX_WARNINGS = 50;

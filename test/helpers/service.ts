@@ -11,7 +11,7 @@ import { type Config, loadConfig } from '../../core/config.ts';
 import { createLog } from '../../core/log.ts';
 import { startService } from '../../core/main.ts';
 import { type Endpoint, testDatabase } from './postgres.ts';
-import { testRedis } from './redis.ts';
+import { type TestRedis, testRedis } from './redis.ts';
 
 export interface TestService {
 	url: string;
@@ -26,14 +26,16 @@ export interface TestServiceOptions {
 	env?: Record<string, string>;
 	/** The service whose replica this one is: same database, Redis and secrets. */
 	replicaOf?: TestService;
+	/** Instead of the Redis of the tests: one that may be ended. */
+	redis?: TestRedis;
 }
 
 export const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 
 /** Upstreams on 127.0.0.1 are open to it, unless `env` says otherwise. */
-export async function startTestService({ env = {}, replicaOf }: TestServiceOptions = {}): Promise<TestService> {
+export async function startTestService({ env = {}, replicaOf, redis: ownRedis }: TestServiceOptions = {}): Promise<TestService> {
 	const owned = replicaOf ? null : await testDatabase();
-	const redis = await testRedis();
+	const redis = ownRedis ?? (await testRedis());
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
 	const database = replicaOf?.config.database ?? owned?.database;
 	if (!database) throw new Error('A replica needs a service on a database.');
@@ -70,7 +72,14 @@ export const databaseVariables = ({ host, port, username, password, name, ssl }:
 });
 
 async function dropKeys({ host, port }: { host: string; port: number }, prefix: string): Promise<void> {
-	const client = new Redis({ host, port });
+	const client = new Redis({ host, port, retryStrategy: () => null, lazyConnect: true });
+	client.on('error', () => undefined);
+	const reached = await client.connect().then(
+		() => true,
+		() => false,
+	);
+	// It was ended, and its keys with it.
+	if (!reached) return client.disconnect();
 	const keys = await client.keys(`${prefix}*`);
 	if (keys.length > 0) await client.del(...keys);
 	client.disconnect();

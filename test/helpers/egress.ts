@@ -1,0 +1,33 @@
+// The guard on loopback, and what its tests ask of it again and again.
+
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import type { TestContext } from 'node:test';
+import type { OutboundRequest } from '../../core/contracts.ts';
+import { createEgress, type Egress } from '../../core/egress.ts';
+import { asGatewayError, type ErrorCode, type GatewayError } from '../../core/errors.ts';
+
+/** Upstreams on 127.0.0.1 are open to it; it closes with the test. */
+export function local(t: TestContext): Egress {
+	const egress = createEgress({ allow: ['127.0.0.1'] });
+	t.after(() => egress.close());
+	return egress;
+}
+
+/** What the promise fails with, which must be of this code. */
+export async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<GatewayError> {
+	const error = await promise.then(
+		() => assert.fail(`expected ${code}, but it succeeded`),
+		(reason: unknown) => asGatewayError(reason) ?? assert.fail(reason as Error),
+	);
+	assert.equal(error.code, code, error.message);
+	return error;
+}
+
+export const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({ method: 'GET', url, ...more });
+
+export async function textOf(request: IncomingMessage): Promise<string> {
+	let text = '';
+	for await (const chunk of request) text += chunk;
+	return text;
+}

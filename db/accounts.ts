@@ -1,10 +1,15 @@
-// Users, organizations and memberships.
+// Users: registration, look-up, and where they belong. Logins are in `sessions.ts`, new passwords in `resets.ts`.
 
-import { col, fn, QueryTypes, type Sequelize, where } from 'sequelize';
+import { col, fn, type Transaction, where } from 'sequelize';
 import { GatewayError } from '../core/errors.ts';
-import type { Accounts, MembershipRow, OrganizationRow, UserRow } from '../core/store.ts';
+import type { Accounts, UserRow } from '../core/store.ts';
+import { MEMBERSHIP, type MembershipColumns, toMembership, toUser } from './account-rows.ts';
+import type { Database } from './connection.ts';
 import type { Models } from './models/index.ts';
 import { uuid } from './pages.ts';
+import { createResets } from './resets.ts';
+import { rows } from './rows.ts';
+import { createSessions } from './sessions.ts';
 import { storable } from './text.ts';
 
 type NewUser = Parameters<Accounts['register']>[0];
@@ -15,7 +20,8 @@ WITH organization AS (
 	INSERT INTO organizations (name, slug) VALUES ($1, $2) ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
 	RETURNING id, created_at
 ), account AS (
-	INSERT INTO users (email, password_hash, first_name, last_name) SELECT $3, $4, $5, $6 FROM organization
+	INSERT INTO users (email, password_hash, first_name, last_name, id)
+	SELECT $3, $4, $5, $6, coalesce($7, gen_random_uuid()) FROM organization
 	RETURNING id, created_at
 ), membership AS (
 	INSERT INTO memberships (organization_id, user_id, role) SELECT organization.id, account.id, 'owner' FROM organization, account
@@ -23,44 +29,62 @@ WITH organization AS (
 SELECT organization.id AS "organizationId", account.id AS "userId", account.created_at AS "createdAt" FROM organization, account`;
 
 const MEMBERSHIPS = `
-SELECT o.id, o.name, o.slug, o.created_at AS "createdAt", m.role
-FROM memberships m JOIN organizations o ON o.id = m.organization_id
-WHERE m.user_id = $1 ORDER BY m.seq`;
+SELECT ${MEMBERSHIP} FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = $1 ORDER BY m.seq`;
 
-export function createAccounts(sequelize: Sequelize, { User }: Models): Accounts {
+export function createAccounts(database: Database, { User, Organization }: Models): Accounts {
+	const byId = async (userId: string): Promise<UserRow | null> => {
+		const user = await User.findOne({ where: { id: uuid(userId) }, raw: true });
+		return user && toUser(user);
+	};
 	return {
+		...createSessions(database),
+		...createResets(database),
 		async register(user, { name, slugs }) {
 			storable({ organizationName: name });
-			for (const slug of slugs) {
-				const registered = await tryRegister(sequelize, user, { name, slug });
-				if (registered) return registered;
-			}
-			throw new GatewayError('conflict', 'organizationName yields no free slug: choose another name.');
+			return database.write(async (transaction) => {
+				for (const slug of slugs) {
+					const registered = await tryRegister(database, user, { name, slug }, transaction);
+					if (registered) return registered;
+				}
+				throw new GatewayError('conflict', 'organizationName yields no free slug: choose another name.');
+			});
 		},
 		async byEmail(email) {
 			const user = await User.findOne({ where: where(fn('lower', col('email')), fn('lower', email)), raw: true });
 			return user && toUser(user);
 		},
-		async byId(userId) {
-			const user = await User.findOne({ where: { id: uuid(userId) }, raw: true });
-			return user && toUser(user);
-		},
+		byId,
 		async memberships(userId) {
-			const rows = await sequelize.query<OrganizationRow & { role: string }>(MEMBERSHIPS, {
-				bind: [uuid(userId)],
-				type: QueryTypes.SELECT,
-			});
-			return rows.map(({ role, ...organization }): MembershipRow => ({ organization, role }));
+			const found = await rows<MembershipColumns>(database.ordinary, MEMBERSHIPS, [uuid(userId)]);
+			return found.map(toMembership);
+		},
+		async update(userId, change) {
+			if (Object.keys(change).length > 0) await User.update(storable(change), { where: { id: uuid(userId) } });
+			return byId(userId);
+		},
+		async freeSlug(slugs) {
+			for (const slug of slugs) if ((await Organization.count({ where: { slug } })) === 0) return slug;
+			return null;
 		},
 	};
 }
 
-async function tryRegister(sequelize: Sequelize, user: NewUser, organization: { name: string; slug: string }) {
+interface Registered {
+	organizationId: string;
+	userId: string;
+	createdAt: Date;
+}
+
+/** Null when the slug is taken. */
+async function tryRegister(
+	{ ordinary }: Database,
+	user: NewUser,
+	organization: { name: string; slug: string },
+	transaction: Transaction,
+): Promise<Awaited<ReturnType<Accounts['register']>> | null> {
 	const { email, passwordHash, firstName, lastName } = storable(user);
-	const [made] = await sequelize.query<{ organizationId: string; userId: string; createdAt: Date }>(REGISTER, {
-		bind: [organization.name, organization.slug, email, passwordHash, firstName, lastName],
-		type: QueryTypes.SELECT,
-	});
+	const bind = [organization.name, organization.slug, email, passwordHash, firstName, lastName, user.id ?? null];
+	const [made] = await rows<Registered>(ordinary, REGISTER, bind, transaction);
 	if (!made) return null;
 	const { organizationId, userId, createdAt } = made;
 	return {
@@ -68,12 +92,3 @@ async function tryRegister(sequelize: Sequelize, user: NewUser, organization: { 
 		organization: { id: organizationId, name: organization.name, slug: organization.slug, createdAt },
 	};
 }
-
-const toUser = ({ id, email, passwordHash, firstName, lastName, createdAt }: UserRow): UserRow => ({
-	id,
-	email,
-	passwordHash,
-	firstName,
-	lastName,
-	createdAt,
-});

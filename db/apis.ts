@@ -1,6 +1,6 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
-import { type Attributes, Op, QueryTypes, type Sequelize, type WhereOptions } from 'sequelize';
+import { type Attributes, Op, QueryTypes, type WhereOptions } from 'sequelize';
 import type { ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
@@ -44,9 +44,12 @@ export function createApis(database: Database, models: Models): Apis {
 	return {
 		list: (organizationId, page) => listPage(Api, { where: { organizationId: uuid(organizationId) }, page }, toApi),
 		get,
-		create: async (organizationId, api) => toApi(await Api.create({ ...storable(api), organizationId: uuid(organizationId) })),
+		async create(organizationId, api) {
+			const values = { ...storable(api), organizationId: uuid(organizationId) };
+			return toApi(await database.write((transaction) => Api.create(values, { transaction })));
+		},
 		update: async (organizationId, id, change) =>
-			(await update(database.ordinary, own(organizationId, id), change)) ? get(organizationId, id) : null,
+			(await update(database, own(organizationId, id), change)) ? get(organizationId, id) : null,
 		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
 		async credentials(organizationId, apiId) {
 			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
@@ -54,7 +57,8 @@ export function createApis(database: Database, models: Models): Apis {
 		},
 		putCredential: (organizationId, { apiId, type, origin, secret }) =>
 			unlessOrphan(async () => {
-				const [row] = await ApiCredential.upsert({ ...ofApi(organizationId, apiId), type, origin, secret }, { returning: true });
+				const values = { ...ofApi(organizationId, apiId), type, origin, secret };
+				const [row] = await database.write((transaction) => ApiCredential.upsert(values, { returning: true, transaction }));
 				return toCredential(row);
 			}),
 		beginImport: (organizationId, apiId) => beginImport(database, models, ofApi(organizationId, apiId)),
@@ -72,14 +76,17 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 
 /** @returns whether there is such an API */
 async function update(
-	sequelize: Sequelize,
+	database: Database,
 	{ organizationId, id }: { organizationId: string; id: string },
 	change: ApiChange,
 ): Promise<boolean> {
 	const { name, baseUrl, description, status } = storable(change);
 	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
 	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null, origin];
-	const [, updated] = await sequelize.query(UPDATE, { bind: [organizationId, id, ...values], type: QueryTypes.UPDATE });
+	const bind = [organizationId, id, ...values];
+	const [, updated] = await database.write((transaction) =>
+		database.ordinary.query(UPDATE, { bind, type: QueryTypes.UPDATE, transaction }),
+	);
 	return updated > 0;
 }
 

@@ -53,12 +53,12 @@ export function createAssignments(database: Database, models: Models): Assigning
 			database.transact((transaction) => assign({ sequelize: bulk, models, transaction }, ofGateway(organizationId, gatewayId), toolIds)),
 		async unassign(organizationId, gatewayId, id) {
 			const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true });
-			const gone = row ? await GatewayTool.destroy({ where: { id: row.id } }) : 0;
+			const gone = row ? await database.write((transaction) => GatewayTool.destroy({ where: { id: row.id }, transaction })) : 0;
 			return row && gone > 0 ? toAssignment(row) : null;
 		},
 		async updateAssignment(organizationId, gatewayId, id, { rateLimit }) {
 			const where = either(organizationId, gatewayId, id);
-			const [, [row]] = await GatewayTool.update({ rateLimit }, { where, returning: true });
+			const [, [row]] = await database.write((transaction) => GatewayTool.update({ rateLimit }, { where, returning: true, transaction }));
 			return row ? toAssignment(row) : null;
 		},
 	};

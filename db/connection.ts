@@ -3,6 +3,8 @@
 import pg from 'pg';
 import { Sequelize, type Transaction } from 'sequelize';
 import type { Config } from '../core/config.ts';
+import type { Actor } from '../core/store.ts';
+import { lenient } from './text.ts';
 
 /** Where a PostgreSQL listens. A `host` that begins with `/` is the folder of its unix socket. */
 export type Endpoint = NonNullable<Config['database']>;
@@ -15,40 +17,108 @@ const BULK_POOL_SIZE = 8;
 /** The client gives up a little after the server would have, so that a server that is alive answers for itself. */
 const CLIENT_GRACE_MS = 200;
 
+/** Of what a client says of itself; it is stored with every row of the audit log. */
+const USER_AGENT_LENGTH = 256;
+
+interface Pools {
+	ordinary: Sequelize;
+	bulk: Sequelize;
+}
+
+type Work<T> = (transaction: Transaction) => Promise<T>;
+
 /**
  * Two pools, since a deadline belongs to a connection: `ordinary` for single statements that answer in milliseconds, `bulk`
  * for transactions over thousands of rows, which must neither be cut off nor stand in the way of the others.
  */
-export interface Database {
-	ordinary: Sequelize;
-	bulk: Sequelize;
+export interface Database extends Pools {
+	/** The same pools. What its transactions change is told to the audit log under this name. */
+	as(actor: Actor): Database;
+	/** A transaction of the ordinary pool, ended with `work`, and given up after the ordinary deadline as a whole. */
+	write<T>(work: Work<T>): Promise<T>;
 	/** A transaction of the bulk pool, to be ended by the caller. */
 	begin(): Promise<Transaction>;
 	/** The same, ended with `work`. */
-	transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+	transact<T>(work: Work<T>): Promise<T>;
 	close(): Promise<void>;
 }
 
 export function connect(endpoint: Endpoint, poolSize: number): Database {
 	const ordinary = createPool(endpoint, { size: poolSize, acquireMs: ACQUIRE_TIMEOUT_MS, statementMs: ORDINARY_TIMEOUT_MS });
 	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS });
+	return bind({ ordinary, bulk }, null);
+}
+
+/** @param actor null: the service itself */
+function bind({ ordinary, bulk }: Pools, actor: string | null): Database {
 	// A server that went silent shows within the ordinary deadline, before the long one begins.
 	const probe = (): Promise<unknown> => ordinary.query('SELECT 1');
 	return {
 		ordinary,
 		bulk,
+		as: (next) => bind({ ordinary, bulk }, toSetting(next)),
+		write: (work) => transactInTime(ordinary, signed(ordinary, actor, work)),
 		begin: async () => {
 			await probe();
-			return bulk.transaction();
+			return beginSigned(bulk, actor);
 		},
 		transact: async (work) => {
 			await probe();
-			return bulk.transaction(work);
+			return bulk.transaction(signed(bulk, actor, work));
 		},
 		close: async () => {
 			await Promise.all([ordinary.close(), bulk.close()]);
 		},
 	};
+}
+
+/** What the triggers of the audit log read. No character in it that PostgreSQL cannot hold. */
+function toSetting({ userId, email, accessKeyId, address, userAgent, requestId }: Actor): string {
+	const shortened = userAgent?.slice(0, USER_AGENT_LENGTH) ?? null;
+	const fields = { userId, email, accessKeyId, address, userAgent: shortened, requestId };
+	return JSON.stringify(fields, (_name, value) => (typeof value === 'string' ? lenient(value) : value));
+}
+
+/** The setting ends with the transaction, so the next user of the connection does not inherit the name. */
+async function sign(pool: Sequelize, actor: string | null, transaction: Transaction): Promise<void> {
+	if (actor !== null) await pool.query(`SELECT set_config('gatehouse.actor', $1, true)`, { bind: [actor], transaction });
+}
+
+const signed =
+	<T>(pool: Sequelize, actor: string | null, work: Work<T>): Work<T> =>
+	async (transaction) => {
+		await sign(pool, actor, transaction);
+		return work(transaction);
+	};
+
+async function beginSigned(pool: Sequelize, actor: string | null): Promise<Transaction> {
+	const transaction = await pool.transaction();
+	try {
+		await sign(pool, actor, transaction);
+		return transaction;
+	} catch (error) {
+		await transaction.rollback();
+		throw error;
+	}
+}
+
+/** Each statement has its deadline, and yet with a silent server they add up, since the rollback is waited for as well. */
+async function transactInTime<T>(pool: Sequelize, work: Work<T>): Promise<T> {
+	const late = new Error('Transaction timeout');
+	const deadline = new AbortController();
+	const timer = setTimeout(() => deadline.abort(late), ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS);
+	const ended = pool.transaction(async (transaction) => {
+		const result = await work(transaction);
+		// Who was told that it failed must not find it done.
+		deadline.signal.throwIfAborted();
+		return result;
+	});
+	const aborted = new Promise<never>((_resolve, reject) => deadline.signal.addEventListener('abort', () => reject(late)));
+	try {
+		return await Promise.race([ended, aborted]);
+	} finally {
+		clearTimeout(timer);
+	}
 }
 
 interface Deadlines {

@@ -6,6 +6,7 @@ import { type ErrorCode, GatewayError } from '../core/errors.ts';
 /** What a unique constraint means to the person who ran into it. */
 const TAKEN: Record<string, string> = {
 	users_email: 'email is taken: an account with this address exists.',
+	memberships_pkey: 'The user is a member of the organization already.',
 	organizations_slug: 'The slug is taken by another organization.',
 	gateways_endpoint: 'endpoint is taken: another gateway of this organization has it.',
 	gateway_tools_name: 'The name is taken by another tool of this gateway.',

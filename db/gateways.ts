@@ -38,16 +38,18 @@ export function createGateways(database: Database, models: Models): Gateways {
 	};
 	return {
 		...createAssignments(database, models),
-		...createKeys(models),
+		...createKeys(database, models),
 		list: (organizationId, page) =>
 			listPage(Gateway, { where: { organizationId: uuid(organizationId) }, page, attributes: attributes() }, toGateway),
 		get,
 		async create(organizationId, id, { name, type, endpoint, description, configuration }) {
-			const values = storable({ name, type, endpoint, description, configuration });
-			return toGateway(await Gateway.create({ ...own(organizationId, id), ...values }));
+			const values = { ...own(organizationId, id), ...storable({ name, type, endpoint, description, configuration }) };
+			return toGateway(await database.write((transaction) => Gateway.create(values, { transaction })));
 		},
 		async update(organizationId, id, change) {
-			if (Object.keys(change).length > 0) await Gateway.update(storable(change), { where: own(organizationId, id) });
+			const where = own(organizationId, id);
+			const values = storable(change);
+			if (Object.keys(values).length > 0) await database.write((transaction) => Gateway.update(values, { where, transaction }));
 			return get(organizationId, id);
 		},
 		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
@@ -56,11 +58,14 @@ export function createGateways(database: Database, models: Models): Gateways {
 			return rows.map(toAuth);
 		},
 		addAuth: (organizationId, gatewayId, id, method) =>
-			unlessOrphan(async () => toAuth(await GatewayAuth.create({ ...ofGateway(organizationId, gatewayId), id: uuid(id), ...method }))),
+			unlessOrphan(async () => {
+				const values = { ...ofGateway(organizationId, gatewayId), id: uuid(id), ...method };
+				return toAuth(await database.write((transaction) => GatewayAuth.create(values, { transaction })));
+			}),
 		async removeAuth(organizationId, gatewayId, authId) {
 			const where = { ...ofGateway(organizationId, gatewayId), id: uuid(authId) };
 			const row = await GatewayAuth.findOne({ where, raw: true });
-			const gone = row ? await GatewayAuth.destroy({ where }) : 0;
+			const gone = row ? await database.write((transaction) => GatewayAuth.destroy({ where, transaction })) : 0;
 			return row && gone > 0 ? toAuth(row) : null;
 		},
 		snapshot: (organizationSlug, endpoint) => readSnapshot(database.ordinary, organizationSlug, endpoint),

@@ -2,16 +2,20 @@
 
 import type { Config } from '../core/config.ts';
 import type { Log } from '../core/contracts.ts';
-import type { Store } from '../core/store.ts';
+import type { Repositories, Store } from '../core/store.ts';
+import { createAccessKeys } from './access-keys.ts';
 import { createAccounts } from './accounts.ts';
 import { createApis } from './apis.ts';
+import { createAudit } from './audit.ts';
 import { followChanges } from './changes.ts';
 import { connect, type Database, type Endpoint } from './connection.ts';
 import { startEmbedded } from './embedded.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways.ts';
+import { keep } from './installation.ts';
 import { assertMigrated, migrate } from './migrate.ts';
-import { defineModels } from './models/index.ts';
+import { defineModels, type Models } from './models/index.ts';
+import { createOrganizations } from './organizations.ts';
 import { createRecords } from './records.ts';
 import { createRuns } from './runs.ts';
 import { createTools } from './tools.ts';
@@ -76,13 +80,10 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, log);
 	return {
-		accounts: guard(createAccounts(database.ordinary, models)),
-		apis: guard(createApis(database, models)),
-		tools: guard(createTools(database, models)),
-		gateways: guard(createGateways(database, models)),
-		runs: guard(createRuns(database)),
-		records: guard(createRecords(database)),
+		...createRepositories(database, models),
+		as: (actor) => createRepositories(database.as(actor), models),
 		changes,
+		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
 			await changes.close();
@@ -90,5 +91,18 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		},
 	};
 }
+
+/** Functions only, so that each request may have its own: what is costly to make is in `database` and `models`. */
+const createRepositories = (database: Database, models: Models): Repositories => ({
+	accounts: guard(createAccounts(database, models)),
+	organizations: guard(createOrganizations(database, models)),
+	accessKeys: guard(createAccessKeys(database, models)),
+	audit: guard(createAudit(database)),
+	apis: guard(createApis(database, models)),
+	tools: guard(createTools(database, models)),
+	gateways: guard(createGateways(database, models)),
+	runs: guard(createRuns(database)),
+	records: guard(createRecords(database)),
+});
 
 export { startEmbedded };

@@ -3,6 +3,7 @@
 import { literal } from 'sequelize';
 import type { Gateways, KeyRow } from '../core/store.ts';
 import { ofGateway } from './assignments.ts';
+import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import type { GatewayKey } from './models/gateway.ts';
 import type { Models } from './models/index.ts';
@@ -13,7 +14,7 @@ const LAST_USED = literal('(SELECT last_used_at FROM gateway_key_uses u WHERE u.
 
 type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash'>;
 
-export function createKeys({ GatewayKey }: Models): Keys {
+export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 	// Made afresh for each query: Sequelize writes into it.
 	const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
 	const find = async (where: Partial<Pick<GatewayKey, 'organizationId' | 'gatewayId' | 'id' | 'hash'>>): Promise<KeyRow | null> => {
@@ -24,10 +25,15 @@ export function createKeys({ GatewayKey }: Models): Keys {
 		keys: (organizationId, gatewayId, page) =>
 			listPage(GatewayKey, { where: ofGateway(organizationId, gatewayId), page, attributes: attributes() }, toKey),
 		addKey: (organizationId, gatewayId, key) =>
-			unlessOrphan(async () => toKey(await GatewayKey.create({ ...ofGateway(organizationId, gatewayId), ...storable(key) }))),
+			unlessOrphan(async () => {
+				const values = { ...ofGateway(organizationId, gatewayId), ...storable(key) };
+				return toKey(await database.write((transaction) => GatewayKey.create(values, { transaction })));
+			}),
 		async revokeKey(organizationId, gatewayId, keyId) {
 			const where = { ...ofGateway(organizationId, gatewayId), id: uuid(keyId) };
-			const [revoked] = await GatewayKey.update({ revokedAt: literal('now()') }, { where: { ...where, revokedAt: null } });
+			const [revoked] = await database.write((transaction) =>
+				GatewayKey.update({ revokedAt: literal('now()') }, { where: { ...where, revokedAt: null }, transaction }),
+			);
 			return revoked > 0 ? find(where) : null;
 		},
 		keyByHash: (organizationId, gatewayId, hash) => find({ ...ofGateway(organizationId, gatewayId), hash }),

@@ -5,6 +5,8 @@ import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import { Umzug } from 'umzug';
 import type { Log } from '../core/contracts.ts';
 import { foundation } from './migrations/0001-foundation.ts';
+import { identity } from './migrations/0002-identity.ts';
+import { audit } from './migrations/0003-audit.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -13,7 +15,7 @@ export interface Migration {
 }
 
 /** In order. */
-const MIGRATIONS: Migration[] = [foundation];
+const MIGRATIONS: Migration[] = [foundation, identity, audit];
 
 /** Any number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;

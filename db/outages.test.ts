@@ -6,11 +6,14 @@ import { type AddressInfo, createConnection, createServer, type Server, type Soc
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { QueryTypes } from 'sequelize';
 import { asGatewayError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
 import { administer, type Endpoint, silent, testDatabase } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, newTool, operation } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
+import { connect } from './connection.ts';
+import { translated } from './errors.ts';
 import { openStore } from './index.ts';
 
 const within = async (limitMs: number, work: Promise<unknown>, id = 'it'): Promise<unknown> => {
@@ -107,6 +110,30 @@ test('a store whose connections go silent answers within 2.5 s, and recovers by 
 		proxy.mute(false);
 		await store.close();
 		proxy.server.close();
+	}
+});
+
+test('a change that is not done within the deadline is unavailable, and does not happen later', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const database = connect(store.database, 1);
+	try {
+		const slow = database.write(async (transaction) => {
+			await database.ordinary.query(`UPDATE organizations SET name = 'late'`, { transaction });
+			await sleep(2_400);
+		});
+		assertUnavailable(
+			await within(
+				2_500,
+				translated(() => slow),
+			),
+		);
+		// The only connection of the pool is free again when the transaction has ended.
+		const [row] = await database.ordinary.query<{ name: string }>('SELECT name FROM organizations', { type: QueryTypes.SELECT });
+		assert.notEqual(row?.name, 'late');
+		assert.equal((await store.audit.list(organizationId, { limit: 1 })).items[0]?.action, 'create');
+	} finally {
+		await database.close();
 	}
 });
 

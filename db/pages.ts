@@ -6,6 +6,8 @@ import type { Listed, Page } from '../core/store.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const NIL = '00000000-0000-0000-0000-000000000000';
+/** The greatest bigint. */
+const END = '9223372036854775807';
 
 /** What is no UUID names nothing, and so does the nil UUID: the database is asked for a row that is not there. */
 export const uuid = (id: string): string => (UUID.test(id) ? id : NIL);
@@ -36,6 +38,9 @@ export function toPage<R extends { seq: string }, T>(list: string, rows: R[], pa
 
 /** `seq` of the last row that the reader has, 0 before the first page. */
 export const after = (list: string, page: Page): string => (page.cursor === undefined ? '0' : readCursor(list, page.cursor));
+
+/** The same where the last row comes first: beyond any `seq` before the first page. */
+export const before = (list: string, page: Page): string => (page.cursor === undefined ? END : readCursor(list, page.cursor));
 
 interface Listing<M extends Model> {
 	where: WhereOptions<Attributes<M>>;

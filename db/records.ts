@@ -4,13 +4,12 @@ import { QueryTypes, type Sequelize } from 'sequelize';
 import type { StoredRecord } from '../core/contracts.ts';
 import type { RecordScope, RecordStore } from '../core/store.ts';
 import { document } from './batches.ts';
-import { readCursor, toPage, uuid } from './pages.ts';
+import { before, toPage, uuid } from './pages.ts';
 import { storable } from './text.ts';
 
 type Row = StoredRecord & { seq: string };
 
 const LIST = 'records';
-const END = '9223372036854775807';
 
 const COLUMNS = `seq, key, value, tags, revision, created_at AS "createdAt", expires_at AS "expiresAt", taken_at AS "takenAt"`;
 const LIVE = '(expires_at IS NULL OR expires_at > now())';
@@ -47,8 +46,7 @@ export function createRecords({ ordinary, bulk }: { ordinary: Sequelize; bulk: S
 			await ordinary.query(PUT, { bind });
 		},
 		async find(organizationId, scope, tag, page) {
-			const before = page.cursor === undefined ? END : readCursor(LIST, page.cursor);
-			const rows = await select(FIND, [...place(organizationId, scope), tag, before, page.limit + 1]);
+			const rows = await select(FIND, [...place(organizationId, scope), tag, before(LIST, page), page.limit + 1]);
 			return toPage(LIST, rows, page, toRecord);
 		},
 		drop: (organizationId, scope, tag) =>

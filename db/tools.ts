@@ -60,11 +60,14 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 		async create(organizationId, id, { name, description, ...rest }) {
 			storable({ name, description, ...rest });
 			const tool = { ...own(organizationId, id), ownName: name, ownDescription: description, ...rest };
-			return toTool(await Tool.create(tool));
+			return toTool(await database.write((transaction) => Tool.create(tool, { transaction })));
 		},
 		async update(organizationId, id, change) {
 			if (Object.keys(change).length === 0) return get(organizationId, id);
-			const [, [tool]] = await Tool.update(toColumns(storable(change)), { where: own(organizationId, id), returning: true });
+			const columns = toColumns(storable(change));
+			const [, [tool]] = await database.write((transaction) =>
+				Tool.update(columns, { where: own(organizationId, id), returning: true, transaction }),
+			);
 			return tool ? toTool(tool) : null;
 		},
 		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),

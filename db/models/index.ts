@@ -1,7 +1,7 @@
 // The models of one connection. Sequelize ties a class to a connection, so each store gets classes of its own.
 
 import type { Sequelize } from 'sequelize';
-import { defineOrganization, defineUser } from './account.ts';
+import { defineAccessKey, defineOrganization, defineUser } from './account.ts';
 import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
 import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
 import { defineTool } from './tool.ts';
@@ -11,6 +11,7 @@ export type Models = ReturnType<typeof defineModels>;
 export const defineModels = (sequelize: Sequelize) => ({
 	User: defineUser(sequelize),
 	Organization: defineOrganization(sequelize),
+	AccessKey: defineAccessKey(sequelize),
 	Api: defineApi(sequelize),
 	ApiCredential: defineApiCredential(sequelize),
 	ApiSchema: defineApiSchema(sequelize),

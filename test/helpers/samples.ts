@@ -2,6 +2,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Operation, ToolDraft } from '../../core/contracts.ts';
+import type { Role } from '../../core/permissions.ts';
 import type { ApiRow, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
 
 export interface Tenant {
@@ -17,6 +18,16 @@ export async function addTenant(store: Store): Promise<Tenant> {
 		{ name: slug, slugs: [slug] },
 	);
 	return { userId: user.id, organizationId: organization.id, slug };
+}
+
+/** An account of its own that was invited into the organization, too. */
+export async function addMember(store: Store, { organizationId, userId: invitedBy }: Tenant, role: Role): Promise<string> {
+	const { userId, slug } = await addTenant(store);
+	const hash = randomBytes(32);
+	const expiresAt = new Date(Date.now() + 60_000);
+	await store.organizations.invite(organizationId, { email: `${slug}@example.com`, role, invitedBy, expiresAt, hash });
+	await store.organizations.accept(hash, userId);
+	return userId;
 }
 
 export const addApi = (store: Store, organizationId: string): Promise<ApiRow> =>
@@ -79,3 +90,7 @@ export const schema = {
 	sha256: '00',
 	report: {},
 };
+
+/** What text with a NUL or half a surrogate pair is answered with. */
+export const unstorable = (field: string) => (error: { code?: string; details?: { path: string }[] }) =>
+	error.code === 'validation_failed' && error.details?.[0]?.path === `/${field}`;

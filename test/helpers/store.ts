@@ -19,3 +19,9 @@ export async function testStore(): Promise<TestStore> {
 	};
 	return { ...store, database, close, [Symbol.asyncDispose]: close };
 }
+
+/** A second replica's store on the same database. */
+export async function openReplica({ database }: TestStore): Promise<Store & AsyncDisposable> {
+	const store = await openStore({ database, dataDir: '', migrate: false, log: silent });
+	return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}

@@ -1,0 +1,14 @@
+// Facts of the whole installation: the first value of a name stays.
+
+import type { Sequelize } from 'sequelize';
+import { rows } from './rows.ts';
+
+// What another replica inserted meanwhile is not seen by the same statement, but by the next.
+const KEEP = 'INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING';
+const KEPT = 'SELECT value FROM installation WHERE name = $1';
+
+export async function keep(sequelize: Sequelize, name: string, value: string): Promise<string> {
+	await sequelize.query(KEEP, { bind: [name, value] });
+	const [kept] = await rows<{ value: string }>(sequelize, KEPT, [name]);
+	return kept?.value ?? value;
+}

@@ -1,0 +1,240 @@
+// The audit log, and the triggers that write it: in the transaction of the change, so no code path can forget.
+
+import type { Migration } from '../migrate.ts';
+
+// What the log says of a user, a key or a row stays true when they are gone, so these columns refer to nothing.
+const LOG = `
+CREATE TABLE audit_log (
+	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+	seq bigint GENERATED ALWAYS AS IDENTITY,
+	organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
+	at timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
+	actor_id uuid,
+	actor_email text,
+	access_key_id uuid,
+	address text,
+	user_agent text,
+	request_id text,
+	action text NOT NULL CHECK (action IN ('create', 'update', 'delete')),
+	resource_type text NOT NULL,
+	resource_id uuid NOT NULL,
+	resource_name text,
+	changes jsonb NOT NULL
+);
+CREATE INDEX audit_log_list ON audit_log (organization_id, seq);
+CREATE INDEX audit_log_resource ON audit_log (organization_id, resource_id, seq);
+`;
+
+// Arguments: the action, the type of the resource, and a query over the transition tables `former` and `fresh` that gives
+// `organizations, id, name, changes`. An organization that is going away takes its log along, and gets no row any more.
+// The query is planned each time, because transition tables hold one row now and thousands then.
+const WRITE = `
+CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $function$
+BEGIN
+	-- A cascade comes once per row above, mostly with nothing below it.
+	IF TG_OP = 'DELETE' THEN
+		IF NOT EXISTS (SELECT FROM former) THEN
+			RETURN NULL;
+		END IF;
+	END IF;
+	EXECUTE $statement$
+		INSERT INTO audit_log (organization_id, actor_id, actor_email, access_key_id, address, user_agent, request_id,
+			action, resource_type, resource_id, resource_name, changes)
+		SELECT o.id, ($1 ->> 'userId')::uuid, $1 ->> 'email', ($1 ->> 'accessKeyId')::uuid, $1 ->> 'address', $1 ->> 'userAgent',
+			$1 ->> 'requestId', $2, $3, changed.id, changed.name, changed.changes
+		FROM ($statement$ || TG_ARGV[2] || $statement$) AS changed JOIN organizations o ON o.id = ANY (changed.organizations)
+	$statement$ USING nullif(current_setting('gatehouse.actor', true), '')::json, TG_ARGV[0], TG_ARGV[1];
+	RETURN NULL;
+END
+$function$;
+`;
+
+// Documents are stored as they came; `jsonb` takes neither NUL nor half a surrogate pair. Both are always escaped, after an
+// even number of backslashes.
+const READABLE = `
+CREATE FUNCTION readable(document json) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $function$
+	SELECT regexp_replace(document::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\1\\ufffd', 'g')::jsonb
+$function$;
+`;
+
+const TEXT_LENGTH = 500;
+
+/**
+ * How a change is told. `value`: both sides. `text`: their beginnings. `keys`: which of its top-level keys changed. `fact`:
+ * only that it did, because it is a secret or fills pages.
+ */
+type Telling = 'value' | 'text' | 'keys' | 'fact';
+
+/** A field of the API, and the SQL that it has over a row of the table. */
+type Field = [name: string, telling: Telling, sql: string];
+
+interface Audited {
+	table: string;
+	type: string;
+	fields: Field[];
+	/** Default `id`. */
+	id?: string;
+	/** What the row is called. Default `name`. */
+	name?: string;
+	/** What finds the same row before and after. Default `id`. */
+	match?: string;
+	/** In whose log it goes. Default the row's `organization_id`. */
+	organizations?: string;
+}
+
+const camelCase = (column: string): string => column.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+
+const values = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'value', column]);
+const facts = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'fact', `${column}::text`]);
+const keys = (column: string): Field[] => [[camelCase(column), 'keys', `readable(${column})`]];
+/** As the API writes them. */
+const times = (columns: string): Field[] =>
+	columns
+		.split(' ')
+		.map((column) => [camelCase(column), 'value', `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`]);
+
+/** Operations are not here, since they are their schema's; neither are users and logins, which no organization has. */
+const AUDITED: Audited[] = [
+	{ table: 'organizations', type: 'organization', fields: values('name slug'), organizations: 'ARRAY[id]' },
+	{
+		table: 'memberships',
+		type: 'member',
+		fields: values('role'),
+		id: 'user_id',
+		name: '(SELECT u.email FROM users u WHERE u.id = source.user_id)',
+		match: 'ARRAY[organization_id, user_id]',
+	},
+	{
+		table: 'invitations',
+		type: 'invitation',
+		fields: [...values('email role'), ...times('expires_at accepted_at revoked_at')],
+		name: 'email',
+	},
+	{
+		table: 'access_keys',
+		type: 'access_key',
+		fields: [...values('name permissions gateway_id'), ...times('revoked_at')],
+		// A key for the whole account opens every organization of its owner.
+		organizations: `CASE WHEN organization_id IS NOT NULL THEN ARRAY[organization_id]
+			ELSE ARRAY(SELECT m.organization_id FROM memberships m WHERE m.user_id = source.user_id) END`,
+	},
+	{
+		table: 'apis',
+		type: 'api',
+		fields: [...values('name type base_url'), ['description', 'text', 'description'], ...values('status')],
+	},
+	{
+		table: 'api_credentials',
+		type: 'credential',
+		fields: [...values('type origin'), ...facts('secret')],
+		id: 'api_id',
+		name: 'type',
+		match: 'ARRAY[api_id::text, type]',
+	},
+	{
+		table: 'api_schemas',
+		type: 'schema',
+		// The query of an address may hold a token.
+		fields: [...values('api_id format title version sha256'), ['sourceUrl', 'value', `regexp_replace(source_url, '[?#].*', '')`]],
+		name: 'title',
+	},
+	{
+		table: 'tools',
+		type: 'tool',
+		fields: [
+			['name', 'value', 'coalesce(own_name, imported_name)'],
+			['description', 'text', 'coalesce(own_description, imported_description)'],
+			...values('type api_id'),
+			['status', 'value', `CASE WHEN removed THEN 'removed' ELSE status END`],
+			...facts('parameters output_schema annotations code'),
+			...keys('execution_config'),
+		],
+		name: 'coalesce(own_name, imported_name)',
+	},
+	{
+		table: 'gateways',
+		type: 'gateway',
+		fields: [...values('name type endpoint'), ['description', 'text', 'description'], ...values('status'), ...keys('configuration')],
+	},
+	{ table: 'gateway_tools', type: 'gateway_tool', fields: values('gateway_id tool_id name rate_limit') },
+	{
+		table: 'gateway_auth',
+		type: 'auth_method',
+		fields: [
+			...values('gateway_id type is_required'),
+			['validationRules', 'value', 'readable(validation_rules)'],
+			...keys('configuration'),
+		],
+		name: 'type',
+	},
+	{
+		table: 'gateway_keys',
+		type: 'api_key',
+		fields: [...values('gateway_id name scopes'), ...times('expires_at revoked_at')],
+	},
+];
+
+type Side = 'former' | 'fresh';
+
+/** What of a row goes into the log, under the names of the API. */
+function read(transition: Side, audited: Audited, fields: Field[]): string {
+	const { id = 'id', name = 'name', match = 'id', organizations = 'ARRAY[organization_id]' } = audited;
+	const columns = { row_match: match, row_id: id, row_name: name, row_organizations: organizations };
+	const named = [...Object.entries(columns), ...fields.map(([field, , sql]) => [field, sql])];
+	return `(SELECT ${named.map(([as, sql]) => `${sql} AS "${as}"`).join(', ')} FROM ${transition} AS source) AS ${transition}`;
+}
+
+const select = (side: Side, changes: string[], from: string): string =>
+	`SELECT ${side}.row_organizations AS organizations, ${side}.row_id AS id, ${side}.row_name AS name, ${changes.join(' || ')} AS changes
+	FROM ${from}`;
+
+const shown = (side: Side, [field, telling]: Field): string =>
+	telling === 'text' ? `left(${side}."${field}", ${TEXT_LENGTH})` : `${side}."${field}"`;
+
+/** A row that came or went. What is null is left out. */
+function whole(side: Side, end: 'from' | 'to', audited: Audited): string {
+	const fields = audited.fields.filter(([, telling]) => telling === 'value' || telling === 'text');
+	const changes = fields.map(
+		(field) =>
+			`CASE WHEN ${side}."${field[0]}" IS NULL THEN '{}'
+			ELSE jsonb_build_object('${field[0]}', jsonb_build_object('${end}', ${shown(side, field)})) END`,
+	);
+	return select(side, changes, read(side, audited, fields));
+}
+
+/** A row that changed in a field. */
+function difference(audited: Audited): string {
+	const changes = audited.fields.map(
+		(field) =>
+			`CASE WHEN former."${field[0]}" IS NOT DISTINCT FROM fresh."${field[0]}" THEN '{}'
+			ELSE jsonb_build_object('${field[0]}', ${DIFFERENCE[field[1]](field)}) END`,
+	);
+	const [former, fresh] = [read('former', audited, audited.fields), read('fresh', audited, audited.fields)];
+	return `SELECT * FROM (${select('fresh', changes, `${former} JOIN ${fresh} USING (row_match)`)}) AS changed WHERE changes <> '{}'`;
+}
+
+const fromTo = (field: Field): string => `jsonb_build_object('from', ${shown('former', field)}, 'to', ${shown('fresh', field)})`;
+
+const DIFFERENCE: Record<Telling, (field: Field) => string> = {
+	value: fromTo,
+	text: fromTo,
+	keys: ([field]) => `jsonb_build_object('keys', (
+		SELECT jsonb_agg(key ORDER BY key) FROM jsonb_object_keys(former."${field}" || fresh."${field}") AS key
+		WHERE former."${field}" -> key IS DISTINCT FROM fresh."${field}" -> key))`,
+	fact: () => `'{"changed": true}'::jsonb`,
+};
+
+const trigger = (audited: Audited, event: string, tables: string, [action, query]: [action: string, query: string]): string =>
+	`CREATE TRIGGER audit_${event} AFTER ${event} ON ${audited.table} REFERENCING ${tables}
+	FOR EACH STATEMENT EXECUTE FUNCTION audit('${action}', '${audited.type}', $query$${query}$query$);`;
+
+const triggers = (audited: Audited): string[] => [
+	trigger(audited, 'insert', 'NEW TABLE AS fresh', ['create', whole('fresh', 'to', audited)]),
+	trigger(audited, 'update', 'OLD TABLE AS former NEW TABLE AS fresh', ['update', difference(audited)]),
+	trigger(audited, 'delete', 'OLD TABLE AS former', ['delete', whole('former', 'from', audited)]),
+];
+
+export const audit: Migration = {
+	name: '0003-audit',
+	statements: [LOG, READABLE, WRITE, ...AUDITED.flatMap(triggers)],
+};

@@ -1,0 +1,57 @@
+// Organizations. Their people are in `members.ts` and `invitations.ts`.
+
+import { GatewayError } from '../core/errors.ts';
+import type { OrganizationRow, Organizations } from '../core/store.ts';
+import { MEMBERSHIP, type MembershipColumns, toMembership } from './account-rows.ts';
+import type { Database } from './connection.ts';
+import { createInvitations } from './invitations.ts';
+import { createMembers } from './members.ts';
+import type { Models } from './models/index.ts';
+import { after, toPage, uuid } from './pages.ts';
+import { rows } from './rows.ts';
+import { storable } from './text.ts';
+
+/** The list's name in its cursors. */
+const NAME = 'organizations';
+const LIST = `
+SELECT ${MEMBERSHIP} FROM memberships m JOIN organizations o ON o.id = m.organization_id
+WHERE m.user_id = $1 AND m.seq > $2 ORDER BY m.seq LIMIT $3`;
+// Both rows or none; no row at all when the slug is taken.
+const CREATE = `
+WITH organization AS (
+	INSERT INTO organizations (name, slug) VALUES ($2, $3) ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
+	RETURNING id, name, slug, created_at
+), membership AS (
+	INSERT INTO memberships (organization_id, user_id, role) SELECT id, $1, 'owner' FROM organization
+)
+SELECT id, name, slug, created_at AS "createdAt" FROM organization`;
+
+export function createOrganizations(database: Database, { Organization }: Models): Organizations {
+	const { ordinary } = database;
+	return {
+		...createMembers(database),
+		...createInvitations(database),
+		async list(userId, page) {
+			const found = await rows<MembershipColumns>(ordinary, LIST, [uuid(userId), after(NAME, page), page.limit + 1]);
+			return toPage(NAME, found, page, toMembership);
+		},
+		async create(userId, { name, slugs }) {
+			storable({ name });
+			return database.write(async (transaction) => {
+				for (const slug of slugs) {
+					const [made] = await rows<OrganizationRow>(ordinary, CREATE, [uuid(userId), name, slug], transaction);
+					if (made) return made;
+				}
+				throw new GatewayError('conflict', 'name yields no free slug: choose another name.');
+			});
+		},
+		rename: (organizationId, name) =>
+			database.write(async (transaction) => {
+				const where = { id: uuid(organizationId) };
+				const [, [renamed]] = await Organization.update(storable({ name }), { where, returning: true, transaction });
+				return renamed ? toOrganization(renamed) : null;
+			}),
+	};
+}
+
+const toOrganization = ({ id, name, slug, createdAt }: OrganizationRow): OrganizationRow => ({ id, name, slug, createdAt });

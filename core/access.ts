@@ -1,10 +1,23 @@
-// Who uses the management API, and for which organization (specification 5.1).
+// Who uses the management API, for which organization, and whether they may (specification 5.1).
 
-import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-import { GatewayError, notFound } from './errors.ts';
+import type { Request, RouteOptions, Server } from '@hapi/hapi';
+import { clientAddress } from './addresses.ts';
+import type { Config } from './config.ts';
+import { readTokenCookie } from './cookies.ts';
+import { asGatewayError, GatewayError, notFound } from './errors.ts';
 import { readInput } from './input.ts';
-import type { Accounts, Changes, MembershipRow, OrganizationRow } from './store.ts';
-import type { Tokens } from './tokens.ts';
+import { isOwnOrigin } from './origins.ts';
+import { type Permission, permissionsOf, type Role } from './permissions.ts';
+import type { Recorder } from './recorder.ts';
+import type { Access, AccessKeyRow, Actor, MembershipRow, OrganizationRow, Repositories, Store } from './store.ts';
+import { ACCESS_KEY_PREFIX, hashKey, type Tokens } from './tokens.ts';
+
+/**
+ * What a route asks of its caller. A permission asks for a member of the organization whose role has it. The others need no
+ * organization: `self` takes whoever acts for a whole account, `account` a login or a key without restrictions, `login` only
+ * a login.
+ */
+export type Need = Permission | 'self' | 'account' | 'login';
 
 declare module '@hapi/hapi' {
 	interface UserCredentials {
@@ -13,12 +26,19 @@ declare module '@hapi/hapi' {
 	interface AuthCredentials {
 		/** Null on routes that need no organization. */
 		organization: OrganizationRow | null;
-		role: string | null;
+		role: Role | null;
+		/** What the caller may do in the organization. */
+		permissions: ReadonlySet<Permission>;
+		/** The login that is used; null with an access key. */
+		login: { sessionId: string; at: Date } | null;
+		actor: Actor;
 	}
 	interface PluginSpecificConfiguration {
 		gatehouse?: {
-			/** Where the organization comes from; `context` (the header, or the only membership) unless said otherwise. */
-			organization?: 'context' | 'path' | 'none';
+			/** Of every route but the public ones; the start fails without it. */
+			need?: Need;
+			/** Where the organization comes from: the header or the only membership (`context`), or `{orgId}` in the path. */
+			organization?: 'context' | 'path';
 			/** `unread`: the handler reads it itself, with a limit of its own. */
 			body?: 'unread';
 		};
@@ -26,65 +46,145 @@ declare module '@hapi/hapi' {
 }
 
 const ORGANIZATION_HEADER = 'x-organization-id';
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
+const MAX_USER_AGENT = 300;
+const MAX_KEY_LENGTH = 128;
+const SAFE_METHODS = new Set(['get', 'head', 'options']);
+/** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
+const SANDBOX = { sandbox: 'plugin' } as const;
+
+/** A route's options: what it asks of its caller. */
+export const needs = (
+	need: Need,
+	more: { organization?: 'context' | 'path'; body?: 'unread' } = {},
+): Required<Pick<RouteOptions, 'plugins'>> => ({ plugins: { gatehouse: { need, ...more } } });
+
+interface Parts {
+	config: Config;
+	tokens: Tokens;
+	store: Store;
+	recorder: Recorder;
+}
+
+/** Somebody whose credential is good. */
+interface Identified extends Access {
+	login: { sessionId: string; at: Date } | null;
+	key: AccessKeyRow | null;
+}
 
 /**
- * The default strategy: `Authorization: Bearer <token>`, and the organization.
+ * The default strategy: a login's token or an access key as `Authorization: Bearer`, or the cookie; then the organization,
+ * then the permission.
  * @param server of the plugin whose routes they are
  */
-export function registerAccess(server: Server, parts: { tokens: Tokens; accounts: Accounts; changes: Changes }): void {
+export function registerAccess(server: Server, parts: Parts): void {
 	server.auth.scheme('management', () => ({
 		async authenticate(request, h) {
-			const claims = parts.tokens.verify(bearer(request));
-			const memberships = await parts.accounts.memberships(claims.sub);
-			if (memberships.length === 0 && !(await parts.accounts.byId(claims.sub))) {
-				throw new GatewayError('unauthorized', 'The account of this token is gone.', { headers: CHALLENGE });
-			}
-			const membership = choose(request, memberships);
+			const caller = await identify(request, parts);
+			const membership = choose(request, caller.memberships);
+			const permissions = allowed(caller, membership);
+			authorize(request, caller, permissions);
 			// A refused caller is gone before its body is read.
 			await readInput(request);
+			const actor = { userId: caller.user.id, email: caller.user.email, accessKeyId: caller.key?.id ?? null, ...clientOf(request, parts) };
+			const { organization = null, role = null } = membership ?? {};
 			return h.authenticated({
-				credentials: { user: { id: claims.sub }, organization: membership?.organization ?? null, role: membership?.role ?? null },
+				credentials: { user: { id: caller.user.id }, organization, role, permissions, login: caller.login, actor },
 			});
 		},
 	}));
 	server.auth.strategy('management', 'management');
 	server.auth.default('management');
-	server.ext('onPreAuth', (request, h) => readOpenInput(request, h), SANDBOX);
+	server.ext(
+		'onPreAuth',
+		async (request, h) => {
+			// Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in.
+			if (isPublic(request.route.settings)) await readInput(request);
+			return h.continue;
+		},
+		SANDBOX,
+	);
 	// Whoever changed something finds it changed, at once on this replica. What was committed stays so if this look fails.
 	server.ext(
 		'onPostHandler',
 		async (request, h) => {
-			if (request.auth.isAuthenticated && request.method !== 'get') await parts.changes.fresh(0)?.catch(() => null);
+			if (request.auth.isAuthenticated && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => null);
 			return h.continue;
 		},
 		SANDBOX,
 	);
 }
 
-/** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
-const SANDBOX = { sandbox: 'plugin' } as const;
+// hapi's types leave out that `auth: false` stays false.
+const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 
-/** Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in. */
-async function readOpenInput(request: Request, h: ResponseToolkit) {
-	// hapi's types leave out that `auth: false` stays false.
-	if ((request.route.settings.auth as unknown) === false) await readInput(request);
-	return h.continue;
+/** @throws Error naming the first route that does not say who may use it */
+export function assertNeeds(server: Server): void {
+	for (const { method, path, settings } of server.table()) {
+		if (isPublic(settings)) continue;
+		const { need, organization } = settings.plugins?.gatehouse ?? {};
+		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not say what it needs of its caller.`);
+		if (organization === 'path' && !path.includes('{orgId}'))
+			throw new Error(`${method.toUpperCase()} ${path}: there is no {orgId} in it.`);
+	}
 }
 
-const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
+async function identify(request: Request, parts: Parts): Promise<Identified> {
+	try {
+		const secret = bearer(request) ?? cookie(request, parts.config);
+		if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
+		return secret.startsWith(ACCESS_KEY_PREFIX) ? await byAccessKey(secret, parts) : await byToken(secret, parts);
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'unauthorized') throw thrown;
+		throw new GatewayError('unauthorized', error.message, { cause: error.cause, headers: CHALLENGE });
+	}
+}
 
-function bearer(request: Request): string {
+/** Null when there is no such header. @throws unauthorized when it is of another form */
+function bearer(request: Request): string | null {
 	const { authorization } = request.raw.req.headers;
-	const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-	if (token === undefined) throw new GatewayError('unauthorized', 'A Bearer token is required.', { headers: CHALLENGE });
+	if (authorization === undefined) return null;
+	const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
+	if (token === undefined) throw new GatewayError('unauthorized', 'Authorization must be: Bearer <token>.');
 	return token;
+}
+
+/** A page of another origin can make a browser send the cookie, but not its own origin's name. */
+function cookie(request: Request, config: Config): string | null {
+	const { headers } = request.raw.req;
+	const token = readTokenCookie(config, headers);
+	if (token === null || SAFE_METHODS.has(request.method)) return token;
+	const { origin } = headers;
+	if (origin === undefined || !isOwnOrigin(config, origin)) {
+		throw new GatewayError(
+			'forbidden',
+			'With the cookie, changes are taken only from pages of this service: the Origin header names another.',
+		);
+	}
+	return token;
+}
+
+async function byToken(token: string, { tokens, store }: Parts): Promise<Identified> {
+	const { sub, sid, auth_time: at } = tokens.verify(token);
+	const access = await store.accounts.session(sid, sub);
+	if (!access) throw new GatewayError('unauthorized', 'The login of this token has ended.');
+	return { ...access, login: { sessionId: sid, at: new Date(at * 1000) }, key: null };
+}
+
+async function byAccessKey(secret: string, { store, recorder }: Parts): Promise<Identified> {
+	const access = secret.length <= MAX_KEY_LENGTH ? await store.accessKeys.byHash(hashKey(secret)) : null;
+	if (!access) throw new GatewayError('unauthorized', 'The access key is not valid.');
+	recorder.usedAccessKey(access.user.id, access.key.id);
+	return { ...access, login: null };
 }
 
 /** The path wins and the header is ignored; an organization that is not the caller's does not exist. */
 function choose(request: Request, memberships: MembershipRow[]): MembershipRow | null {
-	const source = request.route.settings.plugins?.gatehouse?.organization ?? 'context';
-	if (source === 'none') return null;
-	const named = source === 'path' ? String(request.params['orgId']) : request.raw.req.headers[ORGANIZATION_HEADER]?.toString();
+	const { need, organization: source = 'context' } = request.route.settings.plugins?.gatehouse ?? {};
+	if (need === 'self' || need === 'account' || need === 'login') return null;
+	const given = source === 'path' ? String(request.params['orgId']) : request.raw.req.headers[ORGANIZATION_HEADER]?.toString();
+	const named = given?.toLowerCase();
 	if (named === undefined && memberships.length === 1) return memberships[0] ?? null;
 	const membership = memberships.find(({ organization }) => organization.id === named);
 	if (membership) return membership;
@@ -95,6 +195,55 @@ function choose(request: Request, memberships: MembershipRow[]): MembershipRow |
 			: 'X-Organization-Id names no organization of this account.';
 	throw new GatewayError('no_organization', message, { details: [{ path: `header/${ORGANIZATION_HEADER}`, message }] });
 }
+
+/** What the role has now, and no more than the key was given. */
+function allowed({ key }: Identified, membership: MembershipRow | null): ReadonlySet<Permission> {
+	const held = membership ? permissionsOf(membership.role) : [];
+	return new Set(held.filter((permission) => key?.permissions?.includes(permission) ?? true));
+}
+
+/** @throws forbidden, insufficient_scope */
+function authorize(request: Request, { key }: Identified, permissions: ReadonlySet<Permission>): void {
+	const { need } = request.route.settings.plugins?.gatehouse ?? {};
+	if (key && need === 'login') throw new GatewayError('forbidden', 'This takes a login: an access key cannot do it.');
+	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this.');
+	if (need === 'self' || need === 'login') return;
+	if (need === 'account') {
+		if (key?.permissions) throw new GatewayError('insufficient_scope', 'This takes a login, or an access key without restrictions.');
+		return;
+	}
+	if (need === undefined || !permissions.has(need)) {
+		const [code, who] = key ? (['insufficient_scope', 'The access key'] as const) : (['forbidden', 'Your role'] as const);
+		throw new GatewayError(code, `${who} does not have the permission ${need}.`);
+	}
+}
+
+/** A key for one gateway reaches the routes of that gateway and nothing else. */
+function isReached(request: Request, { reach }: AccessKeyRow): boolean {
+	if (reach.type === 'account') return true;
+	const [, name] = /^\/gateways\/\{(\w+)\}/.exec(request.route.path) ?? [];
+	return name !== undefined && String(request.params[name]).toLowerCase() === reach.id;
+}
+
+/** For what depends on more than the route. @throws forbidden */
+export function requirePermission(request: Request, permission: Permission): void {
+	if (!request.auth.credentials.permissions.has(permission)) {
+		throw new GatewayError('forbidden', `This takes the permission ${permission}.`);
+	}
+}
+
+/** From where a request comes, as the audit log and the list of logins show it. */
+export function clientOf(request: Request, { config }: { config: Config }): Pick<Actor, 'address' | 'userAgent' | 'requestId'> {
+	const { headers } = request.raw.req;
+	return {
+		address: clientAddress(request.info.remoteAddress, headers['x-forwarded-for']?.toString(), config.trustProxy),
+		userAgent: headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
+		requestId: request.info.id,
+	};
+}
+
+/** The store, with the caller as the one who changes it. */
+export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(request.auth.credentials.actor);
 
 /** The organization of a request whose route needs one. */
 export function organizationOf(request: Request): OrganizationRow {

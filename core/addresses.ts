@@ -1,20 +1,21 @@
 // Client addresses: one canonical form, lists of ranges, and whom to believe about forwarded ones.
 
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** IPv4-mapped IPv6 becomes IPv4; null when it is no address. */
+/** IPv4-mapped IPv6 becomes IPv4; null when it is no address. Short, octal and hexadecimal spellings are none: nobody means them. */
 export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
 	const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
-	return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
+	return isIP(bare) ? ipaddr.process(bare) : null;
 }
 
 /** A single address is a range of its own; null when it is neither. */
 export function parseRange(text: string): Range | null {
 	const address = parseAddress(text);
 	if (address && !text.includes('/')) return [address, address.kind() === 'ipv4' ? 32 : 128];
-	if (!ipaddr.isValidCIDR(text)) return null;
+	if (!isIP(text.split('/')[0] ?? '') || !ipaddr.isValidCIDR(text)) return null;
 	const [base, bits] = ipaddr.parseCIDR(text);
 	// ::ffff:10.0.0.0/104 is 10.0.0.0/8, since client addresses are compared in their IPv4 form.
 	if (base.kind() === 'ipv6' && (base as ipaddr.IPv6).isIPv4MappedAddress() && bits >= 96) {

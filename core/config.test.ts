@@ -75,6 +75,9 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['WEB_CONCURRENCY', '0', /WEB_CONCURRENCY must be a number of processes/],
 	['RATE_LIMIT_MAX', '-1', /RATE_LIMIT_MAX must be/],
 	['METRICS_RETENTION_DAYS', '-1', /METRICS_RETENTION_DAYS must be days/],
+	['MAIL_FROM', 'Gatehouse <gate@example.com>', /MAIL_FROM must be the address that mails come from/],
+	['MAIL_FROM', 'gate@example.com, evil@example.com', /MAIL_FROM must be/],
+	['MAIL_FROM', 'gate', /MAIL_FROM must be/],
 	['ERROR_TRACKER_DSN', 'nowhere', /ERROR_TRACKER_DSN must be the DSN/],
 ];
 
@@ -107,6 +110,29 @@ test('without DATABASE_HOST the secrets are made once, kept at mode 0600, and th
 	const second = loadConfig({ SVC_DATA_DIR: folder });
 	assert.equal(second.jwtSecret, first.jwtSecret);
 	assert.equal(readFileSync(file, 'utf8'), before);
+});
+
+const SENDERS: [env: Record<string, string>, from: string][] = [
+	[{}, 'gatehouse@localhost'],
+	[{ PUBLIC_URL: 'https://gate.example:8443,https://other.example' }, 'gatehouse@gate.example'],
+	[{ PUBLIC_URL: 'http://10.0.0.1' }, 'gatehouse@localhost'],
+	[{ PUBLIC_URL: 'http://[::1]:3000' }, 'gatehouse@localhost'],
+	[{ MAIL_USER: 'apikey' }, 'gatehouse@localhost'],
+	[{ MAIL_USER: 'gate@mail.example' }, 'gate@mail.example'],
+	[{ MAIL_USER: 'gate@mail.example', MAIL_FROM: 'door@mail.example' }, 'door@mail.example'],
+];
+for (const [env, from] of SENDERS) {
+	test(`mails come from ${from} with ${JSON.stringify(env)}`, () => assert.equal(loadConfig({ ...COMPLETE, ...env }).mailFrom, from));
+}
+
+test('without MAIL_HOST there is no mail server, whatever else is said of it', () => {
+	assert.equal(loadConfig({ ...COMPLETE, MAIL_USER: 'u', MAIL_PASS: 'p' }).mail, null);
+	assert.deepEqual(loadConfig({ ...COMPLETE, MAIL_HOST: 'mail.example' }).mail, {
+		host: 'mail.example',
+		port: 587,
+		username: null,
+		password: null,
+	});
 });
 
 test('every variable of the specification is read under its name', () => {

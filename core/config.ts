@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
+import { isBareAddress } from './mail-address.ts';
 
 export interface Config {
 	port: number;
@@ -32,7 +33,10 @@ export interface Config {
 	rateLimit: { max: number; windowSeconds: number };
 	metricsRetentionDays: number;
 	monitoringWindowSeconds: number;
+	/** Null: mails are written into `dataDir`. */
 	mail: { host: string; port: number; username: string | null; password: string | null } | null;
+	/** The address that mails come from. */
+	mailFrom: string;
 	/** Null: errors are only logged. */
 	errorTrackerDsn: string | null;
 	localModelAllowPrivateUrls: boolean;
@@ -56,6 +60,8 @@ const addressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
 
 const originAddressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
 	isIP(value) || ipaddr.isValidCIDR(value) ? value : origin(value, helpers);
+
+const mailAddress = (value: string, helpers: Joi.CustomHelpers): unknown => (isBareAddress(value) ? value : helpers.error('any.invalid'));
 
 const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path';
 
@@ -102,6 +108,7 @@ const VARIABLES = {
 	MAIL_PORT: port.default(587),
 	MAIL_USER: filled.label('a user of the mail server'),
 	MAIL_PASS: filled.label('that user’s password'),
+	MAIL_FROM: Joi.string().custom(mailAddress).label('the address that mails come from, without a name'),
 	ERROR_TRACKER_DSN: Joi.string()
 		.uri({ scheme: ['http', 'https'] })
 		.label('the DSN (a URL) of an error tracker'),
@@ -136,6 +143,7 @@ function fallback(name: string): string {
 	if (name === 'HOST') return '127.0.0.1 embedded, else 0.0.0.0';
 	if (name === 'PUBLIC_URL') return 'http://`HOST`:`PORT`';
 	if (name === 'BULL_REDIS_HOST') return '`REDIS_HOST`';
+	if (name === 'MAIL_FROM') return '`MAIL_USER` if it is an address, else gatehouse@ the host of `PUBLIC_URL`';
 	const { flags } = describeVariable(name);
 	return flags?.default === undefined || Array.isArray(flags.default) ? 'none' : String(flags.default);
 }
@@ -188,7 +196,7 @@ function describeVariable(name: string): { flags?: { label?: string; default?: u
 function assemble(values: Values, embedded: boolean): Config {
 	const host = (values['HOST'] as string | undefined) ?? (embedded ? '127.0.0.1' : '0.0.0.0');
 	const dataDir = resolve(values['SVC_DATA_DIR'] as string);
-	const publicUrls = values['PUBLIC_URL'] as string[];
+	const [firstUrl = `http://${host === '0.0.0.0' ? 'localhost' : host}:${values['PORT']}`, ...otherUrls] = values['PUBLIC_URL'] as string[];
 	const redisHost = (values['REDIS_HOST'] as string | undefined) ?? null;
 	const secrets = embedded
 		? embeddedSecrets(values, dataDir)
@@ -196,7 +204,7 @@ function assemble(values: Values, embedded: boolean): Config {
 	return {
 		port: values['PORT'] as number,
 		host,
-		publicUrls: [publicUrls[0] ?? `http://${host === '0.0.0.0' ? 'localhost' : host}:${values['PORT']}`, ...publicUrls.slice(1)],
+		publicUrls: [firstUrl, ...otherUrls],
 		frontendUrl: values['FRONTEND_URL'] as string,
 		database: embedded
 			? null
@@ -221,6 +229,7 @@ function assemble(values: Values, embedded: boolean): Config {
 		metricsRetentionDays: values['METRICS_RETENTION_DAYS'] as number,
 		monitoringWindowSeconds: values['MONITORING_STATS_WINDOW_SECONDS'] as number,
 		mail: mail(values),
+		mailFrom: mailFrom(values, firstUrl),
 		errorTrackerDsn: (values['ERROR_TRACKER_DSN'] as string | undefined) ?? null,
 		localModelAllowPrivateUrls: values['LOCALMODEL_ALLOW_PRIVATE_URLS'] as boolean,
 		logLevel: values['LOG_LEVEL'] as string,
@@ -235,6 +244,16 @@ function mail(values: Values): Config['mail'] {
 		username: (values['MAIL_USER'] as string | undefined) ?? null,
 		password: (values['MAIL_PASS'] as string | undefined) ?? null,
 	};
+}
+
+/** An address is no domain to send from: a server that is known by its address says localhost. */
+function mailFrom(values: Values, publicUrl: string): string {
+	const given = values['MAIL_FROM'] as string | undefined;
+	const user = values['MAIL_USER'] as string | undefined;
+	if (given !== undefined) return given;
+	if (user !== undefined && isBareAddress(user)) return user;
+	const { hostname } = new URL(publicUrl);
+	return `gatehouse@${isIP(hostname) || hostname.startsWith('[') ? 'localhost' : hostname}`;
 }
 
 /** Made once and kept in the data folder, mode 0600; a variable that is set wins. */

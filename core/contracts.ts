@@ -22,7 +22,9 @@ export interface Caller {
 	method: string;
 	subject: string;
 	scopes: readonly Scope[];
+	/** Of a member of the gateway's organization, whatever the credential. */
 	userId?: string;
+	/** Of a key of the gateway; a user's own access key is none. */
 	keyId?: string;
 }
 
@@ -201,8 +203,10 @@ export interface Records {
 
 export interface Identity {
 	/**
-	 * Whom one of Gatehouse's own credentials (a gateway key) stands for at this gateway; null if it is not one, or is
-	 * revoked, expired or of another gateway.
+	 * Whom one of Gatehouse's own credentials stands for at this gateway: a key of the gateway, or an access key or login's
+	 * token of a member of its organization, with the scopes that their role and key have now. Null if it is none of these, or is
+	 * ended or revoked. Let through what it @throws: unauthorized for a token that is wrong in itself, such as `jwt issuer
+	 * invalid`; forbidden for a credential that is good elsewhere only
 	 */
 	credential(secret: string): Promise<Caller | null>;
 }

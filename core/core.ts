@@ -5,7 +5,9 @@ import type { Log } from './contracts.ts';
 import type { Egress } from './egress.ts';
 import type { Imports } from './imports.ts';
 import type { Invoker } from './invoke.ts';
+import type { Mail } from './mail.ts';
 import type { Passwords } from './passwords.ts';
+import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
 import type { Runtime } from './runtime.ts';
 import type { Secrets } from './secrets.ts';
@@ -21,9 +23,11 @@ export interface Core {
 	secrets: Secrets;
 	tokens: Tokens;
 	passwords: Passwords;
+	mail: Mail;
 	egress: Egress;
 	shared: Shared;
 	invoker: Invoker;
 	imports: Imports;
 	runtime: Runtime;
+	recorder: Recorder;
 }

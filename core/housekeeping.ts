@@ -1,19 +1,24 @@
-// Removes what has had its time: records of runs (METRICS_RETENTION_DAYS) and plugins' records that expired.
+// Removes what has had its time: records of runs (METRICS_RETENTION_DAYS), plugins' records that expired, logins and resets
+// that nothing can use any more.
 
 import type { Log } from './contracts.ts';
 import type { Store } from './store.ts';
+import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './tokens.ts';
 
 const FIRST_MS = 60 * 1000;
 const EVERY_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** The last token of a login may be issued at the end of the login's time. */
+const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
 /** @param retentionDays 0 keeps runs for ever. @returns how to stop */
-export function keepHouse(store: Pick<Store, 'runs' | 'records'>, retentionDays: number, log: Log): () => void {
+export function keepHouse(store: Pick<Store, 'runs' | 'records' | 'accounts'>, retentionDays: number, log: Log): () => void {
 	const clean = async (): Promise<void> => {
 		try {
 			const runs = retentionDays === 0 ? 0 : await store.runs.prune(new Date(Date.now() - retentionDays * DAY_MS));
 			const records = await store.records.prune();
-			if (runs + records > 0) log.info({ runs, records }, 'removed what has had its time');
+			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
+			if (runs + records + logins > 0) log.info({ runs, records, logins }, 'removed what has had its time');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'what has had its time could not be removed yet');
 		}

@@ -49,7 +49,7 @@ for (const [plugin, source] of [
 ])
 	registry.add(plugin, source);
 
-const imports = (more: Partial<ImportParts> = {}) => createImports({ store, registry, egressPolicy: { allow: [] }, log, ...more });
+const imports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
 
 let count = 0;
 async function newApi(type = 'openapi'): Promise<ApiRow> {
@@ -80,7 +80,7 @@ async function failure(
 ): Promise<{ code: string; message: string; details: { path: string }[] }> {
 	const api = await newApi(type);
 	const result = await imports(parts)
-		.importSchema(api.organizationId, api, body, never)
+		.importSchema(store, api, body, never)
 		.catch((error: unknown) => error);
 	assert.ok(result instanceof Error, 'it was imported');
 	assert.deepEqual(await operationsOf(api), []);
@@ -92,7 +92,7 @@ test('a document of 1,200 operations is imported, reported and made into tools, 
 	const schemaContent = gunzipSync(readFileSync(new URL('../test/fixtures/github.openapi.json.gz', import.meta.url))).toString();
 	const api = await newApi();
 	const { importSchema, generateTools } = imports();
-	const first = await importSchema(api.organizationId, api, bodyOf({ schemaContent, generateTools: true, methods: ['get'] }), never);
+	const first = await importSchema(store, api, bodyOf({ schemaContent, generateTools: true, methods: ['get'] }), never);
 	assert.deepEqual(first.changes, { added: 1223, changed: 0, unchanged: 0, removed: 0 });
 	assert.deepEqual(first.request, { generateTools: true, filter: { methods: ['GET'] } });
 	assert.equal(first.schema.sizeBytes, Buffer.byteLength(schemaContent));
@@ -100,28 +100,27 @@ test('a document of 1,200 operations is imported, reported and made into tools, 
 	const report = first.schema.report as ImportReport;
 	assert.deepEqual(report.counts, { operations: 1223, converted: 1223, degraded: 0, skipped: 0 });
 	assert.equal(report.format, 'openapi 3.0.3');
-	assert.deepEqual(await generateTools(api.organizationId, api, {}), { created: 1223, updated: 0, unchanged: 0, total: 1223 });
-	assert.deepEqual(await generateTools(api.organizationId, api, {}), { created: 0, updated: 0, unchanged: 1223, total: 1223 });
-	const second = await importSchema(api.organizationId, api, bodyOf({ schemaContent }), never);
+	assert.deepEqual(await generateTools(store, api, {}), { created: 1223, updated: 0, unchanged: 0, total: 1223 });
+	assert.deepEqual(await generateTools(store, api, {}), { created: 0, updated: 0, unchanged: 1223, total: 1223 });
+	const second = await importSchema(store, api, bodyOf({ schemaContent }), never);
 	assert.deepEqual(second.changes, { added: 0, changed: 0, unchanged: 1223, removed: 0 });
 });
 
 test('a re-import says what it added, changed and removed, and keeps the tools of the rest', async () => {
 	const api = await newApi();
 	const { importSchema, generateTools } = imports();
-	const read = async (paths: object) =>
-		(await importSchema(api.organizationId, api, bodyOf({ schemaContent: documentOf(paths) }), never)).changes;
+	const read = async (paths: object) => (await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never)).changes;
 	await read({ '/a': { get: operation('a') }, '/b': { get: operation('b') }, '/c': { get: operation('c') } });
-	await generateTools(api.organizationId, api, {});
+	await generateTools(store, api, {});
 	const changes = await read({ '/a': { get: operation('a') }, '/b2': { get: operation('b') }, '/d': { get: operation('d') } });
 	assert.deepEqual(changes, { added: 1, changed: 1, unchanged: 1, removed: 1 });
-	assert.deepEqual(await generateTools(api.organizationId, api, {}), { created: 1, updated: 1, unchanged: 1, total: 3 });
+	assert.deepEqual(await generateTools(store, api, {}), { created: 1, updated: 1, unchanged: 1, total: 3 });
 });
 
 test('what is skipped is reported with its reason and not stored', async () => {
 	const api = await newApi();
 	const paths = { '/a': { get: operation('a') }, '/b': { get: null }, '/c/{id}': { get: operation('c') } };
-	const { schema } = await imports().importSchema(api.organizationId, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	const { schema } = await imports().importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
 	const { counts, operations } = schema.report as ImportReport;
 	assert.deepEqual(counts, { operations: 3, converted: 1, degraded: 1, skipped: 1 });
 	assert.deepEqual(operations, [
@@ -135,19 +134,19 @@ test('a filter chooses which operations become tools', async () => {
 	const api = await newApi();
 	const paths = { '/a': { get: operation('a', { tags: ['x'] }), post: operation('b', { tags: ['x'] }) }, '/c': { get: operation('c') } };
 	const { importSchema, generateTools } = imports();
-	await importSchema(api.organizationId, api, bodyOf({ schemaContent: documentOf(paths) }), never);
-	assert.equal((await generateTools(api.organizationId, api, { tags: ['x'], methods: ['GET'] })).total, 1);
-	assert.equal((await generateTools(api.organizationId, api, { operationIds: ['c', 'none'] })).total, 1);
+	await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	assert.equal((await generateTools(store, api, { tags: ['x'], methods: ['GET'] })).total, 1);
+	assert.equal((await generateTools(store, api, { operationIds: ['c', 'none'] })).total, 1);
 });
 
 test('more than 2,000 tools at once are refused, naming the filters', async () => {
 	const api = await newApi('plenty');
-	await imports().importSchema(api.organizationId, api, bodyOf({ schemaContent: 'x' }), never);
-	await assert.rejects(imports().generateTools(api.organizationId, api, {}), {
+	await imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
+	await assert.rejects(imports().generateTools(store, api, {}), {
 		code: 'validation_failed',
 		message: /2001 .* tags, methods, paths, operationIds or deprecated/,
 	});
-	assert.equal((await imports().generateTools(api.organizationId, api, { paths: ['/7'] })).total, 1);
+	assert.equal((await imports().generateTools(store, api, { paths: ['/7'] })).total, 1);
 });
 
 test('an import that fails halfway leaves nothing behind', async () => {
@@ -177,18 +176,18 @@ test('an importer sees nothing of the environment', async () => {
 test('a client that leaves, and a service that stops, break the import off', async () => {
 	const api = await newApi('endless');
 	const client = new AbortController();
-	const leaving = imports().importSchema(api.organizationId, api, bodyOf({ schemaContent: 'x' }), client.signal);
+	const leaving = imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
 	setTimeout(() => client.abort(), 300);
 	await assert.rejects(leaving, { code: 'unavailable', message: /client is gone/ });
 	const service = imports();
-	const stopping = service.importSchema(api.organizationId, api, bodyOf({ schemaContent: 'x' }), never);
+	const stopping = service.importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
 	setTimeout(() => service.close(), 300);
 	await assert.rejects(stopping, { code: 'unavailable', message: /stopping/ });
 });
 
 test('text that PostgreSQL cannot hold is stored without it', async () => {
 	const api = await newApi('odd');
-	await imports().importSchema(api.organizationId, api, bodyOf({ schemaContent: 'ODD' }), never);
+	await imports().importSchema(store, api, bodyOf({ schemaContent: 'ODD' }), never);
 	const [stored] = await operationsOf(api);
 	assert.equal(stored?.path, '/');
 	assert.equal(stored?.parameters['note'], 'ab\\u0000\ufffdc');
@@ -198,7 +197,7 @@ test('two imports of one API at once both succeed, one after the other', async (
 	const api = await newApi();
 	const { importSchema } = imports();
 	const read = (path: string) =>
-		importSchema(api.organizationId, api, bodyOf({ schemaContent: documentOf({ [path]: { get: operation(path) } }) }), never);
+		importSchema(store, api, bodyOf({ schemaContent: documentOf({ [path]: { get: operation(path) } }) }), never);
 	await Promise.all([read('/a'), read('/b')]);
 	const active = (await operationsOf(api)).filter(({ status }) => status === 'active');
 	assert.equal(active.length, 1);
@@ -231,7 +230,7 @@ test('a document is fetched through the guard, with its address after redirects'
 	});
 	const parts = { egressPolicy: { allow: [upstream.origin] } };
 	const api = await newApi();
-	const { schema } = await imports(parts).importSchema(api.organizationId, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
+	const { schema } = await imports(parts).importSchema(store, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
 	assert.equal(schema.sourceUrl, `${upstream.origin}/docs/openapi.json`);
 	for (const [path, message] of [
 		['/none', /^schemaUrl answered with status 404\.$/],
@@ -263,7 +262,7 @@ test('a document whose references lead out is imported without a look at them', 
 		responses: { 200: { $ref } },
 	});
 	const paths = Object.fromEntries(refs.map((ref, index) => [`/${index}`, { post: schemaOf(ref) }]));
-	const { schema } = await imports().importSchema(api.organizationId, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	const { schema } = await imports().importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
 	assert.equal((schema.report as ImportReport).counts.degraded, refs.length);
 	assert.doesNotMatch(JSON.stringify([schema.report, await operationsOf(api)]), /root:x|devDependencies/);
 	assert.equal(connections(), 0);

@@ -10,7 +10,7 @@ import { runImport } from './import-run.ts';
 import type { ImportResult, ImportTask } from './import-worker.ts';
 import type { Registry } from './registry.ts';
 import { Slots } from './slots.ts';
-import type { ApiRow, ImportWriter, OperationFilter, SchemaRow, Store } from './store.ts';
+import type { ApiRow, ImportWriter, OperationFilter, Repositories, SchemaRow } from './store.ts';
 
 export interface ImportedSchema {
 	/** Its `report` is an `ImportReport`. */
@@ -26,20 +26,22 @@ export interface GeneratedTools {
 	total: number;
 }
 
+type Writing = Pick<Repositories, 'apis' | 'tools'>;
+
 export interface Imports {
 	/**
+	 * @param writing the store of the one who imports
 	 * @param body of `POST /apis/:id/import-schema` as it came: it is parsed and checked in the worker. Detached afterwards
 	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API is gone meanwhile
 	 */
-	importSchema(organizationId: string, api: ApiRow, body: Buffer, signal: AbortSignal): Promise<ImportedSchema>;
+	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal): Promise<ImportedSchema>;
 	/** One tool per operation that the filter admits. @throws validation_failed naming the filters when they are too many */
-	generateTools(organizationId: string, api: ApiRow, filter: OperationFilter): Promise<GeneratedTools>;
+	generateTools(writing: Writing, api: ApiRow, filter: OperationFilter): Promise<GeneratedTools>;
 	/** Breaks off what is running. */
 	close(): Promise<void>;
 }
 
 export interface ImportParts {
-	store: Store;
 	registry: Registry;
 	/** Of it, `allow` reaches the worker. */
 	egressPolicy: EgressPolicy;
@@ -58,17 +60,17 @@ const MAX_TOOLS = 2_000;
 const PAGE = 100;
 
 export function createImports(parts: ImportParts): Imports {
-	const { store, registry } = parts;
+	const { registry } = parts;
 	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
 	const slots = new Slots(MAX_RUNNING, MAX_WAITING, 'imports');
 	const running = new Set<Promise<unknown>>();
 
 	return {
-		async importSchema(organizationId, api, body, signal) {
+		async importSchema(writing, api, body, signal) {
 			importerOf(registry, api.type);
 			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = slots.run(stop, () => importOne(limits, { organizationId, api, body, stop }));
+			const work = slots.run(stop, () => importOne(limits, { writing, api, body, stop }));
 			running.add(work);
 			try {
 				return await work;
@@ -78,7 +80,7 @@ export function createImports(parts: ImportParts): Imports {
 				running.delete(work);
 			}
 		},
-		generateTools: (organizationId, api, filter) => generateTools(store, importerOf(registry, api.type), { organizationId, api, filter }),
+		generateTools: (writing, api, filter) => generateTools(writing, importerOf(registry, api.type), { api, filter }),
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
@@ -87,14 +89,14 @@ export function createImports(parts: ImportParts): Imports {
 }
 
 interface Job {
-	organizationId: string;
+	writing: Writing;
 	api: ApiRow;
 	body: Buffer;
 	stop: AbortSignal;
 }
 
-async function importOne(parts: Required<ImportParts>, { organizationId, api, body, stop }: Job): Promise<ImportedSchema> {
-	const { store, registry, egressPolicy, log, timeoutMs, maxHeapMb } = parts;
+async function importOne(parts: Required<ImportParts>, { writing, api, body, stop }: Job): Promise<ImportedSchema> {
+	const { registry, egressPolicy, log, timeoutMs, maxHeapMb } = parts;
 	const task: ImportTask = {
 		body: movable(body),
 		type: api.type,
@@ -106,7 +108,7 @@ async function importOne(parts: Required<ImportParts>, { organizationId, api, bo
 	const begun: { writer: ImportWriter | null } = { writer: null };
 	// Begun with the first batch: no connection is held while the document is fetched.
 	const begin = async (): Promise<ImportWriter> => {
-		begun.writer ??= await store.apis.beginImport(organizationId, api.id);
+		begun.writer ??= await writing.apis.beginImport(api.organizationId, api.id);
 		if (!begun.writer) throw notFound('API');
 		return begun.writer;
 	};
@@ -153,12 +155,12 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 }
 
 interface Generation {
-	organizationId: string;
 	api: ApiRow;
 	filter: OperationFilter;
 }
 
-async function generateTools(store: Store, importer: SchemaImporter, { organizationId, api, filter }: Generation): Promise<GeneratedTools> {
+async function generateTools(store: Writing, importer: SchemaImporter, { api, filter }: Generation): Promise<GeneratedTools> {
+	const { organizationId } = api;
 	const count = await store.apis.countOperations(organizationId, api.id, filter);
 	if (count > MAX_TOOLS) {
 		const ask = 'choose by tags, methods, paths, operationIds or deprecated';

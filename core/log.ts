@@ -1,6 +1,6 @@
 // Structured logs on stdout: one line a request, secrets never.
 
-import { pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { Log } from './contracts.ts';
 
 /** Fields that no line may show, whoever logs them. */
@@ -10,9 +10,10 @@ export interface ServiceLog extends Log {
 	flush(): void;
 }
 
-export function createLog(level: string): ServiceLog {
+/** @param destination takes lines of JSON; standard output unless said otherwise */
+export function createLog(level: string, destination: DestinationStream = pino.destination({ dest: 1, sync: false })): ServiceLog {
 	const redact = { paths: SECRET.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]), censor: '[secret]' };
-	const logger = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 1, sync: false }));
+	const logger = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 	return {
 		debug: (fields, message) => logger.debug(fields, message),
 		info: (fields, message) => logger.info(fields, message),

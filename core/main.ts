@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
 import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
-import { registerAccess } from './access.ts';
+import { assertNeeds, registerAccess } from './access.ts';
 import type { Services } from './call.ts';
 import { superviseWorkers } from './cluster.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -13,8 +13,10 @@ import { createEgress } from './egress.ts';
 import { keepHouse } from './housekeeping.ts';
 import { createImports } from './imports.ts';
 import { createInvoker } from './invoke.ts';
+import { checkEncryptionKey } from './key-check.ts';
 import { loadPlugins } from './loader.ts';
 import { createLog, type ServiceLog } from './log.ts';
+import { createMail } from './mail.ts';
 import { Memo } from './memo.ts';
 import { createPasswords } from './passwords.ts';
 import { Recorder } from './recorder.ts';
@@ -45,6 +47,7 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 		const core = await assemble(config, log, opened);
 		const server = createServer(config, log);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
+		assertNeeds(server);
 		core.runtime.mount(server);
 		await server.start();
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
@@ -58,7 +61,7 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 }
 
 async function registerManagement(server: Server, core: Core): Promise<void> {
-	registerAccess(server, { tokens: core.tokens, accounts: core.store.accounts, changes: core.store.changes });
+	registerAccess(server, core);
 	for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
 }
 
@@ -72,21 +75,25 @@ async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposable
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
-	const recorder = new Recorder(store.runs, log);
+	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
 	opened.defer(keepHouse(store, config.metricsRetentionDays, log));
-	const imports = createImports({ store, registry, egressPolicy, log });
+	const mail = createMail(config, log);
+	opened.defer(() => mail.close());
+	const imports = createImports({ registry, egressPolicy, log });
 	opened.defer(() => imports.close());
 
 	const secrets = createSecrets(config.encryptionKey);
+	await checkEncryptionKey(store, secrets);
 	const memo = new Memo(MEMOS);
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
 	const signer = createSigner({ secrets, egress, memo });
 	const services: Services = { log, egress, shared, store, memo, signer, invoker };
-	const runtime = createRuntime({ config, registry, secrets, invoker, store, services, recorder });
-	opened.defer(() => runtime.close());
 	const tokens = createTokens(config.jwtSecret);
-	return { config, log, registry, store, secrets, tokens, passwords: createPasswords(), egress, shared, invoker, imports, runtime };
+	const runtime = createRuntime({ config, registry, secrets, tokens, invoker, store, services, recorder });
+	opened.defer(() => runtime.close());
+	const passwords = createPasswords();
+	return { config, log, registry, store, secrets, tokens, passwords, mail, egress, shared, invoker, imports, runtime, recorder };
 }
 
 /** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */

@@ -11,10 +11,13 @@ export function publicUrlOf(config: Config, host: string | undefined): string {
 	return config.publicUrls.find((url) => new URL(url).host === host.toLowerCase()) ?? first;
 }
 
+/** PUBLIC_URL or FRONTEND_URL: whose pages may use the cookie. */
+export const isOwnOrigin = (config: Config, origin: string): boolean => config.publicUrls.includes(origin) || origin === config.frontendUrl;
+
 const isLoopback = (origin: string): boolean => URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
 
 /** PUBLIC_URL, FRONTEND_URL, and any loopback origin when PUBLIC_URL is loopback itself. */
 export function isTrustedOrigin(config: Config, origin: string): boolean {
-	if (config.publicUrls.includes(origin) || origin === config.frontendUrl) return true;
+	if (isOwnOrigin(config, origin)) return true;
 	return isLoopback(config.publicUrls[0]) && isLoopback(origin);
 }

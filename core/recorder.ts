@@ -1,7 +1,7 @@
 // Writes what runs leave behind, in batches, after the answer has gone: a call never waits for its own record.
 
 import type { Log } from './contracts.ts';
-import type { RunRow, Runs } from './store.ts';
+import type { AccessKeys, Repositories, RunRow, Runs } from './store.ts';
 
 const FLUSH_MS = 250;
 const BATCH = 500;
@@ -10,15 +10,18 @@ const HELD = 20_000;
 
 export class Recorder {
 	readonly #runs: Runs;
+	readonly #accessKeys: Pick<AccessKeys, 'touch'>;
 	readonly #log: Log;
 	readonly #timer: NodeJS.Timeout;
 	#pending: RunRow[] = [];
 	#uses = new Map<string, { organizationId: string; keyId: string; at: Date }>();
+	#accessUses = new Map<string, { userId: string; keyId: string; at: Date }>();
 	#writing: Promise<void> = Promise.resolve();
 	#busy = false;
 
-	constructor(runs: Runs, log: Log) {
+	constructor({ runs, accessKeys }: Pick<Repositories, 'runs' | 'accessKeys'>, log: Log) {
 		this.#runs = runs;
+		this.#accessKeys = accessKeys;
 		this.#log = log;
 		this.#timer = setInterval(() => this.#flush(), FLUSH_MS).unref();
 	}
@@ -35,6 +38,10 @@ export class Recorder {
 		this.#uses.set(keyId, { organizationId, keyId, at: new Date() });
 	}
 
+	usedAccessKey(userId: string, keyId: string): void {
+		this.#accessUses.set(keyId, { userId, keyId, at: new Date() });
+	}
+
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		await this.#writing;
@@ -43,7 +50,7 @@ export class Recorder {
 	}
 
 	#flush(): void {
-		if (this.#busy || (this.#pending.length === 0 && this.#uses.size === 0)) return;
+		if (this.#busy || this.#pending.length + this.#uses.size + this.#accessUses.size === 0) return;
 		this.#busy = true;
 		this.#writing = this.#write().finally(() => {
 			this.#busy = false;
@@ -52,12 +59,16 @@ export class Recorder {
 
 	async #write(): Promise<void> {
 		const uses = [...this.#uses.values()];
+		const accessUses = [...this.#accessUses.values()];
 		this.#uses.clear();
+		this.#accessUses.clear();
 		try {
 			if (uses.length > 0) await this.#runs.touchKeys(uses);
+			if (accessUses.length > 0) await this.#accessKeys.touch(accessUses);
 			while (this.#pending.length > 0) await this.#writeBatch(this.#pending.splice(0, BATCH));
 		} catch (error) {
 			for (const use of uses) if (!this.#uses.has(use.keyId)) this.#uses.set(use.keyId, use);
+			for (const use of accessUses) if (!this.#accessUses.has(use.keyId)) this.#accessUses.set(use.keyId, use);
 			this.#log.warn({ error: String(error), held: this.#pending.length }, 'run records could not be written yet');
 		}
 	}

@@ -7,14 +7,13 @@ import { authenticate } from './authenticate.ts';
 import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
 import { PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
-import type { Caller, Gateway, GatewayRoute, Identity, Incoming, Reply } from './contracts.ts';
+import type { Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
 import { GatewayError, notFound } from './errors.ts';
+import { createIdentities, type Identities, type IdentityParts } from './identity.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
 import { isTrustedOrigin, publicUrlOf } from './origins.ts';
-import type { Recorder } from './recorder.ts';
 import { clientSignal, UNREAD } from './rest.ts';
-import type { GatewaySnapshot, Store } from './store.ts';
-import { GATEWAY_KEY_PREFIX, hashKey } from './tokens.ts';
+import type { GatewaySnapshot } from './store.ts';
 
 export interface Runtime {
 	/** Adds the gateways' routes to the server. */
@@ -24,26 +23,23 @@ export interface Runtime {
 	close(): void;
 }
 
-export interface RuntimeParts extends MountParts {
+export interface RuntimeParts extends MountParts, IdentityParts {
 	config: Config;
-	store: Store;
 	services: Services;
-	recorder: Recorder;
 }
 
 /** Every change committed longer ago than this is seen by every request (a promise of the specification's readers: a second). */
 const STALE_MS = 1000;
 /** Gateways kept ready in this process; the longest unused go first. */
 const MOUNTED = 1000;
-const KEYS_KEPT = 10_000;
 const SLUG = /^[a-z0-9-]{1,48}$/;
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
-const MAX_KEY_LENGTH = 128;
 
 export function createRuntime(parts: RuntimeParts): Runtime {
 	checkRoutes(parts.registry);
 	const gateways = new GatewayCache(parts);
-	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, { parts, gateways });
+	const identities = createIdentities(parts);
+	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, { parts, gateways, identities });
 	return {
 		mount(server) {
 			const options = { auth: false as const, ...UNREAD };
@@ -52,7 +48,10 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
-		close: () => gateways.close(),
+		close() {
+			gateways.close();
+			identities.close();
+		},
 	};
 }
 
@@ -115,9 +114,10 @@ class GatewayCache {
 interface Serving {
 	parts: RuntimeParts;
 	gateways: GatewayCache;
+	identities: Identities;
 }
 
-async function serve(request: Request, h: ResponseToolkit, { parts, gateways }: Serving): Promise<ResponseObject> {
+async function serve(request: Request, h: ResponseToolkit, { parts, gateways, identities }: Serving): Promise<ResponseObject> {
 	const mounted = await resolve(request, gateways);
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const gateway = placed(mounted.gateway, publicUrl);
@@ -128,7 +128,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways }: 
 	const around = {
 		organizationId: gateway.organizationId,
 		gateway,
-		identity: identityOf(mounted, parts),
+		identity: identities.at(mounted),
 		signal,
 		entry: null,
 		listener: null,
@@ -217,31 +217,3 @@ function respond(h: ResponseToolkit, reply: Reply): ResponseObject {
 
 const isBinary = (body: object): body is Buffer | Readable =>
 	Buffer.isBuffer(body) || typeof (body as Partial<Readable>).pipe === 'function';
-
-function identityOf(mounted: MountedGateway, parts: RuntimeParts): Identity {
-	return {
-		async credential(secret) {
-			if (!secret.startsWith(GATEWAY_KEY_PREFIX) || secret.length > MAX_KEY_LENGTH) return null;
-			const hash = hashKey(secret);
-			const id = hash.toString('latin1');
-			const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUpKey(mounted, hash, parts));
-			remember(mounted, id, known);
-			return known && known.expiresAt > Date.now() ? known.caller : null;
-		},
-	};
-}
-
-type KnownKey = { caller: Caller; expiresAt: number } | null;
-
-function remember({ keys }: MountedGateway, id: string, known: KnownKey): void {
-	if (keys.has(id)) return;
-	keys.set(id, known);
-	if (keys.size > KEYS_KEPT) keys.delete(keys.keys().next().value ?? id);
-}
-
-async function lookUpKey({ gateway }: MountedGateway, hash: Buffer, { store }: RuntimeParts): Promise<KnownKey> {
-	const row = await store.gateways.keyByHash(gateway.organizationId, gateway.id, hash);
-	if (!row || row.revokedAt !== null) return null;
-	const caller: Caller = { method: 'key', subject: `key:${row.id}`, keyId: row.id, scopes: row.scopes };
-	return { caller, expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY };
-}

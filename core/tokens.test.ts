@@ -6,7 +6,8 @@ import { createTokens, hashKey, mintKey } from './tokens.ts';
 const SECRET = 's'.repeat(64);
 const tokens = createTokens(SECRET);
 const now = Math.floor(Date.now() / 1000);
-const GOOD = { sub: 'u1', jti: 'j1', auth_time: now, iss: 'svc', aud: 'svc-api', iat: now, exp: now + 60 };
+const LOGIN = { sessionId: 's1', userId: 'u1', at: new Date(now * 1000) };
+const GOOD = { sub: 'u1', jti: 'j1', sid: 's1', auth_time: now, iss: 'svc', aud: 'svc-api', iat: now, exp: now + 60 };
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -15,13 +16,14 @@ function sign(payload: object, header: object = { alg: 'HS256', typ: 'JWT' }, al
 	return `${body}.${createHmac(algorithm, SECRET).update(body).digest('base64url')}`;
 }
 
-test('an issued token carries iss, aud, jti and auth_time and lives 24 hours (5.1)', () => {
-	const token = tokens.issue('u1');
+test('an issued token carries iss, aud, jti, sid and auth_time and lives 24 hours (5.1)', () => {
+	const token = tokens.issue(LOGIN);
 	const payload = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, number | string>;
 	assert.equal(payload['iss'], 'svc');
 	assert.equal(payload['aud'], 'svc-api');
 	assert.equal(Number(payload['exp']) - Number(payload['iat']), 24 * 60 * 60);
-	assert.equal(tokens.verify(token).sub, 'u1');
+	const { sub, sid, auth_time: at, exp } = tokens.verify(token);
+	assert.deepEqual([sub, sid, at, exp], ['u1', 's1', now, payload['exp']]);
 });
 
 test('the control of the cases below passes', () => assert.equal(tokens.verify(sign(GOOD)).jti, 'j1'));
@@ -36,17 +38,22 @@ const BAD: [id: string, token: string, message: RegExp][] = [
 	['wrong issuer', sign({ ...GOOD, iss: 'other' }), /^jwt issuer invalid$/],
 	['no issuer', sign({ ...GOOD, iss: undefined }), /^jwt issuer invalid$/],
 	['wrong audience', sign({ ...GOOD, aud: 'other' }), /audience/],
+	['no audience', sign({ ...GOOD, aud: undefined }), /audience/],
 	['audience as an array', sign({ ...GOOD, aud: ['svc-api'] }), /audience/],
 	['expired', sign({ ...GOOD, exp: now - 1 }), /expired/i],
 	['no expiry', sign({ ...GOOD, exp: undefined }), /Invalid token/],
 	['not valid yet', sign({ ...GOOD, nbf: now + 60 }), /expired|Invalid/i],
 	['no subject', sign({ ...GOOD, sub: undefined }), /Invalid token/],
+	['no login', sign({ ...GOOD, sid: undefined }), /Invalid token/],
 	['alg none', `${part({ alg: 'none' })}.${part(GOOD)}.`, /Invalid token/],
 	['HS512 with our secret', sign(GOOD, { alg: 'HS512', typ: 'JWT' }, 'sha512'), /Invalid token/],
 	['RS256', rs256(), /Invalid token/],
 	['crit', sign(GOOD, { alg: 'HS256', crit: ['b64'], b64: false }), /Invalid token/],
 	['kid', sign(GOOD, { alg: 'HS256', kid: '../../dev/null' }), /Invalid token/],
-	['another secret', createTokens('t'.repeat(64)).issue('u1'), /Invalid token/],
+	['jku', sign(GOOD, { alg: 'HS256', jku: 'https://evil.example/keys' }), /Invalid token/],
+	['jwk', sign(GOOD, { alg: 'HS256', jwk: { kty: 'oct', k: '' } }), /Invalid token/],
+	['x5u', sign(GOOD, { alg: 'HS256', x5u: 'https://evil.example/cert' }), /Invalid token/],
+	['another secret', createTokens('t'.repeat(64)).issue(LOGIN), /Invalid token/],
 	['payload swapped', sign(GOOD).replace(/\.[^.]+\./, `.${part({ ...GOOD, sub: 'admin' })}.`), /Invalid token/],
 	['garbage', 'a.b.c', /Invalid token/],
 	['empty', '', /Invalid token/],

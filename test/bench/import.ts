@@ -45,7 +45,7 @@ function cpuMs(): number {
 async function runRound(store: Store, round: number): Promise<Measured[]> {
 	const registry = new Registry();
 	registry.add(openapi, new URL('../../importers/openapi/index.ts', import.meta.url).href);
-	const imports = createImports({ store, registry, egressPolicy: { allow: [] }, log: silent });
+	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
 	const user = { email: `bench${round}@example.com`, passwordHash: 'x', firstName: 'Bench', lastName: '' };
 	const { organization } = await store.accounts.register(user, { name: 'bench', slugs: [`bench${round}`] });
 	const api = await store.apis.create(organization.id, {
@@ -54,8 +54,8 @@ async function runRound(store: Store, round: number): Promise<Measured[]> {
 		baseUrl: 'https://api.github.com',
 		description: null,
 	});
-	const read = () => imports.importSchema(organization.id, api, requestBody(), new AbortController().signal);
-	const make = () => imports.generateTools(organization.id, api, {});
+	const read = () => imports.importSchema(store, api, requestBody(), new AbortController().signal);
+	const make = () => imports.generateTools(store, api, {});
 	return [
 		await measure('import', read),
 		await measure('tools', make),

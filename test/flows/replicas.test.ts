@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import { soon } from '../helpers/soon.ts';
 
 let first: TestService;
 let second: TestService;
@@ -26,15 +26,6 @@ after(async () => {
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 const onSecond = (key = gateway.key) =>
 	send(second.url + path, 'POST', { body: LIST, headers: { 'x-api-key': key, accept: 'application/json, text/event-stream' } });
-
-/** Within a second, and a little for the machine. */
-async function soon(condition: () => Promise<boolean>, what: string): Promise<void> {
-	const started = performance.now();
-	while (!(await condition())) {
-		assert.ok(performance.now() - started < 1500, `${what}: not within a second`);
-		await sleep(20);
-	}
-}
 
 test('a key that is revoked on one replica is refused by the other', async () => {
 	const { key, id } = must(await account.post(`/gateways/${gateway.id}/auth/api-keys`, { name: 'short' }), 201).body.data;

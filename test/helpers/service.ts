@@ -28,12 +28,14 @@ export interface TestServiceOptions {
 	replicaOf?: TestService;
 	/** Instead of the Redis of the tests: one that may be ended. */
 	redis?: TestRedis;
+	/** Takes every line at every level. */
+	onLog?: (line: string) => void;
 }
 
 export const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 
 /** Upstreams on 127.0.0.1 are open to it, unless `env` says otherwise. */
-export async function startTestService({ env = {}, replicaOf, redis: ownRedis }: TestServiceOptions = {}): Promise<TestService> {
+export async function startTestService({ env = {}, replicaOf, redis: ownRedis, onLog }: TestServiceOptions = {}): Promise<TestService> {
 	const owned = replicaOf ? null : await testDatabase();
 	const redis = ownRedis ?? (await testRedis());
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
@@ -44,7 +46,7 @@ export async function startTestService({ env = {}, replicaOf, redis: ownRedis }:
 	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
 	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
 	const config: Config = { ...read, redis: { host: redis.host, port: redis.port, keyPrefix } };
-	const service = await startService(config, createLog(config.logLevel));
+	const service = await startService(config, onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel));
 	return {
 		url: service.url,
 		server: service.server,
@@ -107,6 +109,8 @@ export interface Answer {
 export type Send = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 
 export interface Account {
+	/** Of the service. */
+	url: string;
 	token: string;
 	email: string;
 	password: string;
@@ -146,7 +150,7 @@ export async function registerAccount(url: string, organizationName = `Org ${ran
 		(path, body, headers = {}) =>
 			send(url + path, method, { body, headers: { authorization: `Bearer ${token}`, ...headers } });
 	const [get, post, patch, del] = [request('GET'), request('POST'), request('PATCH'), request('DELETE')];
-	return { token, email, password, organization, get: (path, headers) => get(path, undefined, headers), post, patch, del };
+	return { url, token, email, password, organization, get: (path, headers) => get(path, undefined, headers), post, patch, del };
 }
 
 /** A gateway with one auth method; its `key` where the method is `api_key`. */

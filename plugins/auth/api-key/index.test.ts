@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Caller, Context, Gateway, Incoming } from '../../../core/index.ts';
+import { type Caller, type Context, type Gateway, GatewayError, type Incoming } from '../../../core/index.ts';
 import apiKey from './index.ts';
 
 const CALLER: Caller = { method: 'api_key', subject: 'key:1', keyId: '1', scopes: ['tools:read'] };
@@ -12,6 +12,7 @@ const context = {
 	identity: {
 		credential: async (secret: string) => {
 			asked.push(secret);
+			if (secret === 'a.b.c') throw new GatewayError('unauthorized', 'jwt issuer invalid');
 			return secret === 'svc_gw_good' ? CALLER : null;
 		},
 	},
@@ -52,10 +53,14 @@ describe('api_key (specification 5.2, 2)', () => {
 
 	test('an overlong key is refused without being looked up, in the same words as a wrong one', async () => {
 		const messages = await Promise.all(
-			['k'.repeat(513), 'svc_gw_bad'].map((key) => authenticate({ 'x-api-key': key }).catch((error: Error) => error.message)),
+			['k'.repeat(4097), 'svc_gw_bad'].map((key) => authenticate({ 'x-api-key': key }).catch((error: Error) => error.message)),
 		);
 		assert.equal(messages[0], messages[1]);
-		assert.ok(!asked.some((secret) => secret.length > 512));
+		assert.ok(!asked.some((secret) => secret.length > 4096));
+	});
+
+	test('what core says of a token that is wrong in itself reaches the client', async () => {
+		await assert.rejects(authenticate({ authorization: 'Bearer a.b.c' }), { code: 'unauthorized', message: 'jwt issuer invalid' });
 	});
 
 	test('the refusal does not show the key', async () => {

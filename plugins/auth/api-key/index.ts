@@ -1,4 +1,5 @@
-// Keys of Gatehouse (`svc_gw_…`) in a header, in the query or as a Bearer token (specification 5.2, 2).
+// Keys of Gatehouse (`svc_gw_…`, `ak_live_…`) and logins' tokens in a header, in the query or as a Bearer token
+// (specification 5.2, 2).
 
 import Joi from 'joi';
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
@@ -11,7 +12,8 @@ export interface ApiKeyConfig {
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+) *$/i;
-const MAX_SECRET_LENGTH = 512;
+/** Of the longest, a token. */
+const MAX_SECRET_LENGTH = 4096;
 
 export default {
 	kind: 'auth',

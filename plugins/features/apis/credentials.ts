@@ -12,6 +12,7 @@ import {
 	isCredentialType,
 	type JsonObject,
 	notFound,
+	storeOf,
 } from '../../../core/index.ts';
 
 /** What `credentials` holds depends on `type`. */
@@ -30,7 +31,12 @@ export async function storeCredential(request: Request, api: ApiRow, core: Core)
 	const { type, credentials } = request.payload as { type: string; credentials: JsonObject };
 	if (isCredentialType(type) && type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']));
 	const secret = core.secrets.seal(JSON.stringify(credentials), credentialPlace(api.organizationId, api.id, type));
-	const row = await core.store.apis.putCredential(api.organizationId, { apiId: api.id, type, origin: new URL(api.baseUrl).origin, secret });
+	const row = await storeOf(request, core).apis.putCredential(api.organizationId, {
+		apiId: api.id,
+		type,
+		origin: new URL(api.baseUrl).origin,
+		secret,
+	});
 	if (!row) throw notFound('API');
 	return row;
 }

@@ -9,11 +9,13 @@ import {
 	description,
 	displayName,
 	type Feature,
+	needs,
 	notFound,
 	organizationOf,
 	pageOf,
 	pageQuery,
 	removalQuery,
+	storeOf,
 	success,
 	UNREAD,
 	unknownType,
@@ -47,7 +49,7 @@ export default {
 			{
 				method: 'GET',
 				path: '/apis',
-				options: { validate: { query: pageQuery() } },
+				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
 				handler: async (request) => {
 					const { items, nextCursor } = await store.apis.list(organizationOf(request).id, pageOf(request));
 					return success({ apis: items.map(presentApi), nextCursor });
@@ -56,12 +58,13 @@ export default {
 			{
 				method: 'POST',
 				path: '/apis',
-				options: { validate: { payload: CREATE } },
+				options: { ...needs('apis:write'), validate: { payload: CREATE } },
 				handler: async (request, h) => h.response(success(await connect(request, core))).code(201),
 			},
 			{
 				method: 'GET',
 				path: '/apis/{id}',
+				options: needs('apis:read'),
 				handler: async (request) => {
 					const api = await findApi(request, core);
 					const credentials = await store.apis.credentials(api.organizationId, api.id);
@@ -71,31 +74,31 @@ export default {
 			{
 				method: 'PATCH',
 				path: '/apis/{id}',
-				options: { validate: { payload: UPDATE } },
+				options: { ...needs('apis:write'), validate: { payload: UPDATE } },
 				handler: async (request) => success(await update(request, core)),
 			},
 			{
 				method: 'DELETE',
 				path: '/apis/{id}',
-				options: { validate: { query: removalQuery } },
+				options: { ...needs('apis:write'), validate: { query: removalQuery } },
 				handler: async (request) => success(await remove(request, core)),
 			},
 			{
 				method: 'POST',
 				path: '/apis/{id}/import-schema',
-				options: { ...UNREAD, timeout: { server: false } },
+				options: { ...UNREAD, ...needs('apis:write', { body: 'unread' }), timeout: { server: false } },
 				handler: async (request) => success(await importSchema(request, await findApi(request, core), core)),
 			},
 			{
 				method: 'POST',
 				path: '/apis/{id}/generate-tools',
-				options: { validate: { payload: FILTERS } },
+				options: { ...needs('apis:write'), validate: { payload: FILTERS } },
 				handler: async (request) => success(await generateTools(request, await findApi(request, core), core)),
 			},
 			{
 				method: 'GET',
 				path: '/apis/{id}/operations',
-				options: { validate: { query: pageQuery() } },
+				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
 				handler: async (request) => {
 					const api = await findApi(request, core);
 					const { items, nextCursor } = await store.apis.operations(api.organizationId, api.id, pageOf(request));
@@ -105,7 +108,7 @@ export default {
 			{
 				method: 'GET',
 				path: '/apis/{id}/schemas',
-				options: { validate: { query: pageQuery() } },
+				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
 				handler: async (request) => {
 					const api = await findApi(request, core);
 					const { items, nextCursor } = await store.apis.schemas(api.organizationId, api.id, pageOf(request));
@@ -115,7 +118,7 @@ export default {
 			{
 				method: 'POST',
 				path: '/apis/{id}/credentials',
-				options: { validate: { payload: CREDENTIAL } },
+				options: { ...needs('apis:write'), validate: { payload: CREDENTIAL } },
 				handler: async (request, h) => {
 					const row = await storeCredential(request, await findApi(request, core), core);
 					return h.response(success(presentCredential(row))).code(201);
@@ -140,14 +143,14 @@ async function connect(request: Request, core: Core) {
 		);
 	}
 	await core.egress.check(api.baseUrl);
-	return presentApi(await core.store.apis.create(organizationOf(request).id, { ...api, description: text }));
+	return presentApi(await storeOf(request, core).apis.create(organizationOf(request).id, { ...api, description: text }));
 }
 
 async function update(request: Request, core: Core) {
 	const change = request.payload as Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status'>>;
 	const { id, organizationId } = await findApi(request, core);
 	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl);
-	const api = await core.store.apis.update(organizationId, id, change);
+	const api = await storeOf(request, core).apis.update(organizationId, id, change);
 	if (!api) throw notFound('API');
 	return presentApi(api);
 }
@@ -155,7 +158,7 @@ async function update(request: Request, core: Core) {
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await core.store.apis.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).apis.remove(organizationOf(request).id, id, ifUnused);
 	if (!removed) throw notFound('API');
 	return { id, removed };
 }

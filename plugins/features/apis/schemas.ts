@@ -11,6 +11,7 @@ import {
 	OPERATION_FILTERS,
 	type OperationFilter,
 	readBody,
+	storeOf,
 } from '../../../core/index.ts';
 import { presentSchema } from './present.ts';
 
@@ -23,12 +24,13 @@ export async function importSchema(request: Request, api: ApiRow, core: Core) {
 	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	const content = await readBody(request.raw.req, IMPORT_BYTES);
-	const imported = await core.imports.importSchema(api.organizationId, api, content ?? Buffer.alloc(0), clientSignal(request));
+	const writing = storeOf(request, core);
+	const imported = await core.imports.importSchema(writing, api, content ?? Buffer.alloc(0), clientSignal(request));
 	const { schema, changes, request: asked } = imported;
-	const tools = asked.generateTools ? await core.imports.generateTools(api.organizationId, api, asked.filter) : null;
+	const tools = asked.generateTools ? await core.imports.generateTools(writing, api, asked.filter) : null;
 	return { schema: presentSchema(schema), report: schema.report, changes, ...(tools && { tools }) };
 }
 
 export function generateTools(request: Request, api: ApiRow, core: Core) {
-	return core.imports.generateTools(api.organizationId, api, request.payload as OperationFilter);
+	return core.imports.generateTools(storeOf(request, core), api, request.payload as OperationFilter);
 }

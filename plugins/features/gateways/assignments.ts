@@ -6,10 +6,12 @@ import {
 	type AssignmentRow,
 	body,
 	type Core,
+	needs,
 	notFound,
 	organizationOf,
 	pageOf,
 	pageQuery,
+	storeOf,
 	success,
 	type ToolRow,
 } from '../../../core/index.ts';
@@ -19,12 +21,13 @@ const ASSIGN = body({ toolId: toolId.required() });
 const BULK = body({ toolIds: Joi.array().items(toolId).unique().min(1).max(2000).required() });
 const OPTIONS = body({ rateLimit: Joi.number().integer().min(1).max(1_000_000).allow(null).required() });
 
-export function assignmentRoutes({ store: { gateways } }: Core): ServerRoute[] {
+export function assignmentRoutes(core: Core): ServerRoute[] {
+	const { gateways } = core.store;
 	return [
 		{
 			method: 'GET',
 			path: '/gateways/{id}/tools',
-			options: { validate: { query: pageQuery() } },
+			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
 			handler: async (request) => {
 				const { id: organizationId } = organizationOf(request);
 				const id = String(request.params['id']);
@@ -39,7 +42,7 @@ export function assignmentRoutes({ store: { gateways } }: Core): ServerRoute[] {
 		{
 			method: 'GET',
 			path: '/gateways/{id}/tools/available',
-			options: { validate: { query: pageQuery() } },
+			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
 			handler: async (request) => {
 				const { id: organizationId } = organizationOf(request);
 				const id = String(request.params['id']);
@@ -51,10 +54,10 @@ export function assignmentRoutes({ store: { gateways } }: Core): ServerRoute[] {
 		{
 			method: 'POST',
 			path: '/gateways/{id}/tools',
-			options: { validate: { payload: ASSIGN } },
+			options: { ...needs('gateway:write'), validate: { payload: ASSIGN } },
 			handler: async (request, h) => {
 				const { toolId: wanted } = request.payload as { toolId: string };
-				const [row] = await gateways.assign(organizationOf(request).id, String(request.params['id']), [wanted]);
+				const [row] = await storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), [wanted]);
 				if (!row) throw notFound('Tool');
 				return h.response(success(presentAssignment(row))).code(201);
 			},
@@ -62,21 +65,21 @@ export function assignmentRoutes({ store: { gateways } }: Core): ServerRoute[] {
 		{
 			method: 'POST',
 			path: '/gateways/{id}/tools/bulk',
-			options: { validate: { payload: BULK } },
+			options: { ...needs('gateway:write'), validate: { payload: BULK } },
 			handler: async (request, h) => {
 				const { toolIds } = request.payload as { toolIds: string[] };
-				const rows = await gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
+				const rows = await storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
 				return h.response(success({ tools: rows.map(presentAssignment) })).code(201);
 			},
 		},
 		{
 			method: 'PATCH',
 			path: '/gateways/{gatewayId}/tools/{gatewayToolId}',
-			options: { validate: { payload: OPTIONS } },
+			options: { ...needs('gateway:write'), validate: { payload: OPTIONS } },
 			handler: async (request) => {
 				const { gatewayId, gatewayToolId } = request.params as { gatewayId: string; gatewayToolId: string };
 				const change = request.payload as { rateLimit: number | null };
-				const row = await gateways.updateAssignment(organizationOf(request).id, gatewayId, gatewayToolId, change);
+				const row = await storeOf(request, core).gateways.updateAssignment(organizationOf(request).id, gatewayId, gatewayToolId, change);
 				if (!row) throw notFound('Tool of the gateway');
 				return success(presentAssignment(row));
 			},
@@ -84,9 +87,10 @@ export function assignmentRoutes({ store: { gateways } }: Core): ServerRoute[] {
 		{
 			method: 'DELETE',
 			path: '/gateways/{id}/tools/{toolId}',
+			options: needs('gateway:write'),
 			handler: async (request) => {
 				const { id, toolId: either } = request.params as { id: string; toolId: string };
-				const row = await gateways.unassign(organizationOf(request).id, id, either);
+				const row = await storeOf(request, core).gateways.unassign(organizationOf(request).id, id, either);
 				if (!row) throw notFound('Tool of the gateway');
 				return success({ id: row.id, ...presentAssignment(row) });
 			},

@@ -9,9 +9,11 @@ import {
 	body,
 	type Core,
 	type JsonObject,
+	needs,
 	notFound,
 	organizationOf,
 	parseRange,
+	storeOf,
 	success,
 	type ValidationRules,
 } from '../../../core/index.ts';
@@ -48,6 +50,7 @@ export function authRoutes(core: Core): ServerRoute[] {
 		{
 			method: 'GET',
 			path: '/gateways/{id}/auth',
+			options: needs('gateway:read'),
 			handler: async (request) => {
 				const { id: organizationId } = organizationOf(request);
 				const id = String(request.params['id']);
@@ -59,15 +62,16 @@ export function authRoutes(core: Core): ServerRoute[] {
 		{
 			method: 'POST',
 			path: '/gateways/{id}/auth',
-			options: { validate: { payload: ADD } },
+			options: { ...needs('gateway:write'), validate: { payload: ADD } },
 			handler: async (request, h) => h.response(success(presentAuth(await addAuth(request, core), core))).code(201),
 		},
 		{
 			method: 'DELETE',
 			path: '/gateways/{id}/auth/{authId}',
+			options: needs('gateway:write'),
 			handler: async (request) => {
 				const { id, authId } = request.params as { id: string; authId: string };
-				const row = await gateways.removeAuth(organizationOf(request).id, id, authId);
+				const row = await storeOf(request, core).gateways.removeAuth(organizationOf(request).id, id, authId);
 				if (!row) throw notFound('Authentication method');
 				return success(presentAuth(row, core));
 			},
@@ -75,13 +79,17 @@ export function authRoutes(core: Core): ServerRoute[] {
 	];
 }
 
-async function addAuth(request: Request, { registry, secrets, store }: Core): Promise<AuthRow> {
+async function addAuth(request: Request, core: Core): Promise<AuthRow> {
+	const { registry, secrets } = core;
 	const { id: organizationId } = organizationOf(request);
 	const { configuration, ...method } = request.payload as AuthBody;
 	registry.parse('auth', method.type, configuration, '/configuration');
 	const id = randomUUID();
 	const sealed = registry.seal('auth', method.type, configuration, secrets, authPlace(organizationId, id));
-	const row = await store.gateways.addAuth(organizationId, String(request.params['id']), id, { ...method, configuration: sealed });
+	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
+		...method,
+		configuration: sealed,
+	});
 	if (!row) throw notFound('Gateway');
 	return row;
 }

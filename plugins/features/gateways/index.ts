@@ -12,12 +12,14 @@ import {
 	type GatewayRow,
 	gatewayPlace,
 	type JsonObject,
+	needs,
 	notFound,
 	type OrganizationRow,
 	organizationOf,
 	pageOf,
 	pageQuery,
 	removalQuery,
+	storeOf,
 	success,
 	unknownType,
 } from '../../../core/index.ts';
@@ -62,7 +64,7 @@ export default {
 			{
 				method: 'GET',
 				path: '/gateways',
-				options: { validate: { query: pageQuery() } },
+				options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
 				handler: async (request) => {
 					const organization = organizationOf(request);
 					const { items, nextCursor } = await core.store.gateways.list(organization.id, pageOf(request));
@@ -72,24 +74,25 @@ export default {
 			{
 				method: 'POST',
 				path: '/gateways',
-				options: { validate: { payload: CREATE } },
+				options: { ...needs('gateway:write'), validate: { payload: CREATE } },
 				handler: async (request, h) => h.response(success(await create(request, core))).code(201),
 			},
 			{
 				method: 'GET',
 				path: '/gateways/{id}',
+				options: needs('gateway:read'),
 				handler: async (request) => success(presentGateway(await findGateway(request, core), organizationOf(request), core)),
 			},
 			{
 				method: 'PATCH',
 				path: '/gateways/{id}',
-				options: { validate: { payload: UPDATE } },
+				options: { ...needs('gateway:write'), validate: { payload: UPDATE } },
 				handler: async (request) => success(await update(request, core)),
 			},
 			{
 				method: 'DELETE',
 				path: '/gateways/{id}',
-				options: { validate: { query: removalQuery } },
+				options: { ...needs('gateway:write'), validate: { query: removalQuery } },
 				handler: async (request) => success(await remove(request, core)),
 			},
 			...assignmentRoutes(core),
@@ -117,13 +120,13 @@ async function create(request: Request, core: Core) {
 	const id = randomUUID();
 	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type }, given.configuration, core);
 	const gateway = { ...given, endpoint: withSlash(path), description: text, configuration: sealed };
-	return presentGateway(await core.store.gateways.create(organization.id, id, gateway), organization, core);
+	return presentGateway(await storeOf(request, core).gateways.create(organization.id, id, gateway), organization, core);
 }
 
 async function update(request: Request, core: Core) {
 	const change = request.payload as Partial<Omit<GatewayBody, 'type'> & { status: string }>;
 	const row = await findGateway(request, core);
-	const updated = await core.store.gateways.update(row.organizationId, row.id, {
+	const updated = await storeOf(request, core).gateways.update(row.organizationId, row.id, {
 		...change,
 		...(change.endpoint !== undefined && { endpoint: withSlash(change.endpoint) }),
 		...(change.configuration && { configuration: sealConfiguration(row, change.configuration, core) }),
@@ -135,7 +138,7 @@ async function update(request: Request, core: Core) {
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await core.store.gateways.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).gateways.remove(organizationOf(request).id, id, ifUnused);
 	if (!removed) throw notFound('Gateway');
 	return { id, removed };
 }

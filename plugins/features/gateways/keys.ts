@@ -11,11 +11,13 @@ import {
 	invalid,
 	type KeyRow,
 	mintKey,
+	needs,
 	notFound,
 	organizationOf,
 	pageOf,
 	pageQuery,
 	type Scope,
+	storeOf,
 	success,
 } from '../../../core/index.ts';
 
@@ -40,13 +42,13 @@ export function keyRoutes(core: Core): ServerRoute[] {
 		{
 			method: 'POST',
 			path: '/gateways/{id}/auth/api-keys',
-			options: { validate: { payload: GENERATE } },
+			options: { ...needs('gateway:write'), validate: { payload: GENERATE } },
 			handler: async (request, h) => h.response(success(await generate(request, core))).code(201),
 		},
 		{
 			method: 'GET',
 			path: '/gateways/{id}/auth/api-keys',
-			options: { validate: { query: pageQuery() } },
+			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
 			handler: async (request) => {
 				const { id: organizationId } = organizationOf(request);
 				const id = String(request.params['id']);
@@ -58,9 +60,10 @@ export function keyRoutes(core: Core): ServerRoute[] {
 		{
 			method: 'DELETE',
 			path: '/gateways/{id}/auth/api-keys/{keyId}',
+			options: needs('gateway:write'),
 			handler: async (request) => {
 				const { id, keyId } = request.params as { id: string; keyId: string };
-				const row = await gateways.revokeKey(organizationOf(request).id, id, keyId);
+				const row = await storeOf(request, core).gateways.revokeKey(organizationOf(request).id, id, keyId);
 				if (!row) throw notFound('API key');
 				return success(presentKey(row));
 			},
@@ -68,12 +71,12 @@ export function keyRoutes(core: Core): ServerRoute[] {
 	];
 }
 
-async function generate(request: Request, { store }: Core) {
+async function generate(request: Request, core: Core) {
 	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: string | null };
 	const expires = expiresAt === null ? null : new Date(expiresAt);
 	if (expires && expires.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
 	const key = mintKey(GATEWAY_KEY_PREFIX);
-	const row = await store.gateways.addKey(organizationOf(request).id, String(request.params['id']), {
+	const row = await storeOf(request, core).gateways.addKey(organizationOf(request).id, String(request.params['id']), {
 		name,
 		prefix: key.slice(0, SHOWN_CHARACTERS),
 		scopes,

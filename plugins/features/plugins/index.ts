@@ -2,7 +2,7 @@
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Feature, success } from '../../../core/index.ts';
+import { type Feature, needs, success } from '../../../core/index.ts';
 
 export default {
 	kind: 'feature',
@@ -13,7 +13,7 @@ export default {
 		server.route({
 			method: 'GET',
 			path: '/plugins',
-			options: { plugins: { gatehouse: { organization: 'none' } } },
+			options: needs('self'),
 			handler: () => success({ plugins: core.registry.describe() }),
 		});
 	},

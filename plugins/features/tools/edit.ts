@@ -1,6 +1,7 @@
 // Creating and changing tools: what a client may name as type, and what its executor says of the config.
 
 import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
 import {
 	assertBounded,
 	type Core,
@@ -9,6 +10,8 @@ import {
 	type JsonObject,
 	type JsonSchema,
 	notFound,
+	organizationOf,
+	storeOf,
 	type ToolRow,
 	toolConfig,
 	toolPlace,
@@ -26,7 +29,7 @@ export interface ToolBody {
 }
 
 export async function createTool(
-	organizationId: string,
+	request: Request,
 	{ type, code = null, ...tool }: Omit<ToolBody, 'code'> & { code?: string | null },
 	core: Core,
 ) {
@@ -39,10 +42,11 @@ export async function createTool(
 	}
 	checkParameters(tool.parameters);
 	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), core);
+	const { id: organizationId } = organizationOf(request);
 	const id = randomUUID();
 	const executionConfig = core.registry.seal('executor', type, tool.executionConfig, core.secrets, toolPlace(organizationId, id));
 	const { name, description, parameters } = tool;
-	return core.store.tools.create(organizationId, id, {
+	return storeOf(request, core).tools.create(organizationId, id, {
 		name,
 		description,
 		type,
@@ -58,14 +62,14 @@ export async function createTool(
 /** Of a tool that came from an API, only what a re-import leaves alone. */
 const OF_THE_API = ['parameters', 'code', 'executionConfig'] as const;
 
-export async function updateTool(organizationId: string, id: string, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
-	const row = await core.store.tools.get(organizationId, id);
+export async function updateTool(request: Request, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
+	const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
 	if (!row) throw notFound('Tool');
 	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
 	if (change.parameters) checkParameters(change.parameters);
 	const sealed = await changedConfig(row, change, core);
-	const updated = await core.store.tools.update(organizationId, id, { ...change, ...sealed });
+	const updated = await storeOf(request, core).tools.update(row.organizationId, row.id, { ...change, ...sealed });
 	if (!updated) throw notFound('Tool');
 	return updated;
 }

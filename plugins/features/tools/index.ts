@@ -9,12 +9,14 @@ import {
 	displayName,
 	type Feature,
 	type Json,
+	needs,
 	notFound,
 	organizationOf,
 	pageOf,
 	pageQuery,
 	type RunResult,
 	removalQuery,
+	storeOf,
 	success,
 	type ToolFilter,
 	type ToolRow,
@@ -47,13 +49,13 @@ export default {
 	summary: 'Tools of an organization: written by hand or made from an API, and executed on demand.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const inPath = { gatehouse: { organization: 'path' as const } };
+		const inPath = { organization: 'path' } as const;
 		server.route([
 			{
 				method: 'GET',
 				path: '/organizations/{orgId}/tools',
 				options: {
-					plugins: inPath,
+					...needs('tools:read', inPath),
 					validate: { query: pageQuery({ apiId: Joi.string().guid(), type: Joi.string().max(64), status: Joi.string().max(64) }) },
 				},
 				handler: async (request) => success(await list(request, core)),
@@ -61,21 +63,22 @@ export default {
 			{
 				method: 'POST',
 				path: '/organizations/{orgId}/tools',
-				options: { plugins: inPath, validate: { payload: CREATE } },
+				options: { ...needs('tools:write', inPath), validate: { payload: CREATE } },
 				handler: async (request, h) => {
-					const row = await createTool(organizationOf(request).id, request.payload as ToolBody, core);
+					const row = await createTool(request, request.payload as ToolBody, core);
 					return h.response(success(presentTool(row, core))).code(201);
 				},
 			},
 			{
 				method: 'POST',
 				path: '/organizations/{orgId}/tools/{id}/execute',
-				options: { plugins: inPath, validate: { payload: EXECUTE }, timeout: { server: false } },
+				options: { ...needs('tools:execute', inPath), validate: { payload: EXECUTE }, timeout: { server: false } },
 				handler: async (request) => success(await execute(request, core)),
 			},
 			{
 				method: 'GET',
 				path: '/tools/{id}',
+				options: needs('tools:read'),
 				handler: async (request) => {
 					const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
 					if (!row) throw notFound('Tool');
@@ -85,21 +88,16 @@ export default {
 			{
 				method: 'PATCH',
 				path: '/tools/{id}',
-				options: { validate: { payload: UPDATE } },
+				options: { ...needs('tools:write'), validate: { payload: UPDATE } },
 				handler: async (request) => {
-					const row = await updateTool(
-						organizationOf(request).id,
-						String(request.params['id']),
-						request.payload as Partial<ToolBody>,
-						core,
-					);
+					const row = await updateTool(request, request.payload as Partial<ToolBody>, core);
 					return success(presentTool(row, core));
 				},
 			},
 			{
 				method: 'DELETE',
 				path: '/tools/{id}',
-				options: { validate: { query: removalQuery } },
+				options: { ...needs('tools:write'), validate: { query: removalQuery } },
 				handler: async (request) => success(await remove(request, core)),
 			},
 		]);
@@ -116,7 +114,7 @@ async function list(request: Request, core: Core) {
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await core.store.tools.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).tools.remove(organizationOf(request).id, id, ifUnused);
 	if (!removed) throw notFound('Tool');
 	return { id, removed };
 }

@@ -1,0 +1,17 @@
+// A wrong ENCRYPTION_KEY must stop the start: the service would run, and fail on each secret that it opens.
+
+import type { Secrets } from './secrets.ts';
+import type { Store } from './store.ts';
+
+const PLACE = { organizationId: '', table: 'installation', row: 'encryption_key' };
+const PROOF = 'gatehouse';
+
+/** @throws Error when the database's secrets were sealed with another key */
+export async function checkEncryptionKey(store: Pick<Store, 'keep'>, secrets: Secrets): Promise<void> {
+	const proof = await store.keep(PLACE.row, secrets.seal(PROOF, PLACE));
+	try {
+		secrets.open(proof, PLACE);
+	} catch (cause) {
+		throw new Error('ENCRYPTION_KEY is not the key with which the secrets of this database were sealed.', { cause });
+	}
+}

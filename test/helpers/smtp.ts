@@ -1,0 +1,149 @@
+// A real SMTP server that hands over what it received, and one that accepts connections and never says a word.
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerSession } from 'smtp-server';
+
+export interface ReceivedMail {
+	/** The envelope: who really gets it. */
+	from: string;
+	to: string[];
+	mail: Email;
+	raw: string;
+	secure: boolean;
+	user: string | null;
+}
+
+export interface TestSmtp extends AsyncDisposable {
+	/** What points a service at it. */
+	env: Record<string, string>;
+	/** The next mail that was not handed over yet; waits for it. */
+	next(): Promise<ReceivedMail>;
+	/** How many logins were tried. */
+	readonly logins: number;
+	/** How many recipients were named so far, refused ones too. */
+	readonly tries: number;
+	/** How many mails wait to be handed over. */
+	readonly waiting: number;
+	stop(): Promise<void>;
+}
+
+const PATIENCE_MS = 10_000;
+
+const certificate = (part: string): string =>
+	readFileSync(new URL(`../fixtures/tls/upstream.example.${part}.pem`, import.meta.url), 'utf8');
+
+interface SmtpOptions {
+	host?: string;
+	/** Reply codes of the first recipients, in turn. */
+	refusals?: number[];
+	/** The only one who is let in. */
+	login?: { user: string; pass: string } | null;
+	/** Offers STARTTLS, with a certificate that nobody signed; without it, logins are taken in the clear. */
+	tls?: boolean;
+}
+
+export async function startSmtp({ host = '127.0.0.1', refusals = [], login = null, tls = false }: SmtpOptions = {}): Promise<TestSmtp> {
+	const arrived: ReceivedMail[] = [];
+	const waiters: ((mail: ReceivedMail) => void)[] = [];
+	let tries = 0;
+	let logins = 0;
+	const server = new SMTPServer({
+		...(tls ? { key: certificate('key'), cert: certificate('cert') } : { disabledCommands: ['STARTTLS'], allowInsecureAuth: true }),
+		authOptional: login === null,
+		onAuth: ({ username, password }, _session, callback) => {
+			logins++;
+			callback(username === login?.user && password === login?.pass ? null : new Error('wrong'), { user: username });
+		},
+		onRcptTo: (_address, _session, callback) => {
+			const code = refusals[tries++];
+			callback(code === undefined ? null : Object.assign(new Error('not now'), { responseCode: code }));
+		},
+		onData: (stream, session, callback) => {
+			void receive(stream, session).then((mail) => {
+				const waiter = waiters.shift();
+				if (waiter) waiter(mail);
+				else arrived.push(mail);
+				callback();
+			});
+		},
+	});
+	server.on('error', () => undefined);
+	await new Promise<void>((resolve) => server.listen(0, host, resolve));
+	// A server that listens on TCP has an address of this form.
+	const { port } = server.server.address() as AddressInfo;
+	const stop = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+	return {
+		env: { MAIL_HOST: host, MAIL_PORT: String(port), ...(login && { MAIL_USER: login.user, MAIL_PASS: login.pass }) },
+		next: () => nextOf(arrived, waiters),
+		get logins() {
+			return logins;
+		},
+		get tries() {
+			return tries;
+		},
+		get waiting() {
+			return arrived.length;
+		},
+		stop,
+		[Symbol.asyncDispose]: stop,
+	};
+}
+
+async function receive(stream: NodeJS.ReadableStream, session: SMTPServerSession): Promise<ReceivedMail> {
+	const content = await buffer(stream);
+	const { mailFrom, rcptTo } = session.envelope;
+	return {
+		from: mailFrom ? mailFrom.address : '',
+		to: rcptTo.map(({ address }) => address),
+		mail: await PostalMime.parse(content),
+		raw: content.toString(),
+		secure: session.secure,
+		user: typeof session.user === 'string' ? session.user : null,
+	};
+}
+
+function nextOf(arrived: ReceivedMail[], waiters: ((mail: ReceivedMail) => void)[]): Promise<ReceivedMail> {
+	const mail = arrived.shift();
+	if (mail) return Promise.resolve(mail);
+	return new Promise((resolve, reject) => {
+		const take = (received: ReceivedMail): void => {
+			clearTimeout(timer);
+			resolve(received);
+		};
+		const timer = setTimeout(() => {
+			waiters.splice(waiters.indexOf(take), 1);
+			reject(new Error('no mail came'));
+		}, PATIENCE_MS);
+		waiters.push(take);
+	});
+}
+
+interface MuteSmtp extends AsyncDisposable {
+	env: Record<string, string>;
+	connections(): number;
+	stop(): Promise<void>;
+}
+
+export async function startMuteSmtp(): Promise<MuteSmtp> {
+	const sockets = new Set<Socket>();
+	const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	// As above.
+	const { port } = server.address() as AddressInfo;
+	const stop = async (): Promise<void> => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+		await once(server, 'close');
+	};
+	return {
+		env: { MAIL_HOST: '127.0.0.1', MAIL_PORT: String(port) },
+		connections: () => sockets.size,
+		stop,
+		[Symbol.asyncDispose]: stop,
+	};
+}

@@ -1,0 +1,204 @@
+// The audit log over the whole service: who changed what, when and from where, and never a secret.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { addMember } from '../../../test/helpers/members.ts';
+import { type Account, type Answer, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+
+interface Entry {
+	id: string;
+	at: string;
+	actor: { userId: string; email: string; accessKeyId: string | null } | null;
+	address: string | null;
+	userAgent: string | null;
+	requestId: string | null;
+	action: string;
+	resourceType: string;
+	resourceId: string;
+	resourceName: string | null;
+	changes: Record<string, { from?: unknown; to?: unknown }>;
+}
+
+let service: TestService;
+let owner: Account;
+let stranger: Account;
+/** A second organization of `owner`, in which all that is written was done by the tests. */
+let org: string;
+let headers: Record<string, string>;
+
+before(async () => {
+	service = await startTestService();
+	owner = await registerAccount(service.url, 'First');
+	stranger = await registerAccount(service.url);
+	org = must(await owner.post('/organizations', { name: 'Logged' }), 201).body.data.id;
+	headers = { 'x-organization-id': org, 'user-agent': 'auditor/1.0' };
+});
+after(() => service.stop());
+
+const idOf = async (account: Account): Promise<string> => must(await account.get('/auth/profile'), 200).body.data.id;
+const read = async (query = ''): Promise<Entry[]> => must(await owner.get(`/audit-log${query}`, headers), 200).body.data.entries;
+
+/** The entries that one request left, oldest first. */
+async function left(answer: Answer): Promise<Entry[]> {
+	const requestId = answer.headers.get('x-request-id');
+	return (await read()).filter((entry) => entry.requestId === requestId).reverse();
+}
+
+test('every change to an organization and its people is there, with who, what, when and from where', async () => {
+	const guest = await registerAccount(service.url);
+	const [ownerId, guestId] = [await idOf(owner), await idOf(guest)];
+	const people = `/organizations/${org}`;
+	const renamed = must(await owner.patch(people, { name: 'Logged well' }, headers), 200);
+	const invited = must(await owner.post(`${people}/invitations`, { email: guest.email, role: 'viewer' }, headers), 201);
+	const { id: invitationId, token } = invited.body.data;
+	const joined = must(await guest.post('/invitations/accept', { token }, headers), 200);
+	const promoted = must(await owner.patch(`${people}/members/${guestId}`, { role: 'admin' }, headers), 200);
+	const gone = must(await guest.del(`${people}/members/${guestId}`, undefined, headers), 200);
+	const expected: [answer: Answer, actor: string, of: [action: string, type: string, id: string, name: string | null][]][] = [
+		[renamed, ownerId, [['update', 'organization', org, 'Logged well']]],
+		[invited, ownerId, [['create', 'invitation', invitationId, guest.email]]],
+		[
+			joined,
+			guestId,
+			[
+				['create', 'member', guestId, guest.email],
+				['update', 'invitation', invitationId, guest.email],
+			],
+		],
+		[promoted, ownerId, [['update', 'member', guestId, guest.email]]],
+		[gone, guestId, [['delete', 'member', guestId, guest.email]]],
+	];
+	for (const [answer, actor, of] of expected) {
+		const entries = await left(answer);
+		const seen = entries.map((entry) => [entry.action, entry.resourceType, entry.resourceId, entry.resourceName]);
+		assert.deepEqual(seen.sort(), of.sort());
+		for (const entry of entries) {
+			assert.deepEqual(entry.actor, { userId: actor, email: actor === ownerId ? owner.email : guest.email, accessKeyId: null });
+			assert.deepEqual([entry.address, entry.userAgent], ['127.0.0.1', 'auditor/1.0']);
+			assert.ok(Math.abs(Date.parse(entry.at) - Date.now()) < 60_000);
+		}
+	}
+	assert.deepEqual((await left(renamed))[0]?.changes, { name: { from: 'Logged', to: 'Logged well' } });
+	assert.deepEqual((await left(promoted))[0]?.changes, { role: { from: 'viewer', to: 'admin' } });
+	assert.deepEqual((await left(gone))[0]?.changes['role'], { from: 'admin' });
+});
+
+test('the making of an organization is its first entry', async () => {
+	const entries = await read('?resourceType=organization');
+	const first = entries.at(-1);
+	assert.deepEqual([first?.action, first?.resourceId, first?.actor?.email], ['create', org, owner.email]);
+});
+
+test('a refusal, and a change of nothing, leave no entry', async () => {
+	const viewer = await registerAccount(service.url);
+	const invited = must(await owner.post(`/organizations/${org}/invitations`, { email: viewer.email, role: 'viewer' }), 201);
+	must(await viewer.post('/invitations/accept', { token: invited.body.data.token }), 200);
+	const before = await read();
+	const [ownerId, viewerId] = [await idOf(owner), await idOf(viewer)];
+	must(await viewer.patch(`/organizations/${org}`, { name: 'Mine' }), 403);
+	must(await owner.del(`/organizations/${org}/members/${ownerId}`), 409);
+	must(await owner.patch(`/organizations/${org}/members/${viewerId}`, { role: 'viewer' }), 200);
+	must(await owner.patch(`/organizations/${org}`, { name: 'Logged well' }), 200);
+	must(await viewer.post('/invitations/accept', { token: invited.body.data.token }), 404);
+	assert.deepEqual(await read(), before);
+});
+
+test('no entry holds the token of an invitation, or its hash', async () => {
+	const { token, id } = must(await owner.post(`/organizations/${org}/invitations`, { email: 'canary@example.com' }, headers), 201).body
+		.data;
+	must(await owner.del(`/organizations/${org}/invitations/${id}`, undefined, headers), 200);
+	const text = JSON.stringify(await read());
+	assert.ok(text.includes('canary@example.com'));
+	const hash = createHash('sha256').update(token).digest();
+	for (const secret of [token, token.slice(8), 'svc_inv_', hash.toString('hex'), hash.toString('base64'), hash.toString('base64url')]) {
+		assert.ok(!text.includes(secret), secret);
+	}
+});
+
+test('what is done with an access key names the key', async () => {
+	const { id, key } = must(await owner.post('/access-keys', { name: 'robot' }), 201).body.data;
+	const renamed = must(await owner.patch(`/organizations/${org}`, { name: 'By a robot' }, { authorization: `Bearer ${key}` }), 200);
+	const [entry] = await left(renamed);
+	assert.deepEqual(entry?.actor, { userId: await idOf(owner), email: owner.email, accessKeyId: id });
+	assert.ok(!JSON.stringify(await read()).includes(key));
+});
+
+test('another organization sees nothing of it, and its readers need the permission', async () => {
+	const own = must(await stranger.get('/audit-log'), 200).body.data.entries;
+	assert.ok(own.length > 0);
+	assert.ok(!JSON.stringify(own).includes(org) && !JSON.stringify(own).includes(owner.email));
+	must(await stranger.get('/audit-log', headers), 400);
+	const found = must(await stranger.get(`/audit-log?resourceId=${org}`), 200).body.data.entries;
+	assert.deepEqual(found, []);
+	const first = { 'x-organization-id': owner.organization.id };
+	assert.ok(!JSON.stringify(must(await owner.get('/audit-log', first), 200).body).includes(org));
+	for (const [role, status] of [
+		['viewer', 403],
+		['member', 403],
+		['admin', 200],
+	] as const) {
+		must(await (await addMember(owner, role)).get('/audit-log', first), status);
+	}
+});
+
+test('newest come first, in pages that meet neither twice nor with a gap', async () => {
+	const whole = await read();
+	assert.deepEqual(
+		whole.map(({ at }) => at),
+		whole.map(({ at }) => at).toSorted((a, b) => b.localeCompare(a)),
+	);
+	const seen: string[] = [];
+	for (let cursor: string | null = ''; cursor !== null; ) {
+		const page: Answer = must(await owner.get(`/audit-log?limit=3${cursor && `&cursor=${cursor}`}`, headers), 200);
+		seen.push(...page.body.data.entries.map(({ id }: Entry) => id));
+		cursor = page.body.data.nextCursor;
+	}
+	assert.deepEqual(
+		seen,
+		whole.map(({ id }) => id),
+	);
+});
+
+test('each filter keeps what it says, and all of that', async () => {
+	const whole = await read();
+	const middle = whole[Math.floor(whole.length / 2)] ?? assert.fail('nothing was written');
+	const actorId = middle.actor?.userId;
+	const filters: [query: string, keeps: (entry: Entry) => boolean][] = [
+		['resourceType=member', (entry) => entry.resourceType === 'member'],
+		[`resourceId=${middle.resourceId}`, (entry) => entry.resourceId === middle.resourceId],
+		[`resourceId=${middle.resourceId.toUpperCase()}`, (entry) => entry.resourceId === middle.resourceId],
+		[`actorId=${actorId}`, (entry) => entry.actor?.userId === actorId],
+		['action=delete', (entry) => entry.action === 'delete'],
+		[`since=${middle.at}`, (entry) => entry.at >= middle.at],
+		[`until=${middle.at}`, (entry) => entry.at < middle.at],
+		[`since=${middle.at}&until=${middle.at}`, () => false],
+		['resourceType=member&action=update', (entry) => entry.resourceType === 'member' && entry.action === 'update'],
+		['resourceType=nothing', () => false],
+	];
+	for (const [query, keeps] of filters) assert.deepEqual(await read(`?${query}`), whole.filter(keeps), query);
+});
+
+const BAD_QUERIES: [query: string, path: string][] = [
+	['user=me', 'query/user'],
+	['organizationId=00000000-0000-4000-8000-000000000000', 'query/organizationId'],
+	['resourceId=nonsense', 'query/resourceId'],
+	['actorId=*', 'query/actorId'],
+	['action=read', 'query/action'],
+	['action=create&action=delete', 'query/action'],
+	['since=yesterday', 'query/since'],
+	['since=-002023-01-01', 'query/since'],
+	['until=%2B275760-09-13T00:00:00Z', 'query/until'],
+	['until=1700000000000', 'query/until'],
+	['limit=0', 'query/limit'],
+	['limit=101', 'query/limit'],
+	['cursor=zz', 'query/cursor'],
+	[`resourceType=${'t'.repeat(65)}`, 'query/resourceType'],
+	['resourceType=%00', 'query/resourceType'],
+];
+for (const [query, path] of BAD_QUERIES) {
+	test(`GET /audit-log?${query.slice(0, 60)} is a 400 that names ${path}`, async () => {
+		const answer = must(await owner.get(`/audit-log?${query}`, headers), 400).body;
+		assert.equal(answer.details[0].path, path);
+	});
+}

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describeVariables } from '../core/config.ts';
 import { ERRORS } from '../core/errors.ts';
 import { loadPlugins } from '../core/loader.ts';
+import { PERMISSIONS, permissionsOf, ROLES } from '../core/permissions.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = `${ROOT}README.md`;
@@ -23,6 +24,13 @@ export async function writeTables(readme: string): Promise<string> {
 		variables: table(
 			['variable', 'expected', 'default'],
 			describeVariables().map(({ name, expected, fallback }) => [`\`${name}\``, expected, fallback]),
+		),
+		roles: table(
+			['permission', ...ROLES],
+			PERMISSIONS.map((permission) => [
+				`\`${permission}\``,
+				...ROLES.map((role) => (permissionsOf(role).includes(permission) ? 'yes' : '')),
+			]),
 		),
 		errors: table(
 			['error', 'status'],

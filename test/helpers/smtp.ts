@@ -47,8 +47,7 @@ interface SmtpOptions {
 }
 
 export async function startSmtp({ host = '127.0.0.1', refusals = [], login = null, tls = false }: SmtpOptions = {}): Promise<TestSmtp> {
-	const arrived: ReceivedMail[] = [];
-	const waiters: ((mail: ReceivedMail) => void)[] = [];
+	const inbox = createInbox();
 	let tries = 0;
 	let logins = 0;
 	const server = new SMTPServer({
@@ -58,15 +57,10 @@ export async function startSmtp({ host = '127.0.0.1', refusals = [], login = nul
 			logins++;
 			callback(username === login?.user && password === login?.pass ? null : new Error('wrong'), { user: username });
 		},
-		onRcptTo: (_address, _session, callback) => {
-			const code = refusals[tries++];
-			callback(code === undefined ? null : Object.assign(new Error('not now'), { responseCode: code }));
-		},
+		onRcptTo: (_address, _session, callback) => callback(refusal(refusals[tries++])),
 		onData: (stream, session, callback) => {
 			void receive(stream, session).then((mail) => {
-				const waiter = waiters.shift();
-				if (waiter) waiter(mail);
-				else arrived.push(mail);
+				inbox.put(mail);
 				callback();
 			});
 		},
@@ -78,7 +72,7 @@ export async function startSmtp({ host = '127.0.0.1', refusals = [], login = nul
 	const stop = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 	return {
 		env: { MAIL_HOST: host, MAIL_PORT: String(port), ...(login && { MAIL_USER: login.user, MAIL_PASS: login.pass }) },
-		next: () => nextOf(arrived, waiters),
+		next: () => inbox.next(),
 		get logins() {
 			return logins;
 		},
@@ -86,12 +80,15 @@ export async function startSmtp({ host = '127.0.0.1', refusals = [], login = nul
 			return tries;
 		},
 		get waiting() {
-			return arrived.length;
+			return inbox.waiting();
 		},
 		stop,
 		[Symbol.asyncDispose]: stop,
 	};
 }
+
+const refusal = (code: number | undefined): Error | null =>
+	code === undefined ? null : Object.assign(new Error('not now'), { responseCode: code });
 
 async function receive(stream: NodeJS.ReadableStream, session: SMTPServerSession): Promise<ReceivedMail> {
 	const content = await buffer(stream);
@@ -106,20 +103,32 @@ async function receive(stream: NodeJS.ReadableStream, session: SMTPServerSession
 	};
 }
 
-function nextOf(arrived: ReceivedMail[], waiters: ((mail: ReceivedMail) => void)[]): Promise<ReceivedMail> {
-	const mail = arrived.shift();
-	if (mail) return Promise.resolve(mail);
-	return new Promise((resolve, reject) => {
-		const take = (received: ReceivedMail): void => {
-			clearTimeout(timer);
-			resolve(received);
-		};
-		const timer = setTimeout(() => {
-			waiters.splice(waiters.indexOf(take), 1);
-			reject(new Error('no mail came'));
-		}, PATIENCE_MS);
-		waiters.push(take);
-	});
+function createInbox(): { put(mail: ReceivedMail): void; next(): Promise<ReceivedMail>; waiting(): number } {
+	const arrived: ReceivedMail[] = [];
+	const waiters: ((mail: ReceivedMail) => void)[] = [];
+	return {
+		put(mail) {
+			const waiter = waiters.shift();
+			if (waiter) waiter(mail);
+			else arrived.push(mail);
+		},
+		next() {
+			const mail = arrived.shift();
+			if (mail) return Promise.resolve(mail);
+			return new Promise((resolve, reject) => {
+				const take = (received: ReceivedMail): void => {
+					clearTimeout(timer);
+					resolve(received);
+				};
+				const timer = setTimeout(() => {
+					waiters.splice(waiters.indexOf(take), 1);
+					reject(new Error('no mail came'));
+				}, PATIENCE_MS);
+				waiters.push(take);
+			});
+		},
+		waiting: () => arrived.length,
+	};
 }
 
 interface MuteSmtp extends AsyncDisposable {

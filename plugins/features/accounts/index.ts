@@ -1,96 +1,75 @@
-// Accounts (specification 4.1): registration with a default organization, login, the profile.
+// Accounts (specification 4.1): the table of their routes.
 
-import type { Request, Server } from '@hapi/hapi';
+import type { RouteOptions, Server } from '@hapi/hapi';
 import Joi from 'joi';
-import {
-	body,
-	type Core,
-	displayName,
-	type Feature,
-	GatewayError,
-	notFound,
-	passwordRule,
-	success,
-	userIdOf,
-} from '../../../core/index.ts';
-import { slugs } from './slugs.ts';
+import { type Feature, needs, success } from '../../../core/index.ts';
+import { LOG_IN, logIn, logOut, REFRESH, REGISTER, refresh, registerUser } from './login.ts';
+import { checkOrganizationName, ORGANIZATION_NAME } from './organization-name.ts';
+import { CHANGE_PASSWORD, changePassword } from './password.ts';
+import { CHANGE_PROFILE, changeProfile, profile } from './profile.ts';
+import { createForgotten, FORGOT_PASSWORD, RESET_PASSWORD, resetPassword } from './reset.ts';
 
-const email = Joi.string().email({ tlds: false }).max(254);
-
-const REGISTER = body({
-	email: email.required(),
-	password: passwordRule.required(),
-	firstName: displayName.max(100).required(),
-	lastName: displayName.max(100).required(),
-	organizationName: displayName.required(),
-});
-/** A wrong password is no bad request, so the rule does not apply here. */
-const LOGIN = body({ email: Joi.string().max(254).required(), password: Joi.string().max(1000).required() });
-
-interface Registration {
-	email: string;
-	password: string;
-	firstName: string;
-	lastName: string;
-	organizationName: string;
-}
+const open = (validate: RouteOptions['validate']): RouteOptions => ({ auth: false, ...(validate && { validate }) });
 
 export default {
 	kind: 'feature',
 	name: 'accounts',
-	summary: 'Accounts with a default organization: registration, login and profile.',
+	summary: 'Accounts with a default organization: registration, login, passwords and profile.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const open = { auth: false as const, plugins: { gatehouse: { organization: 'none' as const } } };
+		const forgotten = createForgotten(core);
+		server.ext('onPostStop', () => forgotten.settled());
 		server.route([
 			{
 				method: 'POST',
 				path: '/auth/register',
-				options: { ...open, validate: { payload: REGISTER } },
-				handler: async (request, h) => h.response(success(await registerUser(request.payload as Registration, core))).code(201),
+				options: open({ payload: REGISTER }),
+				handler: (request, h) => registerUser(request, h, core),
 			},
+			{ method: 'POST', path: '/auth/login', options: open({ payload: LOG_IN }), handler: (request, h) => logIn(request, h, core) },
+			{ method: 'POST', path: '/auth/logout', options: needs('login'), handler: (request, h) => logOut(request, h, core) },
 			{
 				method: 'POST',
-				path: '/auth/login',
-				options: { ...open, validate: { payload: LOGIN } },
-				handler: async (request) => success(await login(request.payload as { email: string; password: string }, core)),
+				path: '/auth/refresh',
+				options: { ...needs('login'), validate: { payload: REFRESH } },
+				handler: (request, h) => refresh(request, h, core),
 			},
 			{
 				method: 'GET',
 				path: '/auth/profile',
-				options: { plugins: { gatehouse: { organization: 'none' } } },
+				options: needs('self'),
 				handler: async (request) => success(await profile(request, core)),
+			},
+			{
+				method: 'PATCH',
+				path: '/auth/profile',
+				options: { ...needs('account'), validate: { payload: CHANGE_PROFILE } },
+				handler: async (request) => success(await changeProfile(request, core)),
+			},
+			{
+				method: 'PATCH',
+				path: '/auth/change-password',
+				options: { ...needs('login'), validate: { payload: CHANGE_PASSWORD } },
+				handler: async (request) => success(await changePassword(request, core)),
+			},
+			{
+				method: 'POST',
+				path: '/auth/forgot-password',
+				options: open({ payload: FORGOT_PASSWORD }),
+				handler: async (request) => success(await forgotten.ask(request)),
+			},
+			{
+				method: 'POST',
+				path: '/auth/reset-password',
+				options: open({ payload: RESET_PASSWORD }),
+				handler: async (request) => success(await resetPassword(request, core)),
+			},
+			{
+				method: 'GET',
+				path: '/auth/check-organization-name',
+				options: open({ query: ORGANIZATION_NAME }),
+				handler: async (request) => success(await checkOrganizationName(request, core)),
 			},
 		]);
 	},
 } satisfies Feature;
-
-async function registerUser({ password, organizationName, ...user }: Registration, core: Core) {
-	const passwordHash = await core.passwords.hash(password);
-	const organization = { name: organizationName, slugs: slugs(organizationName) };
-	const made = await core.store.accounts.register({ ...user, passwordHash }, organization);
-	const { id, name, slug } = made.organization;
-	return { token: core.tokens.issue(made.user.id), user: presentUser(made.user), organization: { id, name, slug } };
-}
-
-async function login({ email: address, password }: { email: string; password: string }, core: Core) {
-	const user = await core.store.accounts.byEmail(address);
-	const matches = await core.passwords.verify(password, user?.passwordHash ?? null);
-	if (!user || !matches) throw new GatewayError('unauthorized', 'E-mail address or password is wrong.');
-	return { token: core.tokens.issue(user.id), user: presentUser(user) };
-}
-
-async function profile(request: Request, core: Core) {
-	const user = await core.store.accounts.byId(userIdOf(request));
-	if (!user) throw notFound('User');
-	const memberships = await core.store.accounts.memberships(user.id);
-	const organizations = memberships.map(({ organization: { id, name, slug }, role }) => ({ id, name, slug, role }));
-	return { ...presentUser(user), organizations };
-}
-
-const presentUser = ({ id, email: address, firstName, lastName }: { id: string; email: string; firstName: string; lastName: string }) => ({
-	id,
-	email: address,
-	firstName,
-	lastName,
-});

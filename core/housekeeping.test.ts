@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { administer, silent } from '../test/helpers/postgres.ts';
+import { addTenant } from '../test/helpers/samples.ts';
+import { testStore } from '../test/helpers/store.ts';
+import { keepHouse } from './housekeeping.ts';
+
+test('a minute after the start, logins go whose last token has expired: 30 days and another one after they began', async (t) => {
+	await using store = await testStore();
+	const { userId } = await addTenant(store);
+	const [old, late] = [randomUUID(), randomUUID()];
+	for (const [id, hours] of [
+		[old, 31 * 24 + 1],
+		[late, 31 * 24 - 1],
+	] as const) {
+		await store.accounts.startSession({ id, userId, address: '127.0.0.1', userAgent: null, passwordHash: 'hash' });
+		await administer(store.database, `UPDATE sessions SET created_at = now() - interval '${hours} hours' WHERE id = '${id}'`);
+	}
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const stop = keepHouse(store, 90, silent);
+	t.mock.timers.tick(60_000);
+	t.mock.timers.reset();
+	const deadline = Date.now() + 10_000;
+	while ((await store.accounts.session(old, userId)) !== null && Date.now() < deadline) await turn();
+	assert.equal(await store.accounts.session(old, userId), null);
+	assert.ok(await store.accounts.session(late, userId));
+	stop();
+});

@@ -1,0 +1,379 @@
+// Every route × every caller × every place where an id can stand. The routes come from the server itself, so a new one joins
+// by being there; what cannot be guessed about it (an id's meaning, a body) stops the test until it is told below.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { RequestRoute } from '@hapi/hapi';
+import Jwt from '@hapi/jwt';
+import type Joi from 'joi';
+import pg from 'pg';
+import type { Need } from '../../core/access.ts';
+import { permissionsOf } from '../../core/permissions.ts';
+import { exampleOf } from '../helpers/example.ts';
+import { addMember } from '../helpers/members.ts';
+import {
+	type Account,
+	type Answer,
+	createHttpTool,
+	must,
+	publishGateway,
+	registerAccount,
+	SECRETS,
+	send,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
+
+/** In every name that the victim gives: no answer to anybody else may hold it. */
+const CANARY = 'canary7f3a';
+
+interface Tenant {
+	account: Account;
+	ids: Record<string, string>;
+}
+
+let service: TestService;
+let victim: Tenant;
+let stranger: Tenant;
+let viewer: Account;
+let routes: RequestRoute[];
+
+async function makeTenant(name: string): Promise<Tenant> {
+	const account = await registerAccount(service.url, `${name} org`);
+	const org = account.organization.id;
+	const api = must(await account.post('/apis', { name: `${name} api`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
+	const tool = await createHttpTool(account, { name: `${name}_tool`, url: 'https://example.com/' });
+	const gateway = await publishGateway(account, { endpoint: `/${name}`, toolIds: [tool] });
+	must(await account.patch(`/gateways/${gateway.id}`, { description: `${name} description` }), 200);
+	const assigned = must(await account.get(`/gateways/${gateway.id}/tools`), 200).body.data.tools[0];
+	const [method] = must(await account.get(`/gateways/${gateway.id}/auth`), 200).body.data.authMethods;
+	const [key] = must(await account.get(`/gateways/${gateway.id}/auth/api-keys`), 200).body.data.apiKeys;
+	const invitation = must(await account.post(`/organizations/${org}/invitations`, { email: `${name}@invited.example` }), 201);
+	const accessKey = must(await account.post('/access-keys', { name: `${name} key` }), 201);
+	const member = await addMember(account, 'member');
+	return {
+		account,
+		ids: {
+			organization: org,
+			api: api.body.data.id,
+			tool,
+			gateway: gateway.id,
+			gatewayTool: assigned.gatewayToolId,
+			authMethod: method.id,
+			apiKey: key.id,
+			invitation: invitation.body.data.id,
+			accessKey: accessKey.body.data.id,
+			member: must(await member.get('/auth/profile'), 200).body.data.id,
+		},
+	};
+}
+
+/** What each parameter of a path means, by the path's beginning where that decides. */
+const MEANINGS: [prefix: string, parameter: string, id: string][] = [
+	['/organizations/{orgId}/tools/', 'id', 'tool'],
+	['/apis/', 'id', 'api'],
+	['/tools/', 'id', 'tool'],
+	['/gateways/', 'id', 'gateway'],
+	['/access-keys/', 'keyId', 'accessKey'],
+	['/gateways/', 'keyId', 'apiKey'],
+	['/', 'orgId', 'organization'],
+	['/', 'gatewayId', 'gateway'],
+	['/', 'toolId', 'tool'],
+	['/', 'gatewayToolId', 'gatewayTool'],
+	['/', 'authId', 'authMethod'],
+	['/', 'userId', 'member'],
+	['/', 'invitationId', 'invitation'],
+];
+
+function fill(path: string, idOf: (meaning: string) => string): string {
+	return path.replace(/\{(\w+)[*?]?\}/g, (_text, parameter: string) => {
+		const found = MEANINGS.find(([prefix, name]) => name === parameter && path.startsWith(prefix));
+		assert.ok(found, `${path}: MEANINGS does not say what {${parameter}} is`);
+		return idOf(found[2]);
+	});
+}
+
+const ids = (tenant: Tenant) => (meaning: string) => tenant.ids[meaning] ?? assert.fail(`no ${meaning}`);
+
+/** Fields of bodies that hold an id of somebody's. */
+const BODY_IDS: Record<string, string> = { toolId: 'tool', toolIds: 'tool' };
+/** What a schema's pattern hides. */
+const FIELDS: Record<string, unknown> = {
+	endpoint: '/example',
+	password: 'Correct1Horse',
+	newPassword: 'Correct2Horse',
+	currentPassword: 'Correct1Horse',
+	type: 'api_key',
+};
+/** Bodies that depend on more than their schema says. */
+const BODIES: Record<string, unknown> = {
+	'POST /apis': { name: 'a', type: 'openapi', baseUrl: 'https://example.com' },
+	'POST /gateways': { name: 'a', type: 'mcp', endpoint: '/example' },
+	'POST /organizations/{orgId}/tools': { name: 'a', type: 'http', executionConfig: { method: 'GET', url: 'https://example.com/' } },
+	'POST /apis/{id}/import-schema': { schemaContent: '{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{}}' },
+	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
+	'PATCH /gateways/{gatewayId}/tools/{gatewayToolId}': { rateLimit: 5 },
+	'PATCH /auth/profile': { firstName: 'Eve' },
+};
+
+const nameOf = ({ method, path }: RequestRoute): string => `${method.toUpperCase()} ${path}`;
+
+const schemaOf = (route: RequestRoute): Joi.ObjectSchema | null =>
+	(route.settings.validate?.payload as Joi.ObjectSchema | undefined) ?? null;
+
+function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): unknown {
+	const fixed = BODIES[nameOf(route)];
+	if (fixed !== undefined) return fixed;
+	const schema = schemaOf(route);
+	if (!schema) return undefined;
+	return exampleOf(schema, (field) => {
+		const meaning = BODY_IDS[field];
+		if (meaning === undefined) return FIELDS[field];
+		return field.endsWith('s') ? [idOf(meaning)] : idOf(meaning);
+	});
+}
+
+const needOf = (route: RequestRoute): Need => {
+	const need = route.settings.plugins?.gatehouse?.need;
+	assert.ok(need, nameOf(route));
+	return need;
+};
+const isPublic = (route: RequestRoute): boolean => (route.settings.auth as unknown) === false;
+const isOfContext = (route: RequestRoute): boolean =>
+	needOf(route).includes(':') && route.settings.plugins?.gatehouse?.organization !== 'path';
+
+interface Cell {
+	route: RequestRoute;
+	path?: string;
+	body?: unknown;
+	headers?: Record<string, string>;
+}
+
+async function ask({ route, path, body, headers = {} }: Cell): Promise<Answer> {
+	const sent = body === undefined || route.method === 'get' ? {} : { body };
+	const answer = await send(service.url + (path ?? fill(route.path, ids(victim))), route.method.toUpperCase(), { ...sent, headers });
+	assert.ok(answer.status < 500, `${nameOf(route)} answered ${answer.status}`);
+	return answer;
+}
+
+function assertNoCanary(route: RequestRoute, { body, headers }: Answer): void {
+	assert.ok(!JSON.stringify([body, [...headers]]).includes(CANARY), `${nameOf(route)} told a stranger: ${JSON.stringify(body)}`);
+}
+
+/** Of those that end what they are asked with, a login for each cell. */
+async function freshToken(account: Account): Promise<string> {
+	const login = await send(`${service.url}/auth/login`, 'POST', { body: { email: account.email, password: account.password } });
+	return must(login, 200).body.data.token;
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+/** Every row that belongs to the victim, but for what reading leaves behind. */
+async function stateOf(organizationId: string): Promise<string> {
+	const { database } = service.config;
+	assert.ok(database);
+	const { host, port, username: user, password, name } = database;
+	const client = new pg.Client({ host, port, user, password, database: name });
+	await client.connect();
+	const tables = await client.query(
+		"SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'organization_id' ORDER BY 1",
+	);
+	let state = '';
+	for (const { name: table } of tables.rows.filter((row) => row.name !== 'gateway_key_uses')) {
+		const { rows } = await client.query(`SELECT to_jsonb(t) AS row FROM "${table}" t WHERE organization_id = $1 ORDER BY 1::text`, [
+			organizationId,
+		]);
+		state += `${table}: ${JSON.stringify(rows)}\n`;
+	}
+	await client.end();
+	return state;
+}
+
+before(async () => {
+	service = await startTestService({ env: { FRONTEND_URL: 'https://app.example' } });
+	victim = await makeTenant(CANARY);
+	stranger = await makeTenant('stranger');
+	viewer = await addMember(victim.account, 'viewer');
+	routes = service.server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/'));
+});
+after(() => service.stop());
+
+const guarded = (): RequestRoute[] => routes.filter((route) => !isPublic(route));
+
+test('the matrix sees the routes', () => {
+	assert.ok(guarded().length >= 40, `only ${guarded().length}`);
+});
+
+test('nobody without a live login gets past any route: none, garbage, expired, logged out, a foreign signature', async () => {
+	const login = await freshToken(victim.account);
+	const { payload } = Jwt.token.decode(login).decoded;
+	const expired = Jwt.token.generate(
+		{ ...payload, exp: Math.floor(Date.now() / 1000) - 1 },
+		{ key: SECRETS.JWT_SECRET, algorithm: 'HS256' },
+	);
+	const foreign = Jwt.token.generate({ ...payload }, { key: 'x'.repeat(64), algorithm: 'HS256' });
+	const ended = await freshToken(victim.account);
+	must(await send(`${service.url}/auth/logout`, 'POST', { headers: bearer(ended) }), 200);
+	const callers = [
+		{},
+		bearer('garbage'),
+		bearer(expired),
+		bearer(foreign),
+		bearer(ended),
+		bearer(`ak_live_${'x'.repeat(43)}`),
+		{ authorization: 'Basic eDp5' },
+	];
+	for (const route of guarded()) {
+		for (const headers of callers) {
+			const answer = await ask({ route, headers, body: bodyOf(route, ids(victim)) });
+			assert.equal(answer.status, 401, `${nameOf(route)} with ${JSON.stringify(headers).slice(0, 40)}`);
+			assert.ok(answer.headers.get('www-authenticate'), nameOf(route));
+			assertNoCanary(route, answer);
+		}
+	}
+});
+
+/** Routes that look at more than their permission. */
+const BY_HANDLER: Record<string, number> = {
+	// Anybody may leave; the member in the path is another.
+	'DELETE /organizations/{orgId}/members/{userId}': 403,
+};
+
+test('a viewer reads, and changes nothing: 403 wherever the role lacks the permission', async () => {
+	const role = permissionsOf('viewer') as readonly string[];
+	const before = await stateOf(victim.ids['organization'] ?? '');
+	for (const route of guarded()) {
+		const need = needOf(route);
+		if (!need.includes(':')) continue;
+		const headers = { ...bearer(viewer.token), 'x-organization-id': victim.ids['organization'] ?? '' };
+		const { status } = await ask({ route, headers, body: bodyOf(route, ids(victim)) });
+		const expected = BY_HANDLER[nameOf(route)] ?? (role.includes(need) ? 200 : 403);
+		assert.equal(status, expected, `${nameOf(route)} needs ${need}`);
+	}
+	assert.equal(await stateOf(victim.ids['organization'] ?? ''), before, 'a viewer changed something');
+});
+
+test('to another organization, what is in the path does not exist', async () => {
+	const before = await stateOf(victim.ids['organization'] ?? '');
+	for (const route of guarded().filter(({ path }) => path.includes('{'))) {
+		const answer = await ask({ route, headers: bearer(stranger.account.token), body: bodyOf(route, ids(stranger)) });
+		assert.equal(answer.status, 404, nameOf(route));
+		assertNoCanary(route, answer);
+	}
+	assert.equal(await stateOf(victim.ids['organization'] ?? ''), before, 'a stranger changed something');
+});
+
+test('nor does what hangs below one’s own organization or gateway but belongs to another', async () => {
+	const before = await stateOf(victim.ids['organization'] ?? '');
+	for (const route of guarded().filter(({ path }) => (path.match(/\{/g) ?? []).length > 1)) {
+		let seen = 0;
+		// The first id is the stranger's own, the others are not.
+		const path = fill(route.path, (meaning) => ids(seen++ === 0 ? stranger : victim)(meaning));
+		const answer = await ask({ route, path, headers: bearer(stranger.account.token), body: bodyOf(route, ids(stranger)) });
+		assert.equal(answer.status, 404, nameOf(route));
+		assertNoCanary(route, answer);
+	}
+	assert.equal(await stateOf(victim.ids['organization'] ?? ''), before, 'a stranger changed something');
+});
+
+test('another organization in the header is a 400 NO_ORGANIZATION where the header counts, and ignored where it does not', async () => {
+	const before = await stateOf(victim.ids['organization'] ?? '');
+	for (const route of guarded()) {
+		const own = fill(route.path, ids(stranger));
+		const token = needOf(route) === 'login' ? await freshToken(stranger.account) : stranger.account.token;
+		const headers = { ...bearer(token), 'x-organization-id': victim.ids['organization'] ?? '' };
+		if (isOfContext(route)) {
+			const answer = await ask({ route, path: own, headers, body: bodyOf(route, ids(stranger)) });
+			assert.deepEqual([answer.status, answer.body.error], [400, 'NO_ORGANIZATION'], nameOf(route));
+			assertNoCanary(route, answer);
+			continue;
+		}
+		if (route.method !== 'get') continue;
+		const answer = await ask({ route, path: own, headers });
+		assert.equal(answer.status, 200, nameOf(route));
+		assertNoCanary(route, answer);
+	}
+	assert.equal(await stateOf(victim.ids['organization'] ?? ''), before, 'a stranger changed something');
+});
+
+test('ids of another organization in a body are not found', async () => {
+	let seen = 0;
+	for (const route of guarded()) {
+		const schema = schemaOf(route);
+		const fields = Object.keys((schema?.describe()['keys'] as object | undefined) ?? {});
+		if (!fields.some((field) => BODY_IDS[field])) continue;
+		seen++;
+		const path = fill(route.path, ids(stranger));
+		const answer = await ask({ route, path, headers: bearer(stranger.account.token), body: bodyOf(route, ids(victim)) });
+		assert.equal(answer.status, 404, nameOf(route));
+		assertNoCanary(route, answer);
+	}
+	assert.ok(seen >= 2);
+	const scope = { type: 'gateway', id: victim.ids['gateway'] };
+	assert.equal((await stranger.account.post('/access-keys', { name: 'k', scope })).status, 404);
+});
+
+test('no body takes a field that is not its own: no mass assignment', async () => {
+	for (const route of routes.filter((one) => schemaOf(one))) {
+		const path = fill(route.path, ids(stranger));
+		const token = isPublic(route) ? null : await (needOf(route) === 'login' ? freshToken(stranger.account) : stranger.account.token);
+		for (const field of ['organizationId', 'id', 'keyHash', 'version', '__proto__']) {
+			const body = JSON.stringify(bodyOf(route, ids(stranger)))
+				.replace(/^\{/, `{"${field}":"x"${schemaOf(route) ? ',' : ''}`)
+				.replace(',}', '}');
+			const answer = await ask({ route, path, headers: token === null ? {} : bearer(token), body });
+			assert.equal(answer.status, 400, `${nameOf(route)} took ${field}`);
+			assert.match(JSON.stringify(answer.body), new RegExp(field), nameOf(route));
+		}
+	}
+});
+
+test('a list, an object or a number where a text is expected is a 400 that names the field', async () => {
+	for (const route of routes.filter((one) => schemaOf(one))) {
+		const path = fill(route.path, ids(stranger));
+		const token = isPublic(route) ? null : await (needOf(route) === 'login' ? freshToken(stranger.account) : stranger.account.token);
+		const keys = Object.entries((schemaOf(route)?.describe()['keys'] as Record<string, { type?: string }> | undefined) ?? {});
+		for (const [field] of keys.filter(([, { type }]) => type === 'string')) {
+			for (const value of [{ like: '%' }, ['x'], 7, true]) {
+				const body = { ...(bodyOf(route, ids(stranger)) as object), [field]: value };
+				const answer = await ask({ route, path, headers: token === null ? {} : bearer(token), body });
+				assert.equal(answer.status, 400, `${nameOf(route)} took ${field}: ${JSON.stringify(value)}`);
+				assert.match(JSON.stringify(answer.body.details), new RegExp(field), nameOf(route));
+			}
+		}
+	}
+});
+
+/** Change nothing of an organization, or nothing here: there are no operations to make tools of. */
+const LEAVES_NO_ENTRY = ['POST /organizations/{orgId}/tools/{id}/execute', 'POST /apis/{id}/generate-tools'];
+
+test('every route that changes something of an organization leaves an entry that names who asked, and by which request', async () => {
+	const { account } = stranger;
+	// A tool that is assigned already changes nothing when it is assigned again.
+	const spare = await Promise.all(['one', 'two'].map((name) => createHttpTool(account, { name, url: 'https://example.com/' })));
+	const userId = must(await account.get('/auth/profile'), 200).body.data.id;
+	// Removals last, and what hangs below something before it.
+	const rank = ({ method, path }: RequestRoute): number => (method === 'delete' ? 100 - path.split('/').length : 0);
+	const changing = guarded().filter((route) => route.method !== 'get' && needOf(route).includes(':'));
+	for (const route of changing.toSorted((a, b) => rank(a) - rank(b))) {
+		const requestId = `audited-${route.method}-${route.path.replaceAll(/[^a-zA-Z]/g, '')}`;
+		const headers = { ...bearer(account.token), 'x-request-id': requestId };
+		const answer = await ask({
+			route,
+			path: fill(route.path, ids(stranger)),
+			headers,
+			body: bodyOf(route, () => spare.pop() ?? ''),
+		});
+		assert.ok(answer.status < 300, `${nameOf(route)}: ${JSON.stringify(answer.body)}`);
+		if (LEAVES_NO_ENTRY.includes(nameOf(route))) continue;
+		const { entries } = must(await account.get('/audit-log?limit=10'), 200).body.data;
+		const entry = entries.find((one: { requestId: string }) => one.requestId === requestId);
+		assert.ok(entry, `${nameOf(route)} left no entry`);
+		assert.equal(entry.actor?.userId, userId, nameOf(route));
+	}
+	const { entries } = must(await account.get('/audit-log'), 200).body.data;
+	assert.deepEqual(
+		entries.filter((entry: { actor: unknown }) => entry.actor === null),
+		[],
+	);
+});

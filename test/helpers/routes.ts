@@ -1,0 +1,114 @@
+// Every route of the management API as a request that could be sent: its path filled, its body made from its schema. What
+// cannot be guessed about a new route (an id's meaning, a body) stops the tests until it is told here.
+
+import assert from 'node:assert/strict';
+import type { RequestRoute } from '@hapi/hapi';
+import type Joi from 'joi';
+import { exampleOf } from './example.ts';
+import { addMember } from './members.ts';
+import { type Account, createHttpTool, must, publishGateway, registerAccount, type TestService } from './service.ts';
+
+export interface Tenant {
+	account: Account;
+	ids: Record<string, string>;
+}
+
+/** An organization with one of each; `name` is in whatever can be named. */
+export async function makeTenant(service: TestService, name: string): Promise<Tenant> {
+	const account = await registerAccount(service.url, `${name} org`);
+	const org = account.organization.id;
+	const api = must(await account.post('/apis', { name: `${name} api`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
+	const tool = await createHttpTool(account, { name: `${name}_tool`, url: 'https://example.com/' });
+	const gateway = await publishGateway(account, { endpoint: `/${name}`, toolIds: [tool] });
+	must(await account.patch(`/gateways/${gateway.id}`, { description: `${name} description` }), 200);
+	const assigned = must(await account.get(`/gateways/${gateway.id}/tools`), 200).body.data.tools[0];
+	const [method] = must(await account.get(`/gateways/${gateway.id}/auth`), 200).body.data.authMethods;
+	const [key] = must(await account.get(`/gateways/${gateway.id}/auth/api-keys`), 200).body.data.apiKeys;
+	const invitation = must(await account.post(`/organizations/${org}/invitations`, { email: `${name}@invited.example` }), 201);
+	const accessKey = must(await account.post('/access-keys', { name: `${name} key` }), 201);
+	const member = await addMember(account, 'member');
+	return {
+		account,
+		ids: {
+			organization: org,
+			api: api.body.data.id,
+			tool,
+			gateway: gateway.id,
+			gatewayTool: assigned.gatewayToolId,
+			authMethod: method.id,
+			apiKey: key.id,
+			invitation: invitation.body.data.id,
+			accessKey: accessKey.body.data.id,
+			member: must(await member.get('/auth/profile'), 200).body.data.id,
+		},
+	};
+}
+
+/** What each parameter of a path means, by the path's beginning where that decides. */
+const MEANINGS: [prefix: string, parameter: string, id: string][] = [
+	['/organizations/{orgId}/tools/', 'id', 'tool'],
+	['/apis/', 'id', 'api'],
+	['/tools/', 'id', 'tool'],
+	['/gateways/', 'id', 'gateway'],
+	['/access-keys/', 'keyId', 'accessKey'],
+	['/gateways/', 'keyId', 'apiKey'],
+	['/', 'orgId', 'organization'],
+	['/', 'gatewayId', 'gateway'],
+	['/', 'toolId', 'tool'],
+	['/', 'gatewayToolId', 'gatewayTool'],
+	['/', 'authId', 'authMethod'],
+	['/', 'userId', 'member'],
+	['/', 'invitationId', 'invitation'],
+];
+
+export function fill(path: string, idOf: (meaning: string) => string): string {
+	return path.replace(/\{(\w+)[*?]?\}/g, (_text, parameter: string) => {
+		const found = MEANINGS.find(([prefix, name]) => name === parameter && path.startsWith(prefix));
+		assert.ok(found, `${path}: MEANINGS does not say what {${parameter}} is`);
+		return idOf(found[2]);
+	});
+}
+
+export const ids = (tenant: Tenant) => (meaning: string) => tenant.ids[meaning] ?? assert.fail(`no ${meaning}`);
+
+/** Fields of bodies that hold an id of somebody's. */
+export const BODY_IDS: Record<string, string> = { toolId: 'tool', toolIds: 'tool' };
+/** What a schema's pattern hides. */
+const FIELDS: Record<string, unknown> = {
+	endpoint: '/example',
+	password: 'Correct1Horse',
+	newPassword: 'Correct2Horse',
+	currentPassword: 'Correct1Horse',
+	type: 'api_key',
+};
+/** Bodies that depend on more than their schema says. */
+const BODIES: Record<string, unknown> = {
+	'POST /apis': { name: 'a', type: 'openapi', baseUrl: 'https://example.com' },
+	'POST /gateways': { name: 'a', type: 'mcp', endpoint: '/example' },
+	'POST /organizations/{orgId}/tools': { name: 'a', type: 'http', executionConfig: { method: 'GET', url: 'https://example.com/' } },
+	'POST /apis/{id}/import-schema': { schemaContent: '{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{}}' },
+	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
+	'PATCH /gateways/{gatewayId}/tools/{gatewayToolId}': { rateLimit: 5 },
+	'PATCH /auth/profile': { firstName: 'Eve' },
+};
+
+export const nameOf = ({ method, path }: RequestRoute): string => `${method.toUpperCase()} ${path}`;
+
+export const schemaOf = (route: RequestRoute): Joi.ObjectSchema | null =>
+	(route.settings.validate?.payload as Joi.ObjectSchema | undefined) ?? null;
+
+export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): unknown {
+	const fixed = BODIES[nameOf(route)];
+	if (fixed !== undefined) return fixed;
+	const schema = schemaOf(route);
+	if (!schema) return undefined;
+	return exampleOf(schema, (field) => {
+		const meaning = BODY_IDS[field];
+		if (meaning === undefined) return FIELDS[field];
+		return field.endsWith('s') ? [idOf(meaning)] : idOf(meaning);
+	});
+}
+
+/** The management API's own: not the gateways' catch-all. */
+export const managementRoutes = ({ server }: TestService): RequestRoute[] =>
+	server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/'));

@@ -7,11 +7,13 @@ import type { Permission, Role } from './permissions.ts';
 export interface Page {
 	/** 1–100. */
 	limit: number;
+	/** A field of the list, `-` before it for the other way round; in order of creation when absent. A cursor belongs to one sort. */
+	sort?: string;
 	/** As a former answer's `nextCursor` gave it. @throws validation_failed when it was not */
 	cursor?: string;
 }
 
-/** In order of creation. `nextCursor` is null on the last page. */
+/** `nextCursor` is null on the last page. */
 export interface Listed<T> {
 	items: T[];
 	nextCursor: string | null;
@@ -255,6 +257,20 @@ export interface ApiRow extends Versioned {
 	baseUrl: string;
 	description: string | null;
 	status: string;
+	/** How it may be called; null: as often as anybody asks. */
+	outbound: OutboundLimits | null;
+}
+
+/** The lane to an API, shared by all replicas. */
+export interface OutboundLimits {
+	/** Calls under way at once. */
+	maxConcurrent?: number;
+	/** Between the beginnings of two calls. */
+	minTimeMs?: number;
+	/** Calls that wait; one more is refused. */
+	maxQueued?: number;
+	/** The longest that a call waits. */
+	maxWaitMs?: number;
 }
 
 /** `secret` is a sealed envelope (`core/secrets.ts`); `origin` the only one it may be sent to. */
@@ -296,7 +312,17 @@ export interface ImportWriter {
 	abort(): Promise<void>;
 }
 
-export interface OperationFilter {
+/** `q`: words that the name or the description holds, without regard to case; all of them. */
+export interface TextFilter {
+	q?: string;
+}
+
+export interface ApiFilter extends TextFilter {
+	type?: string;
+	status?: string;
+}
+
+export interface OperationFilter extends TextFilter {
 	tags?: string[];
 	methods?: string[];
 	paths?: string[];
@@ -305,17 +331,22 @@ export interface OperationFilter {
 }
 
 export interface Apis {
-	list(organizationId: string, page: Page): Promise<Listed<ApiRow>>;
+	/** Sorts by createdAt, updatedAt, name. */
+	list(organizationId: string, page: Page, filter?: ApiFilter): Promise<Listed<ApiRow>>;
 	get(organizationId: string, id: string): Promise<ApiRow | null>;
-	create(organizationId: string, api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'>): Promise<ApiRow>;
+	create(
+		organizationId: string,
+		api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'> & Partial<Pick<ApiRow, 'outbound'>>,
+	): Promise<ApiRow>;
 	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
 	update(
 		organizationId: string,
 		id: string,
-		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status'>>,
+		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound'>>,
+		ifVersion?: number,
 	): Promise<ApiRow | null>;
 	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
-	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	credentials(organizationId: string, apiId: string): Promise<CredentialRow[]>;
 	/** One per type: a second replaces the first. Null when there is no such API. */
 	putCredential(organizationId: string, credential: Omit<CredentialRow, 'updatedAt'>): Promise<CredentialRow | null>;
@@ -354,19 +385,20 @@ export type NewTool = Pick<
 /** `name` and `description` of a tool from an API go into the users' own layer, which a re-import leaves alone. */
 export type ToolChange = Partial<Pick<ToolRow, 'name' | 'description' | 'parameters' | 'code' | 'executionConfig' | 'status'>>;
 
-export interface ToolFilter {
+export interface ToolFilter extends TextFilter {
 	apiId?: string;
 	type?: string;
 	status?: string;
 }
 
 export interface Tools {
+	/** Sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ToolFilter): Promise<Listed<ToolRow>>;
 	get(organizationId: string, id: string): Promise<ToolRow | null>;
 	/** @param id minted by the caller, which seals secrets under it. */
 	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
-	update(organizationId: string, id: string, change: ToolChange): Promise<ToolRow | null>;
-	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	/** One tool per operation: made, brought up to date, or left alone. */
 	generate(
 		organizationId: string,
@@ -393,6 +425,8 @@ export interface AssignmentRow {
 	gatewayId: string;
 	toolId: string;
 	name: string;
+	/** For this gateway, in place of the tool's; null: the tool's own. */
+	description: string | null;
 	rateLimit: number | null;
 	createdAt: Date;
 }
@@ -433,8 +467,25 @@ export interface GatewaySnapshot {
 	credentials: CredentialRow[];
 }
 
+export interface GatewayFilter extends TextFilter {
+	type?: string;
+	status?: string;
+}
+
+/** `name` null: the tool's own again. */
+export interface AssignmentChange {
+	name?: string | null;
+	description?: string | null;
+	rateLimit?: number | null;
+}
+
+/**
+ * Where a verb takes `ifVersion`, it @throws precondition_failed when the row's version is another by now: in the same
+ * statement, so of two that read the same version one wins.
+ */
 export interface Gateways {
-	list(organizationId: string, page: Page): Promise<Listed<GatewayRow>>;
+	/** Sorts by createdAt, updatedAt, name. */
+	list(organizationId: string, page: Page, filter?: GatewayFilter): Promise<Listed<GatewayRow>>;
 	get(organizationId: string, id: string): Promise<GatewayRow | null>;
 	/**
 	 * @param id minted by the caller, which seals secrets under it
@@ -449,11 +500,12 @@ export interface Gateways {
 		organizationId: string,
 		id: string,
 		change: Partial<Pick<GatewayRow, 'name' | 'endpoint' | 'description' | 'configuration' | 'status'>>,
+		ifVersion?: number,
 	): Promise<GatewayRow | null>;
-	remove(organizationId: string, id: string, onlyIfUnused: boolean): Promise<Removed | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 
 	tools(organizationId: string, gatewayId: string, page: Page): Promise<Listed<{ assignment: AssignmentRow; tool: ToolRow }>>;
-	available(organizationId: string, gatewayId: string, page: Page): Promise<Listed<ToolRow>>;
+	available(organizationId: string, gatewayId: string, page: Page, filter?: TextFilter): Promise<Listed<ToolRow>>;
 	/**
 	 * All or nothing; a tool that is assigned already is left as it is. A name that is taken in the gateway (without
 	 * regard to case) gets `_<8 hex>`. @throws not_found naming the first tool or the gateway that is not there
@@ -461,14 +513,10 @@ export interface Gateways {
 	assign(organizationId: string, gatewayId: string, toolIds: string[]): Promise<AssignmentRow[]>;
 	/** @param id of the tool or of the assignment */
 	unassign(organizationId: string, gatewayId: string, id: string): Promise<AssignmentRow | null>;
-	updateAssignment(
-		organizationId: string,
-		gatewayId: string,
-		id: string,
-		change: { rateLimit: number | null },
-	): Promise<AssignmentRow | null>;
+	/** @throws conflict when another tool of the gateway has the name, without regard to case */
+	updateAssignment(organizationId: string, gatewayId: string, id: string, change: AssignmentChange): Promise<AssignmentRow | null>;
 
-	auth(organizationId: string, gatewayId: string): Promise<AuthRow[]>;
+	auth(organizationId: string, gatewayId: string, page: Page): Promise<Listed<AuthRow>>;
 	/** @param id minted by the caller, which seals secrets under it. Null when there is no such gateway */
 	addAuth(
 		organizationId: string,
@@ -539,6 +587,38 @@ export interface RecordStore {
 	prune(): Promise<number>;
 }
 
+/** One request under an `Idempotency-Key`, of one user, kept for a day. */
+export interface IdempotentRequest {
+	userId: string;
+	/** Null where the route needs no organization. */
+	organizationId: string | null;
+	key: string;
+	/** Method and path, with its ids. */
+	operation: string;
+	/** SHA-256 of the query and the body. */
+	fingerprint: Buffer;
+}
+
+export interface Idempotency {
+	/**
+	 * The first asker gets `run` and must `keep` or `forget`; others get the answer that was kept, or hear that it is `running`
+	 * still, or that the key was used for something `other`. Whose process died is taken over after a while.
+	 */
+	begin(
+		request: IdempotentRequest,
+	): Promise<
+		| { state: 'run' }
+		| { state: 'running' }
+		| { state: 'other' }
+		| { state: 'kept'; status: number; body: string; headers: Record<string, string> }
+	>;
+	keep(request: IdempotentRequest, answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
+	/** It failed on our side, so the next one may try. */
+	forget(request: IdempotentRequest): Promise<void>;
+	/** Removes what is older than a day. */
+	prune(): Promise<number>;
+}
+
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
 /** What changed: `org:<id>` for everything of an organization, `user:<id>` for an account, `*` when it cannot be told any more. */
@@ -569,6 +649,7 @@ export interface Repositories {
 export interface Store extends Repositories {
 	/** The same verbs, done by somebody: what they change goes into the audit log under this name. */
 	as(actor: Actor): Repositories;
+	idempotency: Idempotency;
 	changes: Changes;
 	/** A fact of the whole installation. @returns the value that came first under this name, which may be another replica's */
 	keep(name: string, value: string): Promise<string>;

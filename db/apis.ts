@@ -1,7 +1,7 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
-import { type Attributes, Op, QueryTypes, type WhereOptions } from 'sequelize';
-import type { ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
+import { type Attributes, Op, type WhereOptions } from 'sequelize';
+import type { ApiFilter, ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import { beginImport, toSchema } from './imports.ts';
@@ -9,7 +9,11 @@ import type { Api, ApiCredential, ApiOperation } from './models/api.ts';
 import type { Models } from './models/index.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
+import { rows } from './rows.ts';
+import { search } from './search.ts';
+import { byNameOr } from './sorts.ts';
 import { storable } from './text.ts';
+import { assertVersion } from './versions.ts';
 
 const OF_API = 'WHERE organization_id = $1 AND api_id = $2';
 const REMOVAL: Removal = {
@@ -26,14 +30,20 @@ const REMOVAL: Removal = {
 
 type ApiChange = Parameters<Apis['update']>[2];
 
+const SORTS = byNameOr<Api>('name', ({ name }) => name);
+
 // Credentials go with the origin to which they are bound: none is ever sent to the next one.
 const UPDATE = `
-WITH dropped AS (
-	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id = $2 AND origin <> $8::text
+WITH changed AS (
+	UPDATE apis SET name = coalesce($3, name), base_url = coalesce($4, base_url),
+		description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status),
+		outbound = CASE WHEN $8 THEN $9::json ELSE outbound END
+	WHERE organization_id = $1 AND id = $2 AND ($11::integer IS NULL OR version = $11)
+	RETURNING id
+), dropped AS (
+	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id IN (SELECT id FROM changed) AND origin <> $10::text
 )
-UPDATE apis SET name = coalesce($3, name), base_url = coalesce($4, base_url),
-	description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status)
-WHERE organization_id = $1 AND id = $2`;
+SELECT id FROM changed`;
 
 export function createApis(database: Database, models: Models): Apis {
 	const { Api, ApiCredential, ApiSchema, ApiOperation } = models;
@@ -42,15 +52,18 @@ export function createApis(database: Database, models: Models): Apis {
 		return api && toApi(api);
 	};
 	return {
-		list: (organizationId, page) => listPage(Api, { where: { organizationId: uuid(organizationId) }, page }, toApi),
+		list: (organizationId, page, filter = {}) => listPage(Api, { where: apisWhere(organizationId, filter), page, sorts: SORTS }, toApi),
 		get,
 		async create(organizationId, api) {
 			const values = { ...storable(api), organizationId: uuid(organizationId) };
 			return toApi(await database.write((transaction) => Api.create(values, { transaction })));
 		},
-		update: async (organizationId, id, change) =>
-			(await update(database, own(organizationId, id), change)) ? get(organizationId, id) : null,
-		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
+		async update(organizationId, id, change, ifVersion) {
+			const isChanged = await update(database, own(organizationId, id), change, ifVersion);
+			const api = await get(organizationId, id);
+			return isChanged ? api : assertVersion(api, ifVersion);
+		},
+		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		async credentials(organizationId, apiId) {
 			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
 			return rows.map(toCredential);
@@ -79,19 +92,26 @@ async function update(
 	database: Database,
 	{ organizationId, id }: { organizationId: string; id: string },
 	change: ApiChange,
+	ifVersion: number | undefined,
 ): Promise<boolean> {
-	const { name, baseUrl, description, status } = storable(change);
+	const { name, baseUrl, description, status, outbound } = storable(change);
 	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
-	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null, origin];
-	const bind = [organizationId, id, ...values];
-	const [, updated] = await database.write((transaction) =>
-		database.ordinary.query(UPDATE, { bind, type: QueryTypes.UPDATE, transaction }),
-	);
-	return updated > 0;
+	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null];
+	const limits = [outbound !== undefined, outbound ? JSON.stringify(outbound) : null];
+	const bind = [organizationId, id, ...values, ...limits, origin, ifVersion ?? null];
+	const changed = await database.write((transaction) => rows(database.ordinary, UPDATE, bind, transaction));
+	return changed.length > 0;
 }
 
+const apisWhere = (organizationId: string, { q, type, status }: ApiFilter): WhereOptions<Api> => ({
+	organizationId: uuid(organizationId),
+	...(type !== undefined && { type }),
+	...(status !== undefined && { status }),
+	...search(q, ['name', 'description']),
+});
+
 function operationsWhere(organizationId: string, apiId: string, filter: OperationFilter): WhereOptions<ApiOperation> {
-	const { tags, methods, paths, operationIds, deprecated } = filter;
+	const { q, tags, methods, paths, operationIds, deprecated } = filter;
 	return {
 		...ofApi(organizationId, apiId),
 		...(tags && { tags: { [Op.overlap]: tags } }),
@@ -99,6 +119,7 @@ function operationsWhere(organizationId: string, apiId: string, filter: Operatio
 		...(paths && { path: { [Op.in]: paths } }),
 		...(operationIds && { operationId: { [Op.in]: operationIds } }),
 		...(deprecated !== undefined && { deprecated }),
+		...search(q, ['name', 'description', 'path']),
 	};
 }
 
@@ -110,6 +131,7 @@ export const toApi = (row: Attributes<Api>): ApiRow => ({
 	baseUrl: row.baseUrl,
 	description: row.description,
 	status: row.status,
+	outbound: row.outbound,
 	version: row.version,
 	createdAt: row.createdAt,
 	updatedAt: row.updatedAt,

@@ -1,14 +1,16 @@
 // Tools in gateways.
 
 import { createHash } from 'node:crypto';
-import { type Attributes, literal, Op, QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { type Attributes, literal, Op, type Sequelize, type Transaction } from 'sequelize';
 import { notFound } from '../core/errors.ts';
-import type { AssignmentRow, Gateways, Listed, ToolRow } from '../core/store.ts';
+import type { AssignmentChange, AssignmentRow, Gateways, ToolRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import type { GatewayTool } from './models/gateway.ts';
 import type { Models } from './models/index.ts';
 import { listPage, uuid } from './pages.ts';
-import { toTool } from './tools.ts';
+import { rows } from './rows.ts';
+import { storable } from './text.ts';
+import { searchTools, TOOL_SORTS, toTool } from './tools.ts';
 
 // An alias, not an interface: Sequelize's conditions accept nothing that could be extended.
 export type OfGateway = {
@@ -20,6 +22,8 @@ interface Candidate {
 	id: string;
 	name: string;
 }
+
+type Named = Pick<GatewayTool, 'toolId' | 'name'>;
 
 /** What every transport accepts as a tool's name. */
 const NAME_LENGTH = 64;
@@ -44,23 +48,28 @@ export function createAssignments(database: Database, models: Models): Assigning
 			const assignments = await listPage(GatewayTool, { where: ofGateway(organizationId, gatewayId), page }, toAssignment);
 			return { items: await withTools(models, organizationId, assignments.items), nextCursor: assignments.nextCursor };
 		},
-		available: (organizationId, gatewayId, page): Promise<Listed<ToolRow>> => {
+		available(organizationId, gatewayId, page, { q } = {}) {
 			const assigned = literal(`(SELECT tool_id FROM gateway_tools WHERE gateway_id = ${ordinary.escape(uuid(gatewayId))})`);
 			const where = { organizationId: uuid(organizationId), status: 'active', removed: false, id: { [Op.notIn]: assigned } };
-			return listPage(Tool, { where, page }, toTool);
+			return listPage(Tool, { where: { ...where, ...searchTools(q) }, page, sorts: TOOL_SORTS }, toTool);
 		},
 		assign: (organizationId, gatewayId, toolIds) =>
-			database.transact((transaction) => assign({ sequelize: bulk, models, transaction }, ofGateway(organizationId, gatewayId), toolIds)),
+			database.transact((transaction) =>
+				assign({ sequelize: bulk, models, transaction, of: ofGateway(organizationId, gatewayId) }, toolIds),
+			),
 		async unassign(organizationId, gatewayId, id) {
 			const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true });
 			const gone = row ? await database.write((transaction) => GatewayTool.destroy({ where: { id: row.id }, transaction })) : 0;
 			return row && gone > 0 ? toAssignment(row) : null;
 		},
-		async updateAssignment(organizationId, gatewayId, id, { rateLimit }) {
-			const where = either(organizationId, gatewayId, id);
-			const [, [row]] = await database.write((transaction) => GatewayTool.update({ rateLimit }, { where, returning: true, transaction }));
-			return row ? toAssignment(row) : null;
-		},
+		updateAssignment: (organizationId, gatewayId, id, change) =>
+			database.write(async (transaction) => {
+				const place = { sequelize: ordinary, models, transaction, of: ofGateway(organizationId, gatewayId) };
+				// Who changes no name waits for nobody.
+				if (change.name !== undefined && !(await lockGateway(place))) return null;
+				const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true, transaction });
+				return row && update(place, row, storable(change));
+			}),
 	};
 }
 
@@ -94,42 +103,45 @@ export function pair(assignments: AssignmentRow[], tools: ToolRow[]): { assignme
 	});
 }
 
-interface Assignment {
+/** A gateway in a transaction. */
+interface Place {
 	sequelize: Sequelize;
 	models: Models;
 	transaction: Transaction;
+	of: OfGateway;
 }
 
-async function assign({ sequelize, models, transaction }: Assignment, of: OfGateway, toolIds: string[]): Promise<AssignmentRow[]> {
-	const { organizationId, gatewayId } = of;
+/** Until the transaction ends, nobody else gives names in the gateway. @returns whether there is such a gateway */
+async function lockGateway({ sequelize, transaction, of }: Place): Promise<boolean> {
+	return (await rows(sequelize, LOCK_GATEWAY, [of.organizationId, of.gatewayId], transaction)).length > 0;
+}
+
+const findTools = ({ sequelize, transaction, of }: Place, ids: string[]): Promise<Candidate[]> =>
+	rows<Candidate>(sequelize, CANDIDATES, [of.organizationId, JSON.stringify(ids.map(uuid))], transaction);
+
+const findNames = ({ models, transaction, of }: Place): Promise<Named[]> =>
+	models.GatewayTool.findAll({ where: { ...of }, attributes: ['toolId', 'name'], raw: true, transaction });
+
+async function assign(place: Place, toolIds: string[]): Promise<AssignmentRow[]> {
+	const { sequelize, models, transaction, of } = place;
 	const ids = [...new Set(toolIds.map((id) => id.toLowerCase()))];
-	const locked = await sequelize.query(LOCK_GATEWAY, { bind: [organizationId, gatewayId], type: QueryTypes.SELECT, transaction });
-	if (locked.length === 0) throw notFound('Gateway');
-	const candidates = await sequelize.query<Candidate>(CANDIDATES, {
-		bind: [organizationId, JSON.stringify(ids.map(uuid))],
-		type: QueryTypes.SELECT,
-		transaction,
-	});
-	const found = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+	if (!(await lockGateway(place))) throw notFound('Gateway');
+	const found = new Map((await findTools(place, ids)).map((candidate) => [candidate.id, candidate]));
 	const missing = toolIds.find((id) => !found.has(id.toLowerCase()));
 	if (missing !== undefined) throw notFound(`Tool ${missing.slice(0, 100).replaceAll('\0', '')}`);
 
-	const existing = await models.GatewayTool.findAll({ where: { ...of }, attributes: ['toolId', 'name'], raw: true, transaction });
-	const rows = named(
+	const fresh = named(
 		ids.flatMap((id) => found.get(id) ?? []),
-		existing,
+		await findNames(place),
 	);
-	await sequelize.query(INSERT, { bind: [organizationId, gatewayId, JSON.stringify(rows)], transaction });
+	await sequelize.query(INSERT, { bind: [of.organizationId, of.gatewayId, JSON.stringify(fresh)], transaction });
 	const assigned = await models.GatewayTool.findAll({ where: { ...of, toolId: ids }, raw: true, transaction });
 	const byTool = new Map(assigned.map((row) => [row.toolId, toAssignment(row)]));
 	return ids.flatMap((id) => byTool.get(id) ?? []);
 }
 
 /** Those that are not there yet, under names that nobody has in the gateway. */
-function named(
-	tools: Candidate[],
-	existing: Pick<GatewayTool, 'toolId' | 'name'>[],
-): { position: number; tool_id: string; name: string }[] {
+function named(tools: Candidate[], existing: Named[]): { position: number; tool_id: string; name: string }[] {
 	const present = new Set(existing.map(({ toolId }) => toolId));
 	const taken = new Set(existing.map(({ name }) => name.toLowerCase()));
 	return tools
@@ -139,6 +151,22 @@ function named(
 			taken.add(free.toLowerCase());
 			return { position, tool_id: id, name: free };
 		});
+}
+
+/** Null when the assignment is taken out meanwhile. */
+async function update(place: Place, row: GatewayTool, { name, ...rest }: AssignmentChange): Promise<AssignmentRow | null> {
+	const { models, transaction } = place;
+	const columns = { ...rest, ...(name !== undefined && { name: name ?? (await ownName(place, row)) }) };
+	if (Object.keys(columns).length === 0) return toAssignment(row);
+	const [, [updated]] = await models.GatewayTool.update(columns, { where: { id: row.id }, returning: true, transaction });
+	return updated ? toAssignment(updated) : null;
+}
+
+/** The name that the tool would get if it were assigned now. */
+async function ownName(place: Place, { toolId, name }: GatewayTool): Promise<string> {
+	const [tool] = await findTools(place, [toolId]);
+	const others = (await findNames(place)).filter((other) => other.toolId !== toolId);
+	return tool ? freeName(tool.name, toolId, new Set(others.map((other) => other.name.toLowerCase()))) : name;
 }
 
 /** The suffix follows from the tool's id, so that the same tool gets the same name again. */
@@ -157,6 +185,7 @@ export const toAssignment = (row: Attributes<GatewayTool>): AssignmentRow => ({
 	gatewayId: row.gatewayId,
 	toolId: row.toolId,
 	name: row.name,
+	description: row.description,
 	rateLimit: row.rateLimit,
 	createdAt: row.createdAt,
 });

@@ -31,6 +31,7 @@ const invitation = (w: World, email: string): Parameters<Organizations['invite']
 const INVITED: JsonObject = { role: { to: 'viewer' }, expiresAt: { to: 'a time' } };
 const REVOKED: JsonObject = { revokedAt: { from: null, to: 'a time' } };
 const KEY = { name: 'ci', prefix: 'ak_live_ab', permissions: null };
+const LIMITS = { maxConcurrent: 2, minTimeMs: 10 };
 const API_KEY = { name: 'ci', prefix: 'svc_gw_ab', scopes: ['tools:read' as const], expiresAt: null };
 const AUTH = {
 	type: 'jwt',
@@ -90,13 +91,13 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 	'an API, changed and removed': async ({ owner, organizationId }) => {
 		const made = { name: 'Pets', type: 'openapi', baseUrl: 'https://a.example', description: null };
 		const { id } = await owner.apis.create(organizationId, made);
-		await owner.apis.update(organizationId, id, { baseUrl: 'https://b.example', description: 'All pets.' });
+		await owner.apis.update(organizationId, id, { baseUrl: 'https://b.example', description: 'All pets.', outbound: LIMITS });
 		await owner.apis.remove(organizationId, id, false);
 		const [name, type, status] = ['Pets', 'openapi', 'active'];
 		const from = { from: 'https://a.example', to: 'https://b.example' };
 		return [
 			['create', 'api', id, name, { name: { to: name }, type: { to: type }, status: { to: status }, baseUrl: { to: made.baseUrl } }],
-			['update', 'api', id, name, { baseUrl: from, description: { from: null, to: 'All pets.' } }],
+			['update', 'api', id, name, { baseUrl: from, description: { from: null, to: 'All pets.' }, outbound: { from: null, to: LIMITS } }],
 			[
 				'delete',
 				'api',
@@ -108,6 +109,7 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 					status: { from: status },
 					baseUrl: { from: 'https://b.example' },
 					description: { from: 'All pets.' },
+					outbound: { from: LIMITS },
 				},
 			],
 		];
@@ -187,16 +189,24 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 			['update', 'gateway', id, 'Second', fields],
 		];
 	},
-	'a tool in a gateway, limited and taken out': async ({ owner, organizationId, gateway, tool }) => {
+	'a tool in a gateway, limited, renamed and taken out': async ({ owner, organizationId, gateway, tool }) => {
 		const [{ id } = assert.fail()] = await owner.gateways.assign(organizationId, gateway, [tool]);
 		await owner.gateways.updateAssignment(organizationId, gateway, id, { rateLimit: 7 });
+		await owner.gateways.updateAssignment(organizationId, gateway, id, { name: 'pet', description: 'A pet.' });
 		await owner.gateways.unassign(organizationId, gateway, id);
 		const [to, from] = [gateway, tool];
-		const gone = { gatewayId: { from: to }, toolId: { from }, name: { from: 'getPet' }, rateLimit: { from: 7 } };
+		const gone = {
+			gatewayId: { from: to },
+			toolId: { from },
+			name: { from: 'pet' },
+			rateLimit: { from: 7 },
+			description: { from: 'A pet.' },
+		};
 		return [
 			['create', 'gateway_tool', id, 'getPet', { gatewayId: { to }, toolId: { to: tool }, name: { to: 'getPet' } }],
 			['update', 'gateway_tool', id, 'getPet', { rateLimit: { from: null, to: 7 } }],
-			['delete', 'gateway_tool', id, 'getPet', gone],
+			['update', 'gateway_tool', id, 'pet', { name: { from: 'getPet', to: 'pet' }, description: { from: null, to: 'A pet.' } }],
+			['delete', 'gateway_tool', id, 'pet', gone],
 		];
 	},
 	'an auth method, removed': async ({ owner, organizationId, gateway }) => {
@@ -247,7 +257,7 @@ test('every table of an organization is in the log, but for those that hold no c
 			SELECT FROM information_schema.triggers t WHERE t.event_object_table = c.table_name AND t.trigger_name = 'audit_update'
 		) ORDER BY 1`,
 	);
-	const silentTables = ['audit_log', 'gateway_key_uses', 'operations', 'records', 'tool_runs'];
+	const silentTables = ['audit_log', 'gateway_key_uses', 'idempotency_keys', 'operations', 'records', 'tool_runs'];
 	assert.deepEqual(
 		tables.map((row) => row['table_name']),
 		silentTables,

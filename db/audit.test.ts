@@ -228,7 +228,7 @@ test('configurations hold whatever JSON can, and the log names their keys', asyn
 	assert.deepEqual(second, { configuration: { keys: ['x\ufffd'] } });
 	const readable = HARD.map((text) => text.toWellFormed().replaceAll('\0', '\ufffd'));
 	assert.deepEqual(method?.['validationRules'], { to: { requiredHeaders: readable } });
-	assert.deepEqual((await store.gateways.auth(organizationId, gateway))[0]?.validationRules, rules);
+	assert.deepEqual((await store.gateways.auth(organizationId, gateway, PAGE)).items[0]?.validationRules, rules);
 });
 
 test('what a client says of itself is shortened, and made storable', async () => {

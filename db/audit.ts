@@ -2,21 +2,21 @@
 
 import type { Actor, Audit, AuditRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
-import { before, toPage, uuid } from './pages.ts';
+import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
 
 const LIST = 'audit';
 
-const FIND = `
+const find = ({ beyond, direction }: Walk<Found>): string => `
 SELECT seq, id, at, action, resource_type AS "resourceType", resource_id AS "resourceId", resource_name AS "resourceName", changes,
 	actor_id AS "userId", actor_email AS email, access_key_id AS "accessKeyId", address, user_agent AS "userAgent",
 	request_id AS "requestId"
 FROM audit_log
-WHERE organization_id = $1 AND seq < $2
+WHERE organization_id = $1 AND seq ${beyond} $2
 	AND ($3::text IS NULL OR resource_type = $3) AND ($4::uuid IS NULL OR resource_id = $4)
 	AND ($5::uuid IS NULL OR actor_id = $5) AND ($6::text IS NULL OR action = $6)
 	AND ($7::timestamptz IS NULL OR at >= $7) AND ($8::timestamptz IS NULL OR at < $8)
-ORDER BY seq DESC LIMIT $9`;
+ORDER BY seq ${direction} LIMIT $9`;
 
 /** All of the actor's columns are null, or those are that an actor may lack. */
 interface Found extends Omit<Actor, 'userId'>, Omit<AuditRow, 'actor'> {
@@ -29,8 +29,9 @@ export function createAudit({ ordinary }: Database): Audit {
 		async list(organizationId, page, { resourceType, resourceId, actorId, action, since, until } = {}) {
 			const ids = [resourceId, actorId].map((id) => (id === undefined ? null : uuid(id)));
 			const filter = [resourceType ?? null, ...ids, action ?? null, since ?? null, until ?? null];
-			const bind = [uuid(organizationId), before(LIST, page), ...filter, page.limit + 1];
-			return toPage(LIST, await rows<Found>(ordinary, FIND, bind), page, toAudit);
+			const walk = startWalk<Found>(LIST, page, { usual: '-createdAt' });
+			const bind = [uuid(organizationId), walk.last.seq, ...filter, page.limit + 1];
+			return toPage(walk, await rows<Found>(ordinary, find(walk), bind), page, toAudit);
 		},
 	};
 }

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { administer, silent } from '../test/helpers/postgres.ts';
+import { addApi, addTenant } from '../test/helpers/samples.ts';
 import { startEmbedded } from './embedded.ts';
 import { openStore } from './index.ts';
 
@@ -143,4 +144,19 @@ test('without a database in the configuration the store opens on the embedded on
 	const found = await second.accounts.byEmail('ADA@example.com');
 	await second.close();
 	assert.equal(found?.firstName, 'Ada');
+});
+
+test('letters beyond ASCII are found and sorted without regard to case, though its locale knows none', async () => {
+	const store = await openStore({ database: null, dataDir: freshFolder(), migrate: true, log: silent });
+	try {
+		const { organizationId } = await addTenant(store);
+		for (const name of ['ÄRGER', 'Ω', 'ärger', 'zoo']) await addApi(store, organizationId, { name });
+		const names = async (sort: string, q: string) =>
+			(await store.apis.list(organizationId, { limit: 100, sort }, { q })).items.map(({ name }) => name);
+		assert.deepEqual(await names('name', ''), ['zoo', 'ÄRGER', 'ärger', 'Ω']);
+		assert.deepEqual(await names('createdAt', 'Ärger'), ['ÄRGER', 'ärger']);
+		assert.deepEqual(await names('createdAt', 'ω'), ['Ω']);
+	} finally {
+		await store.close();
+	}
 });

@@ -1,17 +1,21 @@
 // Gateways and their auth methods.
 
-import { literal } from 'sequelize';
-import type { GatewayRow, Gateways } from '../core/store.ts';
+import { literal, type WhereOptions } from 'sequelize';
+import type { GatewayFilter, GatewayRow, Gateways } from '../core/store.ts';
 import { createAssignments, ofGateway } from './assignments.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import { toAuth, toGateway } from './gateway-rows.ts';
 import { createKeys } from './keys.ts';
+import type { Gateway } from './models/gateway.ts';
 import type { Models } from './models/index.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
+import { search } from './search.ts';
 import { readSnapshot } from './snapshot.ts';
+import { byNameOr } from './sorts.ts';
 import { storable } from './text.ts';
+import { assertVersion, ofVersion } from './versions.ts';
 
 const OF_GATEWAY = 'WHERE organization_id = $1 AND gateway_id = $2';
 const REMOVAL: Removal = {
@@ -24,6 +28,8 @@ const REMOVAL: Removal = {
 	},
 	users: ['assignments', 'apiKeys'],
 };
+
+const SORTS = byNameOr<Gateway>('name', ({ name }) => name);
 
 const TOOL_COUNT = literal('(SELECT count(*)::int FROM gateway_tools t WHERE t.gateway_id = "gateways"."id")');
 
@@ -39,24 +45,22 @@ export function createGateways(database: Database, models: Models): Gateways {
 	return {
 		...createAssignments(database, models),
 		...createKeys(database, models),
-		list: (organizationId, page) =>
-			listPage(Gateway, { where: { organizationId: uuid(organizationId) }, page, attributes: attributes() }, toGateway),
+		list: (organizationId, page, filter = {}) =>
+			listPage(Gateway, { where: toWhere(organizationId, filter), page, attributes: attributes(), sorts: SORTS }, toGateway),
 		get,
 		async create(organizationId, id, { name, type, endpoint, description, configuration }) {
 			const values = { ...own(organizationId, id), ...storable({ name, type, endpoint, description, configuration }) };
 			return toGateway(await database.write((transaction) => Gateway.create(values, { transaction })));
 		},
-		async update(organizationId, id, change) {
-			const where = own(organizationId, id);
-			const values = storable(change);
-			if (Object.keys(values).length > 0) await database.write((transaction) => Gateway.update(values, { where, transaction }));
-			return get(organizationId, id);
+		async update(organizationId, id, change, ifVersion) {
+			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
+			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
+			const [changed] = await database.write((transaction) => Gateway.update(storable(change), { where, transaction }));
+			const gateway = await get(organizationId, id);
+			return changed > 0 ? gateway : assertVersion(gateway, ifVersion);
 		},
-		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
-		async auth(organizationId, gatewayId) {
-			const rows = await GatewayAuth.findAll({ where: { ...ofGateway(organizationId, gatewayId) }, order: ['seq'], raw: true });
-			return rows.map(toAuth);
-		},
+		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
+		auth: (organizationId, gatewayId, page) => listPage(GatewayAuth, { where: ofGateway(organizationId, gatewayId), page }, toAuth),
 		addAuth: (organizationId, gatewayId, id, method) =>
 			unlessOrphan(async () => {
 				const values = { ...ofGateway(organizationId, gatewayId), id: uuid(id), ...method };
@@ -71,3 +75,10 @@ export function createGateways(database: Database, models: Models): Gateways {
 		snapshot: (organizationSlug, endpoint) => readSnapshot(database.ordinary, organizationSlug, endpoint),
 	};
 }
+
+const toWhere = (organizationId: string, { q, type, status }: GatewayFilter): WhereOptions<Gateway> => ({
+	organizationId: uuid(organizationId),
+	...(type !== undefined && { type }),
+	...(status !== undefined && { status }),
+	...search(q, ['name', 'description']),
+});

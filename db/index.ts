@@ -12,6 +12,7 @@ import { connect, type Database, type Endpoint } from './connection.ts';
 import { startEmbedded } from './embedded.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways.ts';
+import { createIdempotency } from './idempotency.ts';
 import { keep } from './installation.ts';
 import { assertMigrated, migrate } from './migrate.ts';
 import { defineModels, type Models } from './models/index.ts';
@@ -82,6 +83,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 	return {
 		...createRepositories(database, models),
 		as: (actor) => createRepositories(database.as(actor), models),
+		idempotency: guard(createIdempotency(database)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),

@@ -7,7 +7,7 @@ import { MEMBERSHIP, type MembershipColumns, toMembership } from './account-rows
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import { lockPeople } from './members.ts';
-import { after, toPage, uuid } from './pages.ts';
+import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
 import { storable } from './text.ts';
 
@@ -17,8 +17,9 @@ const COLUMNS = `v.id, v.seq, v.organization_id AS "organizationId", v.email, v.
 	v.created_at AS "createdAt", v.expires_at AS "expiresAt"`;
 const LIVE = 'v.accepted_at IS NULL AND v.revoked_at IS NULL AND v.expires_at > now()';
 
-const LIST = `
-SELECT ${COLUMNS} FROM invitations v WHERE v.organization_id = $1 AND v.seq > $2 AND ${LIVE} ORDER BY v.seq LIMIT $3`;
+const list = ({ beyond, direction }: Walk<InvitationColumns>): string => `
+SELECT ${COLUMNS} FROM invitations v WHERE v.organization_id = $1 AND v.seq ${beyond} $2 AND ${LIVE}
+ORDER BY v.seq ${direction} LIMIT $3`;
 const FIND_MEMBER = `
 SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = $1 AND lower(u.email) = lower($2)`;
 const REPLACE = `UPDATE invitations v SET revoked_at = now() WHERE v.organization_id = $1 AND lower(v.email) = lower($2) AND ${LIVE}`;
@@ -50,8 +51,9 @@ export function createInvitations(database: Database): Invitations {
 	const { ordinary } = database;
 	return {
 		async invitations(organizationId, page) {
-			const found = await rows<InvitationColumns>(ordinary, LIST, [uuid(organizationId), after(NAME, page), page.limit + 1]);
-			return toPage(NAME, found, page, toInvitation);
+			const walk = startWalk<InvitationColumns>(NAME, page);
+			const found = await rows<InvitationColumns>(ordinary, list(walk), [uuid(organizationId), walk.last.seq, page.limit + 1]);
+			return toPage(walk, found, page, toInvitation);
 		},
 		invite: (organizationId, invitation) => invite(database, uuid(organizationId), invitation),
 		revokeInvitation: (organizationId, id) =>

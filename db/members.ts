@@ -6,14 +6,14 @@ import type { Role } from '../core/permissions.ts';
 import type { Organizations } from '../core/store.ts';
 import { MEMBER, type MemberColumns, PERSON, toMember } from './account-rows.ts';
 import type { Database } from './connection.ts';
-import { after, toPage, uuid } from './pages.ts';
+import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
 
 /** The list's name in its cursors. */
 const NAME = 'members';
-const LIST = `
+const list = ({ beyond, direction }: Walk<MemberColumns>): string => `
 SELECT ${PERSON}, ${MEMBER} FROM memberships m JOIN users u ON u.id = m.user_id
-WHERE m.organization_id = $1 AND m.seq > $2 ORDER BY m.seq LIMIT $3`;
+WHERE m.organization_id = $1 AND m.seq ${beyond} $2 ORDER BY m.seq ${direction} LIMIT $3`;
 // It leaves the checks of foreign keys alone, so that nobody who adds a tool waits for it, or it for them.
 const LOCK = 'SELECT id FROM organizations WHERE id = $1 FOR NO KEY UPDATE';
 const FIND = `
@@ -32,8 +32,9 @@ export function createMembers(database: Database): Pick<Organizations, 'members'
 	const { ordinary } = database;
 	return {
 		async members(organizationId, page) {
-			const found = await rows<MemberColumns>(ordinary, LIST, [uuid(organizationId), after(NAME, page), page.limit + 1]);
-			return toPage(NAME, found, page, toMember);
+			const walk = startWalk<MemberColumns>(NAME, page);
+			const found = await rows<MemberColumns>(ordinary, list(walk), [uuid(organizationId), walk.last.seq, page.limit + 1]);
+			return toPage(walk, found, page, toMember);
 		},
 		changeMember: (organizationId, userId, change) =>
 			database.write(async (transaction) => {

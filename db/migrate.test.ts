@@ -8,8 +8,9 @@ import { migrateDatabase, openStore } from './index.ts';
 import type { Migration } from './migrate.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
+import { audit } from './migrations/0003-audit.ts';
 
-const ALL = ['0001-foundation', '0002-identity', '0003-audit'];
+const ALL = ['0001-foundation', '0002-identity', '0003-audit', '0004-contract'];
 
 test('an empty database is migrated once, and a second run has nothing to do', async () => {
 	await using empty = await testDatabase({ empty: true });
@@ -42,7 +43,10 @@ test('a migration that fails leaves nothing behind', async () => {
 test('a store that may not migrate names what the database lacks', async () => {
 	await using empty = await testDatabase({ empty: true });
 	const opening = openStore({ database: empty.database, dataDir: '', log: silent, migrate: false });
-	await assert.rejects(opening, /The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit: run "npm run migrate"/);
+	await assert.rejects(
+		opening,
+		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract: run "npm run migrate"/,
+	);
 });
 
 /** A row in every table that the first release had. */
@@ -83,6 +87,12 @@ INSERT INTO access_keys (user_id, name, prefix, hash) SELECT id, 'ci', 'ak_live_
 INSERT INTO access_key_uses (user_id, key_id, last_used_at) SELECT user_id, id, now() FROM access_keys;
 `;
 
+/** And in that of the third. Its triggers have told of the others already. */
+const AUDIT_ROWS = `
+INSERT INTO audit_log (organization_id, action, resource_type, resource_id, changes)
+SELECT id, 'update', 'organization', id, '{"name": {"from": "A", "to": "Acme"}}' FROM organizations;
+`;
+
 /** As an older release left it. */
 async function leave(database: Endpoint, migrations: Migration[], rows: string): Promise<void> {
 	const done = migrations.map(({ name }) => `INSERT INTO migrations (name) VALUES ('${name}');`);
@@ -90,14 +100,27 @@ async function leave(database: Endpoint, migrations: Migration[], rows: string):
 	await administer(database, [table, ...migrations.flatMap(({ statements }) => statements), ...done, rows].join(';\n'));
 }
 
-async function contents(database: Endpoint, tables: string[]): Promise<unknown[]> {
-	const all = tables.map((table) => `SELECT '${table}' AS "table", row_to_json(r)::text AS row FROM ${table} r`);
+/** Of each table the names of its columns. */
+async function columns(database: Endpoint, tables: string[]): Promise<Record<string, unknown>> {
+	const rows = await administer(
+		database,
+		`SELECT table_name AS "table", string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
+		FROM information_schema.columns WHERE table_schema = 'public' GROUP BY 1`,
+	);
+	return Object.fromEntries(rows.filter(({ table }) => tables.includes(String(table))).map((row) => [row['table'], row['columns']]));
+}
+
+async function contents(database: Endpoint, of: Record<string, unknown>): Promise<unknown[]> {
+	const all = Object.entries(of).map(
+		([table, names]) => `SELECT '${table}' AS "table", row_to_json(r)::text AS row FROM (SELECT ${names} FROM ${table}) r`,
+	);
 	return administer(database, `${all.join(' UNION ALL ')} ORDER BY 1, 2`);
 }
 
 const FORMER: { id: string; migrations: Migration[]; rows: string; left: string[] }[] = [
 	{ id: 'the first release', migrations: [foundation], rows: ROWS, left: ALL.slice(1) },
 	{ id: 'the second', migrations: [foundation, identity], rows: ROWS + IDENTITY_ROWS, left: ALL.slice(2) },
+	{ id: 'the third', migrations: [foundation, identity, audit], rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS, left: ALL.slice(3) },
 ];
 
 for (const { id, migrations, rows, left } of FORMER)
@@ -105,11 +128,12 @@ for (const { id, migrations, rows, left } of FORMER)
 		await using former = await testDatabase({ empty: true });
 		await leave(former.database, migrations, rows);
 		const tables = [...rows.matchAll(/^INSERT INTO (\w+)/gm)].map(([, table]) => table ?? '');
-		const before = await contents(former.database, tables);
+		const of = await columns(former.database, tables);
+		const before = await contents(former.database, of);
 		assert.ok(before.length >= tables.length);
 		const options = { database: former.database, dataDir: '', log: silent };
 		assert.deepEqual(await migrateDatabase(options), left);
-		assert.deepEqual(await contents(former.database, tables), before);
+		assert.deepEqual(await contents(former.database, of), before);
 
 		const store = await openStore({ ...options, migrate: true });
 		try {
@@ -117,11 +141,15 @@ for (const { id, migrations, rows, left } of FORMER)
 			const [{ organization, role } = assert.fail()] = await store.accounts.memberships(ada.id);
 			assert.equal(role, 'owner');
 			const api = (await store.apis.list(organization.id, { limit: 1 })).items[0]?.id ?? assert.fail();
+			const known = (await store.audit.list(organization.id, { limit: 100 })).items.length;
+			await store.apis.update(organization.id, api, { outbound: { maxConcurrent: 1 } });
 			await store.apis.remove(organization.id, api, false);
-			const told = (await store.audit.list(organization.id, { limit: 100 })).items.map(
-				({ action, resourceType }) => `${action} ${resourceType}`,
-			);
-			assert.deepEqual(told.sort(), ['delete api', 'delete credential', 'delete gateway_tool', 'delete schema', 'delete tool']);
+			const log = (await store.audit.list(organization.id, { limit: 100 })).items;
+			const told = log.slice(0, log.length - known).map(({ action, resourceType }) => `${action} ${resourceType}`);
+			const removed = ['delete api', 'delete credential', 'delete gateway_tool', 'delete schema', 'delete tool'];
+			assert.deepEqual(told.sort(), [...removed, 'update api']);
+			const [limited] = log.filter(({ action }) => action === 'update');
+			assert.deepEqual(limited?.changes, { outbound: { from: null, to: { maxConcurrent: 1 } } });
 			await addGateway(store, (await addTenant(store)).organizationId);
 		} finally {
 			await store.close();

@@ -7,15 +7,15 @@ import type { Database } from './connection.ts';
 import { createInvitations } from './invitations.ts';
 import { createMembers } from './members.ts';
 import type { Models } from './models/index.ts';
-import { after, toPage, uuid } from './pages.ts';
+import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
 import { storable } from './text.ts';
 
 /** The list's name in its cursors. */
 const NAME = 'organizations';
-const LIST = `
+const list = ({ beyond, direction }: Walk<MembershipColumns>): string => `
 SELECT ${MEMBERSHIP} FROM memberships m JOIN organizations o ON o.id = m.organization_id
-WHERE m.user_id = $1 AND m.seq > $2 ORDER BY m.seq LIMIT $3`;
+WHERE m.user_id = $1 AND m.seq ${beyond} $2 ORDER BY m.seq ${direction} LIMIT $3`;
 // Both rows or none; no row at all when the slug is taken.
 const CREATE = `
 WITH organization AS (
@@ -32,8 +32,9 @@ export function createOrganizations(database: Database, { Organization }: Models
 		...createMembers(database),
 		...createInvitations(database),
 		async list(userId, page) {
-			const found = await rows<MembershipColumns>(ordinary, LIST, [uuid(userId), after(NAME, page), page.limit + 1]);
-			return toPage(NAME, found, page, toMembership);
+			const walk = startWalk<MembershipColumns>(NAME, page);
+			const found = await rows<MembershipColumns>(ordinary, list(walk), [uuid(userId), walk.last.seq, page.limit + 1]);
+			return toPage(walk, found, page, toMembership);
 		},
 		async create(userId, { name, slugs }) {
 			storable({ name });

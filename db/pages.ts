@@ -1,8 +1,9 @@
 // Ids and pages: what every list and every look-up share.
 
-import { type Attributes, type FindOptions, type Model, type ModelStatic, Op, type WhereOptions } from 'sequelize';
+import { type Attributes, type FindOptions, literal, type Model, type ModelStatic, Op, type OrderItem, type WhereOptions } from 'sequelize';
 import { type GatewayError, invalid } from '../core/errors.ts';
 import type { Listed, Page } from '../core/store.ts';
+import type { SortKey, SortKeys } from './sorts.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const NIL = '00000000-0000-0000-0000-000000000000';
@@ -18,50 +19,112 @@ export const own = (organizationId: string, id: string): { organizationId: strin
 	id: uuid(id),
 });
 
-/** @returns the `seq` that the cursor of this list stands for */
-export function readCursor(list: string, cursor: string): string {
-	const [name, seq = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(' ');
-	if (name !== list || !/^[1-9][0-9]{0,17}$/.test(seq) || writeCursor(list, seq) !== cursor) throw badCursor();
-	return seq;
+/** In order of creation, which every list has: by `seq` alone. */
+const CREATION = 'createdAt';
+
+/** How a list is walked, and where this page of it begins. */
+export interface Walk<R> {
+	/** The list in its order, as cursors tell it from others. */
+	name: string;
+	/** What rows are compared by before `seq`; null: `seq` is all. */
+	key: SortKey<R> | null;
+	/** For a statement of one's own: rows are beyond it when their `seq` is. */
+	beyond: '>' | '<';
+	direction: 'ASC' | 'DESC';
+	/** The last row that the reader has; before the first page a `seq` that is before every row's. */
+	last: Position;
 }
 
-export const writeCursor = (list: string, seq: string): string => Buffer.from(`${list} ${seq}`, 'latin1').toString('base64url');
+interface Position {
+	seq: string;
+	/** Of the key; empty when there is none. */
+	value: string;
+}
 
-const badCursor = (): GatewayError => invalid('query/cursor', 'cursor must be the nextCursor of a former answer of this list.');
+interface Order<R> {
+	/** Beside `createdAt`. */
+	sorts?: SortKeys<R>;
+	/** When the reader asks for none. */
+	usual?: 'createdAt' | '-createdAt';
+}
+
+/** @throws validation_failed when the list has no such order, or the cursor is of another */
+export function startWalk<R>(list: string, page: Page, { sorts = {}, usual = CREATION }: Order<R> = {}): Walk<R> {
+	const sort = page.sort ?? usual;
+	const isDescending = sort.startsWith('-');
+	const field = isDescending ? sort.slice(1) : sort;
+	const key = Object.hasOwn(sorts, field) ? (sorts[field] ?? null) : null;
+	if (!key && field !== CREATION) throw unknownSort(Object.keys(sorts));
+	const name = sort === usual ? list : `${list}:${sort}`;
+	const start = { seq: isDescending ? END : '0', value: '' };
+	return {
+		name,
+		key,
+		beyond: isDescending ? '<' : '>',
+		direction: isDescending ? 'DESC' : 'ASC',
+		last: page.cursor === undefined ? start : readCursor(name, page.cursor, key),
+	};
+}
+
+function unknownSort(fields: string[]): GatewayError {
+	const known = [CREATION, ...fields].flatMap((field) => [field, `-${field}`]);
+	return invalid('query/sort', `sort must be one of ${known.join(', ')}.`);
+}
+
+function readCursor<R>(name: string, cursor: string, key: SortKey<R> | null): Position {
+	const [first, seq = '', ...rest] = Buffer.from(cursor, 'base64url').toString().split(' ');
+	const position = { seq, value: rest.join(' ') };
+	const isPlace = first === name && /^[1-9][0-9]{0,17}$/.test(seq) && (key ? key.accepts(position.value) : position.value === '');
+	if (!isPlace || writeCursor(name, position) !== cursor) throw badCursor();
+	return position;
+}
+
+const writeCursor = (name: string, { seq, value }: Position): string =>
+	Buffer.from(value === '' ? `${name} ${seq}` : `${name} ${seq} ${value}`).toString('base64url');
+
+const badCursor = (): GatewayError =>
+	invalid('query/cursor', 'cursor must be the nextCursor of a former answer of this list, in the same order.');
 
 /** @param rows one more than the page holds, if there are more */
-export function toPage<R extends { seq: string }, T>(list: string, rows: R[], page: Page, toRow: (row: R) => T): Listed<T> {
+export function toPage<R extends { seq: string }, T>(walk: Walk<R>, rows: R[], page: Page, toRow: (row: R) => T): Listed<T> {
 	const shown = rows.slice(0, page.limit);
 	const last = shown.at(-1);
-	return { items: shown.map(toRow), nextCursor: last && rows.length > page.limit ? writeCursor(list, last.seq) : null };
+	const hasMore = last !== undefined && rows.length > page.limit;
+	return {
+		items: shown.map(toRow),
+		nextCursor: hasMore ? writeCursor(walk.name, { seq: last.seq, value: walk.key?.read(last) ?? '' }) : null,
+	};
 }
-
-/** `seq` of the last row that the reader has, 0 before the first page. */
-export const after = (list: string, page: Page): string => (page.cursor === undefined ? '0' : readCursor(list, page.cursor));
-
-/** The same where the last row comes first: beyond any `seq` before the first page. */
-export const before = (list: string, page: Page): string => (page.cursor === undefined ? END : readCursor(list, page.cursor));
 
 interface Listing<M extends Model> {
 	where: WhereOptions<Attributes<M>>;
 	page: Page;
 	attributes?: FindOptions<Attributes<M>>['attributes'];
+	sorts?: SortKeys<M>;
 }
 
-/** A page of a table in order of creation. */
+/** A page of a table. */
 export async function listPage<M extends Model & { seq: string }, T>(
 	model: ModelStatic<M>,
-	{ where, page, attributes }: Listing<M>,
+	{ where, page, attributes, sorts }: Listing<M>,
 	toRow: (row: M) => T,
 ): Promise<Listed<T>> {
-	const list = model.tableName;
-	const beyond = { seq: { [Op.gt]: after(list, page) } } as WhereOptions<Attributes<M>>;
+	const walk = startWalk<M>(model.tableName, page, sorts && { sorts });
+	const { key, direction } = walk;
+	const order: OrderItem[] = [['seq', direction]];
 	const rows = await model.findAll({
-		where: { [Op.and]: [where, beyond] } as WhereOptions<Attributes<M>>,
-		order: [['seq', 'ASC']],
+		// What both parts allow, their conjunction does; for a model that is a parameter the compiler cannot see it.
+		where: { [Op.and]: [where, literal(beyond(walk, page))] } as WhereOptions<Attributes<M>>,
+		order: key ? [[literal(key.sql), direction], ...order] : order,
 		limit: page.limit + 1,
 		raw: true,
 		...(attributes && { attributes }),
 	});
-	return toPage(list, rows, page, toRow);
+	return toPage(walk, rows, page, toRow);
+}
+
+/** The condition on rows that come after the last one. A cursor's `seq` has digits only. */
+function beyond<R>({ key, beyond: than, last }: Walk<R>, page: Page): string {
+	if (!key) return `seq ${than} ${last.seq}`;
+	return page.cursor === undefined ? 'true' : `(${key.sql}, seq) ${than} (${key.literal(last.value)}, ${last.seq})`;
 }

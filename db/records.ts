@@ -4,7 +4,7 @@ import { QueryTypes, type Sequelize } from 'sequelize';
 import type { StoredRecord } from '../core/contracts.ts';
 import type { RecordScope, RecordStore } from '../core/store.ts';
 import { document } from './batches.ts';
-import { before, toPage, uuid } from './pages.ts';
+import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { storable } from './text.ts';
 
 type Row = StoredRecord & { seq: string };
@@ -24,8 +24,8 @@ VALUES ($1, $2, $3, $4, $5::json, ARRAY(SELECT json_array_elements_text($6::json
 ON CONFLICT (organization_id, gateway_id, plugin, key) DO UPDATE SET
 	value = excluded.value, tags = excluded.tags, expires_at = excluded.expires_at, taken_at = NULL, revision = r.revision + 1,
 	created_at = CASE WHEN r.expires_at <= now() THEN excluded.created_at ELSE r.created_at END`;
-const FIND = `
-SELECT ${COLUMNS} FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE} AND seq < $5 ORDER BY seq DESC LIMIT $6`;
+const find = ({ beyond, direction }: Walk<Row>): string => `
+SELECT ${COLUMNS} FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE} AND seq ${beyond} $5 ORDER BY seq ${direction} LIMIT $6`;
 const DROP = `DELETE FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text]`;
 const TAKE = `UPDATE records SET taken_at = now(), revision = revision + 1 WHERE ${ONE} AND taken_at IS NULL RETURNING ${COLUMNS}`;
 const UPDATE = `UPDATE records SET value = $6::json, revision = revision + 1 WHERE ${ONE} AND revision = $5`;
@@ -46,8 +46,9 @@ export function createRecords({ ordinary, bulk }: { ordinary: Sequelize; bulk: S
 			await ordinary.query(PUT, { bind });
 		},
 		async find(organizationId, scope, tag, page) {
-			const rows = await select(FIND, [...place(organizationId, scope), tag, before(LIST, page), page.limit + 1]);
-			return toPage(LIST, rows, page, toRecord);
+			const walk = startWalk<Row>(LIST, page, { usual: '-createdAt' });
+			const rows = await select(find(walk), [...place(organizationId, scope), tag, walk.last.seq, page.limit + 1]);
+			return toPage(walk, rows, page, toRecord);
 		},
 		drop: (organizationId, scope, tag) =>
 			ordinary.query(DROP, { bind: [...place(organizationId, scope), tag], type: QueryTypes.BULKDELETE }),

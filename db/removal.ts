@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Removed } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
+import { assertVersion } from './versions.ts';
 
 export interface Removal {
 	table: string;
@@ -18,20 +19,24 @@ interface Target {
 	organizationId: string;
 	id: string;
 	onlyIfUnused: boolean;
+	ifVersion: number | undefined;
 }
 
-/** @returns null when there is no such row. @throws conflict naming the users, with `onlyIfUnused` */
+/** @returns null when there is no such row. @throws conflict naming the users, with `onlyIfUnused`; precondition_failed */
 export function remove(database: Database, removal: Removal, target: Target): Promise<Removed | null> {
 	const bind = [uuid(target.organizationId), uuid(target.id)];
 	const sequelize = database.bulk;
 	return database.transact(async (transaction) => {
 		// Locked, so that no dependant joins between the count and the removal.
-		const locked = await sequelize.query(`SELECT id FROM ${removal.table} WHERE organization_id = $1 AND id = $2 FOR UPDATE`, {
-			bind,
-			type: QueryTypes.SELECT,
-			transaction,
-		});
-		if (locked.length === 0) return null;
+		const [locked] = await sequelize.query<{ version: number }>(
+			`SELECT version FROM ${removal.table} WHERE organization_id = $1 AND id = $2 FOR UPDATE`,
+			{
+				bind,
+				type: QueryTypes.SELECT,
+				transaction,
+			},
+		);
+		if (!assertVersion(locked ?? null, target.ifVersion)) return null;
 		const counted = await sequelize.query<Removed>(countOf(removal), { bind, type: QueryTypes.SELECT, transaction });
 		const removed = counted[0] ?? {};
 		if (target.onlyIfUnused) assertUnused(removed, removal.users);

@@ -36,6 +36,8 @@ type Furniture = Awaited<ReturnType<typeof furnish>>;
 const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise<unknown>> = {
 	'apis.get': (store, me, it) => store.apis.get(me, it.api),
 	'apis.update': (store, me, it) => store.apis.update(me, it.api, { name: 'x', baseUrl: 'https://evil.example' }),
+	'apis.update of a version': (store, me, it) => store.apis.update(me, it.api, { name: 'x' }, 1),
+	'apis.remove of a version': (store, me, it) => store.apis.remove(me, it.api, false, 1),
 	'apis.remove': (store, me, it) => store.apis.remove(me, it.api, false),
 	'apis.credentials': (store, me, it) => store.apis.credentials(me, it.api),
 	'apis.putCredential': (store, me, it) =>
@@ -46,6 +48,8 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'apis.countOperations': (store, me, it) => store.apis.countOperations(me, it.api),
 	'tools.get': (store, me, it) => store.tools.get(me, it.tool),
 	'tools.update': (store, me, it) => store.tools.update(me, it.tool, { name: 'x' }),
+	'tools.update of a version': (store, me, it) => store.tools.update(me, it.tool, { name: 'x' }, 1),
+	'tools.remove of a version': (store, me, it) => store.tools.remove(me, it.tool, false, 1),
 	'tools.remove': (store, me, it) => store.tools.remove(me, it.tool, false),
 	'tools.list of an API': (store, me, it) => store.tools.list(me, PAGE, { apiId: it.api }),
 	'tools.generate': (store, me, it) => {
@@ -54,12 +58,16 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	},
 	'gateways.get': (store, me, it) => store.gateways.get(me, it.gateway),
 	'gateways.update': (store, me, it) => store.gateways.update(me, it.gateway, { name: 'x' }),
+	'gateways.update of a version': (store, me, it) => store.gateways.update(me, it.gateway, { name: 'x' }, 1),
+	'gateways.remove of a version': (store, me, it) => store.gateways.remove(me, it.gateway, false, 1),
 	'gateways.remove': (store, me, it) => store.gateways.remove(me, it.gateway, false),
 	'gateways.tools': (store, me, it) => store.gateways.tools(me, it.gateway, PAGE),
 	'gateways.assign': (store, me, it) => store.gateways.assign(me, it.gateway, [it.tool]),
 	'gateways.unassign': (store, me, it) => store.gateways.unassign(me, it.gateway, it.assignment),
 	'gateways.updateAssignment': (store, me, it) => store.gateways.updateAssignment(me, it.gateway, it.assignment, { rateLimit: 1 }),
-	'gateways.auth': (store, me, it) => store.gateways.auth(me, it.gateway),
+	'gateways.updateAssignment of a name': (store, me, it) => store.gateways.updateAssignment(me, it.gateway, it.tool, { name: 'x' }),
+	'gateways.updateAssignment of nothing': (store, me, it) => store.gateways.updateAssignment(me, it.gateway, it.tool, {}),
+	'gateways.auth': (store, me, it) => store.gateways.auth(me, it.gateway, PAGE),
 	'gateways.addAuth': (store, me, it) =>
 		store.gateways.addAuth(me, it.gateway, randomUUID(), { type: 'none', isRequired: true, configuration: {}, validationRules: {} }),
 	'gateways.removeAuth': (store, me, it) => store.gateways.removeAuth(me, it.gateway, it.auth),

@@ -10,7 +10,10 @@ import type { Models } from './models/index.ts';
 import type { Tool } from './models/tool.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
+import { search } from './search.ts';
+import { byNameOr } from './sorts.ts';
 import { storable, text } from './text.ts';
+import { assertVersion, ofVersion } from './versions.ts';
 
 type Drafts = Parameters<Tools['generate']>[2];
 type Generated = Awaited<ReturnType<Tools['generate']>>;
@@ -20,6 +23,18 @@ const REMOVAL: Removal = {
 	dependants: { assignments: 'gateway_tools WHERE organization_id = $1 AND tool_id = $2' },
 	users: ['assignments'],
 };
+
+const NAME = 'coalesce(own_name, imported_name)';
+/** As users see them. */
+const TEXTS = [NAME, 'coalesce(own_description, imported_description)'];
+export const TOOL_SORTS = byNameOr<Tool>(NAME, nameOf);
+
+/** Users' own, else the imported one. A check of the table holds that one of the two is there. */
+function nameOf({ ownName, importedName }: Attributes<Tool>): string {
+	return ownName ?? importedName ?? '';
+}
+
+export const searchTools = (q: string | undefined) => search(q, TEXTS);
 
 // Made, brought up to date, or left alone. The imported name stays as it was first, and users' own layer is not touched.
 const GENERATE = `
@@ -55,22 +70,22 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 		return tool && toTool(tool);
 	};
 	return {
-		list: (organizationId, page, filter = {}) => listPage(Tool, { where: toWhere(organizationId, filter), page }, toTool),
+		list: (organizationId, page, filter = {}) =>
+			listPage(Tool, { where: toWhere(organizationId, filter), page, sorts: TOOL_SORTS }, toTool),
 		get,
 		async create(organizationId, id, { name, description, ...rest }) {
 			storable({ name, description, ...rest });
 			const tool = { ...own(organizationId, id), ownName: name, ownDescription: description, ...rest };
 			return toTool(await database.write((transaction) => Tool.create(tool, { transaction })));
 		},
-		async update(organizationId, id, change) {
-			if (Object.keys(change).length === 0) return get(organizationId, id);
+		async update(organizationId, id, change, ifVersion) {
+			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
 			const columns = toColumns(storable(change));
-			const [, [tool]] = await database.write((transaction) =>
-				Tool.update(columns, { where: own(organizationId, id), returning: true, transaction }),
-			);
-			return tool ? toTool(tool) : null;
+			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
+			const [, [tool]] = await database.write((transaction) => Tool.update(columns, { where, returning: true, transaction }));
+			return tool ? toTool(tool) : assertVersion(await get(organizationId, id), ifVersion);
 		},
-		remove: (organizationId, id, onlyIfUnused) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused }),
+		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		generate: (organizationId, apiId, drafts) =>
 			database.transact((transaction) =>
 				generate(database.bulk, { organizationId: uuid(organizationId), apiId: uuid(apiId) }, drafts, transaction),
@@ -113,12 +128,13 @@ const toDraftRow = ({ operationId, tool }: { operationId: string; tool: ToolDraf
 	execution_config: document(tool.executionConfig),
 });
 
-function toWhere(organizationId: string, { apiId, type, status }: ToolFilter): WhereOptions<Tool> {
+function toWhere(organizationId: string, { q, apiId, type, status }: ToolFilter): WhereOptions<Tool> {
 	return {
 		organizationId: uuid(organizationId),
 		...(apiId !== undefined && { apiId: uuid(apiId) }),
 		...(type !== undefined && { type }),
 		...(status !== undefined && (status === 'removed' ? { removed: true } : { removed: false, status })),
+		...searchTools(q),
 	};
 }
 
@@ -131,8 +147,7 @@ const toColumns = ({ name, description, ...rest }: ToolChange): Partial<Attribut
 export const toTool = (row: Attributes<Tool>): ToolRow => ({
 	id: row.id,
 	organizationId: row.organizationId,
-	// A check of the table holds that one of the two layers is there.
-	name: row.ownName ?? row.importedName ?? '',
+	name: nameOf(row),
 	description: row.ownDescription ?? row.importedDescription ?? '',
 	type: row.type,
 	executor: row.executor,

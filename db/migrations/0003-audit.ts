@@ -1,5 +1,6 @@
 // The audit log, and the triggers that write it: in the transaction of the change, so no code path can forget.
 
+import { type Audited, auditTriggers, facts, keys, times, values } from '../audit-triggers.ts';
 import type { Migration } from '../migrate.ts';
 
 // What the log says of a user, a key or a row stays true when they are gone, so these columns refer to nothing.
@@ -56,42 +57,6 @@ CREATE FUNCTION readable(document json) RETURNS jsonb LANGUAGE sql IMMUTABLE AS 
 	SELECT regexp_replace(document::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\1\\ufffd', 'g')::jsonb
 $function$;
 `;
-
-const TEXT_LENGTH = 500;
-
-/**
- * How a change is told. `value`: both sides. `text`: their beginnings. `keys`: which of its top-level keys changed. `fact`:
- * only that it did, because it is a secret or fills pages.
- */
-type Telling = 'value' | 'text' | 'keys' | 'fact';
-
-/** A field of the API, and the SQL that it has over a row of the table. */
-type Field = [name: string, telling: Telling, sql: string];
-
-interface Audited {
-	table: string;
-	type: string;
-	fields: Field[];
-	/** Default `id`. */
-	id?: string;
-	/** What the row is called. Default `name`. */
-	name?: string;
-	/** What finds the same row before and after. Default `id`. */
-	match?: string;
-	/** In whose log it goes. Default the row's `organization_id`. */
-	organizations?: string;
-}
-
-const camelCase = (column: string): string => column.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-
-const values = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'value', column]);
-const facts = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'fact', `${column}::text`]);
-const keys = (column: string): Field[] => [[camelCase(column), 'keys', `readable(${column})`]];
-/** As the API writes them. */
-const times = (columns: string): Field[] =>
-	columns
-		.split(' ')
-		.map((column) => [camelCase(column), 'value', `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`]);
 
 /** Operations are not here, since they are their schema's; neither are users and logins, which no organization has. */
 const AUDITED: Audited[] = [
@@ -174,67 +139,7 @@ const AUDITED: Audited[] = [
 	},
 ];
 
-type Side = 'former' | 'fresh';
-
-/** What of a row goes into the log, under the names of the API. */
-function read(transition: Side, audited: Audited, fields: Field[]): string {
-	const { id = 'id', name = 'name', match = 'id', organizations = 'ARRAY[organization_id]' } = audited;
-	const columns = { row_match: match, row_id: id, row_name: name, row_organizations: organizations };
-	const named = [...Object.entries(columns), ...fields.map(([field, , sql]) => [field, sql])];
-	return `(SELECT ${named.map(([as, sql]) => `${sql} AS "${as}"`).join(', ')} FROM ${transition} AS source) AS ${transition}`;
-}
-
-const select = (side: Side, changes: string[], from: string): string =>
-	`SELECT ${side}.row_organizations AS organizations, ${side}.row_id AS id, ${side}.row_name AS name, ${changes.join(' || ')} AS changes
-	FROM ${from}`;
-
-const shown = (side: Side, [field, telling]: Field): string =>
-	telling === 'text' ? `left(${side}."${field}", ${TEXT_LENGTH})` : `${side}."${field}"`;
-
-/** A row that came or went. What is null is left out. */
-function whole(side: Side, end: 'from' | 'to', audited: Audited): string {
-	const fields = audited.fields.filter(([, telling]) => telling === 'value' || telling === 'text');
-	const changes = fields.map(
-		(field) =>
-			`CASE WHEN ${side}."${field[0]}" IS NULL THEN '{}'
-			ELSE jsonb_build_object('${field[0]}', jsonb_build_object('${end}', ${shown(side, field)})) END`,
-	);
-	return select(side, changes, read(side, audited, fields));
-}
-
-/** A row that changed in a field. */
-function difference(audited: Audited): string {
-	const changes = audited.fields.map(
-		(field) =>
-			`CASE WHEN former."${field[0]}" IS NOT DISTINCT FROM fresh."${field[0]}" THEN '{}'
-			ELSE jsonb_build_object('${field[0]}', ${DIFFERENCE[field[1]](field)}) END`,
-	);
-	const [former, fresh] = [read('former', audited, audited.fields), read('fresh', audited, audited.fields)];
-	return `SELECT * FROM (${select('fresh', changes, `${former} JOIN ${fresh} USING (row_match)`)}) AS changed WHERE changes <> '{}'`;
-}
-
-const fromTo = (field: Field): string => `jsonb_build_object('from', ${shown('former', field)}, 'to', ${shown('fresh', field)})`;
-
-const DIFFERENCE: Record<Telling, (field: Field) => string> = {
-	value: fromTo,
-	text: fromTo,
-	keys: ([field]) => `jsonb_build_object('keys', (
-		SELECT jsonb_agg(key ORDER BY key) FROM jsonb_object_keys(former."${field}" || fresh."${field}") AS key
-		WHERE former."${field}" -> key IS DISTINCT FROM fresh."${field}" -> key))`,
-	fact: () => `'{"changed": true}'::jsonb`,
-};
-
-const trigger = (audited: Audited, event: string, tables: string, [action, query]: [action: string, query: string]): string =>
-	`CREATE TRIGGER audit_${event} AFTER ${event} ON ${audited.table} REFERENCING ${tables}
-	FOR EACH STATEMENT EXECUTE FUNCTION audit('${action}', '${audited.type}', $query$${query}$query$);`;
-
-const triggers = (audited: Audited): string[] => [
-	trigger(audited, 'insert', 'NEW TABLE AS fresh', ['create', whole('fresh', 'to', audited)]),
-	trigger(audited, 'update', 'OLD TABLE AS former NEW TABLE AS fresh', ['update', difference(audited)]),
-	trigger(audited, 'delete', 'OLD TABLE AS former', ['delete', whole('former', 'from', audited)]),
-];
-
 export const audit: Migration = {
 	name: '0003-audit',
-	statements: [LOG, READABLE, WRITE, ...AUDITED.flatMap(triggers)],
+	statements: [LOG, READABLE, WRITE, ...AUDITED.flatMap(auditTriggers)],
 };

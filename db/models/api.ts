@@ -2,6 +2,7 @@
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
 import type { JsonObject, JsonSchema } from '../../core/contracts.ts';
+import type { OutboundLimits } from '../../core/store.ts';
 import { ID, table } from './table.ts';
 
 export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api>> {
@@ -13,6 +14,7 @@ export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api
 	declare baseUrl: string;
 	declare description: string | null;
 	declare status: CreationOptional<string>;
+	declare outbound: CreationOptional<OutboundLimits | null>;
 	declare version: CreationOptional<number>;
 	declare createdAt: CreationOptional<Date>;
 	declare updatedAt: CreationOptional<Date>;
@@ -29,6 +31,7 @@ export const defineApi = (sequelize: Sequelize): typeof Api =>
 			baseUrl: DataTypes.TEXT,
 			description: DataTypes.TEXT,
 			status: DataTypes.TEXT,
+			outbound: DataTypes.JSON,
 			version: DataTypes.INTEGER,
 			createdAt: DataTypes.DATE,
 			updatedAt: DataTypes.DATE,

@@ -49,6 +49,7 @@ export class GatewayTool extends Model<InferAttributes<GatewayTool>, InferCreati
 	declare gatewayId: string;
 	declare toolId: string;
 	declare name: string;
+	declare description: CreationOptional<string | null>;
 	declare rateLimit: CreationOptional<number | null>;
 	declare createdAt: CreationOptional<Date>;
 }
@@ -62,6 +63,7 @@ export const defineGatewayTool = (sequelize: Sequelize): typeof GatewayTool =>
 			gatewayId: DataTypes.UUID,
 			toolId: DataTypes.UUID,
 			name: DataTypes.TEXT,
+			description: DataTypes.TEXT,
 			rateLimit: DataTypes.INTEGER,
 			createdAt: DataTypes.DATE,
 		},

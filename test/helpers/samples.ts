@@ -30,8 +30,10 @@ export async function addMember(store: Store, { organizationId, userId: invitedB
 	return userId;
 }
 
-export const addApi = (store: Store, organizationId: string): Promise<ApiRow> =>
-	store.apis.create(organizationId, { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example/v1', description: null });
+type NewApi = Parameters<Store['apis']['create']>[1];
+
+export const addApi = (store: Store, organizationId: string, change: Partial<NewApi> = {}): Promise<ApiRow> =>
+	store.apis.create(organizationId, { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example/v1', description: null, ...change });
 
 export const newTool = (change: Partial<NewTool> = {}): NewTool => ({
 	name: 'getPet',
@@ -49,8 +51,17 @@ export const newTool = (change: Partial<NewTool> = {}): NewTool => ({
 export const addTool = (store: Store, organizationId: string, change: Partial<NewTool> = {}): Promise<ToolRow> =>
 	store.tools.create(organizationId, randomUUID(), newTool(change));
 
-export const addGateway = (store: Store, organizationId: string, endpoint = '/main'): Promise<GatewayRow> =>
-	store.gateways.create(organizationId, randomUUID(), { name: 'Main', type: 'mcp', endpoint, description: null, configuration: {} });
+type NewGateway = Parameters<Store['gateways']['create']>[2];
+
+export const addGateway = (
+	store: Store,
+	organizationId: string,
+	endpoint = '/main',
+	change: Partial<NewGateway> = {},
+): Promise<GatewayRow> => {
+	const gateway = { name: 'Main', type: 'mcp', endpoint, description: null, configuration: {}, ...change };
+	return store.gateways.create(organizationId, randomUUID(), gateway);
+};
 
 export const operation = (key: string, change: Partial<Operation> = {}): Operation => ({
 	key,

@@ -1,0 +1,149 @@
+// Requests under an idempotency key.
+
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { IdempotentRequest, Store } from '../core/store.ts';
+import { administer } from '../test/helpers/postgres.ts';
+import { addTenant } from '../test/helpers/samples.ts';
+import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+const ANSWER = { status: 201, body: '{"success":true,"data":{"name":"ä\\u0000😀"}}', headers: { etag: '"1"', 'x-a': 'b' } };
+
+async function furnish(store: Store) {
+	const { userId, organizationId } = await addTenant(store);
+	const request: IdempotentRequest = { userId, organizationId, key: 'k', operation: 'POST /tools', fingerprint: sha256('{}') };
+	return request;
+}
+
+const begin = async ({ idempotency }: Pick<Store, 'idempotency'>, request: IdempotentRequest): Promise<string> =>
+	(await idempotency.begin(request)).state;
+
+/** Makes all requests that much older. */
+const age = ({ database }: TestStore, interval: string) =>
+	administer(database, `UPDATE idempotency_keys SET started_at = started_at - interval '${interval}'`);
+
+test('the first request runs, others wait for it, and then get its answer as it was', async () => {
+	await using store = await testStore();
+	const request = await furnish(store);
+	assert.deepEqual(await store.idempotency.begin(request), { state: 'run' });
+	assert.deepEqual(await store.idempotency.begin(request), { state: 'running' });
+	await store.idempotency.keep(request, ANSWER);
+	for (let n = 0; n < 3; n++) assert.deepEqual(await store.idempotency.begin(request), { state: 'kept', ...ANSWER });
+	// What has ended stays as it is.
+	await store.idempotency.keep(request, { ...ANSWER, status: 500 });
+	await store.idempotency.forget(request);
+	assert.deepEqual(await store.idempotency.begin(request), { state: 'kept', ...ANSWER });
+});
+
+test('of fifty who begin at once, on two replicas, one runs', async () => {
+	await using store = await testStore();
+	await using replica = await openReplica(store);
+	for (const organization of [true, false]) {
+		const request = { ...(await furnish(store)), ...(!organization && { organizationId: null }) };
+		const race = () => Promise.all(Array.from({ length: 50 }, (_, n) => begin(n % 2 ? store : replica, request)));
+		assert.deepEqual((await race()).sort(), ['run', ...Array(49).fill('running')]);
+		await age(store, '11 minutes');
+		assert.deepEqual((await race()).sort(), ['run', ...Array(49).fill('running')], 'when one is left behind');
+		await store.idempotency.keep(request, ANSWER);
+		assert.deepEqual(await race(), Array(50).fill('kept'));
+		await age(store, '25 hours');
+		assert.deepEqual((await race()).sort(), ['run', ...Array(49).fill('running')], 'when one is of yesterday');
+	}
+});
+
+test('a key that was used for another operation, or with another body, is told from a repetition', async () => {
+	await using store = await testStore();
+	const request = await furnish(store);
+	const others = [
+		{ ...request, operation: 'POST /apis' },
+		{ ...request, fingerprint: sha256('{"a":1}') },
+	];
+	await store.idempotency.begin(request);
+	for (const other of others) assert.equal(await begin(store, other), 'other', 'while it runs');
+	// Neither may end what is not theirs.
+	for (const other of others) {
+		await store.idempotency.keep(other, ANSWER);
+		await store.idempotency.forget(other);
+	}
+	assert.equal(await begin(store, request), 'running');
+	await age(store, '11 minutes');
+	for (const other of others) assert.equal(await begin(store, other), 'other', 'when it was left behind');
+	await store.idempotency.keep(request, ANSWER);
+	for (const other of others) assert.equal(await begin(store, other), 'other', 'when it has ended');
+	await age(store, '25 hours');
+	assert.equal(await begin(store, others[0] ?? request), 'run', 'a day later the key is free');
+	assert.equal(await begin(store, request), 'other');
+});
+
+test('keys of other users and organizations, and of none, are other keys', async () => {
+	await using store = await testStore();
+	const [mine, theirs] = [await furnish(store), await furnish(store)];
+	const requests = [
+		mine,
+		{ ...mine, organizationId: null },
+		{ ...mine, organizationId: theirs.organizationId },
+		theirs,
+		{ ...theirs, organizationId: null },
+		{ ...mine, key: 'K' },
+		{ ...mine, key: 'k ' },
+	];
+	for (const request of requests) assert.equal(await begin(store, request), 'run');
+	await store.idempotency.keep(mine, ANSWER);
+	await store.idempotency.forget(theirs);
+	const states = [];
+	for (const request of requests) states.push(await begin(store, request));
+	assert.deepEqual(states, ['kept', 'running', 'running', 'run', 'running', 'running', 'running']);
+});
+
+test('after a failure of ours the next one runs', async () => {
+	await using store = await testStore();
+	const request = await furnish(store);
+	for (const organizationId of [request.organizationId, null])
+		for (let n = 0; n < 3; n++) {
+			assert.equal(await begin(store, { ...request, organizationId }), 'run');
+			await store.idempotency.forget({ ...request, organizationId });
+		}
+});
+
+test('what runs is taken over after ten minutes, and kept for a day', async () => {
+	await using store = await testStore();
+	const request = await furnish(store);
+	await begin(store, request);
+	await age(store, '9 minutes 50 seconds');
+	assert.equal(await begin(store, request), 'running');
+	await age(store, '20 seconds');
+	assert.equal(await begin(store, request), 'run');
+	assert.equal(await begin(store, request), 'running', 'anew');
+	await store.idempotency.keep(request, ANSWER);
+	await age(store, '23 hours 59 minutes');
+	assert.equal(await begin(store, request), 'kept');
+	await age(store, '2 minutes');
+	assert.equal(await begin(store, request), 'run');
+	assert.equal(await begin(store, request), 'running', 'nothing is left of the former answer');
+});
+
+test('what is older than a day is removed, and so is what belonged to an organization that is gone', async () => {
+	await using store = await testStore();
+	const [old, fresh, gone] = [await furnish(store), await furnish(store), await furnish(store)];
+	await begin(store, old);
+	await store.idempotency.keep(old, ANSWER);
+	await age(store, '25 hours');
+	for (const request of [fresh, gone]) await begin(store, request);
+	assert.deepEqual([await store.idempotency.prune(), await store.idempotency.prune()], [1, 0]);
+	await administer(store.database, `DELETE FROM organizations WHERE id = '${gone.organizationId}'`);
+	assert.deepEqual(await administer(store.database, 'SELECT user_id FROM idempotency_keys'), [{ user_id: fresh.userId }]);
+	assert.equal(await begin(store, fresh), 'running');
+});
+
+test('a user who is gone begins nothing, and a key that cannot be stored is the caller’s fault', async () => {
+	await using store = await testStore();
+	const request = await furnish(store);
+	for (const userId of [randomUUID(), 'x', '\0'])
+		await assert.rejects(store.idempotency.begin({ ...request, userId }), { code: 'not_found' });
+	for (const key of ['\0', 'a'.repeat(20_000)]) {
+		const state = await begin(store, { ...request, key }).catch((error: { code?: string }) => error.code);
+		assert.ok(state === 'validation_failed' || state === 'run', state);
+	}
+});

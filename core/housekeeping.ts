@@ -1,5 +1,5 @@
 // Removes what has had its time: records of runs (METRICS_RETENTION_DAYS), plugins' records that expired, logins and resets
-// that nothing can use any more.
+// that nothing can use any more, answers kept under an Idempotency-Key.
 
 import type { Log } from './contracts.ts';
 import type { Store } from './store.ts';
@@ -12,13 +12,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
 /** @param retentionDays 0 keeps runs for ever. @returns how to stop */
-export function keepHouse(store: Pick<Store, 'runs' | 'records' | 'accounts'>, retentionDays: number, log: Log): () => void {
+export function keepHouse(store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency'>, retentionDays: number, log: Log): () => void {
 	const clean = async (): Promise<void> => {
 		try {
 			const runs = retentionDays === 0 ? 0 : await store.runs.prune(new Date(Date.now() - retentionDays * DAY_MS));
 			const records = await store.records.prune();
 			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
-			if (runs + records + logins > 0) log.info({ runs, records, logins }, 'removed what has had its time');
+			const answers = await store.idempotency.prune();
+			if (runs + records + logins + answers > 0) log.info({ runs, records, logins, answers }, 'removed what has had its time');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'what has had its time could not be removed yet');
 		}

@@ -25,7 +25,7 @@ export function exampleOf(schema: Joi.Schema, known: Known): unknown {
 
 function make(field: string, described: Described, known: Known): unknown {
 	const [example] = described.examples ?? [];
-	if (example !== undefined) return example;
+	if (example !== undefined) return field === '' ? withKnown(example, known) : example;
 	const meant = field === '' ? undefined : known(field);
 	if (meant !== undefined) return meant;
 	const allowed = described.flags?.only ? described.allow?.find((value) => value !== null) : undefined;
@@ -45,6 +45,12 @@ function make(field: string, described: Described, known: Known): unknown {
 	if (described.type === 'boolean') return true;
 	if (described.type === 'number') return Number(rule('min')?.['limit'] ?? 1);
 	return text(described);
+}
+
+/** The ids of an example are nobody's. */
+function withKnown(example: unknown, known: Known): unknown {
+	if (example === null || typeof example !== 'object') return example;
+	return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, known(name) ?? value]));
 }
 
 function text({ rules = [] }: Described): string {

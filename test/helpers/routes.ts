@@ -38,6 +38,7 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 			authMethod: method.id,
 			apiKey: key.id,
 			invitation: invitation.body.data.id,
+			file: 'start.js',
 			accessKey: accessKey.body.data.id,
 			member: must(await member.get('/auth/profile'), 200).body.data.id,
 		},
@@ -59,6 +60,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/', 'authId', 'authMethod'],
 	['/', 'userId', 'member'],
 	['/', 'invitationId', 'invitation'],
+	['/docs/', 'file', 'file'],
 ];
 
 export function fill(path: string, idOf: (meaning: string) => string): string {

@@ -1,0 +1,136 @@
+// Joi → JSON Schema 2020-12 as OpenAPI 3.1 takes it. Joi's own writer does the keywords; what it leaves out (examples, names,
+// null beside values, what excludes what) is added by walking the schema's description beside its result.
+
+import type { Description, Schema } from 'joi';
+import type { JsonObject, JsonSchema } from './contracts.ts';
+
+/** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
+interface JsonSchemaSource {
+	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
+}
+
+/** Marks that a schema may carry: `.meta({ schema: 'Gateway' })`. */
+interface Marks {
+	/** A component of this name, referred to wherever it stands. */
+	schema?: string;
+	/** The names of the plugins of this kind. */
+	plugin?: string;
+	/** The configuration of a plugin of this kind. */
+	pluginConfig?: string;
+}
+
+export interface SchemaWriter {
+	/** The schema, with references to what carries a name. */
+	write(schema: Schema): JsonSchema;
+	/** By name, all that was referred to so far. */
+	components: Record<string, JsonSchema>;
+}
+
+export interface PluginNames {
+	/** What a client may name as type. */
+	names(kind: string): string[];
+	/** Names of the components of their configurations. */
+	configs(kind: string): string[];
+}
+
+export const plainSchema = (schema: Schema): JsonSchema =>
+	// Every schema of Joi 18 has it.
+	(schema['~standard'] as unknown as JsonSchemaSource).jsonSchema.input({ target: 'draft-2020-12' });
+
+export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
+	const components: Record<string, JsonSchema> = {};
+	const refer = (name: string, schema: JsonSchema): JsonSchema => {
+		const known = components[name];
+		if (known && JSON.stringify(known) !== JSON.stringify(schema)) throw new Error(`Two different schemas are called ${name}.`);
+		components[name] = schema;
+		return { $ref: `#/components/schemas/${name}` };
+	};
+
+	const annotate = (schema: JsonSchema, description: Description): JsonSchema => {
+		const marks = marksOf(description);
+		const whole = conditions(described(schema, description), description);
+		const inner = descend(whole, description);
+		const told = withPlugins(inner, marks, plugins);
+		if (marks.schema === undefined) return told;
+		const isNullable = Array.isArray(told.type) && told.type.includes('null');
+		if (!isNullable) return refer(marks.schema, told);
+		return { anyOf: [refer(marks.schema, withoutNull(told)), { type: 'null' }] };
+	};
+
+	const descend = (schema: JsonSchema, description: Description): JsonSchema => {
+		const copy: JsonSchema = { ...schema };
+		const keys = (description['keys'] ?? {}) as Record<string, Description>;
+		if (isObject(copy.properties)) {
+			copy.properties = mapValues(copy.properties, (property, name) => (keys[name] ? annotate(property, keys[name]) : property));
+		}
+		const [item] = (description['items'] ?? []) as Description[];
+		if (item && isObject(copy.items)) copy.items = annotate(copy.items, item);
+		const matches = (description['matches'] ?? []) as { schema?: Description }[];
+		if (Array.isArray(copy.anyOf) && matches.length === copy.anyOf.length) {
+			copy.anyOf = copy.anyOf.map((option, at) => {
+				const match = matches[at]?.schema;
+				return isObject(option) && match ? annotate(option, match) : option;
+			});
+		}
+		return copy;
+	};
+
+	return { write: (schema) => annotate(plainSchema(schema), schema.describe()), components };
+}
+
+const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function mapValues(values: JsonObject, map: (value: JsonObject, name: string) => JsonObject): JsonObject {
+	return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isObject(value) ? map(value, name) : value]));
+}
+
+const marksOf = ({ metas = [] }: Description): Marks => Object.assign({}, ...metas) as Marks;
+
+/** Examples, and null among the values that are allowed. */
+function described(schema: JsonSchema, { examples, allow }: Description): JsonSchema {
+	const copy: JsonSchema = { ...schema };
+	if (examples && examples.length > 0) copy.examples = examples;
+	if (Array.isArray(copy.enum) && allow?.includes(null) && !copy.enum.includes(null)) copy.enum = [...copy.enum, null];
+	return copy;
+}
+
+interface Dependency {
+	rel: string;
+	peers: string[];
+	key?: string;
+}
+
+const required = (names: string[]): JsonObject => ({ required: names });
+
+const RELATIONS: Record<string, (dependency: Dependency) => JsonObject> = {
+	or: ({ peers }) => ({ anyOf: peers.map((peer) => required([peer])) }),
+	xor: ({ peers }) => ({ oneOf: peers.map((peer) => required([peer])) }),
+	without: ({ key = '', peers }) => ({ not: { anyOf: peers.map((peer) => required([key, peer])) } }),
+	with: ({ key = '', peers }) => ({ dependentRequired: { [key]: peers } }),
+	nand: ({ peers }) => ({ not: required(peers) }),
+	oxor: ({ peers }) => ({ not: { anyOf: pairs(peers).map(required) } }),
+};
+
+const pairs = (names: string[]): string[][] => names.flatMap((name, at) => names.slice(at + 1).map((other) => [name, other]));
+
+function conditions(schema: JsonSchema, description: Description): JsonSchema {
+	const dependencies = (description['dependencies'] ?? []) as Dependency[];
+	const parts = dependencies.map((dependency) => RELATIONS[dependency.rel]?.(dependency)).filter(isObject);
+	const least = (description['rules'] as { name: string; args?: { limit?: number } }[] | undefined)?.find(({ name }) => name === 'min');
+	const counted = description.type === 'object' && least?.args?.limit !== undefined ? { minProperties: least.args.limit } : {};
+	return { ...schema, ...counted, ...(parts.length > 0 && { allOf: parts }) };
+}
+
+function withPlugins(schema: JsonSchema, { plugin, pluginConfig }: Marks, plugins: PluginNames): JsonSchema {
+	if (plugin !== undefined) return { ...schema, enum: plugins.names(plugin) };
+	if (pluginConfig === undefined) return schema;
+	const configs = plugins.configs(pluginConfig);
+	return configs.length === 0 ? schema : { ...schema, anyOf: configs.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+	const types = (schema.type as string[]).filter((type) => type !== 'null');
+	const copy: JsonSchema = { ...schema, type: types.length === 1 ? (types[0] ?? 'object') : types };
+	if (Array.isArray(copy.enum)) copy.enum = copy.enum.filter((value) => value !== null);
+	return copy;
+}

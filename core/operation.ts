@@ -1,0 +1,127 @@
+// An operation of the management API: one declaration from which come the route, its checks and its page of the document.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import type { Need } from './access.ts';
+import { type ErrorCode, GatewayError } from './errors.ts';
+import { success } from './rest.ts';
+
+export interface Operation {
+	method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+	/** As hapi writes it: `/gateways/{id}`. An `{orgId}` is the organization. */
+	path: string;
+	/** Unique, a verb first: `createGateway`. Clients made from the document call it by this name. */
+	id: string;
+	/** One sentence. */
+	summary: string;
+	/** What a reader must know beyond the summary; Markdown. */
+	description?: string;
+	/** Who may; `public`: everybody. */
+	need: Need | 'public';
+	query?: Joi.ObjectSchema;
+	body?: Joi.ObjectSchema;
+	/** `unread`: the handler reads the body itself, with a limit of its own; `body` only describes it. */
+	bodyIs?: 'unread';
+	/** Of `data`; of the whole answer where it is `bare`. */
+	answer: Joi.Schema;
+	/** Media type of a `bare` answer that is not JSON. */
+	produces?: string;
+	/** Not in the envelope (specification 2 and 4.8). */
+	bare?: true;
+	status?: 200 | 201;
+	/** Other statuses that carry this very answer, each with when. */
+	alsoAnswers?: Readonly<Record<number, string>>;
+	/** What can go wrong beyond what any operation of its kind can: `conflict`, `schema_invalid`. */
+	errors?: readonly ErrorCode[];
+	/** Takes an `Idempotency-Key`. Not where the answer shows a secret (decisions, 13). */
+	idempotent?: true;
+	/** Answers with an `ETag`, and where it changes something takes `If-Match`. */
+	versioned?: true;
+	/** It may take longer than hapi would wait. */
+	slow?: true;
+	/** @returns `data`; where it is `bare`, hapi's own answer or the body */
+	handler(request: Request): unknown;
+}
+
+declare module '@hapi/hapi' {
+	interface PluginSpecificConfiguration {
+		/** What the document tells of the route. */
+		operation?: Operation;
+	}
+	interface PluginsStates {
+		/** Of what the answer shows, for its `ETag`. */
+		version?: string;
+		/** Value for `Set-Cookie`. */
+		cookie?: string;
+	}
+}
+
+const UNREAD_PAYLOAD = { parse: false, output: 'stream', maxBytes: Number.MAX_SAFE_INTEGER } as const;
+/** Where none is declared, none is taken. */
+const NO_QUERY = Joi.object({});
+
+export function operation(declared: Operation): ServerRoute {
+	const { method, path, need, query = NO_QUERY, body, bodyIs } = declared;
+	const organization = path.includes('{orgId}') ? 'path' : 'context';
+	return {
+		method,
+		path,
+		options: {
+			...(need === 'public' && { auth: false as const }),
+			...(bodyIs === 'unread' && { payload: UNREAD_PAYLOAD }),
+			...(declared.slow && { timeout: { server: false } }),
+			validate: { query, ...(body && bodyIs !== 'unread' && { payload: body }) },
+			plugins: {
+				gatehouse: { ...(need !== 'public' && { need, organization }), ...(bodyIs && { body: bodyIs }) },
+				operation: declared,
+			},
+		},
+		handler: (request, h) => answer(declared, request, h),
+	};
+}
+
+async function answer(declared: Operation, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+	const given = await run(declared, request);
+	if (declared.bare) return given as ResponseObject;
+	const status = declared.status ?? 200;
+	const { version, idempotent, cookie } = request.plugins;
+	const headers: Record<string, string> = declared.versioned && version !== undefined ? { etag: `"${version}"` } : {};
+	const enveloped = success(given);
+	await idempotent?.keep({ status, body: JSON.stringify(enveloped), headers });
+	const response = h.response(enveloped).code(status);
+	for (const [name, value] of Object.entries(headers)) response.header(name, value);
+	return cookie === undefined ? response : response.header('set-cookie', cookie).header('cache-control', 'no-store');
+}
+
+/** What failed did nothing, so the next request under the same key may try. */
+async function run({ handler }: Operation, request: Request): Promise<unknown> {
+	try {
+		return await handler(request);
+	} catch (error) {
+		await request.plugins.idempotent?.forget();
+		throw error;
+	}
+}
+
+/** The answer sets this cookie, and is kept nowhere on its way. @param cookie value for `Set-Cookie` */
+export function setCookie(request: Request, cookie: string): void {
+	request.plugins.cookie = cookie;
+}
+
+/** For the answer's `ETag`: the row's version, and a part more where the answer shows what is not the row's own. */
+export function showVersion(request: Request, version: number, more?: number): void {
+	request.plugins.version = more === undefined ? String(version) : `${version}.${more}`;
+}
+
+/**
+ * The version of the row that `If-Match` asks for; undefined when it asks for none, or for any.
+ * @throws precondition_failed when it is no tag of ours: it can match nothing
+ */
+export function expectedVersion(request: Request): number | undefined {
+	const header = request.raw.req.headers['if-match'];
+	if (header === undefined || header.trim() === '*') return undefined;
+	const [, version] = /^"(\d{1,9})(?:\.\d{1,15})?"$/.exec(header.trim()) ?? [];
+	if (version === undefined)
+		throw new GatewayError('precondition_failed', 'If-Match names no version of this: send the ETag as it was answered.');
+	return Number(version);
+}

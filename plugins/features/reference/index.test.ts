@@ -1,0 +1,38 @@
+// The page over the document. The document itself is tested in test/flows/document.test.ts.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+
+let service: TestService;
+before(async () => {
+	service = await startTestService();
+});
+after(() => service.stop());
+
+test('GET /docs is a page that asks nobody but this service for anything', async () => {
+	const page = await send(`${service.url}/docs`, 'GET');
+	assert.equal(page.status, 200);
+	assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+	const policy = page.headers.get('content-security-policy') ?? '';
+	for (const rule of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
+		assert.ok(policy.includes(rule), rule);
+	assert.doesNotMatch(policy, /unsafe-eval|https?:|\*/);
+	assert.doesNotMatch(page.body, /https?:\/\//);
+	const asked = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => String(path));
+	assert.equal(asked.length, 4);
+	for (const path of asked) assert.equal((await send(service.url + path, 'GET')).status, 200, path);
+	assert.match((await send(`${service.url}/docs/start.js`, 'GET')).body, /url: '\/openapi\.json'/);
+});
+
+test('only its own files are served, with their types', async () => {
+	const types = { 'start.js': 'text/javascript', 'swagger-ui.css': 'text/css', 'favicon-32x32.png': 'image/png' };
+	for (const [name, type] of Object.entries(types)) {
+		const { headers } = await send(`${service.url}/docs/${name}`, 'GET');
+		assert.ok(headers.get('content-type')?.startsWith(type), name);
+		assert.equal(headers.get('x-content-type-options'), 'nosniff');
+	}
+	for (const name of ['index.html', 'package.json', '..%2fpackage.json', '%2e%2e', 'swagger-ui-bundle.js.map']) {
+		assert.equal((await send(`${service.url}/docs/${name}`, 'GET')).status, 404, name);
+	}
+});

@@ -1,0 +1,51 @@
+// The document of the management API (OpenAPI 3.1), as JSON and YAML, and a page to read and try it.
+
+import type { Request, Server } from '@hapi/hapi';
+import Joi from 'joi';
+import { stringify } from 'yaml';
+import { describeApi, type Feature, operation, VERSION } from '../../../core/index.ts';
+import { pageRoutes } from './page.ts';
+
+export default {
+	kind: 'feature',
+	name: 'reference',
+	summary: 'The OpenAPI document of the management API, and a page to read and try it.',
+	spec: 'OpenAPI 3.1.1',
+	config: Joi.object({}),
+	register(server: Server, _config, core) {
+		const texts = { json: '', yaml: '' };
+		// All routes are there by then, and nobody is being served yet: writing it takes longer than a request may.
+		server.ext('onPreStart', () => {
+			const document = describeApi({ server, registry: core.registry, config: core.config, version: VERSION });
+			texts.json = JSON.stringify(document);
+			texts.yaml = stringify(document, { aliasDuplicateObjects: false });
+		});
+		server.route([
+			operation({
+				method: 'GET',
+				path: '/openapi.json',
+				id: 'getDocument',
+				summary: 'This document, as JSON.',
+				need: 'public',
+				bare: true,
+				answer: Joi.object().unknown(),
+				handler: (request) => text(request, texts.json, 'application/json'),
+			}),
+			operation({
+				method: 'GET',
+				path: '/openapi.yaml',
+				id: 'getDocumentAsYaml',
+				summary: 'This document, as YAML.',
+				need: 'public',
+				bare: true,
+				produces: 'application/yaml',
+				answer: Joi.string(),
+				handler: (request) => text(request, texts.yaml, 'application/yaml'),
+			}),
+			...pageRoutes(),
+		]);
+	},
+} satisfies Feature;
+
+const text = (request: Request, content: string, type: string) =>
+	request.generateResponse(content).type(type).header('cache-control', 'no-cache');

@@ -1,0 +1,85 @@
+// GET /docs: Swagger UI from its package on disk. Nothing is fetched from another host, and the page may talk to this one only.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import { notFound, operation } from '../../../core/index.ts';
+
+const { resolve } = createRequire(import.meta.url);
+
+/** Swagger UI writes styles into elements, and its icons are data URLs. */
+const POLICY =
+	"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Gatehouse API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+// No validator, which would be another host; no credential is kept beyond the page.
+const START = `SwaggerUIBundle({
+	url: '/openapi.json',
+	dom_id: '#reference',
+	deepLinking: true,
+	validatorUrl: null,
+	persistAuthorization: false,
+	filter: true,
+	displayOperationId: true,
+	tryItOutEnabled: true,
+});
+`;
+
+const FILES: Record<string, { type: string; read: () => string | Buffer }> = {
+	'start.js': { type: 'text/javascript', read: () => START },
+	'swagger-ui.css': { type: 'text/css', read: () => packaged('swagger-ui.css') },
+	'swagger-ui-bundle.js': { type: 'text/javascript', read: () => packaged('swagger-ui-bundle.js') },
+	'favicon-32x32.png': { type: 'image/png', read: () => packaged('favicon-32x32.png') },
+};
+
+const packaged = (name: string): Buffer => readFileSync(resolve(`swagger-ui-dist/${name}`));
+
+export function pageRoutes(): ServerRoute[] {
+	const files = Object.entries(FILES).map(([name, { type, read }]) => [name, { type, content: read() }] as const);
+	const byName = new Map(files);
+	return [
+		operation({
+			method: 'GET',
+			path: '/docs',
+			id: 'readReference',
+			summary: 'A page to read this document and try its operations.',
+			need: 'public',
+			bare: true,
+			produces: 'text/html',
+			answer: Joi.string(),
+			handler: (request) => request.generateResponse(HTML).type('text/html').header('content-security-policy', POLICY),
+		}),
+		operation({
+			method: 'GET',
+			path: '/docs/{file}',
+			id: 'readReferenceFile',
+			summary: 'A script or style of that page.',
+			need: 'public',
+			bare: true,
+			produces: '*/*',
+			answer: Joi.any(),
+			handler(request) {
+				const file = byName.get(String(request.params['file']));
+				if (!file) throw notFound('File');
+				return request.generateResponse(file.content).type(file.type).header('cache-control', 'public, max-age=3600');
+			},
+		}),
+	];
+}

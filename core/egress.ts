@@ -40,7 +40,8 @@ export interface Egress {
 }
 
 const MiB = 1024 * 1024;
-const TIMEOUT_MS = 30_000;
+/** Of a request that names none. */
+export const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 10 * MiB;
 const MAX_REDIRECTS = 3;
 const FETCH_TIMEOUT_MS = 600_000;
@@ -58,7 +59,7 @@ export function createEgress(policy: EgressPolicy): Egress {
 }
 
 async function request(dialer: Dialer, options: OutboundRequest): Promise<OutboundResponse> {
-	const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
+	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = parseTarget(options.url, dialer.openings);
 	let hop: Hop = { url, method: options.method.toUpperCase(), headers: lowerCased(options.headers ?? {}), body: options.body ?? null };
 	const attempt = new Attempt(dialer.agent, { host, timeoutMs, maxBytes, signal });

@@ -1,11 +1,24 @@
 // What replicas share and may lose: Redis, or this process when there is none. Everything durable is in the store.
 
-import { Redis } from 'ioredis';
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.ts';
 import type { KeyValue, Log } from './contracts.ts';
 import { GatewayError } from './errors.ts';
 
+/** Runs in Redis, whole and alone; answers with an integer or a list of them. */
+export interface Script {
+	lua: string;
+	/** By which Redis knows it once it has seen it. */
+	sha1: string;
+}
+
+export const defineScript = (lua: string): Script => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
+
 export interface Shared {
+	/** @throws unavailable, also where there is no Redis */
+	run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<number[]>;
 	/** Keys under one prefix, which its user sees without it. */
 	keyValue(prefix: string): KeyValue;
 	/** @throws unavailable */
@@ -15,35 +28,65 @@ export interface Shared {
 	close(): Promise<void>;
 }
 
-const COMMAND_TIMEOUT_MS = 100;
+/** From the call to its answer. */
+const DEADLINE_MS = 100;
+/** Of Bottleneck's commands, for which requests wait anyway: a held up event loop must not look like an outage. */
+const LANE_DEADLINE_MS = 1000;
 const CONNECT_TIMEOUT_MS = 1000;
+/** A connection that owes an answer for so long is given up: its other end may be gone without a word. */
+const SILENCE_MS = 2000;
 /** Entries that this process keeps when there is no Redis; the oldest go first. */
 const LOCAL_ENTRIES = 100_000;
 
-export function createShared(redis: Config['redis'], log: Log): Shared {
+/** Connected, if Redis can be reached within a second; else it comes when it comes. */
+export async function createShared(redis: Config['redis'], log: Log): Promise<Shared> {
 	return redis === null ? createLocal() : createRedis(redis, log);
 }
 
-function createRedis(target: NonNullable<Config['redis']>, log: Log): Shared {
-	// An outage must not queue: commands fail at once, and the connection comes back by itself.
-	const redis = new Redis({
-		host: target.host,
-		port: target.port,
-		keyPrefix: target.keyPrefix,
+const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
+	({
+		host,
+		port,
+		keyPrefix,
 		enableOfflineQueue: false,
-		enableAutoPipelining: true,
-		maxRetriesPerRequest: 1,
-		commandTimeout: COMMAND_TIMEOUT_MS,
+		maxRetriesPerRequest: 0,
+		autoResendUnfulfilledCommands: false,
 		connectTimeout: CONNECT_TIMEOUT_MS,
-		retryStrategy: (attempt) => Math.min(attempt * 50, 1000),
-	});
+		retryStrategy: (attempt: number) => Math.min(attempt * 50, 1000),
+	}) satisfies RedisOptions;
+
+export type RedisClient = Redis;
+
+/** For Bottleneck, which brings scripts of its own and doubles the connection for what it subscribes to. */
+export function connectLanes(target: NonNullable<Config['redis']>): RedisClient {
+	const client = new Redis({ ...settings(target), connectionName: 'gatehouse-lanes', commandTimeout: LANE_DEADLINE_MS });
+	client.duplicate = () => {
+		const { host, port, connectTimeout, retryStrategy } = settings(target);
+		const subscriber = new Redis({ host, port, connectTimeout, retryStrategy, maxRetriesPerRequest: null });
+		const unsubscribe = subscriber.unsubscribe.bind(subscriber);
+		// Bottleneck does not wait for it, so nobody would hear of its failure, and Node would end the process. It passes channels only.
+		subscriber.unsubscribe = ((...channels: string[]) => unsubscribe(...channels).catch(() => 0)) as Redis['unsubscribe'];
+		return subscriber;
+	};
+	return client;
+}
+
+async function createRedis(target: NonNullable<Config['redis']>, log: Log): Promise<Shared> {
+	// An outage must not queue: commands fail at once, none is sent again, and the connection comes back by itself.
+	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
+	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
 	const guard = async <T>(work: Promise<T>): Promise<T> =>
-		work.catch((cause: unknown) => {
+		inTime(work).catch((cause: unknown) => {
 			throw new GatewayError('unavailable', 'The shared store cannot be reached.', { cause, headers: { 'retry-after': '1' } });
 		});
+	const run: Shared['run'] = async (script, keys, args) => {
+		const answer = await guard(runScript(redis, script, [keys.length, ...keys, ...args]));
+		return [answer].flat();
+	};
 	return {
 		distributed: true,
+		run,
 		keyValue: (prefix) => ({
 			get: (key) => guard(redis.get(prefix + key)),
 			put: async (key, value, ttlMs) => void (await guard(redis.set(prefix + key, value, 'PX', ttlMs))),
@@ -53,6 +96,29 @@ function createRedis(target: NonNullable<Config['redis']>, log: Log): Shared {
 		ping: async () => void (await guard(redis.ping())),
 		close: async () => redis.disconnect(),
 	};
+}
+
+/**
+ * Built-in commands only, one by one: ioredis makes a command of a script on the client, but not on a pipeline that it has begun
+ * already, and then gives the pipeline's answers to the wrong callers ("results[i] is not iterable").
+ */
+async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | number)[]): Promise<number | number[]> {
+	const [count, ...rest] = input;
+	try {
+		// A script answers with integers: `Script` says so.
+		return (await redis.evalsha(sha1, Number(count), ...rest)) as number | number[];
+	} catch (error) {
+		if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+		return (await redis.eval(lua, Number(count), ...rest)) as number | number[];
+	}
+}
+
+/** @throws Error when there is no answer by the deadline. One that lies unread when the event loop was held up is read first. */
+function inTime<T>(work: Promise<T>): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => setImmediate(reject, new Error(`no answer within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+		work.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
 }
 
 function createLocal(): Shared {
@@ -70,6 +136,7 @@ function createLocal(): Shared {
 	};
 	return {
 		distributed: false,
+		run: () => Promise.reject(new GatewayError('unavailable', 'There is no Redis to run it in.')),
 		keyValue: (prefix) => ({
 			get: async (key) => live(prefix + key),
 			put: async (key, value, ttlMs) => put(prefix + key, value, ttlMs),

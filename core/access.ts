@@ -1,11 +1,12 @@
 // Who uses the management API, for which organization, and whether they may (specification 5.1).
 
-import type { Request, RouteOptions, Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import { clientAddress } from './addresses.ts';
 import type { Config } from './config.ts';
 import { readTokenCookie } from './cookies.ts';
 import { asGatewayError, GatewayError, notFound } from './errors.ts';
 import { readInput } from './input.ts';
+import type { Limits } from './limits.ts';
 import { isOwnOrigin } from './origins.ts';
 import { type Permission, permissionsOf, type Role } from './permissions.ts';
 import type { Recorder } from './recorder.ts';
@@ -53,17 +54,12 @@ const SAFE_METHODS = new Set(['get', 'head', 'options']);
 /** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
 const SANDBOX = { sandbox: 'plugin' } as const;
 
-/** A route's options: what it asks of its caller. */
-export const needs = (
-	need: Need,
-	more: { organization?: 'context' | 'path'; body?: 'unread' } = {},
-): Required<Pick<RouteOptions, 'plugins'>> => ({ plugins: { gatehouse: { need, ...more } } });
-
 interface Parts {
 	config: Config;
 	tokens: Tokens;
 	store: Store;
 	recorder: Recorder;
+	limits: Limits;
 }
 
 /** Somebody whose credential is good. */
@@ -81,6 +77,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 	server.auth.scheme('management', () => ({
 		async authenticate(request, h) {
 			const caller = await identify(request, parts);
+			await parts.limits.ofUser(request, caller.user.id);
 			const membership = choose(request, caller.memberships);
 			const permissions = allowed(caller, membership);
 			authorize(request, caller, permissions);
@@ -99,7 +96,10 @@ export function registerAccess(server: Server, parts: Parts): void {
 		'onPreAuth',
 		async (request, h) => {
 			// Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in.
-			if (isPublic(request.route.settings)) await readInput(request);
+			if (isPublic(request.route.settings)) {
+				await parts.limits.ofAddress(request);
+				await readInput(request);
+			}
 			return h.continue;
 		},
 		SANDBOX,
@@ -130,6 +130,7 @@ export function assertNeeds(server: Server): void {
 }
 
 async function identify(request: Request, parts: Parts): Promise<Identified> {
+	parts.limits.assertMayTry(request);
 	try {
 		const secret = bearer(request) ?? cookie(request, parts.config);
 		if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
@@ -137,9 +138,14 @@ async function identify(request: Request, parts: Parts): Promise<Identified> {
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'unauthorized') throw thrown;
+		await (isTried(request, parts.config) ? parts.limits.ofFailure(request) : parts.limits.ofAddress(request));
 		throw new GatewayError('unauthorized', error.message, { cause: error.cause, headers: CHALLENGE });
 	}
 }
+
+/** Whether there was a credential at all: asking without one guesses nothing. */
+const isTried = ({ raw: { req } }: Request, config: Config): boolean =>
+	req.headers.authorization !== undefined || readTokenCookie(config, req.headers) !== null;
 
 /** Null when there is no such header. @throws unauthorized when it is of another form */
 function bearer(request: Request): string | null {

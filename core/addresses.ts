@@ -52,3 +52,14 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
 }
 
 const canonical = (text: string): string => parseAddress(text)?.toString() ?? text;
+
+const IPV6_HOST_BITS = 64;
+
+/** Whose requests are counted together: an IPv6 client has all addresses of its /64. */
+export function bucketAddress(address: string): string {
+	if (!address.includes(':')) return address;
+	const parsed = parseAddress(address);
+	if (!parsed || parsed.kind() === 'ipv4') return address;
+	const bytes = parsed.toByteArray().slice(0, IPV6_HOST_BITS / 8);
+	return `${Buffer.from(bytes).toString('hex')}/64`;
+}

@@ -13,6 +13,12 @@ export interface MountedMethod {
 	rules: ValidationRules;
 }
 
+interface Surroundings {
+	contextOf(method: MountedMethod): Context;
+	/** Before the refusal, when a credential was there and was not good. @throws rate_limited, in place of it */
+	onBadCredential(): Promise<void>;
+}
+
 /**
  * The required methods if there are any, else all; the first success wins, else the last error counts. No method at all
  * rejects. @throws unauthorized, with one challenge per method; forbidden
@@ -21,12 +27,13 @@ export async function authenticate(
 	request: Incoming,
 	gateway: Gateway,
 	methods: readonly MountedMethod[],
-	contextOf: (method: MountedMethod) => Context,
+	{ contextOf, onBadCredential }: Surroundings,
 ): Promise<Caller> {
 	const required = methods.filter(({ isRequired }) => isRequired);
 	const admitting = required.length > 0 ? required : methods;
 	// Made only when it is needed: an error records its stack, and most callers are let in.
 	let last: GatewayError | null = null;
+	let wasBad = false;
 	for (const method of admitting) {
 		try {
 			checkRules(request, method.rules);
@@ -35,8 +42,10 @@ export async function authenticate(
 			last = new GatewayError('unauthorized', 'A credential is required.');
 		} catch (thrown) {
 			last = refusal(thrown);
+			wasBad ||= last.code === 'unauthorized';
 		}
 	}
+	if (wasBad) await onBadCredential();
 	const error = last ?? new GatewayError('unauthorized', 'This gateway has no authentication configured, so it admits nobody.');
 	throw withChallenges(error, challenges(gateway, admitting));
 }

@@ -1,15 +1,17 @@
-// Serves published gateways: resolve → match → authenticate → body → dispatch to the adapter (design, "The way of a request").
+// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (design, "The way of a request").
 
 import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { clientAddress } from './addresses.ts';
 import { authenticate } from './authenticate.ts';
 import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
-import { PluginCall, type Services } from './call.ts';
+import { type CallParts, PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
-import type { Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
+import type { Caller, Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
 import { GatewayError, notFound } from './errors.ts';
 import { createIdentities, type Identities, type IdentityParts } from './identity.ts';
+import type { ToolLimit } from './invoke.ts';
+import type { Limits } from './limits.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
 import { isTrustedOrigin, publicUrlOf } from './origins.ts';
 import { clientSignal, UNREAD } from './rest.ts';
@@ -26,6 +28,7 @@ export interface Runtime {
 export interface RuntimeParts extends MountParts, IdentityParts {
 	config: Config;
 	services: Services;
+	limits: Limits;
 }
 
 /** Every change committed longer ago than this is seen by every request (a promise of the specification's readers: a second). */
@@ -34,6 +37,8 @@ const STALE_MS = 1000;
 const MOUNTED = 1000;
 const SLUG = /^[a-z0-9-]{1,48}$/;
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
+/** The subject of callers whom nothing tells apart. */
+const ANONYMOUS = 'anonymous';
 
 export function createRuntime(parts: RuntimeParts): Runtime {
 	checkRoutes(parts.registry);
@@ -125,6 +130,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const match = findRoute(mounted.router, request.method, path);
 	const incoming = describeRequest(request, { parts, publicUrl, path, match });
 	const signal = clientSignal(request);
+	const { limits } = parts;
 	const around = {
 		organizationId: gateway.organizationId,
 		gateway,
@@ -133,18 +139,35 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 		entry: null,
 		listener: null,
 	};
-	const caller = match?.found.route.public
-		? null
-		: await authenticate(incoming, gateway, mounted.methods, ({ plugin }) => {
-				return new PluginCall(parts.services, { ...around, plugin: `auth:${plugin.name}`, caller: null, shelf: null });
-			});
+	const caller = match?.found.route.public ? null : await admit(request, incoming, { mounted, around, gateway, parts });
+	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
 	const { route, config, plugin } = match.found;
 	incoming.body = await bodyFor(request, route);
-	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf });
+	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
+	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
 	return respond(h, await route.handler(incoming, config, call));
 }
+
+interface Admission {
+	mounted: MountedGateway;
+	gateway: Gateway;
+	around: Omit<CallParts, 'plugin' | 'caller' | 'shelf'>;
+	parts: RuntimeParts;
+}
+
+/** @throws unauthorized, forbidden, rate_limited */
+function admit(request: Request, incoming: Incoming, { mounted, gateway, around, parts }: Admission): Promise<Caller> {
+	parts.limits.assertMayTry(request);
+	return authenticate(incoming, gateway, mounted.methods, {
+		contextOf: ({ plugin }) => new PluginCall(parts.services, { ...around, plugin: `auth:${plugin.name}`, caller: null, shelf: null }),
+		onBadCredential: () => parts.limits.ofFailure(request),
+	});
+}
+
+/** Whose requests are counted together; null for those without a name of their own. */
+const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
 
 async function resolve(request: Request, gateways: GatewayCache): Promise<MountedGateway> {
 	const { org, gateway: endpoint } = request.params as { org: string; gateway: string };

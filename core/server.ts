@@ -6,13 +6,17 @@ import { createServer as createListener, type Server as Listener } from 'node:ht
 import type { Socket } from 'node:net';
 import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
+import { clientAddress } from './addresses.ts';
 import type { Config } from './config.ts';
 import type { Log } from './contracts.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { asGatewayError, type ErrorDetail, GatewayError } from './errors.ts';
+import { type Limits, limitHeaders } from './limits.ts';
 import { isGatewayPath } from './reserved.ts';
 
 const LINGER_MS = 1000;
+/** Where whoever refused for now did not say for how long. */
+const RETRY_SECONDS = '1';
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const SECURITY_HEADERS = {
@@ -23,15 +27,21 @@ const SECURITY_HEADERS = {
 } as const;
 const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } as const;
 
+interface ServerParts {
+	config: Config;
+	log: Log;
+	limits: Limits;
+}
+
 /** A server that is not listening yet, without routes. */
-export function createServer(config: Config, log: Log): Server {
+export function createServer({ config, log, limits }: ServerParts): Server {
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
 		requestTimeout: 15_000,
 		keepAliveTimeout: 65_000,
 	});
-	answerBrokenRequests(listener);
+	answerBrokenRequests(listener, limits);
 	const server = Hapi.server({
 		listener,
 		port: config.port,
@@ -46,13 +56,13 @@ export function createServer(config: Config, log: Log): Server {
 		},
 	});
 	server.ext('onRequest', (request, h) => admit(request, h, { server, config }));
-	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log }));
-	server.events.on('response', (request) => logRequest(request, log));
+	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits }));
+	server.events.on('response', (request) => logRequest(request, { config, log }));
 	return server;
 }
 
 /** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */
-function answerBrokenRequests(listener: Listener): void {
+function answerBrokenRequests(listener: Listener, limits: Limits): void {
 	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
 		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
 		const [status, reason] = brokenRequest(error.code);
@@ -63,8 +73,10 @@ function answerBrokenRequests(listener: Listener): void {
 			statusCode: status,
 			requestId: randomUUID(),
 		});
+		const standing = Object.entries(limitHeaders(limits.standingOf(socket.remoteAddress ?? '')));
+		const limit = standing.map(([name, value]) => `${name}: ${value}`).join('\r\n');
 		const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nconnection: close\r\nx-content-type-options: nosniff`;
-		socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+		socket.end(`${head}\r\n${limit}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 	});
 }
 
@@ -138,26 +150,43 @@ function refuseInput(error: Error | undefined): never {
 }
 
 /** Headers on every answer; every error in the one shape. */
-function finish(request: Request, h: ResponseToolkit, { config, log }: { config: Config; log: Log }) {
+async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: ServerParts) {
 	const { response } = request;
-	if (!(response instanceof Error)) {
+	const refusal = await limited(request, limits);
+	if (!refusal && !(response instanceof Error)) {
 		addHeaders(response, request, config);
 		return h.continue;
 	}
-	const error = describeError(response, request, log);
-	const body = {
-		success: false,
-		message: error.message,
-		error: error.code.toUpperCase(),
-		statusCode: error.status,
-		requestId: request.info.id,
-		...(error.details.length > 0 && { details: error.details }),
-	};
-	const answer = h.response(body).code(error.status).header('cache-control', 'no-store');
-	for (const [name, value] of Object.entries(error.headers)) answer.header(name, value);
+	const error = refusal ?? describeError(response as Error, request, log);
+	const answer = h.response(bodyOf(error, request)).code(error.status).header('cache-control', 'no-store');
+	for (const [name, value] of Object.entries(headersOf(error))) answer.header(name, value);
 	addHeaders(answer, request, config);
 	if (!request.raw.req.complete) linger(request);
 	return answer;
+}
+
+/** Whatever was refused before anybody looked at its limits is counted now. @returns the refusal that takes its place */
+async function limited(request: Request, limits: Limits): Promise<GatewayError | null> {
+	try {
+		await limits.settle(request);
+		return null;
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code === 'rate_limited') return error;
+		throw thrown;
+	}
+}
+
+/** Specification 7 says the same of every 429, also where no window refused: too many passwords at once, a lane that is full. */
+const headersOf = ({ code, headers }: GatewayError): Record<string, string> =>
+	code === 'rate_limited' ? { 'retry-after': RETRY_SECONDS, 'x-ratelimit-remaining': '0', ...headers } : headers;
+
+/** Specification 7 gives the body of a 429 to the key. */
+function bodyOf(error: GatewayError, request: Request): object {
+	const { message, code, status, headers, details } = error;
+	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };
+	if (code !== 'rate_limited') return { ...body, requestId: request.info.id, ...(details.length > 0 && { details }) };
+	return headers['retry-after'] === undefined ? { ...body, message: `${message} Retry after ${RETRY_SECONDS} seconds.` } : body;
 }
 
 /** What the answer says itself stands. */
@@ -168,6 +197,7 @@ function addHeaders(response: ResponseObject, request: Request, config: Config):
 	add(SECURITY_HEADERS);
 	if (config.publicUrls[0].startsWith('https:')) add(HSTS);
 	add(corsHeaders(request, config));
+	if (request.plugins.limit) add(limitHeaders(request.plugins.limit));
 	response.header('x-request-id', request.info.id);
 }
 
@@ -194,8 +224,8 @@ function describeError(thrown: Error & { output?: { statusCode: number } }, requ
 	return new GatewayError('internal', 'Something went wrong on our side; the request id names it.');
 }
 
-function logRequest(request: Request, log: Log): void {
-	const { response } = request;
+function logRequest(request: Request, { config, log }: { config: Config; log: Log }): void {
+	const { response, info, raw } = request;
 	const status = response instanceof Error ? 500 : (response?.statusCode ?? 0);
 	log.info(
 		{
@@ -205,7 +235,7 @@ function logRequest(request: Request, log: Log): void {
 			path: request.path,
 			status,
 			ms: (request.info.responded || Date.now()) - request.info.received,
-			address: request.info.remoteAddress,
+			address: clientAddress(info.remoteAddress, raw.req.headers['x-forwarded-for']?.toString(), config.trustProxy),
 		},
 		'request',
 	);

@@ -6,7 +6,7 @@ import type { Rest } from '../../demo/rest.ts';
 export interface Path {
 	name: string;
 	/** Which server's CPU time counts. */
-	server: 'bare' | 'service';
+	server: string;
 	url: string;
 	method: 'GET' | 'POST';
 	headers: Record<string, string>;
@@ -14,11 +14,11 @@ export interface Path {
 }
 
 const TOOL = 'get_item';
+const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1' };
 
 /** The first is the yardstick. */
 export async function preparePaths(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
-	const account = { email: 'bench@example.com', password: 'Bench-gateway-1' };
-	const { rest, organization } = await enter(urls.service, account);
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
 	const toolId = await createTool(rest, organization.id, urls.upstream);
 	const keyed = await publish(rest, toolId, 'api_key');
 	const open = await publish(rest, toolId, 'none');
@@ -39,6 +39,14 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 		callOf('gateway, none, 2025-11-25', open.url, {}),
 		modernCallOf('gateway, api_key, 2026-07-28', keyed.url, credential),
 	];
+}
+
+/** A call of a tool behind a key. */
+export async function prepareCall(server: string, urls: { upstream: string; service: string }): Promise<Path> {
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
+	const keyed = await publish(rest, await createTool(rest, organization.id, urls.upstream), 'api_key');
+	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
+	return { ...callOf(server, keyed.url, { 'x-api-key': key }), server };
 }
 
 async function createTool(rest: Rest, organizationId: string, upstream: string): Promise<string> {

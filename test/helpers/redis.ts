@@ -14,6 +14,11 @@ export interface TestRedis {
 	stop(): Promise<void>;
 }
 
+export interface OwnRedis extends TestRedis {
+	/** SIGSTOP and SIGCONT: it hangs, and goes on. */
+	signal(name: NodeJS.Signals): void;
+}
+
 const DEFAULT = { host: '127.0.0.1', port: 6379 };
 const START_TIMEOUT_MS = 10_000;
 /** Debian's and Ubuntu's packages, and those of the libraries that a small image may lack; names that a release has not are skipped. */
@@ -40,13 +45,16 @@ export async function testRedis(): Promise<TestRedis> {
 	return startRedis();
 }
 
-/** One that nobody else uses, which a test may kill. */
-export async function startRedis(): Promise<TestRedis> {
+/**
+ * One that nobody else uses, which a test may kill.
+ * @param port of one that was ended before, to come back in its place, empty
+ */
+export async function startRedis(port?: number): Promise<OwnRedis> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
 	const { command, libraries } =
 		spawnSync('redis-server', ['--version']).status === 0 ? { command: 'redis-server', libraries: '' } : unpack(folder);
-	const port = await freePort();
-	const args = ['--port', String(port), '--bind', DEFAULT.host, '--save', '', '--appendonly', 'no', '--dir', folder];
+	const own = port ?? (await freePort());
+	const args = ['--port', String(own), '--bind', DEFAULT.host, '--save', '', '--appendonly', 'no', '--dir', folder];
 	const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env;
 	const child = spawn(command, args, { stdio: 'ignore', env });
 	const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()));
@@ -60,14 +68,14 @@ export async function startRedis(): Promise<TestRedis> {
 		rmSync(folder, { recursive: true, force: true });
 	};
 	const deadlineMs = performance.now() + START_TIMEOUT_MS;
-	while (!(await answers(DEFAULT.host, port))) {
+	while (!(await answers(DEFAULT.host, own))) {
 		if (performance.now() > deadlineMs || child.exitCode !== null) {
 			await stop();
 			throw new Error('redis-server did not start.');
 		}
 		await sleep(20);
 	}
-	return { host: DEFAULT.host, port, stop };
+	return { host: DEFAULT.host, port: own, stop, signal: (name) => void child.kill(name) };
 }
 
 /** The system's packages, unpacked without installing them. @throws Error saying what to do */

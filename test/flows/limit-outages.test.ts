@@ -1,0 +1,212 @@
+// Rate limits while Redis is ended, hangs or loses everything under two replicas, and while several workers share one port.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { type LimitTable, limitTable } from '../../core/limits.ts';
+import { testDatabase } from '../helpers/postgres.ts';
+import { type OwnRedis, startRedis, testRedis } from '../helpers/redis.ts';
+import {
+	type Account,
+	type Answer,
+	databaseVariables,
+	freePort,
+	must,
+	publishGateway,
+	registerAccount,
+	SECRETS,
+	send,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
+
+const MAX = 60;
+const perMinute = (max: number) => ({ max, seconds: 60 });
+const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
+const TABLE: LimitTable = {
+	...REAL,
+	gateways: perMinute(MAX),
+	categories: { ...REAL.categories, apis: perMinute(10_000), auth: perMinute(40) },
+	routes: { 'POST /auth/login': perMinute(40) },
+};
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+/** What a request may wait for a Redis that does not answer. */
+const ADDED_MS = 150;
+/** What the machine may be busy with meanwhile. */
+const BUSY_MS = 100;
+
+interface Pair {
+	redis: OwnRedis;
+	replicas: [TestService, TestService];
+	account: Account;
+	/** One request with a key, at one replica. */
+	ask(key: string, replica: TestService): Promise<Answer>;
+	/** A key that nobody has used. */
+	mint(): Promise<string>;
+}
+
+async function start(t: TestContext): Promise<Pair> {
+	const redis = await startRedis();
+	const first = await startTestService({ redis, limits: TABLE });
+	const second = await startTestService({ redis, limits: TABLE, replicaOf: first });
+	t.after(async () => {
+		redis.signal('SIGCONT');
+		await second.stop();
+		await first.stop();
+	});
+	const account = await registerAccount(first.url);
+	const { id, url } = await publishGateway(account);
+	const path = new URL(url).pathname;
+	// Each says every two seconds that it is there.
+	await sleep(2200);
+	return {
+		redis,
+		replicas: [first, second],
+		account,
+		ask: (key, replica) =>
+			send(replica.url + path, 'POST', { body: LIST, headers: { 'x-api-key': key, accept: 'application/json, text/event-stream' } }),
+		mint: async () => must(await account.post(`/gateways/${id}/auth/api-keys`, { name: 'another' }), 201).body.data.key,
+	};
+}
+
+/** One after another; no answer may be anything but 200 or 429. */
+async function pass(count: number, ask: () => Promise<Answer>): Promise<number> {
+	let passed = 0;
+	for (let tries = 0; tries < count; tries++) {
+		const { status, body } = await ask();
+		assert.ok(status === 200 || status === 429, `${status}: ${JSON.stringify(body)}`);
+		if (status === 200) passed++;
+	}
+	return passed;
+}
+
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+
+async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
+	const started = performance.now();
+	return { value: await work(), ms: performance.now() - started };
+}
+
+async function within(seconds: number, what: string, condition: () => Promise<boolean>): Promise<void> {
+	const started = performance.now();
+	while (!(await condition())) {
+		assert.ok(performance.now() - started < seconds * 1000, `${what}: not within ${seconds} seconds`);
+		await sleep(100);
+	}
+}
+
+const limitOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-limit'));
+const isShared = async ({ ask }: Pair, key: string, replica: TestService): Promise<boolean> => limitOf(await ask(key, replica)) === MAX;
+
+for (const [how, end, heal] of [
+	[
+		'is ended',
+		(redis: OwnRedis) => redis.stop(),
+		(redis: OwnRedis, t: TestContext) => startRedis(redis.port).then((back) => t.after(back.stop)),
+	],
+	['hangs', async (redis: OwnRedis) => redis.signal('SIGSTOP'), async (redis: OwnRedis) => redis.signal('SIGCONT')],
+] as const) {
+	test(`when Redis ${how}, nobody waits for it or gets a 5xx, each replica counts its share, and all is told when it is back`, async (t) => {
+		const pair = await start(t);
+		const { redis, replicas, ask, mint, account } = pair;
+		const [first, second] = replicas;
+		const [met, spent, idle] = [await mint(), await mint(), await mint()];
+		assert.equal(await pass(10, () => ask(met, first)), 10);
+		const usual = await timed(() => pass(10, () => ask(idle, first)));
+		await end(redis);
+		const outage = await timed(() => ask(met, first));
+		assert.equal(outage.value.status, 200);
+		assert.ok(outage.ms < usual.ms / 10 + ADDED_MS + BUSY_MS, `${outage.ms} ms for the request that met the outage`);
+		const during = await timed(() => pass(10, () => ask(idle, first)));
+		assert.ok(during.ms < usual.ms + 500, `${during.ms} ms for ten, ${usual.ms} ms before`);
+		const shares = await Promise.all(replicas.map((replica) => pass(MAX, () => ask(spent, replica))));
+		assert.deepEqual(shares, [MAX / 2, MAX / 2]);
+		const body = { email: account.email, password: 'Wrong1Password' };
+		const guess = async (): Promise<number> => (await send(`${second.url}/auth/login`, 'POST', { body })).status;
+		const guesses: number[] = [];
+		for (let tries = 0; tries < 15; tries++) guesses.push(await guess());
+		assert.deepEqual(guesses, [...Array(10).fill(401), ...Array(5).fill(429)], 'half of the share');
+		await heal(redis, t);
+		const probe = await mint();
+		for (const replica of replicas) await within(5, 'Redis is used again', () => isShared(pair, probe, replica));
+		// What both passed is the whole of it.
+		for (const replica of replicas) await within(2, 'what was counted is told', async () => (await ask(spent, replica)).status === 429);
+		const fresh = await mint();
+		const together = await Promise.all(replicas.map((replica) => pass(MAX, () => ask(fresh, replica))));
+		assert.equal(sum(together), MAX);
+	});
+}
+
+test('when Redis loses everything in the middle, the replicas together pass no more than the limit', async (t) => {
+	const { redis, replicas, ask, mint } = await start(t);
+	const key = await mint();
+	const admin = new Redis({ host: redis.host, port: redis.port });
+	const flushed = sleep(100).then(() => admin.flushall());
+	const passed = await Promise.all(replicas.map((replica) => pass(MAX * 2, () => ask(key, replica))));
+	await flushed;
+	assert.ok(sum(passed) <= MAX + 2, `${passed} of ${MAX}`);
+	await admin.flushall();
+	for (const replica of replicas) assert.equal(await pass(5, () => ask(key, replica)), 0, 'it is still refused');
+	admin.disconnect();
+});
+
+// ── workers ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));
+
+interface Workers {
+	url: string;
+	child: ChildProcess;
+}
+
+/** The service as `WEB_CONCURRENCY=2 npm start` runs it, both workers listening. */
+async function startWorkers(t: TestContext, env: Record<string, string>): Promise<Workers> {
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
+	const [{ database, drop }, redis, port] = [await testDatabase(), await testRedis(), await freePort()];
+	const shared = { ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS };
+	const child = spawn(process.execPath, [MAIN], {
+		env: {
+			PATH: process.env['PATH'],
+			SVC_DATA_DIR: folder,
+			...shared,
+			HOST: '127.0.0.1',
+			PORT: String(port),
+			WEB_CONCURRENCY: '2',
+			...env,
+		},
+		stdio: ['ignore', 'pipe', 'inherit'],
+	});
+	const ended = new Promise((resolve) => child.on('exit', resolve));
+	t.after(async () => {
+		child.kill('SIGTERM');
+		await ended;
+		await drop();
+		await redis.stop();
+		rmSync(folder, { recursive: true, force: true });
+	});
+	let listening = 0;
+	child.stdout?.on('data', (chunk) => {
+		listening += String(chunk).split('"msg":"listening"').length - 1;
+	});
+	await within(20, 'both workers listen', async () => listening >= 2);
+	return { url: `http://127.0.0.1:${port}`, child };
+}
+
+test('the workers of WEB_CONCURRENCY are one limit together', async (t) => {
+	// An address of its own: all services on one Redis that are configured alike share their windows.
+	const address = `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
+	const { url } = await startWorkers(t, { RATE_LIMIT_MAX: '50', TRUST_PROXY: '127.0.0.1' });
+	const answers = await Promise.all(
+		// Each on a connection of its own, so that both workers get some.
+		Array.from({ length: 200 }, () => send(`${url}/plugins`, 'GET', { headers: { 'x-forwarded-for': address, connection: 'close' } })),
+	);
+	const statuses = answers.map(({ status }) => status);
+	assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [50, 150]);
+	assert.deepEqual([...new Set(answers.map(limitOf))], [50]);
+});

@@ -21,7 +21,9 @@ import type {
 import type { Signer } from './credentials.ts';
 import type { Egress } from './egress.ts';
 import { GatewayError } from './errors.ts';
-import type { Invoker, ToolEntry } from './invoke.ts';
+import type { Invoker, ToolEntry, ToolLimit } from './invoke.ts';
+import type { LaneRun } from './lane-run.ts';
+import type { Lanes } from './lanes.ts';
 import type { Memo } from './memo.ts';
 import type { Shared } from './shared.ts';
 import type { CredentialRow, Store } from './store.ts';
@@ -30,6 +32,7 @@ import type { CredentialRow, Store } from './store.ts';
 export interface Services {
 	log: Log;
 	egress: Egress;
+	lanes: Lanes;
 	shared: Shared;
 	store: Store;
 	memo: Memo;
@@ -56,6 +59,10 @@ export interface CallParts {
 	/** Inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;
+	/** Inside an executor, where the calls of the API are limited. */
+	lane?: LaneRun | null;
+	/** Counts a call of a tool that has a limit of its own; absent where there is no gateway. @throws rate_limited */
+	countTool?: (limit: ToolLimit) => Promise<void>;
 }
 
 /** There is no gateway to have keys. */
@@ -101,11 +108,15 @@ export class PluginCall implements Call {
 	}
 
 	request(options: OutboundRequest): Promise<OutboundResponse> {
-		return this.#services.egress.request({ signal: this.#parts.signal, ...options });
+		const { signal, lane } = this.#parts;
+		const send = (): Promise<OutboundResponse> => this.#services.egress.request({ signal, ...options });
+		return lane ? lane.request(options, send) : send();
 	}
 
 	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-		return this.#services.egress.fetch(url, { signal: this.#parts.signal, ...init });
+		const { signal, lane } = this.#parts;
+		const send = (): Promise<Response> => this.#services.egress.fetch(url, { signal, ...init });
+		return lane ? lane.fetch(init.signal, send) : send();
 	}
 
 	connect(host: string, port: number): Promise<CheckedAddress> {
@@ -127,6 +138,7 @@ export class PluginCall implements Call {
 		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute');
 		const entry = shelf?.find(ref);
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
+		if (entry.limit) await this.#parts.countTool?.(entry.limit);
 		return this.#services.invoker.run(entry, args, { ...this.#parts, caller });
 	}
 

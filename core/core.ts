@@ -5,6 +5,7 @@ import type { Log } from './contracts.ts';
 import type { Egress } from './egress.ts';
 import type { Imports } from './imports.ts';
 import type { Invoker } from './invoke.ts';
+import type { Limits } from './limits.ts';
 import type { Mail } from './mail.ts';
 import type { Passwords } from './passwords.ts';
 import type { Recorder } from './recorder.ts';
@@ -30,4 +31,7 @@ export interface Core {
 	imports: Imports;
 	runtime: Runtime;
 	recorder: Recorder;
+	limits: Limits;
+	/** Aborted as the first step of stopping: no new work should be sent here. */
+	stopping: AbortSignal;
 }

@@ -12,7 +12,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
 /** @param retentionDays 0 keeps runs for ever. @returns how to stop */
-export function keepHouse(store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency'>, retentionDays: number, log: Log): () => void {
+export function keepHouse(
+	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency'>,
+	retentionDays: number,
+	log: Log,
+): () => void {
 	const clean = async (): Promise<void> => {
 		try {
 			const runs = retentionDays === 0 ? 0 : await store.runs.prune(new Date(Date.now() - retentionDays * DAY_MS));

@@ -28,21 +28,27 @@ export const OPERATION_FILTERS = {
 	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),
 } as const;
 
-const BODY = Joi.object({
-	schemaUrl: Joi.string().max(2_000),
-	schemaContent: Joi.string().messages({ 'string.empty': '"schemaContent" must not be empty' }),
-	generateTools: Joi.boolean().strict().default(false),
+export const IMPORT_BODY = Joi.object({
+	schemaUrl: Joi.string().max(2_000).description('Where to fetch the description from.'),
+	schemaContent: Joi.string()
+		.messages({ 'string.empty': '"schemaContent" must not be empty' })
+		.description('The description itself, in place of its URL.'),
+	generateTools: Joi.boolean().strict().default(false).description('Make a tool of each operation as well.'),
 	...OPERATION_FILTERS,
 })
+	.required()
 	.xor('schemaUrl', 'schemaContent')
 	.messages({
 		'object.missing': 'The body must have "schemaUrl" or "schemaContent"',
 		'object.xor': 'The body must have "schemaUrl" or "schemaContent", not both',
-	});
+	})
+	.example({ schemaUrl: 'https://petstore.example.com/openapi.json', generateTools: true });
 
 /** @throws validation_failed naming each field */
 export function readImportRequest(body: Uint8Array): ImportRequest {
-	const { value, error } = BODY.validate(parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength)), { abortEarly: false });
+	const { value, error } = IMPORT_BODY.validate(parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength)), {
+		abortEarly: false,
+	});
 	if (error) {
 		const details = error.details.map(({ path, message }) => ({ path: path.map((part) => `/${part}`).join(''), message: `${message}.` }));
 		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });

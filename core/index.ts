@@ -1,6 +1,6 @@
 // Everything a plugin may import, and nothing else. The first part is for every plugin, the second for features.
 
-export { clientOf, type Need, needs, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
+export { clientOf, type Need, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
 export { parseRange } from './addresses.ts';
 export { DEFAULT_MAX_BYTES, MAX_DEPTH, parseJson, readBody } from './body.ts';
 export type * from './contracts.ts';
@@ -9,18 +9,40 @@ export type { Core } from './core.ts';
 export { CREDENTIALS, credentialPlace, isCredentialType } from './credentials.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
 export { headerNameFault, headerValueFault } from './headers.ts';
-export { OPERATION_FILTERS } from './import-request.ts';
+export { IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export { type RunResult, toolConfig, toolPlace } from './invoke.ts';
 export type { Message } from './mail.ts';
 export { isBareAddress, oneLine } from './mail-address.ts';
+export { moment } from './moment.ts';
 export { authPlace, gatewayPlace } from './mount.ts';
+export { describeApi } from './openapi.ts';
+export { expectedVersion, type Operation as ApiOperation, operation, setCookie, showVersion } from './operation.ts';
 export { anyPassword, passwordRule } from './passwords.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './permissions.ts';
 export { unknownType } from './registry.ts';
 export { isReserved } from './reserved.ts';
-export { body, clientSignal, description, displayName, pageOf, pageQuery, removalQuery, success, UNREAD } from './rest.ts';
+export {
+	body,
+	clientSignal,
+	count,
+	description,
+	displayName,
+	filterOf,
+	jsonObject,
+	listQuery,
+	page,
+	pageOf,
+	removal,
+	removalQuery,
+	shape,
+	text,
+	timestamp,
+	uuid,
+	words,
+} from './rest.ts';
 export { assertBounded } from './schema-cost.ts';
 export { compileArguments, patternFault } from './schemas.ts';
 export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';
+export { VERSION } from './version.ts';

@@ -4,6 +4,9 @@
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from './call.ts';
 import type { Api, Caller, Json, JsonObject, Tool, ToolExecutor, ToolResult } from './contracts.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from './errors.ts';
+import type { LaneApi } from './lane.ts';
+import { LaneRun } from './lane-run.ts';
+import { laneOf } from './lanes.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
 import { type ArgumentCheck, compileArguments, invalidArguments } from './schemas.ts';
@@ -14,18 +17,37 @@ import type { ApiRow, CredentialRow, ToolRow } from './store.ts';
 const DEADLINE_MS = 120_000;
 const COMPILED = 5000;
 
+/** Calls of an assigned tool that one caller may make. */
+export interface ToolLimit {
+	assignmentId: string;
+	perMinute: number;
+}
+
 /** A tool with all that running it needs; what is costly is made when it is first run. */
 export interface ToolEntry {
 	tool: Tool;
 	api: Api | null;
 	credentials: readonly CredentialRow[];
+	/** Which its calls go through; null: none. */
+	lane: LaneApi | null;
+	/** Of this gateway; null: none. */
+	limit: ToolLimit | null;
 	/** @throws not_implemented when its executor is not loaded */
 	ready(): { executor: ToolExecutor; config: JsonObject };
 }
 
 export interface Invoker {
-	/** @param name that the gateway exposes; the tool's own without one */
-	prepare(row: ToolRow, around: { name?: string; api: ApiRow | null; credentials: readonly CredentialRow[] }): ToolEntry;
+	/** @param around.name that the gateway exposes, as `around.description`; the tool's own without one */
+	prepare(
+		row: ToolRow,
+		around: {
+			name?: string;
+			description?: string | null;
+			api: ApiRow | null;
+			credentials: readonly CredentialRow[];
+			limit?: ToolLimit | null;
+		},
+	): ToolEntry;
 	/** A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
 	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
 	/** Over the management API. @throws not_found */
@@ -68,8 +90,11 @@ export function createInvoker(parts: InvokerParts): Invoker {
 			const complete = validate(args, checkOf(entry.tool));
 			const started = performance.now();
 			const result = await underDeadline(callParts.signal, (signal) => {
-				const call = new PluginCall(parts.services(), { ...callParts, plugin: `executor:${executor.name}`, entry, shelf: null, signal });
-				return attempt(executor, { args: complete, config, call }, parts.services().log);
+				const services = parts.services();
+				const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
+				const around = { ...callParts, plugin: `executor:${executor.name}`, entry, shelf: null, signal, lane };
+				const run = attempt(executor, { args: complete, config, call: new PluginCall(services, around) }, services.log);
+				return lane ? run.finally(() => lane.end()) : run;
 			});
 			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
 			return result;
@@ -96,9 +121,11 @@ export function createInvoker(parts: InvokerParts): Invoker {
 function prepare(row: ToolRow, around: Parameters<Invoker['prepare']>[1], { registry, secrets }: InvokerParts): ToolEntry {
 	let made: ReturnType<ToolEntry['ready']> | null = null;
 	return {
-		tool: describeTool(row, around.name ?? row.name),
+		tool: describeTool(row, around),
 		api: around.api,
 		credentials: around.credentials,
+		lane: laneOf(around.api),
+		limit: around.limit ?? null,
 		ready() {
 			made ??= { executor: executorOf(row, registry), config: openConfig(row, registry, secrets) };
 			return made;
@@ -128,11 +155,11 @@ export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): Json
 
 export const toolPlace = (organizationId: string, toolId: string) => ({ organizationId, table: 'tools', row: toolId });
 
-export const describeTool = (row: ToolRow, name: string): Tool => ({
+export const describeTool = (row: ToolRow, { name, description }: { name?: string; description?: string | null }): Tool => ({
 	id: row.id,
 	organizationId: row.organizationId,
-	name,
-	description: row.description,
+	name: name ?? row.name,
+	description: description ?? row.description,
 	executor: row.executor,
 	parameters: row.parameters,
 	outputSchema: row.outputSchema,

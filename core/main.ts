@@ -1,5 +1,6 @@
 // The composition root: config → store → plugins → server → listen, and the way down again.
 
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
 import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
@@ -11,9 +12,12 @@ import type { Core } from './core.ts';
 import { createSigner } from './credentials.ts';
 import { createEgress } from './egress.ts';
 import { keepHouse } from './housekeeping.ts';
+import { registerIdempotency } from './idempotency.ts';
 import { createImports } from './imports.ts';
 import { createInvoker } from './invoke.ts';
 import { checkEncryptionKey } from './key-check.ts';
+import { createLanes, type LaneParts } from './lanes.ts';
+import { createLimits, type LimitTable, limitTable } from './limits.ts';
 import { loadPlugins } from './loader.ts';
 import { createLog, type ServiceLog } from './log.ts';
 import { createMail } from './mail.ts';
@@ -23,8 +27,9 @@ import { Recorder } from './recorder.ts';
 import { createRuntime } from './runtime.ts';
 import { createSecrets } from './secrets.ts';
 import { createServer } from './server.ts';
-import { createShared } from './shared.ts';
+import { connectLanes, createShared, type Shared } from './shared.ts';
 import { createTokens } from './tokens.ts';
+import { createWindows, type Windows } from './windows.ts';
 
 export interface Service {
 	/** Where it listens. */
@@ -35,22 +40,40 @@ export interface Service {
 	stop(): Promise<void>;
 }
 
+export interface ServiceOptions {
+	/** Instead of the specification's. */
+	limits?: LimitTable;
+}
+
+interface Given {
+	config: Config;
+	log: ServiceLog;
+	table: LimitTable;
+}
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
 
 /** @throws Error in one sentence per fault: configuration, plugins, database */
-export async function startService(config: Config, log: ServiceLog = createLog(config.logLevel)): Promise<Service> {
+export async function startService(
+	config: Config,
+	log: ServiceLog = createLog(config.logLevel),
+	options: ServiceOptions = {},
+): Promise<Service> {
 	// What was opened is closed in reverse order, also when a later step fails.
 	const opened = new AsyncDisposableStack();
+	const stopping = new AbortController();
 	try {
-		const core = await assemble(config, log, opened);
-		const server = createServer(config, log);
+		const parts = await assemble({ config, log, table: options.limits ?? limitTable(config) }, opened);
+		const core: Core = { ...parts, stopping: stopping.signal };
+		const server = createServer(core);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server);
 		core.runtime.mount(server);
 		await server.start();
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
+		opened.defer(() => stopping.abort());
 		const { port } = server.info;
 		log.info({ port, host: config.host, publicUrls: config.publicUrls, workerPid: process.pid }, 'listening');
 		return { url: `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`, server, stop: () => opened.disposeAsync() };
@@ -62,19 +85,25 @@ export async function startService(config: Config, log: ServiceLog = createLog(c
 
 async function registerManagement(server: Server, core: Core): Promise<void> {
 	registerAccess(server, core);
+	registerIdempotency(server, core);
 	for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
 }
 
-async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposableStack): Promise<Core> {
+async function assemble({ config, log, table }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins);
 	const store = await openStore({ database: config.database, dataDir: config.dataDir, migrate: config.migrationsRun, log });
 	opened.defer(() => store.close());
-	const shared = createShared(config.redis, log);
+	const shared = await createShared(config.redis, log);
 	opened.defer(() => shared.close());
+	const windows = await createWindows(shared, randomUUID(), log);
+	opened.defer(() => windows.close());
+	const limits = createLimits(table, windows, config);
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
+	const lanes = createLanes({ redis: lanesRedis(config.redis, shared, windows), log });
+	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
 	opened.defer(keepHouse(store, config.metricsRetentionDays, log));
@@ -88,13 +117,16 @@ async function assemble(config: Config, log: ServiceLog, opened: AsyncDisposable
 	const memo = new Memo(MEMOS);
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
 	const signer = createSigner({ secrets, egress, memo });
-	const services: Services = { log, egress, shared, store, memo, signer, invoker };
+	const services: Services = { log, egress, lanes, shared, store, memo, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
-	const runtime = createRuntime({ config, registry, secrets, tokens, invoker, store, services, recorder });
+	const runtime = createRuntime({ config, registry, secrets, tokens, invoker, store, services, recorder, limits });
 	opened.defer(() => runtime.close());
 	const passwords = createPasswords();
-	return { config, log, registry, store, secrets, tokens, passwords, mail, egress, shared, invoker, imports, runtime, recorder };
+	return { config, log, registry, store, secrets, tokens, passwords, mail, egress, shared, invoker, imports, runtime, recorder, limits };
 }
+
+const lanesRedis = (redis: Config['redis'], shared: Shared, windows: Windows): LaneParts['redis'] =>
+	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => windows.replicas };
 
 /** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */
 async function run(command: string | undefined): Promise<void> {

@@ -85,8 +85,10 @@ function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
 	for (const { assignment, tool } of snapshot.tools) {
 		const api = tool.apiId === null ? null : (apis.get(tool.apiId) ?? null);
 		const credentials = snapshot.credentials.filter(({ apiId }) => apiId === tool.apiId);
-		const entry = invoker.prepare(tool, { name: assignment.name, api, credentials });
-		byName.set(assignment.name, entry);
+		const limit = assignment.rateLimit === null ? null : { assignmentId: assignment.id, perMinute: assignment.rateLimit };
+		const { name, description } = assignment;
+		const entry = invoker.prepare(tool, { name, description, api, credentials, limit });
+		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}
 	const tools: Tool[] = [...byName.values()].map(({ tool }) => tool);

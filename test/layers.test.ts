@@ -90,6 +90,7 @@ test('a driver is imported in one room only', () => {
 		umzug: (file) => file.startsWith('db/'),
 		ioredis: (file) => file === 'core/shared.ts',
 		bullmq: (file) => file === 'core/shared.ts',
+		bottleneck: (file) => file.startsWith('core/lane'),
 		undici: (file) => file.startsWith('core/egress'),
 		nodemailer: (file) => file.startsWith('core/mail'),
 	};

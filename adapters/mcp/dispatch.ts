@@ -52,6 +52,8 @@ const PAGE = 500;
  */
 const OUTCOMES: ErrorMap<'http' | 'result' | number> = {
 	validation_failed: 'result',
+	precondition_failed: 'result',
+	idempotency_key_reused: 'result',
 	schema_invalid: 'result',
 	egress_refused: 'result',
 	no_organization: 'http',

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Server } from '@hapi/hapi';
 import { Redis } from 'ioredis';
 import { type Config, loadConfig } from '../../core/config.ts';
+import type { LimitTable, Window } from '../../core/limits.ts';
 import { createLog } from '../../core/log.ts';
 import { startService } from '../../core/main.ts';
 import { type Endpoint, testDatabase } from './postgres.ts';
@@ -28,14 +29,25 @@ export interface TestServiceOptions {
 	replicaOf?: TestService;
 	/** Instead of the Redis of the tests: one that may be ended. */
 	redis?: TestRedis;
+	/** Without it, limits that no test meets by chance. */
+	limits?: LimitTable;
 	/** Takes every line at every level. */
 	onLog?: (line: string) => void;
 }
 
+const wide: Window = { max: 1_000_000, seconds: 60 };
+const LOOSE: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes: {} };
+
 export const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 
 /** Upstreams on 127.0.0.1 are open to it, unless `env` says otherwise. */
-export async function startTestService({ env = {}, replicaOf, redis: ownRedis, onLog }: TestServiceOptions = {}): Promise<TestService> {
+export async function startTestService({
+	env = {},
+	replicaOf,
+	redis: ownRedis,
+	limits = LOOSE,
+	onLog,
+}: TestServiceOptions = {}): Promise<TestService> {
 	const owned = replicaOf ? null : await testDatabase();
 	const redis = ownRedis ?? (await testRedis());
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
@@ -46,7 +58,7 @@ export async function startTestService({ env = {}, replicaOf, redis: ownRedis, o
 	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
 	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
 	const config: Config = { ...read, redis: { host: redis.host, port: redis.port, keyPrefix } };
-	const service = await startService(config, onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel));
+	const service = await startService(config, onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel), { limits });
 	return {
 		url: service.url,
 		server: service.server,

@@ -5,6 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { hashKey, PERMISSIONS } from '../../../core/index.ts';
+import { readDocument } from '../../../test/helpers/document.ts';
+import { assertWhitelisted, readPages } from '../../../test/helpers/lists.ts';
 import { addMember } from '../../../test/helpers/members.ts';
 import {
 	type Account,
@@ -192,4 +194,38 @@ test('a gateway takes the keys for it along when it is removed', async () => {
 	must(await owner.del(`/gateways/${id}`), 200);
 	assert.equal((await read()).status, 401);
 	assert.ok(!(await list()).accessKeys.some((one: { id: string }) => one.id === keyId));
+});
+
+test('keys come in order of being made, or the other way round, page by page while others are made', async () => {
+	const account = await registerAccount(service.url);
+	for (const name of ['a', 'b', 'c', 'd']) must(await create({ name }, account), 201);
+	const keys = { path: '/access-keys', key: 'accessKeys' };
+	const names = async (sort: string, between?: () => Promise<unknown>) =>
+		(await readPages(account, keys, { limit: '2', sort }, between)).map(({ name }) => name);
+	assert.deepEqual(await names('createdAt'), ['a', 'b', 'c', 'd']);
+	assert.deepEqual(await names('-createdAt', () => create({ name: 'late' }, account)), ['d', 'c', 'b', 'a']);
+	assert.deepEqual(await names('createdAt'), ['a', 'b', 'c', 'd', 'late']);
+});
+
+test('what the list of keys does not take in its query is a 400 that names it', async () => {
+	await assertWhitelisted(owner, '/access-keys', { limit: '5', sort: '-createdAt' });
+	assert.equal((await owner.get('/access-keys?sort=name')).status, 400);
+});
+
+test('an access key is made afresh each time: an answer with a secret is kept nowhere', async () => {
+	const headers = { 'idempotency-key': randomUUID() };
+	const make = async () => must(await owner.post('/access-keys', { name: 'k' }, headers), 201).body.data.key;
+	assert.notEqual(await make(), await make());
+});
+
+test('answers about keys are what the document says', async () => {
+	const judge = await readDocument(service.url);
+	for (const body of [{}, { scope: { type: 'gateway', id: gateway.id } }, { permissions: ['tools:read'] }, { scope: {} }]) {
+		const made = await create(body);
+		assert.equal(judge.fault('POST /access-keys', made), null);
+		if (made.status !== 201) continue;
+		assert.equal(judge.fault('GET /access-keys', await owner.get('/access-keys')), null);
+		for (let twice = 0; twice < 2; twice++)
+			assert.equal(judge.fault('DELETE /access-keys/{keyId}', await owner.del(`/access-keys/${made.body.data.id}`)), null);
+	}
 });

@@ -1,6 +1,6 @@
 // Users' own long-lived keys (specification 5.1 rule 4): shown once, stored as a hash, revoked when they end.
 
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	ACCESS_KEY_PREFIX,
@@ -11,16 +11,19 @@ import {
 	type Feature,
 	hashKey,
 	type KeyReach,
+	listQuery,
 	mintKey,
-	needs,
 	notFound,
+	operation,
 	PERMISSIONS,
 	type Permission,
+	page,
 	pageOf,
-	pageQuery,
+	shape,
 	storeOf,
-	success,
+	timestamp,
 	userIdOf,
+	uuid,
 } from '../../../core/index.ts';
 
 type Scope = { type: 'account' } | { type: 'gateway' | 'agent'; id: string };
@@ -40,14 +43,48 @@ const CREATE = body({
 	name: displayName.required(),
 	scope: Joi.object({
 		type: Joi.string().valid('account', 'gateway', 'agent').required(),
-		// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
-		id: Joi.string().max(100).when('type', { is: 'account', then: Joi.forbidden(), otherwise: Joi.required() }),
-	}).default({ type: 'account' }),
+		id: Joi.string()
+			.max(100)
+			// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
+			.when('type', { is: 'account', then: Joi.forbidden(), otherwise: Joi.required() })
+			.description('Of the gateway or agent.'),
+	})
+		.default({ type: 'account' })
+		.description('What the key opens: all that its owner can reach, or one thing.'),
 	permissions: Joi.array()
 		.items(Joi.string().valid(...PERMISSIONS))
 		.unique()
-		.min(1),
+		.min(1)
+		.description('Never more than its owner has. For the account all of them when absent; for one thing reading and running its tools.'),
+}).example({
+	name: 'Laptop',
+	scope: { type: 'account' },
+	permissions: ['apis:read', 'tools:read', 'gateway:read'],
 });
+
+const fields = {
+	id: uuid,
+	name: Joi.string(),
+	prefix: Joi.string().description('How the key begins, to recognise it by.').example('ak_live_Ab3d'),
+	scope: shape({
+		type: Joi.string().valid('account', 'gateway'),
+		id: uuid.optional().description('Of the gateway; absent for the account.'),
+	}),
+	permissions: Joi.array()
+		.items(Joi.string().valid(...PERMISSIONS))
+		.allow(null)
+		.description('Null: whatever its owner may do.'),
+	lastUsedAt: timestamp.allow(null).description('Of the last use, up to a second late; null: never used.'),
+	revokedAt: timestamp.allow(null).description('Null: it is not.'),
+	createdAt: timestamp,
+};
+
+const ACCESS_KEY = shape(fields).meta({ schema: 'AccessKey' });
+
+const NEW_ACCESS_KEY = shape({
+	...fields,
+	key: Joi.string().description('The key itself, in this answer and never again.').example('ak_live_…'),
+}).meta({ schema: 'NewAccessKey' });
 
 export default {
 	kind: 'feature',
@@ -55,35 +92,54 @@ export default {
 	summary: 'Long-lived access keys of a user, for the whole account or one gateway.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		server.route([
-			{
-				method: 'GET',
-				path: '/access-keys',
-				options: { ...needs('self'), validate: { query: pageQuery() } },
-				handler: async (request) => {
-					const { items, nextCursor } = await core.store.accessKeys.list(userIdOf(request), pageOf(request));
-					return success({ accessKeys: items.map(present), nextCursor });
-				},
-			},
-			{
-				method: 'POST',
-				path: '/access-keys',
-				options: { ...needs('login'), validate: { payload: CREATE } },
-				handler: async (request, h) => h.response(success(await create(request, core))).code(201),
-			},
-			{
-				method: 'DELETE',
-				path: '/access-keys/{keyId}',
-				options: needs('login'),
-				handler: async (request) => {
-					const row = await storeOf(request, core).accessKeys.revoke(userIdOf(request), String(request.params['keyId']));
-					if (!row) throw notFound('Access key');
-					return success(present(row));
-				},
-			},
-		]);
+		server.route([listKeys(core), createKey(core), revokeKey(core)]);
 	},
 } satisfies Feature;
+
+const listKeys = ({ store }: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/access-keys',
+		id: 'listAccessKeys',
+		summary: 'Lists the access keys of the user, the revoked ones too.',
+		need: 'self',
+		query: listQuery(),
+		answer: page('accessKeys', ACCESS_KEY),
+		handler: async (request) => {
+			const { items, nextCursor } = await store.accessKeys.list(userIdOf(request), pageOf(request));
+			return { accessKeys: items.map(present), nextCursor };
+		},
+	});
+
+const createKey = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/access-keys',
+		id: 'createAccessKey',
+		summary: 'Makes an access key, and shows it this once.',
+		description: 'It is taken wherever a Bearer token is, and lives until it is revoked.',
+		need: 'login',
+		body: CREATE,
+		answer: NEW_ACCESS_KEY,
+		status: 201,
+		errors: ['not_found'],
+		handler: (request) => create(request, core),
+	});
+
+const revokeKey = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/access-keys/{keyId}',
+		id: 'revokeAccessKey',
+		summary: 'Revokes an access key, on every replica within a second.',
+		need: 'login',
+		answer: ACCESS_KEY,
+		handler: async (request) => {
+			const row = await storeOf(request, core).accessKeys.revoke(userIdOf(request), String(request.params['keyId']));
+			if (!row) throw notFound('Access key');
+			return present(row);
+		},
+	});
 
 async function create(request: Request, core: Core) {
 	// The body has passed CREATE.

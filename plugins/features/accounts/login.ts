@@ -1,7 +1,8 @@
 // Logins: each has a session, of which every token says that it is. When the session ends, so do they all.
 
 import { randomUUID } from 'node:crypto';
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Request, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
 import {
 	anyPassword,
 	body,
@@ -12,27 +13,47 @@ import {
 	LOGIN_LIFETIME_MS,
 	type Login,
 	notFound,
+	operation,
 	passwordRule,
+	setCookie,
+	shape,
 	slugs,
 	storeOf,
-	success,
 	tokenCookie,
 	type UserRow,
 	userIdOf,
+	uuid,
 } from '../../../core/index.ts';
-import { emailAddress, presentUser } from './profile.ts';
+import { emailAddress, presentUser, USER } from './profile.ts';
 
-export const REGISTER = body({
+const REGISTER = body({
 	email: emailAddress.required(),
 	password: passwordRule.required(),
 	firstName: displayName.max(100).required(),
 	lastName: displayName.max(100).required(),
-	organizationName: displayName.required(),
+	organizationName: displayName.required().description('Of the organization that the user becomes the owner of.'),
+}).example({
+	email: 'ada@example.com',
+	password: 'Correct1Horse',
+	firstName: 'Ada',
+	lastName: 'Lovelace',
+	organizationName: 'Acme',
 });
 /** A wrong address or password is no bad request, so their rules do not apply here. */
-export const LOG_IN = body({ email: emailAddress.required(), password: anyPassword.required() });
+const LOG_IN = body({ email: emailAddress.required(), password: anyPassword.required() }).example({
+	email: 'ada@example.com',
+	password: 'Correct1Horse',
+});
 /** There is nothing to say: the token that comes with it says it all. */
-export const REFRESH = body({}).allow(null);
+const REFRESH = body({}).allow(null).optional().example({});
+
+const token = Joi.string().description('For `Authorization: Bearer`, for 24 hours. A browser gets it as a cookie too.');
+const TOKEN = shape({ token, user: USER });
+const REGISTERED = shape({
+	token,
+	user: USER,
+	organization: shape({ id: uuid, name: Joi.string(), slug: Joi.string().description('Its part of the URLs of its gateways.') }),
+});
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
 
@@ -44,8 +65,62 @@ interface Registration {
 	organizationName: string;
 }
 
-export async function registerUser(request: Request, h: ResponseToolkit, core: Core): Promise<ResponseObject> {
-	// The route's schema is REGISTER.
+export const registerUser = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/register',
+		id: 'register',
+		summary: 'Creates an account with an organization of its own, and logs it in.',
+		need: 'public',
+		body: REGISTER,
+		answer: REGISTERED,
+		status: 201,
+		errors: ['conflict'],
+		handler: (request) => register(request, core),
+	});
+
+export const logIn = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/login',
+		id: 'logIn',
+		summary: 'Logs a user in.',
+		need: 'public',
+		body: LOG_IN,
+		answer: TOKEN,
+		errors: ['unauthorized'],
+		handler: (request) => enter(request, core),
+	});
+
+export const logOut = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/logout',
+		id: 'logOut',
+		summary: 'Ends the login, and with it every token of it.',
+		need: 'login',
+		answer: shape({ loggedOut: Joi.boolean().valid(true) }),
+		handler: async (request) => {
+			await storeOf(request, core).accounts.endSession(loginOf(request).sessionId);
+			giveCookie(request, null, core);
+			return { loggedOut: true };
+		},
+	});
+
+export const refreshToken = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/refresh',
+		id: 'refreshToken',
+		summary: 'Gives another token of the same login; the one that asks lives on.',
+		need: 'login',
+		body: REFRESH,
+		answer: TOKEN,
+		handler: (request) => refresh(request, core),
+	});
+
+async function register(request: Request, core: Core) {
+	// The body has passed REGISTER.
 	const { password, organizationName, ...person } = request.payload as Registration;
 	const passwordHash = await core.passwords.hash(password);
 	// Who registers is who makes the organization: the id has to be known before there is a user.
@@ -53,40 +128,30 @@ export async function registerUser(request: Request, h: ResponseToolkit, core: C
 	const { accounts } = core.store.as({ userId: id, email: person.email, accessKeyId: null, ...clientOf(request, core) });
 	const made = await accounts.register({ id, ...person, passwordHash }, { name: organizationName, slugs: slugs(organizationName) });
 	const { organization } = made;
-	const token = await begin(request, made.user, core);
-	const data = {
-		token,
+	return {
+		token: await begin(request, made.user, core),
 		user: presentUser(made.user),
 		organization: { id: organization.id, name: organization.name, slug: organization.slug },
 	};
-	return withCookie(request, h.response(success(data)).code(201), { core, token });
 }
 
-export async function logIn(request: Request, h: ResponseToolkit, core: Core): Promise<ResponseObject> {
-	// The route's schema is LOG_IN.
+async function enter(request: Request, core: Core) {
+	// The body has passed LOG_IN.
 	const { email, password } = request.payload as { email: string; password: string };
 	const user = await core.store.accounts.byEmail(email);
 	const matches = await core.passwords.verify(password, user?.passwordHash ?? null);
 	if (!user || !matches) throw wrong();
-	const token = await begin(request, user, core);
-	return withCookie(request, h.response(success({ token, user: presentUser(user) })), { core, token });
+	return { token: await begin(request, user, core), user: presentUser(user) };
 }
 
-export async function logOut(request: Request, h: ResponseToolkit, core: Core): Promise<ResponseObject> {
-	await storeOf(request, core).accounts.endSession(loginOf(request).sessionId);
-	return withCookie(request, h.response(success({ loggedOut: true })), { core, token: null });
-}
-
-/** Another token of the same login; the one that asks lives on. */
-export async function refresh(request: Request, h: ResponseToolkit, core: Core): Promise<ResponseObject> {
+async function refresh(request: Request, core: Core) {
 	const login = loginOf(request);
 	if (Date.now() - login.at.getTime() > LOGIN_LIFETIME_MS) {
 		throw new GatewayError('unauthorized', 'This login is too old to be refreshed: log in again.', { headers: CHALLENGE });
 	}
 	const user = await core.store.accounts.byId(login.userId);
 	if (!user) throw notFound('User');
-	const token = core.tokens.issue(login);
-	return withCookie(request, h.response(success({ token, user: presentUser(user) })), { core, token });
+	return { token: issue(request, login, core), user: presentUser(user) };
 }
 
 const wrong = (): GatewayError => new GatewayError('unauthorized', 'E-mail address or password is wrong.', { headers: CHALLENGE });
@@ -97,7 +162,14 @@ async function begin(request: Request, { id: userId, passwordHash }: UserRow, co
 	const { address, userAgent } = clientOf(request, core);
 	const begun = await core.store.accounts.startSession({ id: login.sessionId, userId, address, userAgent, passwordHash });
 	if (!begun) throw wrong();
-	return core.tokens.issue(login);
+	return issue(request, login, core);
+}
+
+/** A token of the login, which the browser gets as its cookie. */
+function issue(request: Request, login: Login, core: Core): string {
+	const issued = core.tokens.issue(login);
+	giveCookie(request, issued, core);
+	return issued;
 }
 
 /** Of a route that needs a login. */
@@ -108,7 +180,5 @@ export function loginOf(request: Request): Login {
 }
 
 /** For the browser; with null, the cookie is taken back. */
-function withCookie(request: Request, response: ResponseObject, { core, token }: { core: Core; token: string | null }): ResponseObject {
-	const cookie = tokenCookie(core.config, request.raw.req.headers.host, token);
-	return response.header('set-cookie', cookie).header('cache-control', 'no-store');
-}
+const giveCookie = (request: Request, value: string | null, { config }: Core): void =>
+	setCookie(request, tokenCookie(config, request.raw.req.headers.host, value));

@@ -1,14 +1,42 @@
 // A new password by who knows the present one.
 
-import type { Request } from '@hapi/hapi';
-import { anyPassword, body, type Core, GatewayError, invalid, notFound, passwordRule, storeOf } from '../../../core/index.ts';
+import type { Request, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import {
+	anyPassword,
+	body,
+	type Core,
+	GatewayError,
+	invalid,
+	notFound,
+	operation,
+	passwordRule,
+	shape,
+	storeOf,
+} from '../../../core/index.ts';
 import { loginOf } from './login.ts';
 
-export const CHANGE_PASSWORD = body({ currentPassword: anyPassword.required(), newPassword: passwordRule.required() });
+const CHANGE_PASSWORD = body({ currentPassword: anyPassword.required(), newPassword: passwordRule.required() }).example({
+	currentPassword: 'Correct1Horse',
+	newPassword: 'Battery2Staple',
+});
 
-/** Ends every other login; the one that asks lives on. A 401 would say that its token is bad, so a wrong password is a 400. */
-export async function changePassword(request: Request, core: Core): Promise<{ changed: true }> {
-	// The route's schema is CHANGE_PASSWORD.
+export const changePassword = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/auth/change-password',
+		id: 'changePassword',
+		summary: 'Changes the password, and ends every other login of the account.',
+		need: 'login',
+		body: CHANGE_PASSWORD,
+		answer: shape({ changed: Joi.boolean().valid(true) }),
+		errors: ['conflict'],
+		handler: (request) => change(request, core),
+	});
+
+/** The login that asks lives on. A 401 would say that its token is bad, so a wrong password is a 400. */
+async function change(request: Request, core: Core): Promise<{ changed: true }> {
+	// The body has passed CHANGE_PASSWORD.
 	const { currentPassword, newPassword } = request.payload as { currentPassword: string; newPassword: string };
 	if (newPassword === currentPassword) throw invalid('/newPassword', '"newPassword" must differ from the current one');
 	const { userId, sessionId } = loginOf(request);

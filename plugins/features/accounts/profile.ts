@@ -1,16 +1,30 @@
 // A user as they see themselves, and what they may change of it.
 
-import type { Request } from '@hapi/hapi';
+import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { body, type Core, displayName, invalid, notFound, type PersonRow, storeOf, userIdOf } from '../../../core/index.ts';
+import {
+	body,
+	type Core,
+	displayName,
+	invalid,
+	notFound,
+	operation,
+	type PersonRow,
+	ROLES,
+	shape,
+	storeOf,
+	text,
+	userIdOf,
+	uuid,
+} from '../../../core/index.ts';
 
 const MAX_NAME = 100;
 
 export const emailAddress = Joi.string().email({ tlds: false }).max(254);
 
 /** `name` is the specification's; the two others say the same without guessing where one ends. */
-export const CHANGE_PROFILE = body({
-	name: displayName,
+const CHANGE_PROFILE = body({
+	name: displayName.description('Both names in one: the first word, and the rest.'),
 	firstName: displayName.max(MAX_NAME),
 	lastName: Joi.string().allow('').max(MAX_NAME),
 })
@@ -19,26 +33,61 @@ export const CHANGE_PROFILE = body({
 	.messages({
 		'object.missing': 'the body must hold name, firstName or lastName',
 		'object.without': 'name and {{#peer}} must not be given together',
-	});
+	})
+	.example({ firstName: 'Ada', lastName: 'Lovelace' });
 
 type Change = { name: string } | { firstName?: string; lastName?: string };
 
+const user = { id: uuid, email: Joi.string(), firstName: text, lastName: text };
+
+export const USER = shape(user).meta({ schema: 'User' });
+
+const PROFILE = shape({
+	...user,
+	organizations: Joi.array()
+		.items(shape({ id: uuid, name: Joi.string(), slug: Joi.string(), role: Joi.string().valid(...ROLES) }))
+		.description('Those that the user belongs to, in order of joining.'),
+}).meta({ schema: 'Profile' });
+
 export const presentUser = ({ id, email, firstName, lastName }: PersonRow) => ({ id, email, firstName, lastName });
 
-export async function profile(request: Request, core: Core) {
-	const user = await core.store.accounts.byId(userIdOf(request));
-	if (!user) throw notFound('User');
-	const memberships = await core.store.accounts.memberships(user.id);
+export const getProfile = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/auth/profile',
+		id: 'getProfile',
+		summary: 'Shows the user and the organizations that they belong to.',
+		need: 'self',
+		answer: PROFILE,
+		handler: (request) => show(request, core),
+	});
+
+export const updateProfile = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/auth/profile',
+		id: 'updateProfile',
+		summary: 'Changes the user’s names, those that are given.',
+		need: 'account',
+		body: CHANGE_PROFILE,
+		answer: PROFILE,
+		handler: (request) => change(request, core),
+	});
+
+async function show(request: Request, core: Core) {
+	const found = await core.store.accounts.byId(userIdOf(request));
+	if (!found) throw notFound('User');
+	const memberships = await core.store.accounts.memberships(found.id);
 	const organizations = memberships.map(({ organization: { id, name, slug }, role }) => ({ id, name, slug, role }));
-	return { ...presentUser(user), organizations };
+	return { ...presentUser(found), organizations };
 }
 
-export async function changeProfile(request: Request, core: Core) {
-	// The route's schema is CHANGE_PROFILE.
-	const change = request.payload as Change;
-	const names = 'name' in change ? split(change.name) : change;
+async function change(request: Request, core: Core) {
+	// The body has passed CHANGE_PROFILE.
+	const given = request.payload as Change;
+	const names = 'name' in given ? split(given.name) : given;
 	if (!(await storeOf(request, core).accounts.update(userIdOf(request), names))) throw notFound('User');
-	return profile(request, core);
+	return show(request, core);
 }
 
 /** The first word and the rest, which may be nothing. */

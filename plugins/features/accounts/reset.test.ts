@@ -7,6 +7,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readDocument } from '../../../test/helpers/document.ts';
 import { administer } from '../../../test/helpers/postgres.ts';
 import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
 import { startMuteSmtp, startSmtp, type TestSmtp } from '../../../test/helpers/smtp.ts';
@@ -228,4 +229,12 @@ test('without a mail server the mail is a file in the data folder', async () => 
 	must(await send(`${silent.url}/auth/reset-password`, 'POST', { body: { token, newPassword: NEW } }), 200);
 	must(await send(`${silent.url}/auth/login`, 'POST', { body: { email: person.email, password: NEW } }), 200);
 	await silent.stop();
+});
+
+test('its answers are what the document says', async () => {
+	const person = await registerAccount(service.url);
+	const judge = await readDocument(service.url);
+	const token = await askFor(person);
+	for (const given of [token, token, 'x']) assert.equal(judge.fault('POST /auth/reset-password', await reset(given)), null);
+	for (const email of [person.email, 'nobody']) assert.equal(judge.fault('POST /auth/forgot-password', await forgot(email)), null);
 });

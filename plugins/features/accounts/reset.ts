@@ -1,9 +1,20 @@
 // A new password by who can read the account's mail: a single-use token, good for an hour.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Request } from '@hapi/hapi';
+import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { asGatewayError, body, type Core, type GatewayError, hashKey, invalid, mintKey, passwordRule } from '../../../core/index.ts';
+import {
+	asGatewayError,
+	body,
+	type Core,
+	type GatewayError,
+	hashKey,
+	invalid,
+	mintKey,
+	operation,
+	passwordRule,
+	shape,
+} from '../../../core/index.ts';
 import { emailAddress } from './profile.ts';
 
 const PREFIX = 'svc_rst_';
@@ -13,8 +24,36 @@ const MOST_LIVE = 5;
 const ANSWER_MS = 100;
 const MOST_UNDER_WAY = 50;
 
-export const FORGOT_PASSWORD = body({ email: emailAddress.required() });
-export const RESET_PASSWORD = body({ token: Joi.string().max(128).required(), newPassword: passwordRule.required() });
+const FORGOT_PASSWORD = body({ email: emailAddress.required() }).example({ email: 'ada@example.com' });
+const RESET_PASSWORD = body({
+	token: Joi.string().max(128).required().description('As the mail carries it. It is good for an hour, and once.'),
+	newPassword: passwordRule.required(),
+}).example({ token: 'svc_rst_5Vd0c2FtcGxlLXRva2VuLW9mLWEtcmVzZXQtbWFpbC4', newPassword: 'Battery2Staple' });
+
+export const forgotPassword = (forgotten: Forgotten): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/forgot-password',
+		id: 'forgotPassword',
+		summary: 'Sends a mail with which a new password can be set, if there is such an account.',
+		description: 'The answer is the same when there is none.',
+		need: 'public',
+		body: FORGOT_PASSWORD,
+		answer: shape({ requested: Joi.boolean().valid(true) }),
+		handler: (request) => forgotten.ask(request),
+	});
+
+export const resetPassword = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/auth/reset-password',
+		id: 'resetPassword',
+		summary: 'Sets a new password with the token of a mail, and ends every login of the account.',
+		need: 'public',
+		body: RESET_PASSWORD,
+		answer: shape({ reset: Joi.boolean().valid(true) }),
+		handler: (request) => reset(request, core),
+	});
 
 export interface Forgotten {
 	/** The same answer after the same time, whether there is such an account or not. */
@@ -38,7 +77,7 @@ export function createForgotten(core: Core): Forgotten {
 	};
 	return {
 		async ask(request) {
-			// The route's schema is FORGOT_PASSWORD.
+			// The body has passed FORGOT_PASSWORD.
 			start((request.payload as { email: string }).email);
 			await sleep(ANSWER_MS);
 			return { requested: true };
@@ -75,9 +114,8 @@ If it was not you, there is nothing to do: your password stays as it is.
 `;
 }
 
-/** Ends every login of the account. */
-export async function resetPassword(request: Request, core: Core): Promise<{ reset: true }> {
-	// The route's schema is RESET_PASSWORD.
+async function reset(request: Request, core: Core): Promise<{ reset: true }> {
+	// The body has passed RESET_PASSWORD.
 	const { token, newPassword } = request.payload as { token: string; newPassword: string };
 	const hash = hashKey(token);
 	// First, so that guessing costs no hash of a password.

@@ -1,42 +1,59 @@
-// Connected APIs (specification 4.5): connect, import a description, generate tools, store credentials.
+// Connected APIs (specification 4.5): connect, change, remove. Their descriptions and credentials have files of their own.
 
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
+	type ApiFilter,
 	type ApiRow,
 	body,
 	type Core,
+	type CredentialRow,
 	description,
 	displayName,
+	expectedVersion,
 	type Feature,
-	needs,
+	filterOf,
+	listQuery,
 	notFound,
+	type OutboundLimits,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
+	removal,
 	removalQuery,
+	showVersion,
 	storeOf,
-	success,
-	UNREAD,
 	unknownType,
+	words,
 } from '../../../core/index.ts';
-import { CREDENTIAL, storeCredential } from './credentials.ts';
-import { presentApi, presentCredential, presentOperation, presentSchema } from './present.ts';
-import { FILTERS, generateTools, importSchema } from './schemas.ts';
+import { storeCredentials } from './credentials.ts';
+import { findApi } from './find.ts';
+import { OUTBOUND } from './outbound.ts';
+import { API, API_WITH_CREDENTIALS, presentApi, presentCredential } from './present.ts';
+import { generateApiTools, importApiSchema, listApiOperations, listApiSchemas } from './schemas.ts';
 
 const baseUrl = Joi.string()
 	.uri({ scheme: ['http', 'https'] })
-	.max(2000);
+	.max(2000)
+	.description('Where the API’s paths begin. Another origin drops the credentials that were stored for the former one.');
+const status = Joi.string().valid('active', 'inactive');
+const type = Joi.string().max(64);
 
 const CREATE = body({
 	name: displayName.required(),
-	type: Joi.string().max(64).required(),
+	type: type.required().meta({ plugin: 'importer' }).description('The format of its description.'),
 	baseUrl: baseUrl.required(),
 	description,
-});
-const UPDATE = body({ name: displayName, baseUrl, description, status: Joi.string().valid('active', 'inactive') }).min(1);
+	outbound: OUTBOUND.allow(null),
+}).example({ name: 'Pet store', type: 'openapi', baseUrl: 'https://petstore.example.com/v1', description: 'Pets and their owners.' });
 
-type Creation = Pick<ApiRow, 'name' | 'type' | 'baseUrl'> & { description?: string | null };
+const UPDATE = body({ name: displayName, baseUrl, description, status, outbound: OUTBOUND.allow(null) })
+	.min(1)
+	.example({ description: 'Pets, owners and visits.', outbound: { maxConcurrent: 5, minTimeMs: 200 } });
+
+type Creation = Pick<ApiRow, 'name' | 'type' | 'baseUrl'> & { description?: string | null; outbound?: OutboundLimits | null };
+type Change = Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound'>>;
 
 export default {
 	kind: 'feature',
@@ -44,98 +61,108 @@ export default {
 	summary: 'Connected external APIs: their descriptions, operations and credentials.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const { store } = core;
 		server.route([
-			{
-				method: 'GET',
-				path: '/apis',
-				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
-				handler: async (request) => {
-					const { items, nextCursor } = await store.apis.list(organizationOf(request).id, pageOf(request));
-					return success({ apis: items.map(presentApi), nextCursor });
-				},
-			},
-			{
-				method: 'POST',
-				path: '/apis',
-				options: { ...needs('apis:write'), validate: { payload: CREATE } },
-				handler: async (request, h) => h.response(success(await connect(request, core))).code(201),
-			},
-			{
-				method: 'GET',
-				path: '/apis/{id}',
-				options: needs('apis:read'),
-				handler: async (request) => {
-					const api = await findApi(request, core);
-					const credentials = await store.apis.credentials(api.organizationId, api.id);
-					return success({ ...presentApi(api), credentials: credentials.map(presentCredential) });
-				},
-			},
-			{
-				method: 'PATCH',
-				path: '/apis/{id}',
-				options: { ...needs('apis:write'), validate: { payload: UPDATE } },
-				handler: async (request) => success(await update(request, core)),
-			},
-			{
-				method: 'DELETE',
-				path: '/apis/{id}',
-				options: { ...needs('apis:write'), validate: { query: removalQuery } },
-				handler: async (request) => success(await remove(request, core)),
-			},
-			{
-				method: 'POST',
-				path: '/apis/{id}/import-schema',
-				options: { ...UNREAD, ...needs('apis:write', { body: 'unread' }), timeout: { server: false } },
-				handler: async (request) => success(await importSchema(request, await findApi(request, core), core)),
-			},
-			{
-				method: 'POST',
-				path: '/apis/{id}/generate-tools',
-				options: { ...needs('apis:write'), validate: { payload: FILTERS } },
-				handler: async (request) => success(await generateTools(request, await findApi(request, core), core)),
-			},
-			{
-				method: 'GET',
-				path: '/apis/{id}/operations',
-				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
-				handler: async (request) => {
-					const api = await findApi(request, core);
-					const { items, nextCursor } = await store.apis.operations(api.organizationId, api.id, pageOf(request));
-					return success({ operations: items.map(presentOperation), nextCursor });
-				},
-			},
-			{
-				method: 'GET',
-				path: '/apis/{id}/schemas',
-				options: { ...needs('apis:read'), validate: { query: pageQuery() } },
-				handler: async (request) => {
-					const api = await findApi(request, core);
-					const { items, nextCursor } = await store.apis.schemas(api.organizationId, api.id, pageOf(request));
-					return success({ schemas: items.map(presentSchema), nextCursor });
-				},
-			},
-			{
-				method: 'POST',
-				path: '/apis/{id}/credentials',
-				options: { ...needs('apis:write'), validate: { payload: CREDENTIAL } },
-				handler: async (request, h) => {
-					const row = await storeCredential(request, await findApi(request, core), core);
-					return h.response(success(presentCredential(row))).code(201);
-				},
-			},
+			listApis(core),
+			createApi(core),
+			getApi(core),
+			updateApi(core),
+			deleteApi(core),
+			importApiSchema(core),
+			generateApiTools(core),
+			listApiOperations(core),
+			listApiSchemas(core),
+			storeCredentials(core),
 		]);
 	},
 } satisfies Feature;
 
-async function findApi(request: Request, { store }: Core): Promise<ApiRow> {
-	const api = await store.apis.get(organizationOf(request).id, String(request.params['id']));
-	if (!api) throw notFound('API');
-	return api;
+const listApis = ({ store }: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/apis',
+		id: 'listApis',
+		summary: 'Lists the connected APIs.',
+		need: 'apis:read',
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type, status, q: words } }),
+		answer: page('apis', API),
+		handler: async (request) => {
+			const { items, nextCursor } = await store.apis.list(organizationOf(request).id, pageOf(request), filterOf<ApiFilter>(request));
+			return { apis: items.map(presentApi), nextCursor };
+		},
+	});
+
+const createApi = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/apis',
+		id: 'createApi',
+		summary: 'Connects an API.',
+		need: 'apis:write',
+		body: CREATE,
+		answer: API,
+		status: 201,
+		errors: ['egress_refused'],
+		idempotent: true,
+		versioned: true,
+		handler: async (request) => show(request, await connect(request, core)),
+	});
+
+const getApi = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/apis/{id}',
+		id: 'getApi',
+		summary: 'Shows an API, and for which types credentials are stored.',
+		need: 'apis:read',
+		answer: API_WITH_CREDENTIALS,
+		versioned: true,
+		handler: async (request) => {
+			const api = await findApi(request, core);
+			const credentials = await core.store.apis.credentials(api.organizationId, api.id);
+			showVersion(request, api.version, lastChange(credentials));
+			return { ...presentApi(api), credentials: credentials.map(presentCredential) };
+		},
+	});
+
+const updateApi = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/apis/{id}',
+		id: 'updateApi',
+		summary: 'Changes what is named of an API.',
+		need: 'apis:write',
+		body: UPDATE,
+		answer: API,
+		errors: ['egress_refused'],
+		versioned: true,
+		handler: async (request) => show(request, await update(request, core)),
+	});
+
+const deleteApi = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/apis/{id}',
+		id: 'deleteApi',
+		summary: 'Removes an API with its operations and tools.',
+		need: 'apis:write',
+		query: removalQuery,
+		answer: removal('tools', 'assignments', 'operations', 'schemas', 'credentials'),
+		errors: ['conflict'],
+		versioned: true,
+		handler: (request) => remove(request, core),
+	});
+
+function show(request: Request, api: ApiRow) {
+	showVersion(request, api.version);
+	return presentApi(api);
 }
 
-async function connect(request: Request, core: Core) {
-	const { description: text = null, ...api } = request.payload as Creation;
+/** Milliseconds; 0 when there are none. They go only when the API itself changes. */
+const lastChange = (credentials: CredentialRow[]): number => Math.max(0, ...credentials.map(({ updatedAt }) => updatedAt.getTime()));
+
+async function connect(request: Request, core: Core): Promise<ApiRow> {
+	// The body has passed CREATE.
+	const { description: text = null, outbound = null, ...api } = request.payload as Creation;
 	if (!core.registry.get('importer', api.type)) {
 		throw unknownType(
 			'importer',
@@ -143,22 +170,24 @@ async function connect(request: Request, core: Core) {
 		);
 	}
 	await core.egress.check(api.baseUrl);
-	return presentApi(await storeOf(request, core).apis.create(organizationOf(request).id, { ...api, description: text }));
+	return storeOf(request, core).apis.create(organizationOf(request).id, { ...api, description: text, outbound });
 }
 
-async function update(request: Request, core: Core) {
-	const change = request.payload as Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status'>>;
+async function update(request: Request, core: Core): Promise<ApiRow> {
+	// The body has passed UPDATE.
+	const change = request.payload as Change;
 	const { id, organizationId } = await findApi(request, core);
 	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl);
-	const api = await storeOf(request, core).apis.update(organizationId, id, change);
+	const api = await storeOf(request, core).apis.update(organizationId, id, change, expectedVersion(request));
 	if (!api) throw notFound('API');
-	return presentApi(api);
+	return api;
 }
 
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
+	// The query has passed `removalQuery`.
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await storeOf(request, core).apis.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).apis.remove(organizationOf(request).id, id, ifUnused, expectedVersion(request));
 	if (!removed) throw notFound('API');
 	return { id, removed };
 }

@@ -173,10 +173,47 @@ test('each filter keeps what it says, and all of that', async () => {
 		[`since=${middle.at}`, (entry) => entry.at >= middle.at],
 		[`until=${middle.at}`, (entry) => entry.at < middle.at],
 		[`since=${middle.at}&until=${middle.at}`, () => false],
+		[`since=${encodeURIComponent(inZone(middle.at, 14))}`, (entry) => entry.at >= middle.at],
+		[`until=${inZone(middle.at, -12)}`, (entry) => entry.at < middle.at],
+		['since=2001-01-01', () => true],
+		['until=2001-01-01', () => false],
 		['resourceType=member&action=update', (entry) => entry.resourceType === 'member' && entry.action === 'update'],
 		['resourceType=nothing', () => false],
 	];
 	for (const [query, keeps] of filters) assert.deepEqual(await read(`?${query}`), whole.filter(keeps), query);
+});
+
+/** The same moment, as a clock in another zone shows it. */
+function inZone(at: string, hours: number): string {
+	const shown = new Date(Date.parse(at) + hours * 3_600_000).toISOString().slice(0, -1);
+	return `${shown}${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}:00`;
+}
+
+test('the oldest come first when asked for, page by page while more is written', async () => {
+	const newest = await read();
+	const oldest: Entry[] = [];
+	let cursor: string | null = null;
+	do {
+		const query: string = `?limit=3&sort=createdAt${cursor === null ? '' : `&cursor=${cursor}`}`;
+		const { data } = must(await owner.get(`/audit-log${query}`, headers), 200).body;
+		oldest.push(...data.entries);
+		cursor = data.nextCursor;
+		assert.ok(oldest.length <= newest.length + 6, 'the pages do not end');
+		if (oldest.length < 6) must(await owner.patch(`/organizations/${org}`, { name: `Logged ${oldest.length}` }, headers), 200);
+	} while (cursor !== null);
+	assert.deepEqual(oldest.slice(0, newest.length), newest.toReversed());
+	assert.equal(new Set(oldest.map(({ id }) => id)).size, oldest.length);
+});
+
+test('a time without a zone is a 400 that says how to write one: it would be another time on each server', async () => {
+	for (const name of ['since', 'until']) {
+		for (const value of ['2026-03-01T12:00:00', '2026-03-01T12:00', '2026-03-01T12:00:00+01:00', '2026-02-30', '2026-W10']) {
+			// A + that is not encoded is a blank.
+			const { status, body } = await owner.get(`/audit-log?${name}=${value}`, headers);
+			assert.deepEqual([status, body.details[0].path], [400, `query/${name}`], value);
+			assert.match(body.message, /zone.*2026-03-01T12:00:00Z.*%2B/, value);
+		}
+	}
 });
 
 const BAD_QUERIES: [query: string, path: string][] = [
@@ -190,6 +227,9 @@ const BAD_QUERIES: [query: string, path: string][] = [
 	['since=-002023-01-01', 'query/since'],
 	['until=%2B275760-09-13T00:00:00Z', 'query/until'],
 	['until=1700000000000', 'query/until'],
+	['since=2026-01-01&since=2026-01-02', 'query/since'],
+	['sort=at', 'query/sort'],
+	['sort=-name', 'query/sort'],
 	['limit=0', 'query/limit'],
 	['limit=101', 'query/limit'],
 	['cursor=zz', 'query/cursor'],

@@ -7,24 +7,53 @@ import {
 	type AuditRow,
 	type Core,
 	type Feature,
-	needs,
+	filterOf,
+	jsonObject,
+	listQuery,
+	moment,
+	operation,
 	organizationOf,
-	type Page,
+	page,
 	pageOf,
-	pageQuery,
-	success,
+	shape,
+	timestamp,
+	uuid,
 } from '../../../core/index.ts';
 
-const moment = Joi.date().iso().min('1970-01-01T00:00:00Z').max('9999-12-31T23:59:59Z');
+const action = Joi.string().valid('create', 'update', 'delete');
 
-const QUERY = pageQuery({
-	resourceType: Joi.string().max(64),
-	resourceId: Joi.string().guid(),
-	actorId: Joi.string().guid(),
-	action: Joi.string().valid('create', 'update', 'delete'),
-	since: moment,
-	until: moment,
-});
+const QUERY = listQuery({
+	filters: {
+		resourceType: Joi.string().max(64).description('`gateway`, `tool`, `api`, `member`…'),
+		resourceId: uuid.description('Of what was changed.'),
+		actorId: uuid.description('The user who changed it.'),
+		action,
+		since: moment.description('From then on: a date (midnight UTC) or a time with its zone.').example('2026-03-01T12:00:00Z'),
+		until: moment.description('Before then: a date (midnight UTC) or a time with its zone.').example('2026-04-01'),
+	},
+}).fork('sort', (sort) => sort.description('The order, descending with a `-` before the field. The newest first when absent.'));
+
+const ENTRY = shape({
+	id: uuid,
+	at: timestamp,
+	actor: shape({
+		userId: uuid,
+		email: Joi.string().description('As it was then.'),
+		accessKeyId: uuid.allow(null).description('Of the key that was used; null with a login.'),
+	})
+		.allow(null)
+		.description('Null, as what follows is: the service did it itself.'),
+	address: Joi.string().allow(null).description('From where.'),
+	userAgent: Joi.string().allow('', null),
+	requestId: Joi.string().allow(null).description('As the answer’s `X-Request-Id` named it.'),
+	action,
+	resourceType: Joi.string(),
+	resourceId: uuid,
+	resourceName: Joi.string().allow('', null).description('As it was called then.'),
+	changes: jsonObject.description(
+		'By field: `{ from, to }`, or `{ keys }` or `{ changed }` where values may hold secrets or would fill pages.',
+	),
+}).meta({ schema: 'AuditEntry' });
 
 export default {
 	kind: 'feature',
@@ -32,32 +61,37 @@ export default {
 	summary: 'The audit log: who changed what, when and from where.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		server.route({
-			method: 'GET',
-			path: '/audit-log',
-			options: { ...needs('audit:read'), validate: { query: QUERY } },
-			handler: async (request) => success(await list(request, core)),
-		});
+		server.route(
+			operation({
+				method: 'GET',
+				path: '/audit-log',
+				id: 'listAuditEntries',
+				summary: 'Lists who changed what in the organization, the newest first unless `sort` says otherwise.',
+				need: 'audit:read',
+				query: QUERY,
+				answer: page('entries', ENTRY),
+				handler: (request) => list(request, core),
+			}),
+		);
 	},
 } satisfies Feature;
 
 async function list(request: Request, { store }: Core) {
-	const query: unknown = request.query;
-	// It has passed QUERY, which makes dates of `since` and `until`.
-	const { limit, cursor, ...filter } = query as AuditFilter & Page;
+	// The query has passed QUERY, which makes dates of `since` and `until`.
+	const filter = filterOf<AuditFilter>(request);
 	const { items, nextCursor } = await store.audit.list(organizationOf(request).id, pageOf(request), filter);
 	return { entries: items.map(presentEntry), nextCursor };
 }
 
 /** `actor`, and from where, are null for what the service did itself. */
-const presentEntry = ({ id, at, actor, action, resourceType, resourceId, resourceName, changes }: AuditRow) => ({
+const presentEntry = ({ id, at, actor, action: what, resourceType, resourceId, resourceName, changes }: AuditRow) => ({
 	id,
 	at,
 	actor: actor && { userId: actor.userId, email: actor.email, accessKeyId: actor.accessKeyId },
 	address: actor?.address ?? null,
 	userAgent: actor?.userAgent ?? null,
 	requestId: actor?.requestId ?? null,
-	action,
+	action: what,
 	resourceType,
 	resourceId,
 	resourceName,

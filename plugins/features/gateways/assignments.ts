@@ -1,109 +1,183 @@
 // The tools of a gateway: assign, bulk assign, list, list what is available, options, remove.
 
-import type { ServerRoute } from '@hapi/hapi';
+import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
-	type AssignmentRow,
+	type AssignmentChange,
 	body,
 	type Core,
-	needs,
+	filterOf,
+	listQuery,
 	notFound,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
+	shape,
 	storeOf,
-	success,
-	type ToolRow,
+	type TextFilter,
+	words,
 } from '../../../core/index.ts';
+import { findGateway } from './find.ts';
+import {
+	ASSIGNMENT,
+	AVAILABLE_TOOL,
+	GATEWAY_TOOL,
+	presentAssignment,
+	presentAvailable,
+	presentGatewayTool,
+	REMOVED_ASSIGNMENT,
+} from './present.ts';
 
 const toolId = Joi.string().guid();
-const ASSIGN = body({ toolId: toolId.required() });
-const BULK = body({ toolIds: Joi.array().items(toolId).unique().min(1).max(2000).required() });
-const OPTIONS = body({ rateLimit: Joi.number().integer().min(1).max(1_000_000).allow(null).required() });
+const EXAMPLE_ID = '5f0c6a52-8f0e-4d36-9c39-0d0c1a7e4f11';
 
-export function assignmentRoutes(core: Core): ServerRoute[] {
-	const { gateways } = core.store;
-	return [
-		{
-			method: 'GET',
-			path: '/gateways/{id}/tools',
-			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
-			handler: async (request) => {
-				const { id: organizationId } = organizationOf(request);
-				const id = String(request.params['id']);
-				if (!(await gateways.get(organizationId, id))) throw notFound('Gateway');
-				const { items, nextCursor } = await gateways.tools(organizationId, id, pageOf(request));
-				return success({
-					tools: items.map(({ assignment, tool }) => ({ ...presentAssignment(assignment), ...presentTool(tool) })),
-					nextCursor,
-				});
-			},
+const ASSIGN = body({ toolId: toolId.required() }).example({ toolId: EXAMPLE_ID });
+
+const BULK = body({
+	toolIds: Joi.array().items(toolId).unique().min(1).max(2000).required().description('All of them are assigned, or none.'),
+}).example({ toolIds: [EXAMPLE_ID] });
+
+const OPTIONS = body({
+	rateLimit: Joi.number()
+		.integer()
+		.min(1)
+		.max(1_000_000)
+		.allow(null)
+		.description('Calls per minute that each caller may make of the tool through this gateway; null for no limit of its own.'),
+	name: Joi.string()
+		.pattern(/^[A-Za-z0-9_-]{1,64}$/, 'a name of letters, digits, "_" and "-", at most 64')
+		.allow(null)
+		.description('How this gateway calls the tool; null for the tool’s own name.'),
+	description: Joi.string()
+		.allow('', null)
+		.max(10_000)
+		.description('What this gateway says of the tool; null for the tool’s own description.'),
+})
+	.min(1)
+	.example({ rateLimit: 60, name: 'find_ticket', description: 'Finds a ticket by its number.' });
+
+export const assignmentRoutes = (core: Core): ServerRoute[] => [
+	listTools(core),
+	listAvailable(core),
+	assignTool(core),
+	assignTools(core),
+	updateTool(core),
+	unassignTool(core),
+];
+
+const listTools = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways/{id}/tools',
+		id: 'listGatewayTools',
+		summary: 'Lists the tools of a gateway, as it exposes them.',
+		need: 'gateway:read',
+		query: listQuery(),
+		answer: page('tools', GATEWAY_TOOL),
+		handler: async (request) => {
+			const { id, organizationId } = await findGateway(request, core);
+			const { items, nextCursor } = await core.store.gateways.tools(organizationId, id, pageOf(request));
+			return { tools: items.map(({ assignment, tool }) => presentGatewayTool(assignment, tool)), nextCursor };
 		},
-		{
-			method: 'GET',
-			path: '/gateways/{id}/tools/available',
-			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
-			handler: async (request) => {
-				const { id: organizationId } = organizationOf(request);
-				const id = String(request.params['id']);
-				if (!(await gateways.get(organizationId, id))) throw notFound('Gateway');
-				const { items, nextCursor } = await gateways.available(organizationId, id, pageOf(request));
-				return success({ tools: items.map((row) => ({ id: row.id, name: row.name, ...presentTool(row) })), nextCursor });
-			},
+	});
+
+const listAvailable = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways/{id}/tools/available',
+		id: 'listAvailableTools',
+		summary: 'Lists the active tools that are not assigned to the gateway.',
+		need: 'gateway:read',
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { q: words } }),
+		answer: page('tools', AVAILABLE_TOOL),
+		handler: async (request) => {
+			const { id, organizationId } = await findGateway(request, core);
+			const filter = filterOf<TextFilter>(request);
+			const { items, nextCursor } = await core.store.gateways.available(organizationId, id, pageOf(request), filter);
+			return { tools: items.map(presentAvailable), nextCursor };
 		},
-		{
-			method: 'POST',
-			path: '/gateways/{id}/tools',
-			options: { ...needs('gateway:write'), validate: { payload: ASSIGN } },
-			handler: async (request, h) => {
-				const { toolId: wanted } = request.payload as { toolId: string };
-				const [row] = await storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), [wanted]);
-				if (!row) throw notFound('Tool');
-				return h.response(success(presentAssignment(row))).code(201);
-			},
+	});
+
+const assignTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/gateways/{id}/tools',
+		id: 'assignTool',
+		summary: 'Assigns a tool to a gateway; one that is assigned already stays as it is.',
+		description: 'A name that is taken in the gateway gets a suffix of eight hexadecimal digits.',
+		need: 'gateway:write',
+		body: ASSIGN,
+		answer: ASSIGNMENT,
+		status: 201,
+		idempotent: true,
+		handler: async (request) => {
+			// The body has passed ASSIGN.
+			const { toolId: wanted } = request.payload as { toolId: string };
+			const [row] = await assign(request, [wanted], core);
+			if (!row) throw notFound('Tool');
+			return presentAssignment(row);
 		},
-		{
-			method: 'POST',
-			path: '/gateways/{id}/tools/bulk',
-			options: { ...needs('gateway:write'), validate: { payload: BULK } },
-			handler: async (request, h) => {
-				const { toolIds } = request.payload as { toolIds: string[] };
-				const rows = await storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
-				return h.response(success({ tools: rows.map(presentAssignment) })).code(201);
-			},
+	});
+
+const assignTools = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/gateways/{id}/tools/bulk',
+		id: 'assignTools',
+		summary: 'Assigns several tools to a gateway, all or none.',
+		need: 'gateway:write',
+		body: BULK,
+		answer: shape({ tools: Joi.array().items(ASSIGNMENT) }),
+		status: 201,
+		idempotent: true,
+		handler: async (request) => {
+			// The body has passed BULK.
+			const { toolIds } = request.payload as { toolIds: string[] };
+			return { tools: (await assign(request, toolIds, core)).map(presentAssignment) };
 		},
-		{
-			method: 'PATCH',
-			path: '/gateways/{gatewayId}/tools/{gatewayToolId}',
-			options: { ...needs('gateway:write'), validate: { payload: OPTIONS } },
-			handler: async (request) => {
-				const { gatewayId, gatewayToolId } = request.params as { gatewayId: string; gatewayToolId: string };
-				const change = request.payload as { rateLimit: number | null };
-				const row = await storeOf(request, core).gateways.updateAssignment(organizationOf(request).id, gatewayId, gatewayToolId, change);
-				if (!row) throw notFound('Tool of the gateway');
-				return success(presentAssignment(row));
-			},
+	});
+
+const updateTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/gateways/{gatewayId}/tools/{gatewayToolId}',
+		id: 'updateGatewayTool',
+		summary: 'Sets what a gateway calls a tool, what it says of it, and how often it may be called.',
+		need: 'gateway:write',
+		body: OPTIONS,
+		answer: GATEWAY_TOOL,
+		errors: ['conflict'],
+		handler: (request) => update(request, core),
+	});
+
+const unassignTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/gateways/{id}/tools/{toolId}',
+		id: 'unassignTool',
+		summary: 'Takes a tool out of a gateway; `toolId` may be a `gatewayToolId` too.',
+		need: 'gateway:write',
+		answer: REMOVED_ASSIGNMENT,
+		handler: async (request) => {
+			const { id, toolId: either } = request.params as { id: string; toolId: string };
+			const row = await storeOf(request, core).gateways.unassign(organizationOf(request).id, id, either);
+			if (!row) throw notFound('Tool of the gateway');
+			return { id: row.id, ...presentAssignment(row) };
 		},
-		{
-			method: 'DELETE',
-			path: '/gateways/{id}/tools/{toolId}',
-			options: needs('gateway:write'),
-			handler: async (request) => {
-				const { id, toolId: either } = request.params as { id: string; toolId: string };
-				const row = await storeOf(request, core).gateways.unassign(organizationOf(request).id, id, either);
-				if (!row) throw notFound('Tool of the gateway');
-				return success({ id: row.id, ...presentAssignment(row) });
-			},
-		},
-	];
+	});
+
+const assign = (request: Request, toolIds: string[], core: Core) =>
+	storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
+
+async function update(request: Request, core: Core) {
+	const { gatewayId, gatewayToolId } = request.params as { gatewayId: string; gatewayToolId: string };
+	const { id: organizationId } = organizationOf(request);
+	// The body has passed OPTIONS.
+	const change = request.payload as AssignmentChange;
+	const row = await storeOf(request, core).gateways.updateAssignment(organizationId, gatewayId, gatewayToolId, change);
+	const tool = row && (await core.store.tools.get(organizationId, row.toolId));
+	// A tool takes its assignments along.
+	if (!tool) throw notFound('Tool of the gateway');
+	return presentGatewayTool(row, tool);
 }
-
-const presentAssignment = ({ id, toolId: tool, name, rateLimit, createdAt }: AssignmentRow) => ({
-	gatewayToolId: id,
-	toolId: tool,
-	name,
-	rateLimit,
-	createdAt,
-});
-
-const presentTool = ({ description, type, parameters, status }: ToolRow) => ({ description, type, parameters, status });

@@ -9,33 +9,40 @@ import {
 	body,
 	type Core,
 	type JsonObject,
-	needs,
+	listQuery,
 	notFound,
+	operation,
 	organizationOf,
+	page,
+	pageOf,
 	parseRange,
 	storeOf,
-	success,
 	type ValidationRules,
 } from '../../../core/index.ts';
+import { findGateway } from './find.ts';
+import { AUTH_METHOD, presentAuth } from './present.ts';
 
 const range = Joi.string().custom((value: string, helpers) => (parseRange(value) ? value : helpers.error('string.range')));
 const headerName = Joi.string()
 	.pattern(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'a header name')
 	.max(100);
 
-const ADD = body({
-	type: Joi.string().max(64).required(),
-	isRequired: Joi.boolean().default(true),
-	configuration: Joi.object().unknown().default({}),
-	validationRules: Joi.object({
-		allowedIpRanges: Joi.array()
-			.items(range)
-			.min(1)
-			.max(1000)
-			.messages({ 'string.range': '{{#label}} must be an IP address or a CIDR range' }),
-		requiredHeaders: Joi.array().items(headerName).min(1).max(50),
-	}).default({}),
+const RULES = Joi.object({
+	allowedIpRanges: Joi.array()
+		.items(range)
+		.min(1)
+		.max(1000)
+		.messages({ 'string.range': '{{#label}} must be an IP address or a CIDR range' })
+		.description('Addresses and CIDR ranges; clients elsewhere are refused.'),
+	requiredHeaders: Joi.array().items(headerName).min(1).max(50).description('Headers that a request must have.'),
 });
+
+const ADD = body({
+	type: Joi.string().max(64).required().meta({ plugin: 'auth' }).description('The method.'),
+	isRequired: Joi.boolean().default(true).description('Where there are required methods, they alone admit anybody: the first that does.'),
+	configuration: Joi.object().unknown().default({}).meta({ pluginConfig: 'auth' }).description('What the method can be told.'),
+	validationRules: RULES.default({}),
+}).example({ type: 'api_key', isRequired: true, validationRules: { allowedIpRanges: ['203.0.113.0/24'] } });
 
 interface AuthBody {
 	type: string;
@@ -44,44 +51,58 @@ interface AuthBody {
 	validationRules: ValidationRules;
 }
 
-export function authRoutes(core: Core): ServerRoute[] {
-	const { gateways } = core.store;
-	return [
-		{
-			method: 'GET',
-			path: '/gateways/{id}/auth',
-			options: needs('gateway:read'),
-			handler: async (request) => {
-				const { id: organizationId } = organizationOf(request);
-				const id = String(request.params['id']);
-				if (!(await gateways.get(organizationId, id))) throw notFound('Gateway');
-				const rows = await gateways.auth(organizationId, id);
-				return success({ authMethods: rows.map((row) => presentAuth(row, core)), nextCursor: null });
-			},
-		},
-		{
-			method: 'POST',
-			path: '/gateways/{id}/auth',
-			options: { ...needs('gateway:write'), validate: { payload: ADD } },
-			handler: async (request, h) => h.response(success(presentAuth(await addAuth(request, core), core))).code(201),
-		},
-		{
-			method: 'DELETE',
-			path: '/gateways/{id}/auth/{authId}',
-			options: needs('gateway:write'),
-			handler: async (request) => {
-				const { id, authId } = request.params as { id: string; authId: string };
-				const row = await storeOf(request, core).gateways.removeAuth(organizationOf(request).id, id, authId);
-				if (!row) throw notFound('Authentication method');
-				return success(presentAuth(row, core));
-			},
-		},
-	];
-}
+export const authRoutes = (core: Core): ServerRoute[] => [listMethods(core), addMethod(core), removeMethod(core)];
 
-async function addAuth(request: Request, core: Core): Promise<AuthRow> {
+const listMethods = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways/{id}/auth',
+		id: 'listAuthMethods',
+		summary: 'Lists the authentication methods of a gateway, in order of creation, in which they are tried.',
+		need: 'gateway:read',
+		query: listQuery(),
+		answer: page('authMethods', AUTH_METHOD),
+		handler: async (request) => {
+			const { id, organizationId } = await findGateway(request, core);
+			const { items, nextCursor } = await core.store.gateways.auth(organizationId, id, pageOf(request));
+			return { authMethods: items.map((row) => presentAuth(row, core)), nextCursor };
+		},
+	});
+
+const addMethod = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/gateways/{id}/auth',
+		id: 'addAuthMethod',
+		summary: 'Adds an authentication method to a gateway.',
+		need: 'gateway:write',
+		body: ADD,
+		answer: AUTH_METHOD,
+		status: 201,
+		idempotent: true,
+		handler: async (request) => presentAuth(await add(request, core), core),
+	});
+
+const removeMethod = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/gateways/{id}/auth/{authId}',
+		id: 'removeAuthMethod',
+		summary: 'Removes an authentication method; without any, the gateway admits nobody.',
+		need: 'gateway:write',
+		answer: AUTH_METHOD,
+		handler: async (request) => {
+			const { id, authId } = request.params as { id: string; authId: string };
+			const row = await storeOf(request, core).gateways.removeAuth(organizationOf(request).id, id, authId);
+			if (!row) throw notFound('Authentication method');
+			return presentAuth(row, core);
+		},
+	});
+
+async function add(request: Request, core: Core): Promise<AuthRow> {
 	const { registry, secrets } = core;
 	const { id: organizationId } = organizationOf(request);
+	// The body has passed ADD.
 	const { configuration, ...method } = request.payload as AuthBody;
 	registry.parse('auth', method.type, configuration, '/configuration');
 	const id = randomUUID();
@@ -93,12 +114,3 @@ async function addAuth(request: Request, core: Core): Promise<AuthRow> {
 	if (!row) throw notFound('Gateway');
 	return row;
 }
-
-const presentAuth = (row: AuthRow, { registry }: Core) => ({
-	id: row.id,
-	type: row.type,
-	isRequired: row.isRequired,
-	configuration: registry.redact('auth', row.type, row.configuration),
-	validationRules: row.validationRules,
-	createdAt: row.createdAt,
-});

@@ -1,50 +1,57 @@
 // Gateways (specification 4.2): the rows that publish tools over one transport. Their parts have files of their own.
 
 import { randomUUID } from 'node:crypto';
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	body,
 	type Core,
 	description,
 	displayName,
+	expectedVersion,
 	type Feature,
+	filterOf,
+	type GatewayFilter,
 	type GatewayRow,
 	gatewayPlace,
 	type JsonObject,
-	needs,
+	listQuery,
 	notFound,
-	type OrganizationRow,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
+	removal,
 	removalQuery,
+	showVersion,
 	storeOf,
-	success,
 	unknownType,
+	words,
 } from '../../../core/index.ts';
 import { assignmentRoutes } from './assignments.ts';
 import { authRoutes } from './auth.ts';
+import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
+import { GATEWAY, presentGateway } from './present.ts';
 
-/** One segment; the leading slash may be left out. */
-const endpoint = Joi.string().pattern(/^\/?[A-Za-z0-9_-]{1,64}$/, 'one path segment of letters, digits, "-" and "_", at most 64');
-const configuration = Joi.object().unknown();
+const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport that it speaks.');
+const status = Joi.string().valid('active', 'inactive').description('`inactive`: to its clients it is not there.');
+const endpoint = Joi.string()
+	.pattern(/^\/?[A-Za-z0-9_-]{1,64}$/, 'one path segment of letters, digits, "-" and "_", at most 64')
+	.description('Its path below the organization’s: one segment, of which no other gateway has the like, without regard to case.');
+const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('What the transport can be told.');
 
 const CREATE = body({
 	name: displayName.required(),
-	type: Joi.string().max(64).required(),
+	type: type.required(),
 	endpoint: endpoint.required(),
 	description,
 	configuration: configuration.default({}),
-});
-const UPDATE = body({
-	name: displayName,
-	endpoint,
-	description,
-	configuration,
-	status: Joi.string().valid('active', 'inactive'),
-}).min(1);
+}).example({ name: 'Support', type: 'mcp', endpoint: '/support', description: 'What the support desk may do.' });
+
+const UPDATE = body({ name: displayName, endpoint, description, configuration, status })
+	.min(1)
+	.example({ name: 'Support desk', status: 'inactive' });
 
 interface GatewayBody {
 	name: string;
@@ -61,40 +68,11 @@ export default {
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
 		server.route([
-			{
-				method: 'GET',
-				path: '/gateways',
-				options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
-				handler: async (request) => {
-					const organization = organizationOf(request);
-					const { items, nextCursor } = await core.store.gateways.list(organization.id, pageOf(request));
-					return success({ gateways: items.map((row) => presentGateway(row, organization, core)), nextCursor });
-				},
-			},
-			{
-				method: 'POST',
-				path: '/gateways',
-				options: { ...needs('gateway:write'), validate: { payload: CREATE } },
-				handler: async (request, h) => h.response(success(await create(request, core))).code(201),
-			},
-			{
-				method: 'GET',
-				path: '/gateways/{id}',
-				options: needs('gateway:read'),
-				handler: async (request) => success(presentGateway(await findGateway(request, core), organizationOf(request), core)),
-			},
-			{
-				method: 'PATCH',
-				path: '/gateways/{id}',
-				options: { ...needs('gateway:write'), validate: { payload: UPDATE } },
-				handler: async (request) => success(await update(request, core)),
-			},
-			{
-				method: 'DELETE',
-				path: '/gateways/{id}',
-				options: { ...needs('gateway:write'), validate: { query: removalQuery } },
-				handler: async (request) => success(await remove(request, core)),
-			},
+			listGateways(core),
+			createGateway(core),
+			getGateway(core),
+			updateGateway(core),
+			deleteGateway(core),
 			...assignmentRoutes(core),
 			...authRoutes(core),
 			...keyRoutes(core),
@@ -102,14 +80,87 @@ export default {
 	},
 } satisfies Feature;
 
-async function findGateway(request: Request, core: Core): Promise<GatewayRow> {
-	const row = await core.store.gateways.get(organizationOf(request).id, String(request.params['id']));
-	if (!row) throw notFound('Gateway');
-	return row;
+const listGateways = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways',
+		id: 'listGateways',
+		summary: 'Lists the gateways of the organization.',
+		need: 'gateway:read',
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type, status, q: words } }),
+		answer: page('gateways', GATEWAY),
+		handler: async (request) => {
+			const organization = organizationOf(request);
+			const filter = filterOf<GatewayFilter>(request);
+			const { items, nextCursor } = await core.store.gateways.list(organization.id, pageOf(request), filter);
+			return { gateways: items.map((row) => presentGateway(row, organization, core)), nextCursor };
+		},
+	});
+
+const createGateway = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/gateways',
+		id: 'createGateway',
+		summary: 'Publishes a gateway, which admits nobody before it is told whom.',
+		need: 'gateway:write',
+		body: CREATE,
+		answer: GATEWAY,
+		status: 201,
+		errors: ['conflict'],
+		idempotent: true,
+		versioned: true,
+		handler: async (request) => show(request, await create(request, core), core),
+	});
+
+const getGateway = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways/{id}',
+		id: 'getGateway',
+		summary: 'Shows a gateway.',
+		need: 'gateway:read',
+		answer: GATEWAY,
+		versioned: true,
+		handler: async (request) => show(request, await findGateway(request, core), core),
+	});
+
+const updateGateway = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/gateways/{id}',
+		id: 'updateGateway',
+		summary: 'Changes what is named of a gateway.',
+		need: 'gateway:write',
+		body: UPDATE,
+		answer: GATEWAY,
+		errors: ['conflict'],
+		versioned: true,
+		handler: async (request) => show(request, await update(request, core), core),
+	});
+
+const deleteGateway = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/gateways/{id}',
+		id: 'deleteGateway',
+		summary: 'Removes a gateway with its assignments, authentication methods and API keys.',
+		need: 'gateway:write',
+		query: removalQuery,
+		answer: removal('assignments', 'authMethods', 'apiKeys', 'records'),
+		errors: ['conflict'],
+		versioned: true,
+		handler: (request) => remove(request, core),
+	});
+
+function show(request: Request, row: GatewayRow, core: Core) {
+	showVersion(request, row.version, row.toolCount);
+	return presentGateway(row, organizationOf(request), core);
 }
 
-async function create(request: Request, core: Core) {
+async function create(request: Request, core: Core): Promise<GatewayRow> {
 	const organization = organizationOf(request);
+	// The body has passed CREATE.
 	const { endpoint: path, description: text = null, ...given } = request.payload as GatewayBody;
 	if (!core.registry.get('transport', given.type)) {
 		throw unknownType(
@@ -120,25 +171,28 @@ async function create(request: Request, core: Core) {
 	const id = randomUUID();
 	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type }, given.configuration, core);
 	const gateway = { ...given, endpoint: withSlash(path), description: text, configuration: sealed };
-	return presentGateway(await storeOf(request, core).gateways.create(organization.id, id, gateway), organization, core);
+	return storeOf(request, core).gateways.create(organization.id, id, gateway);
 }
 
-async function update(request: Request, core: Core) {
+async function update(request: Request, core: Core): Promise<GatewayRow> {
+	// The body has passed UPDATE.
 	const change = request.payload as Partial<Omit<GatewayBody, 'type'> & { status: string }>;
 	const row = await findGateway(request, core);
-	const updated = await storeOf(request, core).gateways.update(row.organizationId, row.id, {
+	const values = {
 		...change,
 		...(change.endpoint !== undefined && { endpoint: withSlash(change.endpoint) }),
 		...(change.configuration && { configuration: sealConfiguration(row, change.configuration, core) }),
-	});
+	};
+	const updated = await storeOf(request, core).gateways.update(row.organizationId, row.id, values, expectedVersion(request));
 	if (!updated) throw notFound('Gateway');
-	return presentGateway(updated, organizationOf(request), core);
+	return updated;
 }
 
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
+	// The query has passed `removalQuery`.
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await storeOf(request, core).gateways.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).gateways.remove(organizationOf(request).id, id, ifUnused, expectedVersion(request));
 	if (!removed) throw notFound('Gateway');
 	return { id, removed };
 }
@@ -152,21 +206,4 @@ function sealConfiguration(
 ): JsonObject {
 	registry.parse('transport', row.type, given, '/configuration');
 	return registry.seal('transport', row.type, given, secrets, gatewayPlace(row.organizationId, row.id));
-}
-
-function presentGateway(row: GatewayRow, organization: OrganizationRow, core: Core) {
-	const { id, name, type, endpoint: path, description: text, configuration: stored, status, toolCount, createdAt, updatedAt } = row;
-	return {
-		id,
-		name,
-		type,
-		endpoint: path,
-		description: text,
-		configuration: core.registry.redact('transport', type, stored),
-		status,
-		toolCount,
-		url: core.runtime.url(organization.slug, path),
-		createdAt,
-		updatedAt,
-	};
 }

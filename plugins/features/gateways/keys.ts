@@ -9,17 +9,19 @@ import {
 	GATEWAY_KEY_PREFIX,
 	hashKey,
 	invalid,
-	type KeyRow,
+	listQuery,
 	mintKey,
-	needs,
+	moment,
 	notFound,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
 	type Scope,
 	storeOf,
-	success,
 } from '../../../core/index.ts';
+import { findGateway } from './find.ts';
+import { API_KEY, NEW_API_KEY, presentKey } from './present.ts';
 
 const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 const DEFAULT_SCOPES: readonly Scope[] = ['tools:read', 'tools:execute'];
@@ -32,68 +34,70 @@ const GENERATE = body({
 		.items(Joi.string().valid(...SCOPES))
 		.unique()
 		.min(1)
-		.default([...DEFAULT_SCOPES]),
-	expiresAt: Joi.string().isoDate().allow(null),
-});
+		.default([...DEFAULT_SCOPES])
+		.description('What it opens: `tools:read` lists tools, `tools:execute` calls them, `gateway:read` shows the gateway.'),
+	expiresAt: moment.allow(null).description('From then on it opens nothing: a date (midnight UTC) or a time with its zone. Null: never.'),
+}).example({ name: 'Support bot', scopes: ['tools:read', 'tools:execute'], expiresAt: '2099-12-31T23:59:59Z' });
 
-export function keyRoutes(core: Core): ServerRoute[] {
-	const { gateways } = core.store;
-	return [
-		{
-			method: 'POST',
-			path: '/gateways/{id}/auth/api-keys',
-			options: { ...needs('gateway:write'), validate: { payload: GENERATE } },
-			handler: async (request, h) => h.response(success(await generate(request, core))).code(201),
+export const keyRoutes = (core: Core): ServerRoute[] => [generateKey(core), listKeys(core), revokeKey(core)];
+
+const generateKey = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/gateways/{id}/auth/api-keys',
+		id: 'generateApiKey',
+		summary: 'Makes an API key for a gateway, and shows it this once.',
+		need: 'gateway:write',
+		body: GENERATE,
+		answer: NEW_API_KEY,
+		status: 201,
+		handler: (request) => generate(request, core),
+	});
+
+const listKeys = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/gateways/{id}/auth/api-keys',
+		id: 'listApiKeys',
+		summary: 'Lists the API keys of a gateway, the revoked ones too.',
+		need: 'gateway:read',
+		query: listQuery(),
+		answer: page('apiKeys', API_KEY),
+		handler: async (request) => {
+			const { id, organizationId } = await findGateway(request, core);
+			const { items, nextCursor } = await core.store.gateways.keys(organizationId, id, pageOf(request));
+			return { apiKeys: items.map(presentKey), nextCursor };
 		},
-		{
-			method: 'GET',
-			path: '/gateways/{id}/auth/api-keys',
-			options: { ...needs('gateway:read'), validate: { query: pageQuery() } },
-			handler: async (request) => {
-				const { id: organizationId } = organizationOf(request);
-				const id = String(request.params['id']);
-				if (!(await gateways.get(organizationId, id))) throw notFound('Gateway');
-				const { items, nextCursor } = await gateways.keys(organizationId, id, pageOf(request));
-				return success({ apiKeys: items.map(presentKey), nextCursor });
-			},
+	});
+
+const revokeKey = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/gateways/{id}/auth/api-keys/{keyId}',
+		id: 'revokeApiKey',
+		summary: 'Revokes an API key, on every replica within a second.',
+		need: 'gateway:write',
+		answer: API_KEY,
+		handler: async (request) => {
+			const { id, keyId } = request.params as { id: string; keyId: string };
+			const row = await storeOf(request, core).gateways.revokeKey(organizationOf(request).id, id, keyId);
+			if (!row) throw notFound('API key');
+			return presentKey(row);
 		},
-		{
-			method: 'DELETE',
-			path: '/gateways/{id}/auth/api-keys/{keyId}',
-			options: needs('gateway:write'),
-			handler: async (request) => {
-				const { id, keyId } = request.params as { id: string; keyId: string };
-				const row = await storeOf(request, core).gateways.revokeKey(organizationOf(request).id, id, keyId);
-				if (!row) throw notFound('API key');
-				return success(presentKey(row));
-			},
-		},
-	];
-}
+	});
 
 async function generate(request: Request, core: Core) {
-	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: string | null };
-	const expires = expiresAt === null ? null : new Date(expiresAt);
-	if (expires && expires.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
+	// The body has passed GENERATE, which makes a date of `expiresAt`.
+	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: Date | null };
+	if (expiresAt && expiresAt.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
 	const key = mintKey(GATEWAY_KEY_PREFIX);
 	const row = await storeOf(request, core).gateways.addKey(organizationOf(request).id, String(request.params['id']), {
 		name,
 		prefix: key.slice(0, SHOWN_CHARACTERS),
 		scopes,
-		expiresAt: expires,
+		expiresAt,
 		hash: hashKey(key),
 	});
 	if (!row) throw notFound('Gateway');
 	return { ...presentKey(row), key };
 }
-
-const presentKey = ({ id, name, prefix, scopes, expiresAt, lastUsedAt, revokedAt, createdAt }: KeyRow) => ({
-	id,
-	name,
-	prefix,
-	scopes,
-	expiresAt,
-	lastUsedAt,
-	revokedAt,
-	createdAt,
-});

@@ -1,18 +1,31 @@
 // Health endpoints (specification 4.8): public, and outside every limit.
 
-import { statfs } from 'node:fs/promises';
-import { freemem, totalmem } from 'node:os';
-import type { Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Core, type Feature, success } from '../../../core/index.ts';
+import { type Core, count, type Feature, operation, shape } from '../../../core/index.ts';
+import { DISK, disk, MEMORY, memory } from './machine.ts';
 
 /** A dependency that has not answered by then counts as unreachable. */
 const PATIENCE_MS = 1500;
 
-interface Check {
+interface Dependency {
 	status: 'ok' | 'unreachable' | 'not_configured';
-	[figure: string]: string | number;
+	ms?: number;
 }
+
+const ms = count.optional().description('Milliseconds that it took to answer, or until it was given up.');
+const DEPENDENCIES = {
+	database: shape({ status: Joi.string().valid('ok', 'unreachable'), ms }),
+	redis: shape({ status: Joi.string().valid('ok', 'unreachable', 'not_configured'), ms }),
+};
+
+const report = (checks: Record<string, Joi.Schema>): Joi.ObjectSchema =>
+	shape({
+		success: Joi.boolean(),
+		data: shape({ status: Joi.string().valid('ok', 'unavailable', 'stopping'), checks: shape(checks) }),
+	});
+
+const UNREACHABLE = 'The database, or Redis where one is configured, cannot be reached';
 
 export default {
 	kind: 'feature',
@@ -20,72 +33,76 @@ export default {
 	summary: 'Health, liveness and readiness of this process.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const options = { auth: false as const };
-		server.route([
-			{
-				method: 'GET',
-				path: '/health/live',
-				options,
-				handler: () => success({ status: 'ok', uptimeSeconds: Math.floor(process.uptime()) }),
-			},
-			{
-				method: 'GET',
-				path: '/health/ready',
-				options,
-				handler: async (_request, h) => {
-					const checks = await dependencies(core);
-					return h.response(report(checks)).code(allReachable(checks) ? 200 : 503);
-				},
-			},
-			{
-				method: 'GET',
-				path: '/health',
-				options,
-				handler: async (_request, h) => {
-					const checks = await dependencies(core);
-					return h.response(report({ ...checks, disk: await disk(core), memory: memory() })).code(allReachable(checks) ? 200 : 503);
-				},
-			},
-		]);
+		server.route([liveness, readiness(core), health(core)]);
 	},
 } satisfies Feature;
 
-async function dependencies(core: Core): Promise<Record<string, Check>> {
-	const redis: Promise<Check> = core.shared.distributed ? probe(() => core.shared.ping()) : Promise.resolve({ status: 'not_configured' });
+const liveness = operation({
+	method: 'GET',
+	path: '/health/live',
+	id: 'checkLiveness',
+	summary: 'Says that the process is running, and looks at nothing else.',
+	need: 'public',
+	answer: shape({ status: Joi.string().valid('ok'), uptimeSeconds: count }).meta({ schema: 'Liveness' }),
+	handler: () => ({ status: 'ok', uptimeSeconds: Math.floor(process.uptime()) }),
+});
+
+const readiness = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/health/ready',
+		id: 'checkReadiness',
+		summary: 'Says whether requests should be sent here, within 2 s.',
+		need: 'public',
+		bare: true,
+		answer: report(DEPENDENCIES).meta({ schema: 'Readiness' }),
+		alsoAnswers: { 503: `${UNREACHABLE}, or the service is stopping.` },
+		handler: async (request) => {
+			const checks = await dependencies(core);
+			const state = core.stopping.aborted ? 'stopping' : stateOf(checks);
+			return answer(request, state, checks);
+		},
+	});
+
+const health = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/health',
+		id: 'checkHealth',
+		summary: 'Shows the database, Redis, disk and memory.',
+		description: 'Disk and memory that run low are told, and are no 503.',
+		need: 'public',
+		bare: true,
+		answer: report({ ...DEPENDENCIES, disk: DISK, memory: MEMORY }).meta({ schema: 'Health' }),
+		alsoAnswers: { 503: `${UNREACHABLE}.` },
+		handler: async (request) => {
+			const [checks, space] = await Promise.all([dependencies(core), disk(core.config.dataDir)]);
+			return answer(request, stateOf(checks), { ...checks, disk: space, memory: memory() });
+		},
+	});
+
+type State = 'ok' | 'unavailable' | 'stopping';
+
+const answer = (request: Request, status: State, checks: object) =>
+	request.generateResponse({ success: status === 'ok', data: { status, checks } }).code(status === 'ok' ? 200 : 503);
+
+async function dependencies(core: Core): Promise<Record<string, Dependency>> {
+	const redis: Promise<Dependency> = core.shared.distributed
+		? probe(() => core.shared.ping())
+		: Promise.resolve({ status: 'not_configured' });
 	const [database, shared] = await Promise.all([probe(() => core.store.ping()), redis]);
 	return { database, redis: shared };
 }
 
-async function probe(ping: () => Promise<void>): Promise<Check> {
+async function probe(ping: () => Promise<void>): Promise<Dependency> {
 	const started = performance.now();
 	const late = new Promise<never>((_resolve, reject) => setTimeout(reject, PATIENCE_MS, new Error('late')).unref());
-	try {
-		await Promise.race([ping(), late]);
-		return { status: 'ok', ms: Math.round(performance.now() - started) };
-	} catch {
-		return { status: 'unreachable', ms: Math.round(performance.now() - started) };
-	}
+	const status = await Promise.race([ping(), late]).then(
+		() => 'ok' as const,
+		() => 'unreachable' as const,
+	);
+	return { status, ms: Math.round(performance.now() - started) };
 }
 
-async function disk(core: Core): Promise<Check> {
-	try {
-		const { bavail, blocks, bsize } = await statfs(core.config.dataDir).catch(() => statfs('.'));
-		return { status: 'ok', freeBytes: bavail * bsize, totalBytes: blocks * bsize };
-	} catch {
-		return { status: 'unreachable' };
-	}
-}
-
-const memory = (): Check => ({
-	status: 'ok',
-	residentBytes: process.memoryUsage.rss(),
-	freeBytes: freemem(),
-	totalBytes: totalmem(),
-});
-
-const allReachable = (checks: Record<string, Check>): boolean => Object.values(checks).every(({ status }) => status !== 'unreachable');
-
-const report = (checks: Record<string, Check>) => ({
-	success: allReachable(checks),
-	data: { status: allReachable(checks) ? 'ok' : 'unavailable', checks },
-});
+const stateOf = (checks: Record<string, Dependency>): State =>
+	Object.values(checks).some(({ status }) => status === 'unreachable') ? 'unavailable' : 'ok';

@@ -1,27 +1,27 @@
 // Organizations: those of the user, a new one, its name. Their people have files of their own.
 
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	body,
 	type Core,
 	displayName,
 	type Feature,
-	needs,
+	listQuery,
 	notFound,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
 	slugs,
 	storeOf,
-	success,
 	userIdOf,
 } from '../../../core/index.ts';
 import { invitationRoutes } from './invitations.ts';
 import { memberRoutes } from './members.ts';
-import { presentMembership, presentOrganization } from './present.ts';
+import { MEMBERSHIP, ORGANIZATION, presentMembership, presentOrganization } from './present.ts';
 
-const NAMED = body({ name: displayName.required() });
+const NAMED = body({ name: displayName.required() }).example({ name: 'Acme' });
 
 export default {
 	kind: 'feature',
@@ -29,42 +29,68 @@ export default {
 	summary: 'Organizations, their members with roles, and invitations by e-mail.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const inPath = { organization: 'path' } as const;
 		server.route([
-			{
-				method: 'GET',
-				path: '/organizations',
-				options: { ...needs('self'), validate: { query: pageQuery() } },
-				handler: async (request) => success(await list(request, core)),
-			},
-			{
-				method: 'POST',
-				path: '/organizations',
-				options: { ...needs('account'), validate: { payload: NAMED } },
-				handler: async (request, h) => h.response(success(await create(request, core))).code(201),
-			},
-			{
-				method: 'GET',
-				path: '/organizations/{orgId}',
-				options: needs('organization:read', inPath),
-				handler: (request) => success(presentOrganization(organizationOf(request), request.auth.credentials.role)),
-			},
-			{
-				method: 'PATCH',
-				path: '/organizations/{orgId}',
-				options: { ...needs('organization:write', inPath), validate: { payload: NAMED } },
-				handler: async (request) => success(await rename(request, core)),
-			},
+			listOrganizations(core),
+			createOrganization(core),
+			getOrganization(),
+			renameOrganization(core),
 			...memberRoutes(core),
 			...invitationRoutes(core),
 		]);
 	},
 } satisfies Feature;
 
-async function list(request: Request, { store }: Core) {
-	const { items, nextCursor } = await store.organizations.list(userIdOf(request), pageOf(request));
-	return { organizations: items.map(presentMembership), nextCursor };
-}
+const listOrganizations = ({ store }: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/organizations',
+		id: 'listOrganizations',
+		summary: 'Lists the organizations of the user, in order of joining.',
+		need: 'self',
+		query: listQuery(),
+		answer: page('organizations', MEMBERSHIP),
+		handler: async (request) => {
+			const { items, nextCursor } = await store.organizations.list(userIdOf(request), pageOf(request));
+			return { organizations: items.map(presentMembership), nextCursor };
+		},
+	});
+
+const createOrganization = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/organizations',
+		id: 'createOrganization',
+		summary: 'Makes an organization, of which the user becomes the owner.',
+		need: 'account',
+		body: NAMED,
+		answer: ORGANIZATION,
+		status: 201,
+		idempotent: true,
+		handler: (request) => create(request, core),
+	});
+
+const getOrganization = (): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/organizations/{orgId}',
+		id: 'getOrganization',
+		summary: 'Shows an organization.',
+		need: 'organization:read',
+		answer: ORGANIZATION,
+		handler: (request) => presentOrganization(organizationOf(request), request.auth.credentials.role),
+	});
+
+const renameOrganization = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/organizations/{orgId}',
+		id: 'renameOrganization',
+		summary: 'Renames an organization; its slug stays.',
+		need: 'organization:write',
+		body: NAMED,
+		answer: ORGANIZATION,
+		handler: (request) => rename(request, core),
+	});
 
 async function create(request: Request, core: Core) {
 	const name = nameIn(request);

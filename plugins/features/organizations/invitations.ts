@@ -9,23 +9,22 @@ import {
 	GatewayError,
 	hashKey,
 	isBareAddress,
+	listQuery,
 	mintKey,
-	needs,
 	notFound,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
 	permissionsOf,
 	permissionToGrant,
 	type Role,
 	requirePermission,
 	storeOf,
-	success,
 	userIdOf,
 } from '../../../core/index.ts';
 import { invitationMail, invitationUrl } from './invitation-mail.ts';
-import { role } from './members.ts';
-import { presentInvitation, presentMembership } from './present.ts';
+import { INVITATION, MEMBERSHIP, NEW_INVITATION, presentInvitation, presentMembership, role } from './present.ts';
 
 const TOKEN_PREFIX = 'svc_inv_';
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
@@ -36,48 +35,82 @@ const email = Joi.string()
 	.max(254)
 	.custom((value: string, helpers) => (isBareAddress(value) ? value : helpers.error('string.email')));
 
-const INVITE = body({ email: email.required(), role: role.default('member') });
-const ACCEPT = body({ token: Joi.string().max(200).required() });
+const INVITE = body({
+	email: email.required().description('Who is invited.'),
+	role: role.default('member').description('What they become.'),
+}).example({ email: 'grace@example.com', role: 'member' });
 
-export function invitationRoutes(core: Core): ServerRoute[] {
-	const inPath = { organization: 'path' } as const;
-	return [
-		{
-			method: 'GET',
-			path: '/organizations/{orgId}/invitations',
-			options: { ...needs('members:read', inPath), validate: { query: pageQuery() } },
-			handler: async (request) => {
-				const { items, nextCursor } = await core.store.organizations.invitations(organizationOf(request).id, pageOf(request));
-				return success({ invitations: items.map(presentInvitation), nextCursor });
-			},
+const ACCEPT = body({
+	token: Joi.string().max(200).required().description('As the invitation’s link carries it.'),
+}).example({ token: 'svc_inv_5Vd0c2FtcGxlLXRva2VuLW9mLWFuLWludml0YXRpb24' });
+
+export const invitationRoutes = (core: Core): ServerRoute[] => [
+	listInvitations(core),
+	inviteMember(core),
+	revokeInvitation(core),
+	acceptInvitation(core),
+];
+
+const listInvitations = ({ store }: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/organizations/{orgId}/invitations',
+		id: 'listInvitations',
+		summary: 'Lists the invitations that can still be accepted.',
+		need: 'members:read',
+		query: listQuery(),
+		answer: page('invitations', INVITATION),
+		handler: async (request) => {
+			const { items, nextCursor } = await store.organizations.invitations(organizationOf(request).id, pageOf(request));
+			return { invitations: items.map(presentInvitation), nextCursor };
 		},
-		{
-			method: 'POST',
-			path: '/organizations/{orgId}/invitations',
-			options: { ...needs('members:write', inPath), validate: { payload: INVITE } },
-			handler: async (request, h) => h.response(success(await invite(request, core))).code(201),
+	});
+
+const inviteMember = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/organizations/{orgId}/invitations',
+		id: 'inviteMember',
+		summary: 'Invites somebody into an organization, by mail and by the link that is answered.',
+		description: 'It can be accepted for seven days, and takes the place of one that waits for the same address.',
+		need: 'members:write',
+		body: INVITE,
+		answer: NEW_INVITATION,
+		status: 201,
+		errors: ['conflict'],
+		handler: (request) => invite(request, core),
+	});
+
+const revokeInvitation = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/organizations/{orgId}/invitations/{invitationId}',
+		id: 'revokeInvitation',
+		summary: 'Revokes an invitation.',
+		need: 'members:write',
+		answer: INVITATION,
+		handler: async (request) => {
+			const { organizations } = storeOf(request, core);
+			const revoked = await organizations.revokeInvitation(organizationOf(request).id, String(request.params['invitationId']));
+			if (!revoked) throw notFound('Invitation');
+			return presentInvitation(revoked);
 		},
-		{
-			method: 'DELETE',
-			path: '/organizations/{orgId}/invitations/{invitationId}',
-			options: needs('members:write', inPath),
-			handler: async (request) => {
-				const { organizations } = storeOf(request, core);
-				const revoked = await organizations.revokeInvitation(organizationOf(request).id, String(request.params['invitationId']));
-				if (!revoked) throw notFound('Invitation');
-				return success(presentInvitation(revoked));
-			},
-		},
-		{
-			// `account`, not `login`: a key without restrictions is the account already, and the token, which nobody else has, is asked
-			// for besides.
-			method: 'POST',
-			path: '/invitations/accept',
-			options: { ...needs('account'), validate: { payload: ACCEPT } },
-			handler: async (request) => success(await accept(request, core)),
-		},
-	];
-}
+	});
+
+const acceptInvitation = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/invitations/accept',
+		id: 'acceptInvitation',
+		summary: 'Accepts an invitation, with an account of the address that was invited.',
+		// `account`, not `login`: a key without restrictions is the account already, and the token, which nobody else has, is asked
+		// for besides.
+		need: 'account',
+		body: ACCEPT,
+		answer: MEMBERSHIP,
+		errors: ['not_found', 'conflict'],
+		handler: (request) => accept(request, core),
+	});
 
 async function invite(request: Request, core: Core) {
 	// The body has passed INVITE.

@@ -1,65 +1,77 @@
 // The members of an organization: list, change a role, remove, leave.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
-import Joi from 'joi';
 import {
 	body,
 	type Core,
 	GatewayError,
-	needs,
+	listQuery,
 	notFound,
+	operation,
 	organizationOf,
 	type Permit,
+	page,
 	pageOf,
-	pageQuery,
 	permissionsOf,
 	permissionToGrant,
-	ROLES,
 	type Role,
 	requirePermission,
 	storeOf,
-	success,
 } from '../../../core/index.ts';
-import { presentMember } from './present.ts';
+import { MEMBER, presentMember, role } from './present.ts';
 
-export const role = Joi.string().valid(...ROLES);
+const CHANGE = body({ role: role.required() }).example({ role: 'admin' });
 
-const CHANGE = body({ role: role.required() });
+export const memberRoutes = (core: Core): ServerRoute[] => [listMembers(core), changeRole(core), removeMember(core)];
 
-export function memberRoutes(core: Core): ServerRoute[] {
-	const inPath = { organization: 'path' } as const;
-	return [
-		{
-			method: 'GET',
-			path: '/organizations/{orgId}/members',
-			options: { ...needs('members:read', inPath), validate: { query: pageQuery() } },
-			handler: async (request) => {
-				const { items, nextCursor } = await core.store.organizations.members(organizationOf(request).id, pageOf(request));
-				return success({ members: items.map(presentMember), nextCursor });
-			},
+const listMembers = ({ store }: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/organizations/{orgId}/members',
+		id: 'listMembers',
+		summary: 'Lists the members of an organization, in order of joining.',
+		need: 'members:read',
+		query: listQuery(),
+		answer: page('members', MEMBER),
+		handler: async (request) => {
+			const { items, nextCursor } = await store.organizations.members(organizationOf(request).id, pageOf(request));
+			return { members: items.map(presentMember), nextCursor };
 		},
-		{
-			method: 'PATCH',
-			path: '/organizations/{orgId}/members/{userId}',
-			options: { ...needs('members:write', inPath), validate: { payload: CHANGE } },
-			handler: async (request) => {
-				// The body has passed CHANGE.
-				const { role: wanted } = request.payload as { role: Role };
-				return success(await change(request, wanted, core));
-			},
+	});
+
+const changeRole = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/organizations/{orgId}/members/{userId}',
+		id: 'changeMemberRole',
+		summary: 'Gives a member another role; an organization keeps an owner.',
+		need: 'members:write',
+		body: CHANGE,
+		answer: MEMBER,
+		errors: ['conflict'],
+		handler: (request) => {
+			// The body has passed CHANGE.
+			const { role: wanted } = request.payload as { role: Role };
+			return change(request, wanted, core);
 		},
-		{
-			// Anybody may leave, so the route itself asks for no more than being a member.
-			method: 'DELETE',
-			path: '/organizations/{orgId}/members/{userId}',
-			options: needs('organization:read', inPath),
-			handler: async (request) => {
-				if (!isLeaving(request)) requirePermission(request, 'members:write');
-				return success(await change(request, null, core));
-			},
+	});
+
+const removeMember = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/organizations/{orgId}/members/{userId}',
+		id: 'removeMember',
+		summary: 'Removes a member from an organization, or leaves it.',
+		description: 'Removing somebody else takes the permission `members:write`.',
+		// Anybody may leave, so the route itself asks for no more than being a member.
+		need: 'organization:read',
+		answer: MEMBER,
+		errors: ['conflict'],
+		handler: (request) => {
+			if (!isLeaving(request)) requirePermission(request, 'members:write');
+			return change(request, null, core);
 		},
-	];
-}
+	});
 
 /** @param wanted null removes */
 async function change(request: Request, wanted: Role | null, core: Core) {

@@ -1,34 +1,89 @@
-// How organizations and their people are shown. Tokens never are.
+// How organizations and their people are shown: a shape and what fills it, side by side. Tokens never are.
 
-import type { InvitationRow, MemberRow, MembershipRow, OrganizationRow, Role } from '../../../core/index.ts';
+import Joi from 'joi';
+import {
+	type InvitationRow,
+	type MemberRow,
+	type MembershipRow,
+	type OrganizationRow,
+	ROLES,
+	type Role,
+	shape,
+	text,
+	timestamp,
+	uuid,
+} from '../../../core/index.ts';
 
-/** @param role of the user who asks */
-export const presentOrganization = ({ id, name, slug, createdAt }: OrganizationRow, role: Role | null) => ({
+export const role = Joi.string().valid(...ROLES);
+
+const organization = {
+	id: uuid,
+	name: Joi.string(),
+	slug: Joi.string().description('Its part of the URLs of its gateways. It stays when the name changes.').example('acme'),
+	role: role.description('Of the user who asks.'),
+	createdAt: timestamp,
+};
+
+export const ORGANIZATION = shape(organization).meta({ schema: 'Organization' });
+
+/** @param asker role of the user who asks */
+export const presentOrganization = ({ id, name, slug, createdAt }: OrganizationRow, asker: Role | null) => ({
 	id,
 	name,
 	slug,
-	role,
+	role: asker,
 	createdAt,
 });
 
-export const presentMembership = ({ organization, role, joinedAt }: MembershipRow) => ({
-	...presentOrganization(organization, role),
+export const MEMBERSHIP = shape({ ...organization, joinedAt: timestamp.description('When the user joined.') }).meta({
+	schema: 'Membership',
+});
+
+export const presentMembership = ({ organization: its, role: held, joinedAt }: MembershipRow) => ({
+	...presentOrganization(its, held),
 	joinedAt,
 });
 
-export const presentMember = ({ user: { id, email, firstName, lastName }, role, joinedAt }: MemberRow) => ({
+export const MEMBER = shape({
+	userId: uuid,
+	email: Joi.string(),
+	firstName: text,
+	lastName: text,
+	role,
+	joinedAt: timestamp,
+}).meta({ schema: 'Member' });
+
+export const presentMember = ({ user: { id, email, firstName, lastName }, role: held, joinedAt }: MemberRow) => ({
 	userId: id,
 	email,
 	firstName,
 	lastName,
-	role,
+	role: held,
 	joinedAt,
 });
 
-export const presentInvitation = ({ id, email, role, invitedBy, createdAt, expiresAt }: InvitationRow) => ({
+const invitation = {
+	id: uuid,
+	email: Joi.string().description('Only an account with this address can accept.'),
+	role: role.description('What who accepts becomes.'),
+	invitedBy: uuid.description('The user who sent it.'),
+	createdAt: timestamp,
+	expiresAt: timestamp,
+};
+
+export const INVITATION = shape(invitation).meta({ schema: 'Invitation' });
+
+export const NEW_INVITATION = shape({
+	...invitation,
+	token: Joi.string().description('What accepts it, in this answer and never again.'),
+	url: Joi.string().uri().description('The page that accepts it; the token is in it.'),
+	mailed: Joi.boolean().description('False when too many mails wait: pass the link on by hand.'),
+}).meta({ schema: 'NewInvitation' });
+
+export const presentInvitation = ({ id, email, role: offered, invitedBy, createdAt, expiresAt }: InvitationRow) => ({
 	id,
 	email,
-	role,
+	role: offered,
 	invitedBy,
 	createdAt,
 	expiresAt,

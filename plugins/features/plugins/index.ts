@@ -2,7 +2,16 @@
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Feature, needs, success } from '../../../core/index.ts';
+import { type Feature, jsonObject, operation, shape } from '../../../core/index.ts';
+
+const PLUGIN = shape({
+	kind: Joi.string().description('`auth`, `transport`, `importer`, `executor`, `feature`…'),
+	name: Joi.string().description('What rows and bodies call it: the `type` of a gateway, a tool, an API or a method.'),
+	summary: Joi.string(),
+	spec: Joi.string().allow(null).description('The document that it implements.'),
+	creatable: Joi.boolean().description('Whether a client may name it as `type`.'),
+	config: jsonObject.description('JSON Schema (2020-12) of its configuration.'),
+}).meta({ schema: 'Plugin' });
 
 export default {
 	kind: 'feature',
@@ -10,11 +19,16 @@ export default {
 	summary: 'Lists every plugin that this service runs, with its configuration.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		server.route({
-			method: 'GET',
-			path: '/plugins',
-			options: needs('self'),
-			handler: () => success({ plugins: core.registry.describe() }),
-		});
+		server.route(
+			operation({
+				method: 'GET',
+				path: '/plugins',
+				id: 'listPlugins',
+				summary: 'Lists every plugin that this service runs, all on one page.',
+				need: 'self',
+				answer: shape({ plugins: Joi.array().items(PLUGIN) }),
+				handler: () => ({ plugins: core.registry.describe() }),
+			}),
+		);
 	},
 } satisfies Feature;

@@ -6,6 +6,7 @@ import {
 	assertBounded,
 	type Core,
 	compileArguments,
+	expectedVersion,
 	invalid,
 	type JsonObject,
 	type JsonSchema,
@@ -28,7 +29,7 @@ export interface ToolBody {
 	status?: string;
 }
 
-export async function createTool(
+export async function addTool(
 	request: Request,
 	{ type, code = null, ...tool }: Omit<ToolBody, 'code'> & { code?: string | null },
 	core: Core,
@@ -62,14 +63,15 @@ export async function createTool(
 /** Of a tool that came from an API, only what a re-import leaves alone. */
 const OF_THE_API = ['parameters', 'code', 'executionConfig'] as const;
 
-export async function updateTool(request: Request, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
+export async function changeTool(request: Request, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
 	const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
 	if (!row) throw notFound('Tool');
 	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
 	if (change.parameters) checkParameters(change.parameters);
 	const sealed = await changedConfig(row, change, core);
-	const updated = await storeOf(request, core).tools.update(row.organizationId, row.id, { ...change, ...sealed });
+	const columns = { ...change, ...sealed };
+	const updated = await storeOf(request, core).tools.update(row.organizationId, row.id, columns, expectedVersion(request));
 	if (!updated) throw notFound('Tool');
 	return updated;
 }

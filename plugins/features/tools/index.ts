@@ -1,47 +1,72 @@
 // Tools (specification 4.7): those that users write and those that come from an API, and running one by hand.
 
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	body,
 	type Core,
-	clientSignal,
 	displayName,
+	expectedVersion,
 	type Feature,
-	type Json,
-	needs,
+	filterOf,
+	listQuery,
 	notFound,
+	operation,
 	organizationOf,
+	page,
 	pageOf,
-	pageQuery,
-	type RunResult,
+	removal,
 	removalQuery,
+	showVersion,
 	storeOf,
-	success,
 	type ToolFilter,
 	type ToolRow,
-	userIdOf,
+	words,
 } from '../../../core/index.ts';
-import { createTool, type ToolBody, updateTool } from './edit.ts';
+import { addTool, changeTool, type ToolBody } from './edit.ts';
+import { executeTool } from './execute.ts';
+import { presentTool, TOOL } from './present.ts';
 
-const description = Joi.string().allow('').max(10_000);
+const description = Joi.string().allow('').max(10_000).description('What it does, as models read it.');
+const parameters = Joi.object().unknown().description('JSON Schema (2020-12) of the arguments, an object at its root.');
+const code = Joi.string().max(262_144).description('Of types that run code.');
+const executionConfig = Joi.object().unknown().meta({ pluginConfig: 'executor' });
+const type = Joi.string().max(64);
+
+const PARAMETERS = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+
 const CREATE = body({
 	name: displayName.required(),
 	description: description.default(''),
-	type: Joi.string().max(64).required(),
-	parameters: Joi.object().unknown().default({ type: 'object', properties: {} }),
-	code: Joi.string().max(262_144),
-	executionConfig: Joi.object().unknown().default({}),
+	type: type.required().meta({ plugin: 'executor' }).description('What runs it.'),
+	parameters: parameters.default({ type: 'object', properties: {} }),
+	code,
+	executionConfig: executionConfig.default({}).description('As the type asks for.'),
+}).example({
+	name: 'get_pet',
+	description: 'Reads one pet by its id.',
+	type: 'http',
+	parameters: PARAMETERS,
+	executionConfig: { method: 'GET', url: 'https://petstore.example.com/v1/pets/{id}' },
 });
+
 const UPDATE = body({
 	name: displayName,
 	description,
-	parameters: Joi.object().unknown(),
-	code: Joi.string().max(262_144),
-	executionConfig: Joi.object().unknown(),
-	status: Joi.string().valid('active', 'inactive'),
-}).min(1);
-const EXECUTE = body({ parameters: Joi.object().unknown().default({}) });
+	parameters,
+	code,
+	executionConfig: executionConfig.description('As the type asks for. As a whole: a change replaces all of it.'),
+	status: Joi.string().valid('active', 'inactive').description('An inactive tool is in no gateway.'),
+})
+	.min(1)
+	.example({ description: 'Reads one pet: name, kind and owner.', status: 'active' });
+
+const FILTERS = {
+	apiId: Joi.string().guid().description('Tools of this API.'),
+	type: type.description('Tools of this type.'),
+	status: Joi.string().valid('active', 'inactive', 'removed'),
+	q: words,
+};
 
 export default {
 	kind: 'feature',
@@ -49,135 +74,99 @@ export default {
 	summary: 'Tools of an organization: written by hand or made from an API, and executed on demand.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const inPath = { organization: 'path' } as const;
-		server.route([
-			{
-				method: 'GET',
-				path: '/organizations/{orgId}/tools',
-				options: {
-					...needs('tools:read', inPath),
-					validate: { query: pageQuery({ apiId: Joi.string().guid(), type: Joi.string().max(64), status: Joi.string().max(64) }) },
-				},
-				handler: async (request) => success(await list(request, core)),
-			},
-			{
-				method: 'POST',
-				path: '/organizations/{orgId}/tools',
-				options: { ...needs('tools:write', inPath), validate: { payload: CREATE } },
-				handler: async (request, h) => {
-					const row = await createTool(request, request.payload as ToolBody, core);
-					return h.response(success(presentTool(row, core))).code(201);
-				},
-			},
-			{
-				method: 'POST',
-				path: '/organizations/{orgId}/tools/{id}/execute',
-				options: { ...needs('tools:execute', inPath), validate: { payload: EXECUTE }, timeout: { server: false } },
-				handler: async (request) => success(await execute(request, core)),
-			},
-			{
-				method: 'GET',
-				path: '/tools/{id}',
-				options: needs('tools:read'),
-				handler: async (request) => {
-					const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
-					if (!row) throw notFound('Tool');
-					return success(presentTool(row, core));
-				},
-			},
-			{
-				method: 'PATCH',
-				path: '/tools/{id}',
-				options: { ...needs('tools:write'), validate: { payload: UPDATE } },
-				handler: async (request) => {
-					const row = await updateTool(request, request.payload as Partial<ToolBody>, core);
-					return success(presentTool(row, core));
-				},
-			},
-			{
-				method: 'DELETE',
-				path: '/tools/{id}',
-				options: { ...needs('tools:write'), validate: { query: removalQuery } },
-				handler: async (request) => success(await remove(request, core)),
-			},
-		]);
+		server.route([listTools(core), createTool(core), executeTool(core), getTool(core), updateTool(core), deleteTool(core)]);
 	},
 } satisfies Feature;
 
-async function list(request: Request, core: Core) {
-	const { apiId, type, status } = request.query as ToolFilter;
-	const filter: ToolFilter = { ...(apiId && { apiId }), ...(type && { type }), ...(status && { status }) };
-	const { items, nextCursor } = await core.store.tools.list(organizationOf(request).id, pageOf(request), filter);
-	return { tools: items.map((row) => presentTool(row, core)), nextCursor };
+const listTools = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/organizations/{orgId}/tools',
+		id: 'listTools',
+		summary: 'Lists the tools of an organization.',
+		need: 'tools:read',
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: FILTERS }),
+		answer: page('tools', TOOL),
+		handler: async (request) => {
+			const { id } = organizationOf(request);
+			const { items, nextCursor } = await core.store.tools.list(id, pageOf(request), filterOf<ToolFilter>(request));
+			return { tools: items.map((row) => presentTool(row, core)), nextCursor };
+		},
+	});
+
+const createTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/organizations/{orgId}/tools',
+		id: 'createTool',
+		summary: 'Makes a tool.',
+		need: 'tools:write',
+		body: CREATE,
+		answer: TOOL,
+		status: 201,
+		errors: ['egress_refused'],
+		idempotent: true,
+		versioned: true,
+		// The body has passed CREATE.
+		handler: async (request) => show(request, await addTool(request, request.payload as ToolBody, core), core),
+	});
+
+const getTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/tools/{id}',
+		id: 'getTool',
+		summary: 'Shows a tool.',
+		need: 'tools:read',
+		answer: TOOL,
+		versioned: true,
+		handler: async (request) => {
+			const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
+			if (!row) throw notFound('Tool');
+			return show(request, row, core);
+		},
+	});
+
+const updateTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'PATCH',
+		path: '/tools/{id}',
+		id: 'updateTool',
+		summary: 'Changes what is named of a tool.',
+		description: 'Of a tool that was made of an API’s operation: name, description and status, which a later import leaves alone.',
+		need: 'tools:write',
+		body: UPDATE,
+		answer: TOOL,
+		errors: ['egress_refused'],
+		versioned: true,
+		// The body has passed UPDATE.
+		handler: async (request) => show(request, await changeTool(request, request.payload as Partial<ToolBody>, core), core),
+	});
+
+const deleteTool = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/tools/{id}',
+		id: 'deleteTool',
+		summary: 'Removes a tool, from its gateways too.',
+		need: 'tools:write',
+		query: removalQuery,
+		answer: removal('assignments'),
+		errors: ['conflict'],
+		versioned: true,
+		handler: (request) => remove(request, core),
+	});
+
+function show(request: Request, row: ToolRow, core: Core) {
+	showVersion(request, row.version);
+	return presentTool(row, core);
 }
 
 async function remove(request: Request, core: Core) {
 	const id = String(request.params['id']);
+	// The query has passed `removalQuery`.
 	const { ifUnused } = request.query as { ifUnused: boolean };
-	const removed = await storeOf(request, core).tools.remove(organizationOf(request).id, id, ifUnused);
+	const removed = await storeOf(request, core).tools.remove(organizationOf(request).id, id, ifUnused, expectedVersion(request));
 	if (!removed) throw notFound('Tool');
 	return { id, removed };
-}
-
-/** A run that failed is an answer, not an error (decisions, 8). */
-async function execute(request: Request, core: Core) {
-	const { parameters } = request.payload as { parameters: Json };
-	const caller = {
-		method: 'management',
-		subject: `user:${userIdOf(request)}`,
-		userId: userIdOf(request),
-		scopes: ['tools:read', 'tools:execute'] as const,
-	};
-	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, {
-		caller,
-		signal: clientSignal(request),
-	});
-	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success' };
-	return { result: null, duration: run.durationMs, status: 'failed', error: failure(run) };
-}
-
-/** Data where there is data, else the text, else the blocks as they are. */
-function plainResult({ structured, content }: RunResult) {
-	if (structured !== undefined) return structured;
-	const [first, ...others] = content;
-	return first?.type === 'text' && others.length === 0 ? first.text : content;
-}
-
-function failure({ error, content }: RunResult) {
-	const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-	return { code: (error?.code ?? 'tool_error').toUpperCase(), message: error?.message ?? text };
-}
-
-function presentTool(row: ToolRow, core: Core) {
-	const {
-		id,
-		name,
-		description: text,
-		type,
-		parameters,
-		outputSchema,
-		annotations,
-		apiId,
-		operationId,
-		code,
-		status,
-		createdAt,
-		updatedAt,
-	} = row;
-	return {
-		id,
-		name,
-		description: text,
-		type,
-		parameters,
-		outputSchema,
-		annotations,
-		apiId,
-		operationId,
-		...(code !== null && { code }),
-		executionConfig: core.registry.redact('executor', row.executor, row.executionConfig),
-		status,
-		createdAt,
-		updatedAt,
-	};
 }

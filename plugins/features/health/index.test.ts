@@ -1,0 +1,126 @@
+// Health over REST: what it shows, and when it says no. A Redis that is gone is in test/flows/outages.test.ts.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { after, before, test } from 'node:test';
+import { type Judge, readDocument } from '../../../test/helpers/document.ts';
+import {
+	createHttpTool,
+	freePort,
+	must,
+	registerAccount,
+	send,
+	startTestService,
+	type TestService,
+} from '../../../test/helpers/service.ts';
+
+let service: TestService;
+let judge: Judge;
+before(async () => {
+	service = await startTestService();
+	judge = await readDocument(service.url);
+});
+after(() => service.stop());
+
+const get = (path: string, url = service.url) => send(url + path, 'GET');
+
+test('health shows database, Redis, disk and memory, each with its state and figures (4.8)', async () => {
+	const answer = must(await get('/health'), 200);
+	assert.equal(judge.fault('GET /health', answer), null);
+	const { status, checks } = answer.body.data;
+	assert.equal(status, 'ok');
+	assert.deepEqual(Object.keys(checks), ['database', 'redis', 'disk', 'memory']);
+	for (const name of ['database', 'redis']) assert.ok(checks[name].status === 'ok' && checks[name].ms >= 0, name);
+	for (const name of ['disk', 'memory']) {
+		const { status: state, freeBytes, totalBytes } = checks[name];
+		assert.equal(state, freeBytes < totalBytes / 20 ? 'low' : 'ok', name);
+		assert.ok(freeBytes > 0 && totalBytes > freeBytes, name);
+	}
+	assert.ok(checks.memory.residentBytes > 1_000_000);
+});
+
+test('liveness and readiness are as the document says; nothing of health has a limit or takes a query (4.8)', async () => {
+	for (const path of ['/health/live', '/health/ready', '/health']) {
+		const answer = must(await get(path), 200);
+		assert.equal(judge.fault(`GET ${path}`, answer), null);
+		assert.equal(answer.body.success, true);
+		assert.equal(answer.headers.get('x-ratelimit-limit'), null);
+		const refused = await get(`${path}?deep=1`);
+		assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'query/deep']);
+		assert.equal(judge.fault(`GET ${path}`, refused), null);
+	}
+});
+
+test('with a database that has gone silent, readiness and health are a 503 within 2 s that names it; the process lives', async () => {
+	const pipe = await silenceable(service.config.database ?? assert.fail('no database'));
+	const env = { DATABASE_PORT: String(pipe.port) };
+	const behind = await startTestService({ env, replicaOf: service });
+	try {
+		must(await get('/health/ready', behind.url), 200);
+		pipe.silence();
+		for (const path of ['/health/ready', '/health']) {
+			const started = performance.now();
+			const answer = must(await get(path, behind.url), 503);
+			assert.ok(performance.now() - started < 2000, path);
+			assert.equal(judge.fault(`GET ${path}`, answer), null);
+			const { success, data } = answer.body;
+			assert.deepEqual([success, data.status, data.checks.database.status], [false, 'unavailable', 'unreachable']);
+			assert.equal(data.checks.redis.status, 'ok');
+		}
+		must(await get('/health/live', behind.url), 200);
+	} finally {
+		pipe.end();
+		await behind.stop();
+	}
+});
+
+test('while the service stops, what it began is finished and readiness is a 503 that says so', async () => {
+	const other = await startTestService();
+	const account = await registerAccount(other.url);
+	const upstream = createHttpServer();
+	const port = await freePort();
+	upstream.listen(port, '127.0.0.1');
+	const asked = once(upstream, 'request');
+	const toolId = await createHttpTool(account, { name: 'slow', url: `http://127.0.0.1:${port}/` });
+	const running = account.post(`/organizations/${account.organization.id}/tools/${toolId}/execute`, {});
+	const [, response] = await asked;
+	const before = await other.server.inject('/health/ready');
+	const stopped = other.stop();
+	const during = await other.server.inject('/health/ready');
+	response.end('done');
+	assert.equal(must(await running, 200).body.data.result, 'done');
+	await stopped;
+	upstream.close();
+	assert.equal(before.statusCode, 200);
+	assert.deepEqual([during.statusCode, JSON.parse(during.payload).data.status], [503, 'stopping']);
+});
+
+/** A way to the database that can fall silent without closing. */
+async function silenceable(target: { host: string; port: number }) {
+	const sockets: Socket[] = [];
+	let isSilent = false;
+	const pipe = createServer((near) => {
+		near.on('error', () => undefined);
+		sockets.push(near);
+		if (isSilent) return;
+		const far = createConnection(target);
+		far.on('error', () => undefined);
+		sockets.push(far);
+		near.pipe(far).pipe(near);
+	});
+	const port = await freePort();
+	await once(pipe.listen(port, '127.0.0.1'), 'listening');
+	return {
+		port,
+		silence: () => {
+			isSilent = true;
+			for (const socket of sockets) socket.unpipe().pause();
+		},
+		end: () => {
+			for (const socket of sockets) socket.destroy();
+			pipe.close();
+		},
+	};
+}

@@ -1,0 +1,118 @@
+// Tools over REST: versions, changes, and answers that are what the document says.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, before, test } from 'node:test';
+import { type Judge, readDocument, shownBody } from '../../../test/helpers/document.ts';
+import {
+	type Account,
+	type Answer,
+	createHttpTool,
+	freePort,
+	must,
+	registerAccount,
+	startTestService,
+	type TestService,
+} from '../../../test/helpers/service.ts';
+import { assertChangesOnly, assertVersioned } from '../../../test/helpers/versions.ts';
+
+let service: TestService;
+let account: Account;
+let judge: Judge;
+let tools: string;
+let origin: string;
+const upstream = createServer((request, response) => {
+	if (request.url === '/text') return void response.end('plain');
+	response.statusCode = request.url === '/broken' ? 500 : 200;
+	response.setHeader('content-type', 'application/json').end('{"ok":true}');
+});
+before(async () => {
+	service = await startTestService();
+	account = await registerAccount(service.url);
+	judge = await readDocument(service.url);
+	tools = `/organizations/${account.organization.id}/tools`;
+	const port = await freePort();
+	await new Promise<void>((resolve) => upstream.listen(port, '127.0.0.1', resolve));
+	origin = `http://127.0.0.1:${port}`;
+});
+after(async () => {
+	upstream.close();
+	await service.stop();
+});
+
+const HTTP = { name: 'pet', type: 'http', executionConfig: { method: 'GET', url: 'https://pets.example.com/' } };
+
+test('of fifty changes of one version of a tool one is made, and the others are a 412', async () => {
+	const created = must(await account.post(tools, HTTP), 201);
+	await assertVersioned(account, `/tools/${created.body.data.id}`, created);
+});
+
+test('a change of a tool changes what it names, and nothing else', async () => {
+	const { id } = must(await account.post(tools, { ...HTTP, description: 'first' }), 201).body.data;
+	await assertChangesOnly(account, `/tools/${id}`, [
+		{ name: 'dog' },
+		{ description: '' },
+		{ parameters: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] } },
+		{ executionConfig: { method: 'POST', url: 'https://pets.example.com/{id}' } },
+		{ status: 'inactive' },
+		{ name: 'both', status: 'active' },
+	]);
+	for (const [field, body] of [
+		['body', {}],
+		['type', { type: 'http' }],
+		['version', { version: 3 }],
+		['status', { status: 'removed' }],
+		['description', { description: null }],
+	] as const) {
+		const { status, body: answer } = await account.patch(`/tools/${id}`, body);
+		assert.equal(status, 400, field);
+		assert.match(answer.message, new RegExp(field));
+	}
+});
+
+test('a stale If-Match is told before anything is written, and a foreign tool stays a 404', async () => {
+	const { id } = must(await account.post(tools, HTTP), 201).body.data;
+	const stranger = await registerAccount(service.url);
+	for (const tag of ['"1"', '*']) {
+		assert.equal((await stranger.patch(`/tools/${id}`, { name: 'x' }, { 'if-match': tag })).status, 404);
+		assert.equal((await stranger.del(`/tools/${id}`, undefined, { 'if-match': tag })).status, 404);
+	}
+	assert.equal(must(await account.get(`/tools/${id}`), 200).body.data.name, 'pet');
+});
+
+test('answers are what the document says, from making a tool to removing it, and its examples pass', async () => {
+	const told = (operation: string, answer: Answer) => {
+		assert.equal(judge.fault(operation, answer), null, operation);
+		assert.ok(answer.status < 300, `${operation}: ${JSON.stringify(answer.body)}`);
+		return answer.body.data;
+	};
+	const { id } = told(
+		'POST /organizations/{orgId}/tools',
+		await account.post(tools, shownBody(judge, 'POST /organizations/{orgId}/tools')),
+	);
+	told('PATCH /tools/{id}', await account.patch(`/tools/${id}`, shownBody(judge, 'PATCH /tools/{id}')));
+	told('GET /tools/{id}', await account.get(`/tools/${id}`));
+	told('GET /organizations/{orgId}/tools', await account.get(`${tools}?limit=1`));
+	told('DELETE /tools/{id}', await account.del(`/tools/${id}`));
+	assert.equal(judge.fault('GET /tools/{id}', await account.get(`/tools/${id}`)), null);
+
+	const execute = 'POST /organizations/{orgId}/tools/{id}/execute';
+	const ran: [path: string, status: string, result: unknown][] = [
+		['/json', 'success', { ok: true }],
+		['/text', 'success', 'plain'],
+		['/broken', 'failed', null],
+	];
+	for (const [path, status, result] of ran) {
+		const tool = await createHttpTool(account, { name: 'run', url: origin + path });
+		const run = told(execute, await account.post(`${tools}/${tool}/execute`, {}));
+		assert.deepEqual([run.status, run.result], [status, result]);
+	}
+	const tool = await createHttpTool(account, {
+		name: 'strict',
+		url: `${origin}/json`,
+		parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+	});
+	told(execute, await account.post(`${tools}/${tool}/execute`, shownBody(judge, execute)));
+	const refused = must(await account.post(`${tools}/${tool}/execute`, { parameters: { id: 7 } }), 400);
+	assert.equal(judge.fault(execute, refused), null);
+});

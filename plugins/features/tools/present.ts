@@ -1,0 +1,46 @@
+// How tools are shown: the shape, and what fills it. Secret fields of their configs never are.
+
+import Joi from 'joi';
+import { type Core, jsonObject, shape, type ToolRow, text, timestamp, uuid } from '../../../core/index.ts';
+
+const hint = Joi.boolean().optional();
+
+export const TOOL = shape({
+	id: uuid,
+	name: Joi.string(),
+	description: text,
+	type: Joi.string().description('What runs it; `api` where an API’s operation does.'),
+	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
+	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none is promised.'),
+	annotations: shape({
+		title: text.optional(),
+		readOnlyHint: hint,
+		destructiveHint: hint,
+		idempotentHint: hint,
+		openWorldHint: hint,
+	}).description('MCP’s hints of what a call does.'),
+	apiId: uuid.allow(null),
+	operationId: uuid.allow(null).description('The `id` of the operation that it was made of.'),
+	code: text.optional(),
+	executionConfig: jsonObject.description('As its type asks for, without secrets.'),
+	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: its API’s description does not have it any more.'),
+	createdAt: timestamp,
+	updatedAt: timestamp,
+}).meta({ schema: 'Tool' });
+
+export const presentTool = (row: ToolRow, { registry }: Core) => ({
+	id: row.id,
+	name: row.name,
+	description: row.description,
+	type: row.type,
+	parameters: row.parameters,
+	outputSchema: row.outputSchema,
+	annotations: row.annotations,
+	apiId: row.apiId,
+	operationId: row.operationId,
+	...(row.code !== null && { code: row.code }),
+	executionConfig: registry.redact('executor', row.executor, row.executionConfig),
+	status: row.status,
+	createdAt: row.createdAt,
+	updatedAt: row.updatedAt,
+});

@@ -117,7 +117,7 @@ const CREATIONS: Race[] = [
 		winners: 20,
 		lost: [],
 		left: async (_account, won) => ids(won, 'slug'),
-		leaves: 50,
+		leaves: 20,
 	},
 	{
 		row: 90,

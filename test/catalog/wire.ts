@@ -124,8 +124,10 @@ const LAST_CHUNKED: WireCase[] = [
 	',chunked',
 	'identity\r\ntransfer-encoding: chunked',
 ].map((coding) => ({
-	...smuggling(`Transfer-Encoding ${text(coding)}`, `${post(`transfer-encoding: ${coding}`)}${NO_BODY}`, 501),
 	row: 34,
+	id: `Transfer-Encoding ${text(coding)}`,
+	bytes: `${post(`transfer-encoding: ${coding}`)}${NO_BODY}`,
+	status: 501,
 }));
 
 const CHUNKS: WireCase[] = [

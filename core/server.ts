@@ -40,8 +40,14 @@ export function createServer({ config, log, limits }: ServerParts): Server {
 		headersTimeout: 5000,
 		requestTimeout: 15_000,
 		keepAliveTimeout: 65_000,
+		// Node's own refusal has no body: `admit` says it.
+		requireHostHeader: false,
+		// Of two Host headers Node would keep the first and drop the other: together they are none.
+		joinDuplicateHeaders: true,
 	});
-	answerBrokenRequests(listener, limits);
+	answerBrokenRequests(listener, { config, limits });
+	// RFC 9110 §10.1.1: one that is not known MAY be passed over; Node's own 417 has no body.
+	listener.on('checkExpectation', (request, response) => void listener.emit('request', request, response));
 	const server = Hapi.server({
 		listener,
 		port: config.port,
@@ -55,29 +61,40 @@ export function createServer({ config, log, limits }: ServerParts): Server {
 			response: { emptyStatusCode: 204 },
 		},
 	});
-	server.ext('onRequest', (request, h) => admit(request, h, { server, config }));
+	const ended = new WeakSet<Socket>();
+	server.ext('onRequest', (request, h) => admit(request, h, { server, config, ended }));
 	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits }));
 	server.events.on('response', (request) => logRequest(request, { config, log }));
 	return server;
 }
 
 /** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */
-function answerBrokenRequests(listener: Listener, limits: Limits): void {
+function answerBrokenRequests(listener: Listener, parts: Pick<ServerParts, 'config' | 'limits'>): void {
 	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
 		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-		const [status, reason] = brokenRequest(error.code);
-		const body = JSON.stringify({
-			success: false,
-			message: reason,
-			error: 'VALIDATION_FAILED',
-			statusCode: status,
-			requestId: randomUUID(),
-		});
-		const standing = Object.entries(limitHeaders(limits.standingOf(socket.remoteAddress ?? '')));
-		const limit = standing.map(([name, value]) => `${name}: ${value}`).join('\r\n');
-		const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nconnection: close\r\nx-content-type-options: nosniff`;
-		socket.end(`${head}\r\n${limit}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+		answerBare(socket, brokenRequest(error.code), parts);
 	});
+	// The types say Duplex; of a listener on TCP it is the connection.
+	listener.on('connect', (_request, socket) => answerBare(socket as Socket, [405, 'Method Not Allowed'], parts));
+}
+
+function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<ServerParts, 'config' | 'limits'>): void {
+	const requestId = randomUUID();
+	const error = status === 405 ? 'METHOD_NOT_ALLOWED' : 'VALIDATION_FAILED';
+	const body = JSON.stringify({ success: false, message: reason, error, statusCode: status, requestId });
+	const headers = {
+		'content-type': 'application/json',
+		'content-length': String(Buffer.byteLength(body)),
+		connection: 'close',
+		'cache-control': 'no-store',
+		'x-request-id': requestId,
+		...(status === 405 && { allow: '' }),
+		...SECURITY_HEADERS,
+		...(config.publicUrls[0].startsWith('https:') && HSTS),
+		...limitHeaders(limits.standingOf(socket.remoteAddress ?? '')),
+	};
+	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+	socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
 function brokenRequest(code: string | undefined): [number, string] {
@@ -86,22 +103,54 @@ function brokenRequest(code: string | undefined): [number, string] {
 	return [400, 'Bad Request'];
 }
 
+interface Admission {
+	server: Server;
+	config: Config;
+	/** Connections whose client and we may not agree where a request ends. */
+	ended: WeakSet<Socket>;
+}
+
 /** Before routing: the request's id, what HTTP itself forbids, preflights, and the reserved first segments. */
-function admit(request: Request, h: ResponseToolkit, { server, config }: { server: Server; config: Config }) {
+function admit(request: Request, h: ResponseToolkit, { server, config, ended }: Admission) {
 	const { headers } = request.raw.req;
 	const given = headers['x-request-id']?.toString();
 	// hapi types it as read-only, but reads it nowhere: it is the id that answers and logs carry.
 	(request.info as { id: string }).id = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
-	const transfer = headers['transfer-encoding'];
-	if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-		throw new GatewayError('not_implemented', 'Transfer-Encoding must be chunked.', { headers: { connection: 'close' } });
-	}
+	const { socket } = request.raw.req;
+	// Node hands on what came in the same bytes, and ends the connection only when the refusal has been sent.
+	if (ended.has(socket)) throw broken('Nothing more is heard on this connection.');
+	ended.add(socket);
+	assertWellFormed(request);
+	ended.delete(socket);
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
 	if (request.method === 'options') return preflight(request, h, config);
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not percent-encoded as it should be.');
 	if (!isGatewayPath(request.path)) refuseUnknown(server, request);
 	return h.continue;
 }
+
+/** RFC 3986 §3.2.2 and §3.2.3; empty where the target has no authority. */
+const HOST = /^(\[[0-9A-Fa-f:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(:\d{0,5})?$/;
+
+/** What Node's parser lets pass. @throws validation_failed, not_implemented */
+function assertWellFormed({ raw: { req }, path }: Request): void {
+	const { httpVersion, headers } = req;
+	const transfer = headers['transfer-encoding'];
+	if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+		throw new GatewayError('not_implemented', 'Transfer-Encoding must be chunked.', { headers: { connection: 'close' } });
+	}
+	if (httpVersion !== '1.1' && httpVersion !== '1.0') throw broken('The version must be HTTP/1.1 or HTTP/1.0.');
+	// RFC 9112 §3.2: "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1 request message that lacks a Host
+	// header field and to any request message that contains more than one Host header field line or a Host header field with an
+	// invalid field value."
+	if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
+		throw broken('There must be one Host header, with a valid host.');
+	}
+	// `*`, which is for OPTIONS.
+	if (path?.startsWith('/') === false && req.method !== 'OPTIONS') throw broken('The target must be a path.');
+}
+
+const broken = (message: string): GatewayError => new GatewayError('validation_failed', message, { headers: { connection: 'close' } });
 
 function isDecodable(path: string): boolean {
 	if (!path.includes('%')) return true;

@@ -124,10 +124,8 @@ const LAST_CHUNKED: WireCase[] = [
 	',chunked',
 	'identity\r\ntransfer-encoding: chunked',
 ].map((coding) => ({
+	...smuggling(`Transfer-Encoding ${text(coding)}`, `${post(`transfer-encoding: ${coding}`)}${NO_BODY}`, 501),
 	row: 34,
-	id: `Transfer-Encoding ${text(coding)}`,
-	bytes: `${post(`transfer-encoding: ${coding}`)}${NO_BODY}`,
-	status: 501,
 }));
 
 const CHUNKS: WireCase[] = [
@@ -197,7 +195,7 @@ const LINES: WireCase[] = [
 	smuggling('a header of the PROXY protocol', `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${get()}`),
 	smuggling('no HTTP at all', 'hello\r\n\r\n'),
 	smuggling('NULs', '\0\0\0\0'),
-	{ row: 33, id: 'CONNECT, which would be a tunnel', bytes: start('CONNECT evil.example:443 HTTP/1.1') + SMUGGLED, status: null },
+	{ row: 33, id: 'CONNECT, which would be a tunnel', bytes: start('CONNECT evil.example:443 HTTP/1.1') + SMUGGLED, status: 405 },
 	{ row: 33, id: 'TRACE', bytes: start('TRACE /acme/main HTTP/1.1'), status: 405 },
 	{ row: 33, id: 'HTTP/1.0', bytes: start('GET /health/live HTTP/1.0'), status: 200 },
 ];
@@ -284,7 +282,54 @@ const TARGETS: WireCase[] = [
 	),
 ];
 
-export const WIRE_CASES: WireCase[] = [...LENGTHS, ...TRANSFER, ...CODINGS, ...LAST_CHUNKED, ...CHUNKS, ...LINES, ...HEADERS, ...TARGETS];
+/** Of what came by which name, and how. */
+const hosted = (...headers: string[]): string => lines('GET /auth/profile HTTP/1.1', ...headers, AUTHORIZATION, 'connection: close');
+const HOSTS: WireCase[] = [
+	{ row: 35, id: 'no Host', bytes: hosted(), status: 400 },
+	{ row: 35, id: 'no Host in HTTP/1.0', bytes: lines('GET /health/live HTTP/1.0'), status: 200 },
+	smuggling('a request after one with two Hosts', lines('GET /health/live HTTP/1.1', 'host: x', 'host: y')),
+	{ row: 35, id: 'two Hosts', bytes: hosted('host: x', 'host: evil.example'), status: 400 },
+	{ row: 35, id: 'two Hosts, alike', bytes: hosted('Host: x', 'hOST: x'), status: 400 },
+	...['x y', 'a/b', 'user@x', 'x, y', '<script>', '[::1', '%', 'x:y', 'http://x'].map((host) => ({
+		row: 35,
+		id: `the Host ${text(host)}`,
+		bytes: hosted(`host: ${host}`),
+		status: 400,
+	})),
+	...['x', 'x:1', '[::1]:1', 'a.b.example:', '127.0.0.1'].map((host) => ({
+		row: 35,
+		id: `the Host ${text(host)}, which is one`,
+		bytes: hosted(`host: ${host}`),
+		status: 200,
+	})),
+	smuggling('a request after one that closes the connection', lines('GET /health/live HTTP/1.1', 'host: x', 'connection: close')),
+	smuggling(
+		'a request after one that closes it among other things',
+		lines('GET /health/live HTTP/1.1', 'host: x', 'connection: te, Close'),
+	),
+	{ row: 35, id: 'the target *', bytes: start('GET * HTTP/1.1'), status: 400 },
+	{ row: 35, id: 'the target * of a POST', bytes: start('POST * HTTP/1.1'), status: 400 },
+	...['HTTP/0.9', 'HTTP/2.0'].map((version) => smuggling(`the version ${text(version)}`, lines(`GET /health/live ${version}`, 'host: x'))),
+	smuggling('HTTP/0.9 without a version', 'GET /health/live\r\n\r\n'),
+	...['200-ok', 'x', '100-continue, x'].map((expectation) => ({
+		row: 37,
+		id: `the expectation ${expectation}, which is passed over`,
+		bytes: get(`expect: ${expectation}`),
+		status: 200,
+	})),
+];
+
+export const WIRE_CASES: WireCase[] = [
+	...HOSTS,
+	...LENGTHS,
+	...TRANSFER,
+	...CODINGS,
+	...LAST_CHUNKED,
+	...CHUNKS,
+	...LINES,
+	...HEADERS,
+	...TARGETS,
+];
 
 /** A client that takes its time: what it sends at once, and what it adds every 200 ms. */
 export const SLOW_CASES: { row: number; id: string; begins: string; adds: string; withinMs: number }[] = [

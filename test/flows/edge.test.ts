@@ -64,7 +64,7 @@ function assertOneBody({ status, headers, body }: Pick<Answer, 'status' | 'heade
 	assert.doesNotMatch(body.message, INSIDES);
 	assert.equal(headers.get('cache-control'), 'no-store');
 	for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers.get(name), value, name);
-	if (status === 405) assert.ok(headers.get('allow'));
+	if (status === 405) assert.notEqual(headers.get('allow'), null);
 }
 
 for (const { row, id, method = 'GET', path, body, headers = {}, status, error, names } of edge.INPUT_CASES) {
@@ -94,8 +94,7 @@ for (const { row, id, bytes, status, next } of wire.WIRE_CASES) {
 		assert.ok(closed, 'the connection was left open');
 		if (!first || first.status < 400) return;
 		const body = JSON.parse(first.body);
-		assert.equal(first.headers.get('x-content-type-options'), 'nosniff');
-		assert.deepEqual([body.success, body.statusCode, typeof body.message], [false, status, 'string']);
+		assertOneBody({ status: first.status, headers: new Headers([...first.headers]), body });
 		assert.match(body.requestId, /^[0-9a-f-]{36}$/);
 	});
 }

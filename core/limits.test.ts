@@ -31,7 +31,7 @@ async function start(t: TestContext, { table = REAL, trustProxy = '', onLog }: O
 	const config = loadConfig({ SVC_DATA_DIR: folder, PORT: String(await freePort()), TRUST_PROXY: trustProxy });
 	const windows = await createWindows(await createShared(null, silent), 'one', silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
-	const server = createServer({ config, log, limits: createLimits(table, windows, config) });
+	const server = createServer({ config, log, limits: createLimits(table, windows, config), store: { patiently: (work) => work() } });
 	t.after(async () => {
 		await server.stop();
 		await windows.close();

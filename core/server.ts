@@ -13,6 +13,7 @@ import { corsHeaders, preflightHeaders } from './cors.ts';
 import { asGatewayError, type ErrorDetail, GatewayError } from './errors.ts';
 import { type Limits, limitHeaders } from './limits.ts';
 import { isGatewayPath } from './reserved.ts';
+import type { Store } from './store.ts';
 
 const LINGER_MS = 1000;
 /** Where whoever refused for now did not say for how long. */
@@ -27,14 +28,18 @@ const SECURITY_HEADERS = {
 } as const;
 const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } as const;
 
-interface ServerParts {
+interface Parts {
 	config: Config;
 	log: Log;
 	limits: Limits;
 }
 
+interface ServerParts extends Parts {
+	store: Pick<Store, 'patiently'>;
+}
+
 /** A server that is not listening yet, without routes. */
-export function createServer({ config, log, limits }: ServerParts): Server {
+export function createServer({ config, log, limits, store }: ServerParts): Server {
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
@@ -58,9 +63,10 @@ export function createServer({ config, log, limits }: ServerParts): Server {
 			cors: false,
 			state: { parse: false, failAction: 'ignore' },
 			validate: { options: { abortEarly: false }, failAction: (_request, _h, error) => refuseInput(error) },
-			response: { emptyStatusCode: 204 },
+			response: { emptyStatusCode: 204, ranges: false },
 		},
 	});
+	handleRequests(listener, store);
 	const ended = new WeakSet<Socket>();
 	server.ext('onRequest', (request, h) => admit(request, h, { server, config, ended }));
 	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits }));
@@ -68,8 +74,16 @@ export function createServer({ config, log, limits }: ServerParts): Server {
 	return server;
 }
 
+/** hapi's steps are many, and none of them encloses the others: what holds for a request as a whole is put around all of hapi. */
+function handleRequests(listener: Listener, store: ServerParts['store']): void {
+	const [handle] = listener.listeners('request');
+	if (!handle) throw new Error('hapi does not listen for requests.');
+	listener.removeAllListeners('request');
+	listener.on('request', (request, response) => store.patiently(() => handle.call(listener, request, response)));
+}
+
 /** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */
-function answerBrokenRequests(listener: Listener, parts: Pick<ServerParts, 'config' | 'limits'>): void {
+function answerBrokenRequests(listener: Listener, parts: Pick<Parts, 'config' | 'limits'>): void {
 	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
 		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
 		answerBare(socket, brokenRequest(error.code), parts);
@@ -78,7 +92,7 @@ function answerBrokenRequests(listener: Listener, parts: Pick<ServerParts, 'conf
 	listener.on('connect', (_request, socket) => answerBare(socket as Socket, [405, 'Method Not Allowed'], parts));
 }
 
-function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<ServerParts, 'config' | 'limits'>): void {
+function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<Parts, 'config' | 'limits'>): void {
 	const requestId = randomUUID();
 	const error = status === 405 ? 'METHOD_NOT_ALLOWED' : 'VALIDATION_FAILED';
 	const body = JSON.stringify({ success: false, message: reason, error, statusCode: status, requestId });
@@ -199,7 +213,7 @@ function refuseInput(error: Error | undefined): never {
 }
 
 /** Headers on every answer; every error in the one shape. */
-async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: ServerParts) {
+async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: Parts) {
 	const { response } = request;
 	const refusal = await limited(request, limits);
 	if (!refusal && !(response instanceof Error)) {

@@ -30,6 +30,8 @@ export interface Shared {
 
 /** From the call to its answer. */
 const DEADLINE_MS = 100;
+/** Of a look at Redis's health, which must not call it away when only this process is busy. */
+const PING_DEADLINE_MS = 1000;
 /** Of Bottleneck's commands, for which requests wait anyway: a held up event loop must not look like an outage. */
 const LANE_DEADLINE_MS = 1000;
 const CONNECT_TIMEOUT_MS = 1000;
@@ -76,8 +78,8 @@ async function createRedis(target: NonNullable<Config['redis']>, log: Log): Prom
 	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
 	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
-	const guard = async <T>(work: Promise<T>): Promise<T> =>
-		inTime(work).catch((cause: unknown) => {
+	const guard = async <T>(work: Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> =>
+		inTime(work, deadlineMs).catch((cause: unknown) => {
 			throw new GatewayError('unavailable', 'The shared store cannot be reached.', { cause, headers: { 'retry-after': '1' } });
 		});
 	const run: Shared['run'] = async (script, keys, args) => {
@@ -93,7 +95,7 @@ async function createRedis(target: NonNullable<Config['redis']>, log: Log): Prom
 			putIfAbsent: async (key, value, ttlMs) => (await guard(redis.set(prefix + key, value, 'PX', ttlMs, 'NX'))) === 'OK',
 			drop: async (key) => void (await guard(redis.del(prefix + key))),
 		}),
-		ping: async () => void (await guard(redis.ping())),
+		ping: async () => void (await guard(redis.ping(), PING_DEADLINE_MS)),
 		close: async () => redis.disconnect(),
 	};
 }
@@ -114,9 +116,9 @@ async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | n
 }
 
 /** @throws Error when there is no answer by the deadline. One that lies unread when the event loop was held up is read first. */
-function inTime<T>(work: Promise<T>): Promise<T> {
+function inTime<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 	return new Promise((resolve, reject) => {
-		const timer = setTimeout(() => setImmediate(reject, new Error(`no answer within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+		const timer = setTimeout(() => setImmediate(reject, new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
 		work.then(resolve, reject).finally(() => clearTimeout(timer));
 	});
 }

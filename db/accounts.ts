@@ -1,7 +1,6 @@
 // Users: registration, look-up, and where they belong. Logins are in `sessions.ts`, new passwords in `resets.ts`.
 
 import { col, fn, type Transaction, where } from 'sequelize';
-import { GatewayError } from '../core/errors.ts';
 import type { Accounts, UserRow } from '../core/store.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership, toUser } from './account-rows.ts';
 import type { Database } from './connection.ts';
@@ -10,6 +9,7 @@ import { uuid } from './pages.ts';
 import { createResets } from './resets.ts';
 import { rows } from './rows.ts';
 import { createSessions } from './sessions.ts';
+import { findFreeSlug, withSlug } from './slugs.ts';
 import { storable } from './text.ts';
 
 type NewUser = Parameters<Accounts['register']>[0];
@@ -31,7 +31,7 @@ SELECT organization.id AS "organizationId", account.id AS "userId", account.crea
 const MEMBERSHIPS = `
 SELECT ${MEMBERSHIP} FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = $1 ORDER BY m.seq`;
 
-export function createAccounts(database: Database, { User, Organization }: Models): Accounts {
+export function createAccounts(database: Database, { User }: Models): Accounts {
 	const byId = async (userId: string): Promise<UserRow | null> => {
 		const user = await User.findOne({ where: { id: uuid(userId) }, raw: true });
 		return user && toUser(user);
@@ -41,13 +41,9 @@ export function createAccounts(database: Database, { User, Organization }: Model
 		...createResets(database),
 		async register(user, { name, slugs }) {
 			storable({ organizationName: name });
-			return database.write(async (transaction) => {
-				for (const slug of slugs) {
-					const registered = await tryRegister(database, user, { name, slug }, transaction);
-					if (registered) return registered;
-				}
-				throw new GatewayError('conflict', 'organizationName yields no free slug: choose another name.');
-			});
+			return database.write((transaction) =>
+				withSlug({ ordinary: database.ordinary, transaction }, slugs, (slug) => tryRegister(database, user, { name, slug }, transaction)),
+			);
 		},
 		async byEmail(email) {
 			const user = await User.findOne({ where: where(fn('lower', col('email')), fn('lower', email)), raw: true });
@@ -62,10 +58,7 @@ export function createAccounts(database: Database, { User, Organization }: Model
 			if (Object.keys(change).length > 0) await User.update(storable(change), { where: { id: uuid(userId) } });
 			return byId(userId);
 		},
-		async freeSlug(slugs) {
-			for (const slug of slugs) if ((await Organization.count({ where: { slug } })) === 0) return slug;
-			return null;
-		},
+		freeSlug: (slugs) => findFreeSlug({ ordinary: database.ordinary, transaction: null }, slugs),
 	};
 }
 

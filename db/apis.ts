@@ -39,11 +39,13 @@ WITH changed AS (
 		description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status),
 		outbound = CASE WHEN $8 THEN $9::json ELSE outbound END
 	WHERE organization_id = $1 AND id = $2 AND ($11::integer IS NULL OR version = $11)
-	RETURNING id
+	RETURNING *
 ), dropped AS (
 	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id IN (SELECT id FROM changed) AND origin <> $10::text
 )
-SELECT id FROM changed`;
+SELECT id, organization_id AS "organizationId", name, type, base_url AS "baseUrl", description, status, outbound, version,
+	created_at AS "createdAt", updated_at AS "updatedAt"
+FROM changed`;
 
 export function createApis(database: Database, models: Models): Apis {
 	const { Api, ApiCredential, ApiSchema, ApiOperation } = models;
@@ -59,9 +61,8 @@ export function createApis(database: Database, models: Models): Apis {
 			return toApi(await database.write((transaction) => Api.create(values, { transaction })));
 		},
 		async update(organizationId, id, change, ifVersion) {
-			const isChanged = await update(database, own(organizationId, id), change, ifVersion);
-			const api = await get(organizationId, id);
-			return isChanged ? api : assertVersion(api, ifVersion);
+			const changed = await update(database, own(organizationId, id), change, ifVersion);
+			return changed ?? assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		async credentials(organizationId, apiId) {
@@ -87,20 +88,20 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 	apiId: uuid(apiId),
 });
 
-/** @returns whether there is such an API */
+/** As it is after the change; null when there is no such API in that version. */
 async function update(
 	database: Database,
 	{ organizationId, id }: { organizationId: string; id: string },
 	change: ApiChange,
 	ifVersion: number | undefined,
-): Promise<boolean> {
+): Promise<ApiRow | null> {
 	const { name, baseUrl, description, status, outbound } = storable(change);
 	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
 	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null];
 	const limits = [outbound !== undefined, outbound ? JSON.stringify(outbound) : null];
 	const bind = [organizationId, id, ...values, ...limits, origin, ifVersion ?? null];
-	const changed = await database.write((transaction) => rows(database.ordinary, UPDATE, bind, transaction));
-	return changed.length > 0;
+	const [changed] = await database.write((transaction) => rows<ApiRow>(database.ordinary, UPDATE, bind, transaction));
+	return changed ?? null;
 }
 
 const apisWhere = (organizationId: string, { q, type, status }: ApiFilter): WhereOptions<Api> => ({

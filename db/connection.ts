@@ -1,9 +1,10 @@
 // Pools of connections whose deadlines make an outage show in seconds: Sequelize's own defaults hang for over a minute.
 
 import pg from 'pg';
-import { Sequelize, type Transaction } from 'sequelize';
+import { type QueryOptions, Sequelize, type Transaction } from 'sequelize';
 import type { Config } from '../core/config.ts';
 import type { Actor } from '../core/store.ts';
+import { inTime } from './patience.ts';
 import { lenient } from './text.ts';
 
 /** Where a PostgreSQL listens. A `host` that begins with `/` is the folder of its unix socket. */
@@ -45,6 +46,7 @@ export interface Database extends Pools {
 
 export function connect(endpoint: Endpoint, poolSize: number): Database {
 	const ordinary = createPool(endpoint, { size: poolSize, acquireMs: ACQUIRE_TIMEOUT_MS, statementMs: ORDINARY_TIMEOUT_MS });
+	limitWaiting(ordinary);
 	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS });
 	return bind({ ordinary, bulk }, null);
 }
@@ -103,23 +105,25 @@ async function beginSigned(pool: Sequelize, actor: string | null): Promise<Trans
 }
 
 /** Each statement has its deadline, and yet with a silent server they add up, since the rollback is waited for as well. */
-async function transactInTime<T>(pool: Sequelize, work: Work<T>): Promise<T> {
-	const late = new Error('Transaction timeout');
-	const deadline = new AbortController();
-	const timer = setTimeout(() => deadline.abort(late), ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS);
-	const ended = pool.transaction(async (transaction) => {
-		const result = await work(transaction);
-		// Who was told that it failed must not find it done.
-		deadline.signal.throwIfAborted();
-		return result;
-	});
-	const aborted = new Promise<never>((_resolve, reject) => deadline.signal.addEventListener('abort', () => reject(late)));
-	try {
-		return await Promise.race([ended, aborted]);
-	} finally {
-		clearTimeout(timer);
-	}
+const transactInTime = <T>(pool: Sequelize, work: Work<T>): Promise<T> =>
+	inTime(ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS, (signal) =>
+		pool.transaction(async (transaction) => {
+			const result = await work(transaction);
+			// Who was told that it failed must not find it done.
+			signal.throwIfAborted();
+			return result;
+		}),
+	);
+
+/** Of statements on their own. Those of a transaction share its deadline. */
+function limitWaiting(pool: Sequelize): void {
+	const query = pool.query.bind(pool) as (...input: QueryInput) => Promise<unknown>;
+	const limited = (...input: QueryInput) => (input[1]?.transaction ? query(...input) : inTime(null, () => query(...input)));
+	// The same function in all its overloads.
+	pool.query = limited as unknown as Sequelize['query'];
 }
+
+type QueryInput = [sql: string, options?: QueryOptions];
 
 interface Deadlines {
 	size: number;

@@ -1,6 +1,6 @@
 // Gateways and their auth methods.
 
-import { literal, type WhereOptions } from 'sequelize';
+import { literal, type Transaction, type WhereOptions } from 'sequelize';
 import type { GatewayFilter, GatewayRow, Gateways } from '../core/store.ts';
 import { createAssignments, ofGateway } from './assignments.ts';
 import type { Database } from './connection.ts';
@@ -38,8 +38,8 @@ const attributes = () => ({ exclude: ['toolCount'], include: [[TOOL_COUNT, 'tool
 
 export function createGateways(database: Database, models: Models): Gateways {
 	const { Gateway, GatewayAuth } = models;
-	const get = async (organizationId: string, id: string): Promise<GatewayRow | null> => {
-		const gateway = await Gateway.findOne({ where: own(organizationId, id), attributes: attributes(), raw: true });
+	const get = async (organizationId: string, id: string, transaction: Transaction | null = null): Promise<GatewayRow | null> => {
+		const gateway = await Gateway.findOne({ where: own(organizationId, id), attributes: attributes(), raw: true, transaction });
 		return gateway && toGateway(gateway);
 	};
 	return {
@@ -47,7 +47,7 @@ export function createGateways(database: Database, models: Models): Gateways {
 		...createKeys(database, models),
 		list: (organizationId, page, filter = {}) =>
 			listPage(Gateway, { where: toWhere(organizationId, filter), page, attributes: attributes(), sorts: SORTS }, toGateway),
-		get,
+		get: (organizationId, id) => get(organizationId, id),
 		async create(organizationId, id, { name, type, endpoint, description, configuration }) {
 			const values = { ...own(organizationId, id), ...storable({ name, type, endpoint, description, configuration }) };
 			return toGateway(await database.write((transaction) => Gateway.create(values, { transaction })));
@@ -55,9 +55,12 @@ export function createGateways(database: Database, models: Models): Gateways {
 		async update(organizationId, id, change, ifVersion) {
 			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
 			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
-			const [changed] = await database.write((transaction) => Gateway.update(storable(change), { where, transaction }));
-			const gateway = await get(organizationId, id);
-			return changed > 0 ? gateway : assertVersion(gateway, ifVersion);
+			const changed = await database.write(async (transaction) => {
+				const [count] = await Gateway.update(storable(change), { where, transaction });
+				// Read before anybody else can change it again: the answer shows this change and its version.
+				return count > 0 ? get(organizationId, id, transaction) : null;
+			});
+			return changed ?? assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		auth: (organizationId, gatewayId, page) => listPage(GatewayAuth, { where: ofGateway(organizationId, gatewayId), page }, toAuth),

@@ -17,6 +17,7 @@ import { keep } from './installation.ts';
 import { assertMigrated, migrate } from './migrate.ts';
 import { defineModels, type Models } from './models/index.ts';
 import { createOrganizations } from './organizations.ts';
+import { patiently } from './patience.ts';
 import { createRecords } from './records.ts';
 import { createRuns } from './runs.ts';
 import { createTools } from './tools.ts';
@@ -86,6 +87,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		idempotency: guard(createIdempotency(database)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
+		patiently,
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
 			await changes.close();

@@ -1,6 +1,5 @@
 // Organizations. Their people are in `members.ts` and `invitations.ts`.
 
-import { GatewayError } from '../core/errors.ts';
 import type { OrganizationRow, Organizations } from '../core/store.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership } from './account-rows.ts';
 import type { Database } from './connection.ts';
@@ -9,6 +8,7 @@ import { createMembers } from './members.ts';
 import type { Models } from './models/index.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
+import { withSlug } from './slugs.ts';
 import { storable } from './text.ts';
 
 /** The list's name in its cursors. */
@@ -38,13 +38,12 @@ export function createOrganizations(database: Database, { Organization }: Models
 		},
 		async create(userId, { name, slugs }) {
 			storable({ name });
-			return database.write(async (transaction) => {
-				for (const slug of slugs) {
+			return database.write((transaction) =>
+				withSlug({ ordinary, transaction }, slugs, async (slug) => {
 					const [made] = await rows<OrganizationRow>(ordinary, CREATE, [uuid(userId), name, slug], transaction);
-					if (made) return made;
-				}
-				throw new GatewayError('conflict', 'name yields no free slug: choose another name.');
-			});
+					return made ?? null;
+				}),
+			);
 		},
 		rename: (organizationId, name) =>
 			database.write(async (transaction) => {

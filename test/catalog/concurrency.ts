@@ -111,13 +111,13 @@ const CREATIONS: Race[] = [
 	{
 		row: 90,
 		id: 'organizations of one name, which get a slug each',
-		times: 20,
+		times: 50,
 		arrange: async () => () => ({ method: 'POST', path: '/organizations', body: { name: 'Race' } }),
 		won: 201,
-		winners: 20,
+		winners: 50,
 		lost: [],
 		left: async (_account, won) => ids(won, 'slug'),
-		leaves: 20,
+		leaves: 50,
 	},
 	{
 		row: 90,
@@ -252,6 +252,28 @@ const removed = (id: string, arrange: (account: Account) => Promise<string[]>): 
 	winners: 1,
 	lost: [404],
 });
+
+/** @param arrange makes one of it @returns its path */
+const renamed = (id: string, arrange: (account: Account) => Promise<string>): Race => ({
+	row: 90,
+	id: `changes of the name of ${id}, each answered with its own name and version`,
+	times: 50,
+	arrange: async (account) => {
+		const path = await arrange(account);
+		return (at) => ({ method: 'PATCH', path, body: { name: `n${at}` } });
+	},
+	won: 200,
+	winners: 50,
+	lost: [],
+	left: async (_account, won) => [ids(won, 'name'), new Set(won.map(({ headers }) => headers.get('etag'))).size],
+	leaves: [50, 50],
+});
+
+const RENAMES: Race[] = [
+	renamed('a gateway', async (account) => `/gateways/${await makeGateway(account)}`),
+	renamed('an API', async (account) => `/apis/${await makeApi(account)}`),
+	renamed('a tool', async (account) => `/tools/${(await makeTools(account, 1))[0]}`),
+];
 
 const REMOVALS: Race[] = [
 	removed('a gateway', async (account) => [`/gateways/${await makeGateway(account)}`]),
@@ -411,7 +433,7 @@ const TOGETHER: Race[] = [
 	},
 ];
 
-export const RACES: Race[] = [...CREATIONS, ...CHANGES, ...RETRIES, ...REMOVALS, ...TOGETHER];
+export const RACES: Race[] = [...CREATIONS, ...CHANGES, ...RETRIES, ...RENAMES, ...REMOVALS, ...TOGETHER];
 
 /** What is gone: `cut` refuses and resets connections; `stalled` takes what is sent and says no more, as a stopped server does. */
 export interface Outage {

@@ -181,6 +181,11 @@ test('the reserved list holds the first segment of every route, so that no organ
 	assert.deepEqual(open, []);
 });
 
+test('parts are given of nothing: a Range header is not heard', async () => {
+	const { status, headers } = await fetch(`${service.url}/openapi.json`, { headers: { range: 'bytes=0-9' } });
+	assert.deepEqual([status, headers.get('content-range'), headers.get('accept-ranges')], [200, null, null]);
+});
+
 test('health: the figures of every part, and readiness', async () => {
 	const health = await send(`${service.url}/health`, 'GET');
 	assert.equal(health.status, 200);

@@ -122,6 +122,8 @@ export const refreshToken = (core: Core): ServerRoute =>
 async function register(request: Request, core: Core) {
 	// The body has passed REGISTER.
 	const { password, organizationName, ...person } = request.payload as Registration;
+	// Before the costly part; of those who ask at once the database lets one through.
+	if (await core.store.accounts.byEmail(person.email)) throw taken();
 	const passwordHash = await core.passwords.hash(password);
 	// Who registers is who makes the organization: the id has to be known before there is a user.
 	const id = randomUUID();
@@ -153,6 +155,8 @@ async function refresh(request: Request, core: Core) {
 	if (!user) throw notFound('User');
 	return { token: issue(request, login, core), user: presentUser(user) };
 }
+
+const taken = (): GatewayError => new GatewayError('conflict', 'email is taken: an account with this address exists.');
 
 const wrong = (): GatewayError => new GatewayError('unauthorized', 'E-mail address or password is wrong.', { headers: CHALLENGE });
 

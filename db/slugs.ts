@@ -1,0 +1,52 @@
+// A slug for a new organization: the first of its candidates that is free.
+
+import type { Sequelize, Transaction } from 'sequelize';
+import { GatewayError } from '../core/errors.ts';
+import { rows } from './rows.ts';
+
+/** Candidates that are looked at at once: a name with all its numbers, and some that are made up. */
+const BATCH = 64;
+/** Others may take one between the look and the insertion, under names of which it is a candidate too. */
+const TRIES = 10;
+
+// Those who want the same name come one after the other, since each would else wait for the one before at every candidate.
+const QUEUE = `SELECT pg_advisory_xact_lock(hashtextextended('slug:' || $1, 0))`;
+const FREE = `
+SELECT slug FROM unnest(ARRAY(SELECT json_array_elements_text($1::json))) WITH ORDINALITY AS candidate (slug, place)
+WHERE NOT EXISTS (SELECT FROM organizations o WHERE o.slug = candidate.slug) ORDER BY place LIMIT 1`;
+
+interface On {
+	ordinary: Sequelize;
+	transaction: Transaction | null;
+}
+
+/** @param insert null when the slug was taken meanwhile. @throws conflict when no candidate is free */
+export async function withSlug<T>(
+	{ ordinary, transaction }: On,
+	slugs: Iterable<string>,
+	insert: (slug: string) => Promise<T | null>,
+): Promise<T> {
+	const candidates = first(slugs);
+	await rows(ordinary, QUEUE, [candidates[0] ?? ''], transaction);
+	for (let tries = 0; tries < TRIES; tries++) {
+		const slug = await findFreeSlug({ ordinary, transaction }, candidates);
+		const made = slug === null ? null : await insert(slug);
+		if (made) return made;
+	}
+	throw new GatewayError('conflict', 'The name yields no free slug: choose another name.');
+}
+
+/** Null when all are taken. */
+export async function findFreeSlug({ ordinary, transaction }: On, slugs: Iterable<string>): Promise<string | null> {
+	const [free] = await rows<{ slug: string }>(ordinary, FREE, [JSON.stringify(first(slugs))], transaction);
+	return free?.slug ?? null;
+}
+
+function first(slugs: Iterable<string>): string[] {
+	const candidates: string[] = [];
+	for (const slug of slugs) {
+		candidates.push(slug);
+		if (candidates.length === BATCH) break;
+	}
+	return candidates;
+}

@@ -10,6 +10,11 @@ import { openReplica, testStore } from '../test/helpers/store.ts';
 
 const ada = { email: 'Ada@Example.com', passwordHash: 'hash', firstName: 'Ada', lastName: 'Lovelace' };
 
+function* endless(): Generator<string> {
+	yield 'acme';
+	for (let count = 2; ; count++) yield `acme-${count}`;
+}
+
 test('registering makes user, organization and the owner’s membership', async () => {
 	await using store = await testStore();
 	const { user, organization } = await store.accounts.register(ada, { name: 'Acme', slugs: ['acme'] });
@@ -20,19 +25,11 @@ test('registering makes user, organization and the owner’s membership', async 
 	assert.deepEqual(await store.accounts.memberships('nobody'), []);
 });
 
-test('the first free slug is taken, and none is asked for beyond it', async () => {
+test('the first free slug is taken, of a list that may be endless', async () => {
 	await using store = await testStore();
 	await store.accounts.register(ada, { name: 'Acme', slugs: ['acme'] });
-	const asked: string[] = [];
-	function* slugs(): Generator<string> {
-		for (const slug of ['acme', 'acme-2', 'acme-3']) {
-			asked.push(slug);
-			yield slug;
-		}
-	}
-	const { organization } = await store.accounts.register({ ...ada, email: 'b@example.com' }, { name: 'Acme', slugs: slugs() });
+	const { organization } = await store.accounts.register({ ...ada, email: 'b@example.com' }, { name: 'Acme', slugs: endless() });
 	assert.equal(organization.slug, 'acme-2');
-	assert.deepEqual(asked, ['acme', 'acme-2']);
 });
 
 test('of fifty parallel registrations of one address one succeeds, and no organization is left without its user', async () => {
@@ -71,15 +68,11 @@ test('an update changes the names that are given, of that user alone', async () 
 	for (const nobody of [randomUUID(), 'x', '']) assert.equal(await store.accounts.update(nobody, { firstName: 'X' }), null);
 });
 
-test('the first slug that nobody has is named, and none is asked for beyond it', async () => {
+test('the first slug that nobody has is named', async () => {
 	await using store = await testStore();
 	for (const slug of ['acme', 'acme-2'])
 		await store.accounts.register({ ...ada, email: `${slug}@example.com` }, { name: 'Acme', slugs: [slug] });
-	function* slugs(): Generator<string> {
-		yield* ['acme', 'acme-2', 'acme-3'];
-		assert.fail('one too many');
-	}
-	assert.equal(await store.accounts.freeSlug(slugs()), 'acme-3');
+	assert.equal(await store.accounts.freeSlug(endless()), 'acme-3');
 	assert.equal(await store.accounts.freeSlug(['acme', 'acme-2']), null);
 });
 

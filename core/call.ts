@@ -1,12 +1,15 @@
 // What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
 
+import { type MountedMethod, scopeChallenge } from './authenticate.ts';
 import type {
 	Api,
 	Call,
 	Caller,
 	CheckedAddress,
+	Context,
 	Gateway,
 	Identity,
+	Incoming,
 	Json,
 	KeyValue,
 	Log,
@@ -14,6 +17,7 @@ import type {
 	OutboundResponse,
 	ProgressListener,
 	Records,
+	Scope,
 	Tool,
 	ToolRef,
 	ToolResult,
@@ -25,8 +29,9 @@ import type { Invoker, ToolEntry, ToolLimit } from './invoke.ts';
 import type { LaneRun } from './lane-run.ts';
 import type { Lanes } from './lanes.ts';
 import type { Memo } from './memo.ts';
+import { type RecordCache, recordsOf } from './records.ts';
 import type { Shared } from './shared.ts';
-import type { CredentialRow, Store } from './store.ts';
+import type { CredentialRow, RecordStore, Store } from './store.ts';
 
 /** The parts of core that a call reaches. */
 export interface Services {
@@ -35,6 +40,7 @@ export interface Services {
 	lanes: Lanes;
 	shared: Shared;
 	store: Store;
+	recordCache: RecordCache;
 	memo: Memo;
 	signer: Signer;
 	invoker: Invoker;
@@ -54,21 +60,34 @@ export interface CallParts {
 	gateway: Gateway | null;
 	caller: Caller | null;
 	shelf: ToolShelf | null;
+	/** Of the gateway. */
+	methods?: readonly MountedMethod[];
 	identity: Identity;
+	/** Absent where there is no request of a gateway. */
+	incoming?: Incoming;
 	signal: AbortSignal;
 	/** Inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;
+	/** Instead of the service's own: records written under somebody's name. */
+	records?: RecordStore;
 	/** Inside an executor, where the calls of the API are limited. */
 	lane?: LaneRun | null;
 	/** Counts a call of a tool that has a limit of its own; absent where there is no gateway. @throws rate_limited */
 	countTool?: (limit: ToolLimit) => Promise<void>;
 }
 
-/** There is no gateway to have keys. */
-export const NO_IDENTITY: Identity = { credential: async () => null };
-
-const MAX_PAGE = 100;
+/** There is no gateway at which anybody could be known. */
+export const NO_IDENTITY: Identity = {
+	credential: async () => null,
+	token: async () => {
+		throw new GatewayError('unauthorized', 'There is no gateway that could take a token.');
+	},
+	password: async () => null,
+	member: async () => null,
+	visitor: async () => null,
+	logIn: async () => null,
+};
 
 export class PluginCall implements Call {
 	readonly #services: Services;
@@ -104,7 +123,12 @@ export class PluginCall implements Call {
 		return this.#services.shared.keyValue(`kv:${this.#private()}:`);
 	}
 	get records(): Records {
-		return gatewayRecords(this.#services.store, this.#parts);
+		const { plugin, organizationId, gateway, records: store = this.#services.store.records } = this.#parts;
+		if (!gateway) throw new Error(`${plugin}: records belong to a gateway, and there is none in this call.`);
+		return recordsOf(
+			{ store, as: (by) => this.#recordsOf(by), cache: this.#services.recordCache },
+			{ organizationId, gatewayId: gateway.id, plugin },
+		);
 	}
 
 	request(options: OutboundRequest): Promise<OutboundResponse> {
@@ -129,13 +153,13 @@ export class PluginCall implements Call {
 
 	async tools(): Promise<Tool[]> {
 		const { caller, shelf } = this.#parts;
-		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read');
+		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
 		return shelf?.list() ?? [];
 	}
 
 	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {
 		const { caller, shelf } = this.#parts;
-		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute');
+		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute', this.#parts);
 		const entry = shelf?.find(ref);
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
@@ -158,35 +182,46 @@ export class PluginCall implements Call {
 		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
 	}
 
+	/** Written in somebody's name, from where the request came. */
+	#recordsOf(by: { userId: string; email: string }): RecordStore {
+		const { incoming, records } = this.#parts;
+		if (records || !incoming) return records ?? this.#services.store.records;
+		const { address, headers, id } = incoming;
+		const client = { address, userAgent: headers['user-agent'] ?? null, requestId: id };
+		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
+	}
+
 	/** What is private to the plugin and the gateway (or the organization where there is none). */
 	#private(): string {
 		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
 	}
 }
 
-function scopeMissing(scope: string): GatewayError {
+/** With the challenge of the method that let the caller in, which knows where another scope is to be had. */
+function scopeMissing(scope: Scope, { gateway, caller, methods = [] }: CallParts): GatewayError {
+	const challenge = gateway && caller && scopeChallenge(scope, { gateway, caller, methods });
 	return new GatewayError('insufficient_scope', `The credential lacks the scope ${scope}.`, {
-		headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+		headers: challenge ? { 'www-authenticate': challenge } : {},
 	});
 }
 
-function gatewayRecords(store: Store, { plugin, organizationId, gateway }: CallParts): Records {
-	if (!gateway) throw new Error(`${plugin}: records belong to a gateway, and there is none in this call.`);
-	const scope = { plugin, gatewayId: gateway.id };
-	return {
-		get: (key) => store.records.get(organizationId, scope, key),
-		put: (key, value, { tags = [], ttlMs } = {}) =>
-			store.records.put(organizationId, scope, key, value, {
-				tags,
-				expiresAt: ttlMs === undefined ? null : new Date(Date.now() + ttlMs),
-			}),
-		find: async (tag, { limit = MAX_PAGE, cursor } = {}) => {
-			const page = { limit: Math.min(limit, MAX_PAGE), ...(cursor !== undefined && { cursor }) };
-			const { items, nextCursor } = await store.records.find(organizationId, scope, tag, page);
-			return { records: items, nextCursor };
-		},
-		drop: (tag) => store.records.drop(organizationId, scope, tag),
-		take: (key) => store.records.take(organizationId, scope, key),
-		update: (key, revision, value) => store.records.update(organizationId, scope, key, revision, value),
-	};
+/** What core lends to a plugin outside of its gateways' requests: in a route of the management API. */
+export interface ManagementPlace {
+	/** `kind:name`. */
+	plugin: string;
+	gateway: Gateway;
+	/** Under the name of who asks. */
+	records: RecordStore;
+	signal: AbortSignal;
 }
+
+export const managementContext = (services: Services, place: ManagementPlace): Context =>
+	new PluginCall(services, {
+		...place,
+		organizationId: place.gateway.organizationId,
+		caller: null,
+		shelf: null,
+		identity: NO_IDENTITY,
+		entry: null,
+		listener: null,
+	});

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { Server } from '@hapi/hapi';
-import type { ObjectSchema } from 'joi';
+import type { ObjectSchema, Schema } from 'joi';
 import type { Core } from './core.ts';
 import type { ErrorCode } from './errors.ts';
 
@@ -182,25 +182,67 @@ export interface StoredRecord {
 	expiresAt: Date | null;
 	/** When `take` marked it as used. */
 	takenAt: Date | null;
+	/** The database's clock at the reading: the other times are its, too, whatever this process takes the time to be. */
+	readAt: Date;
 	/** Grows with each write; `update` compares it. */
 	revision: number;
+}
+
+export interface PutOptions {
+	tags?: string[];
+	/** It expires by the database's clock. Default: never. */
+	ttlMs?: number;
+	/** Every replica hears of each change of it, so that `recall` need not ask. */
+	watched?: boolean;
+	/** What the organization's audit log calls it, such as `oauth_client`, when it comes and goes, and whose doing it is. Default: the log says nothing. */
+	audited?: { type: string; name: string; by?: { userId: string; email: string } };
+}
+
+export interface UpdateOptions {
+	/** It expires so long from now. Default: when it would have. */
+	ttlMs?: number;
+	/** The audit log, if it knows the record, hears of this update. Default: it does not. */
+	told?: boolean;
+}
+
+export interface RecordPage {
+	limit?: number;
+	cursor?: string;
+	/** Default `-createdAt`: the newest first. */
+	sort?: string;
 }
 
 /** Durable documents in PostgreSQL, private to the plugin and the gateway: data of one's own without a migration. */
 export interface Records {
 	/** Null when absent or expired. A taken record is still read. */
 	get(key: string): Promise<StoredRecord | null>;
-	put(key: string, value: JsonObject, options?: { tags?: string[]; ttlMs?: number }): Promise<void>;
-	/** Newest first. */
-	find(tag: string, page?: { limit?: number; cursor?: string }): Promise<{ records: StoredRecord[]; nextCursor: string | null }>;
+	/**
+	 * The same, from memory as long as the record is as it was, if it was put as `watched`; a change is seen within a second. For hot
+	 * paths. `readAt` has gone on with the time since.
+	 */
+	recall(key: string): Promise<StoredRecord | null>;
+	put(key: string, value: JsonObject, options?: PutOptions): Promise<void>;
+	find(tag: string, page?: RecordPage): Promise<{ records: StoredRecord[]; nextCursor: string | null }>;
 	/** @returns how many were dropped. */
 	drop(tag: string): Promise<number>;
 	/** Reads and marks as used in one statement; null for the second taker. */
 	take(key: string): Promise<StoredRecord | null>;
 	/** Compare and set: false when `revision` is no longer the stored one. */
-	update(key: string, revision: number, value: JsonObject): Promise<boolean>;
+	update(key: string, revision: number, value: JsonObject, options?: UpdateOptions): Promise<boolean>;
 }
 
+/** Somebody at a browser who has logged in to Gatehouse. */
+export interface Visitor {
+	userId: string;
+	email: string;
+	name: string;
+	/** Of the login; another one, another id. */
+	sessionId: string;
+	/** As what they may call this gateway; null when they are no member of its organization. */
+	caller: Caller | null;
+}
+
+/** Whom the accounts of Gatehouse know, at one gateway. What is remembered of them is dropped when it changes, on every replica. */
 export interface Identity {
 	/**
 	 * Whom one of Gatehouse's own credentials stands for at this gateway: a key of the gateway, or an access key or login's
@@ -209,6 +251,22 @@ export interface Identity {
 	 * invalid`; forbidden for a credential that is good elsewhere only
 	 */
 	credential(secret: string): Promise<Caller | null>;
+	/**
+	 * Whom a JWT (HS256) stands for that was signed with the service's secret: the member of a live login, or whomever its `sub` or
+	 * `userId` names, if the operator made it. @throws unauthorized when it is no such token, forbidden as `credential` does
+	 */
+	token(token: string): Promise<Caller>;
+	/** A member by e-mail address and password; null when either is wrong. @throws forbidden for no member, rate_limited */
+	password(email: string, password: string): Promise<Caller | null>;
+	/** As what a user may call this gateway now; null when they are no member of its organization, or are gone. */
+	member(userId: string): Promise<Caller | null>;
+	/** Who is logged in at the browser that sent this; null when nobody is. No other method than OAuth's pages should look. */
+	visitor(request: Incoming): Promise<Visitor | null>;
+	/**
+	 * Logs a browser in; null when address or password is wrong. It counts as `POST /auth/login` does. @returns `cookie` is for
+	 * `Set-Cookie`. @throws rate_limited
+	 */
+	logIn(request: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null>;
 }
 
 /** What core lends to every plugin. */
@@ -275,10 +333,44 @@ export interface AuthMethod<C = unknown> extends Base<C> {
 	kind: 'auth';
 	/** The caller if the credential is good, null if there is none of this kind. @throws unauthorized, forbidden */
 	authenticate(request: Incoming, config: C, context: Context): Promise<Caller | null>;
-	/** Value for WWW-Authenticate (RFC 9110 §11.6.1). */
-	challenge?(gateway: Gateway, config: C): string;
+	/** When it is added to a gateway: what the schema cannot tell, such as an address. @throws validation_failed, egress_refused */
+	check?(config: C, context: SaveContext): Promise<void>;
+	/** Value for WWW-Authenticate (RFC 9110 §11.6.1). @param fault of a credential of this method; null when none was sent */
+	challenge?(gateway: Gateway, config: C, fault: ChallengeFault | null): string;
 	/** Routes of the gateway that exist while it carries this method. */
 	routes?: GatewayRoute<C>[];
+	/** Routes of the management API, about what the method keeps of a gateway. */
+	management?: ManagementRoute[];
+}
+
+/** RFC 6750 §3.1. `scopes`: all that the caller has and the one that is missing. */
+export type ChallengeFault = { error: 'invalid_token' } | { error: 'insufficient_scope'; scopes: readonly Scope[] };
+
+/** Below `/gateways/{id}`, for members whose role allows it, in the document like every other operation. */
+export interface ManagementRoute {
+	method: 'GET' | 'DELETE';
+	/** `/oauth/clients/{clientId}`. */
+	path: string;
+	/** `listOauthClients`. */
+	id: string;
+	/** One sentence. */
+	summary: string;
+	/** Reading needs `gateway:read`, removing `gateway:write`. A list: of records, under this name and paged like every other. */
+	list?: string;
+	/** Of `data`; of one item where it is a `list`. */
+	answer: Schema;
+	/**
+	 * `page` is there for lists, which are answered with `items` and `nextCursor`. @throws not_found
+	 */
+	handler(request: ManagementRequest, context: Context): Promise<JsonObject | { items: JsonObject[]; nextCursor: string | null }>;
+}
+
+export interface ManagementRequest {
+	gateway: Gateway;
+	/** Of the path. */
+	params: Readonly<Record<string, string>>;
+	/** For `records.find`, in the order that lists of the API have. */
+	page: RecordPage;
 }
 
 export interface TransportAdapter<C = unknown> extends Base<C> {
@@ -362,7 +454,7 @@ export interface SchemaImporter<C = unknown> extends Base<C> {
 
 export type ImportContext = Pick<Context, 'log' | 'fetch' | 'request' | 'signal'>;
 
-/** While a tool is saved: nothing is called yet. */
+/** While a tool or an auth method is saved: nothing is called yet. */
 export interface SaveContext {
 	log: Log;
 	/** Whether outbound calls may go there; a name that does not resolve yet passes. @throws egress_refused */

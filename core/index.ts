@@ -11,6 +11,7 @@ export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError,
 export { headerNameFault, headerValueFault } from './headers.ts';
 export { IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export { type RunResult, toolConfig, toolPlace } from './invoke.ts';
+export { beginLogin, checkPassword } from './logins.ts';
 export type { Message } from './mail.ts';
 export { isBareAddress, oneLine } from './mail-address.ts';
 export { moment } from './moment.ts';
@@ -42,6 +43,7 @@ export {
 } from './rest.ts';
 export { assertBounded } from './schema-cost.ts';
 export { compileArguments, patternFault } from './schemas.ts';
+export { bearerChallenge, bearerToken, findSecret, keyHeaderRule, MAX_SECRET_LENGTH, type SecretPlaces } from './secret-places.ts';
 export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';

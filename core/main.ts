@@ -24,6 +24,7 @@ import { createMail } from './mail.ts';
 import { Memo } from './memo.ts';
 import { createPasswords } from './passwords.ts';
 import { Recorder } from './recorder.ts';
+import { RecordCache } from './records.ts';
 import { createRuntime } from './runtime.ts';
 import { createSecrets } from './secrets.ts';
 import { createServer } from './server.ts';
@@ -114,14 +115,16 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 
 	const secrets = createSecrets(config.encryptionKey);
 	await checkEncryptionKey(store, secrets);
+	const recordCache = new RecordCache(store.changes);
+	opened.defer(() => recordCache.close());
 	const memo = new Memo(MEMOS);
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
 	const signer = createSigner({ secrets, egress, memo });
-	const services: Services = { log, egress, lanes, shared, store, memo, signer, invoker };
+	const services: Services = { log, egress, lanes, shared, store, recordCache, memo, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
-	const runtime = createRuntime({ config, registry, secrets, tokens, invoker, store, services, recorder, limits });
-	opened.defer(() => runtime.close());
 	const passwords = createPasswords();
+	const runtime = createRuntime({ config, registry, secrets, tokens, passwords, invoker, store, services, recorder, limits });
+	opened.defer(() => runtime.close());
 	return { config, log, registry, store, secrets, tokens, passwords, mail, egress, shared, invoker, imports, runtime, recorder, limits };
 }
 

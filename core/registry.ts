@@ -1,7 +1,7 @@
 // Holds every plugin under its kind and name, and answers for their configs: parse, seal, describe.
 
-import type { Description, ObjectSchema } from 'joi';
-import type { JsonObject, JsonSchema, Kind, Plugin, PluginOf } from './contracts.ts';
+import Joi, { type Description, type ObjectSchema } from 'joi';
+import type { JsonObject, JsonSchema, Kind, ManagementRoute, Plugin, PluginOf } from './contracts.ts';
 import { type ErrorDetail, GatewayError } from './errors.ts';
 import type { Place, Secrets } from './secrets.ts';
 
@@ -15,6 +15,13 @@ const KINDS = {
 } as const satisfies Record<Kind, readonly string[]>;
 
 const NAME = /^[a-z][a-z0-9_]{0,31}$/;
+const MANAGEMENT_METHODS: readonly unknown[] = ['GET', 'DELETE'];
+/** Of an operation, as of what clients made from the document call it. */
+const WORD = /^[a-z][A-Za-z0-9]{0,63}$/;
+/** The first segment is fixed, so that no plugin takes all that is below a gateway. */
+const MANAGEMENT_PATH = /^\/[a-z0-9-]+(\/([a-z0-9-]+|\{[a-z][A-Za-z0-9]*\}))*$/;
+/** Of the gateway and the organization. */
+const TAKEN_PARAMETERS = ['id', 'orgId'];
 
 export interface PluginDescription {
 	kind: Kind;
@@ -37,6 +44,7 @@ export class Registry {
 		const plugin = checkPlugin(candidate);
 		const id = `${plugin.kind}:${plugin.name}`;
 		if (this.#plugins.has(id)) throw new Error(`${id}: there are two plugins of this kind and name.`);
+		this.#checkManagement(plugin, id);
 		this.#plugins.set(id, { plugin, source });
 	}
 
@@ -95,6 +103,21 @@ export class Registry {
 		}));
 	}
 
+	/** @throws Error naming the plugin and the operation, also one that two plugins have */
+	#checkManagement(plugin: Plugin, id: string): void {
+		if (plugin.kind !== 'auth' || plugin.management === undefined) return;
+		if (!Array.isArray(plugin.management)) throw new Error(`${id}: management must be a list of routes.`);
+		const taken = new Set(this.list('auth').flatMap(({ management = [] }) => management.flatMap(marksOf)));
+		for (const route of plugin.management) {
+			const fault = managementFault(route);
+			if (fault !== null) throw new Error(`${id}: the management route ${String(route?.id)}: ${fault}.`);
+			for (const mark of marksOf(route)) {
+				if (taken.has(mark)) throw new Error(`${id}: the management route ${route.id}: there are two of ${mark}.`);
+				taken.add(mark);
+			}
+		}
+	}
+
 	#names(kind: Kind): string[] {
 		return this.list(kind).map(({ name }) => name);
 	}
@@ -124,6 +147,36 @@ function checkPlugin(candidate: unknown): Plugin {
 	}
 	// Every part that its kind asks for was found above.
 	return candidate as Plugin;
+}
+
+/** What no other route may have: hapi tells parameters apart by their places only. */
+const marksOf = ({ id, method, path }: ManagementRoute): string[] => [id, `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`];
+
+/** Null when there is none. */
+function managementFault(candidate: unknown): string | null {
+	if (candidate === null || typeof candidate !== 'object') return 'it must be an object';
+	// Nothing is believed of it.
+	const { method, path, id, summary, list, answer, handler } = candidate as Record<keyof ManagementRoute, unknown>;
+	if (typeof id !== 'string' || !WORD.test(id)) return `id must match ${WORD}`;
+	if (!MANAGEMENT_METHODS.includes(method)) return 'method must be GET or DELETE';
+	if (typeof path !== 'string' || !MANAGEMENT_PATH.test(path)) return `path must match ${MANAGEMENT_PATH}`;
+	const parameters = [...TAKEN_PARAMETERS, ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)];
+	if (new Set(parameters).size < parameters.length) return `path must not repeat a parameter, nor have ${TAKEN_PARAMETERS.join(' or ')}`;
+	if (typeof summary !== 'string' || summary.length === 0) return 'summary must be a sentence';
+	if (list !== undefined && (method !== 'GET' || typeof list !== 'string' || !WORD.test(list) || list === 'nextCursor'))
+		return `list is the name of what a GET lists, and must match ${WORD}`;
+	if (!isSchemaOfOurs(answer)) return `answer must be a schema of Joi ${Joi.version}`;
+	return typeof handler === 'function' ? null : 'handler is missing';
+}
+
+/** It becomes a part of a schema of ours, for which Joi wants its own version; any copy of it will do. */
+function isSchemaOfOurs(value: unknown): boolean {
+	try {
+		return Joi.isSchema(value);
+	} catch {
+		// Of another version.
+		return false;
+	}
 }
 
 /** By behaviour: an outside package brings its own copy of Joi, 18 or later (the first that writes JSON Schema). */

@@ -5,9 +5,9 @@ import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hap
 import { clientAddress } from './addresses.ts';
 import { authenticate } from './authenticate.ts';
 import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
-import { type CallParts, PluginCall, type Services } from './call.ts';
+import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
-import type { Caller, Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
+import type { Caller, Context, Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
 import { GatewayError, notFound } from './errors.ts';
 import { createIdentities, type Identities, type IdentityParts } from './identity.ts';
 import type { ToolLimit } from './invoke.ts';
@@ -22,6 +22,8 @@ export interface Runtime {
 	mount(server: Server): void;
 	/** Public address of a gateway. */
 	url(organizationSlug: string, endpoint: string): string;
+	/** What a plugin holds in a route of the management API: private to it and the gateway. */
+	contextAt(place: ManagementPlace): Context;
 	close(): void;
 }
 
@@ -53,6 +55,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
+		contextAt: (place) => managementContext(parts.services, place),
 		close() {
 			gateways.close();
 			identities.close();
@@ -108,8 +111,9 @@ class GatewayCache {
 		return mountGateway(snapshot, url, this.#parts);
 	}
 
-	/** What is not loaded yet, or was not there, may be of any organization. */
+	/** What is not loaded yet, or was not there, may be of any organization. Records and accounts are not in it. */
 	#drop(topics: ReadonlySet<string>): void {
+		if (![...topics].some((topic) => topic === '*' || topic.startsWith('org:'))) return;
 		for (const [key, { organizationId }] of this.#mounted) {
 			if (organizationId === null || topics.has(`org:${organizationId}`) || topics.has('*')) this.#mounted.delete(key);
 		}
@@ -134,7 +138,9 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const around = {
 		organizationId: gateway.organizationId,
 		gateway,
-		identity: identities.at(mounted),
+		methods: mounted.methods,
+		identity: identities.at(mounted, request),
+		incoming,
 		signal,
 		entry: null,
 		listener: null,
@@ -147,7 +153,10 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	incoming.body = await bodyFor(request, route);
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
-	return respond(h, await route.handler(incoming, config, call));
+	const reply = await route.handler(incoming, config, call);
+	// Who gave or took a credential finds it given or taken, at once on this replica. What was committed stays so if this look fails.
+	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
+	return respond(h, reply);
 }
 
 interface Admission {

@@ -1,7 +1,18 @@
 // The storage port: interfaces only. `db/` implements it on PostgreSQL; nothing else in the tree knows how.
 // Every verb on tenants' rows takes the organization first, so that a query cannot forget its tenant.
 
-import type { JsonObject, JsonSchema, Operation, SchemaSummary, Scope, StoredRecord, ToolAnnotations, ToolDraft } from './contracts.ts';
+import type {
+	JsonObject,
+	JsonSchema,
+	Operation,
+	PutOptions,
+	SchemaSummary,
+	Scope,
+	StoredRecord,
+	ToolAnnotations,
+	ToolDraft,
+	UpdateOptions,
+} from './contracts.ts';
 import type { Permission, Role } from './permissions.ts';
 
 export interface Page {
@@ -524,6 +535,7 @@ export interface Gateways {
 		id: string,
 		method: Pick<AuthRow, 'type' | 'isRequired' | 'configuration' | 'validationRules'>,
 	): Promise<AuthRow | null>;
+	/** With the last one of a type goes what the method's plugin, `auth:<type>`, has stored for the gateway. */
 	removeAuth(organizationId: string, gatewayId: string, authId: string): Promise<AuthRow | null>;
 
 	keys(organizationId: string, gatewayId: string, page: Page): Promise<Listed<KeyRow>>;
@@ -566,24 +578,33 @@ export interface Runs {
 }
 
 export interface RecordScope {
+	/** `kind:name`. */
 	plugin: string;
 	gatewayId: string;
 }
 
+/** `topic` tells of every change of it, until it expires; null when it is not watched, so that nothing does. */
+export interface FoundRecord {
+	record: StoredRecord;
+	topic: Topic | null;
+}
+
 export interface RecordStore {
 	get(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
-	put(
-		organizationId: string,
-		scope: RecordScope,
-		key: string,
-		value: JsonObject,
-		options: { tags: string[]; expiresAt: Date | null },
-	): Promise<void>;
+	/** The same, for those who would remember it. */
+	look(organizationId: string, scope: RecordScope, key: string): Promise<FoundRecord | null>;
+	put(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<void>;
+	/** Newest first, or as `page.sort` says. */
 	find(organizationId: string, scope: RecordScope, tag: string, page: Page): Promise<Listed<StoredRecord>>;
 	drop(organizationId: string, scope: RecordScope, tag: string): Promise<number>;
 	take(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
-	update(organizationId: string, scope: RecordScope, key: string, revision: number, value: JsonObject): Promise<boolean>;
-	/** Removes what has expired, everywhere. */
+	update(
+		organizationId: string,
+		scope: RecordScope,
+		record: { key: string; revision: number; value: JsonObject },
+		options?: UpdateOptions,
+	): Promise<boolean>;
+	/** Removes what has expired, everywhere. Nobody hears of it. */
 	prune(): Promise<number>;
 }
 
@@ -621,8 +642,11 @@ export interface Idempotency {
 
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
-/** What changed: `org:<id>` for everything of an organization, `user:<id>` for an account, `*` when it cannot be told any more. */
-export type Topic = `org:${string}` | `user:${string}` | '*';
+/**
+ * What changed: `org:<id>` for everything of an organization but records, `user:<id>` for an account, `record:<seq>` for a watched
+ * record and `record:*` for more of them than are worth telling apart, `*` when it cannot be told any more.
+ */
+export type Topic = `org:${string}` | `user:${string}` | `record:${string}` | '*';
 
 export interface Changes {
 	/** Called with every change committed anywhere, at least once, within a second. */

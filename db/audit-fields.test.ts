@@ -257,7 +257,7 @@ test('every table of an organization is in the log, but for those that hold no c
 			SELECT FROM information_schema.triggers t WHERE t.event_object_table = c.table_name AND t.trigger_name = 'audit_update'
 		) ORDER BY 1`,
 	);
-	const silentTables = ['audit_log', 'gateway_key_uses', 'idempotency_keys', 'operations', 'records', 'tool_runs'];
+	const silentTables = ['audit_log', 'gateway_key_uses', 'idempotency_keys', 'operations', 'tool_runs'];
 	assert.deepEqual(
 		tables.map((row) => row['table_name']),
 		silentTables,

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { asGatewayError } from '../core/errors.ts';
 import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { type TestStore, testStore } from '../test/helpers/store.ts';
 
 const LIMIT = { limit: 100 };
 
@@ -194,4 +194,58 @@ test('removal takes dependants along and counts them, unless only the unused is 
 		removals.filter((removed) => removed !== null),
 		[{ assignments: 0, authMethods: 0, apiKeys: 0, records: 0 }],
 	);
+});
+
+const METHOD = { type: 'oauth2', isRequired: true, configuration: {}, validationRules: {} };
+
+/** A gateway with methods of one type, and records of three plugins. */
+async function addMethods(store: TestStore, count: number) {
+	const { organizationId } = await addTenant(store);
+	const gatewayId = (await addGateway(store, organizationId)).id;
+	const add = async (type = METHOD.type): Promise<string> =>
+		(await store.gateways.addAuth(organizationId, gatewayId, randomUUID(), { ...METHOD, type }))?.id ?? assert.fail();
+	const methods = [];
+	for (let n = 0; n < count; n++) methods.push(await add());
+	await add('jwt');
+	const plugins = ['auth:oauth2', 'auth:jwt', 'transport:oauth2'];
+	const keep = (plugin: string) => store.records.put(organizationId, { plugin, gatewayId }, 'token', {}, { watched: true });
+	for (const plugin of plugins) await keep(plugin);
+	const kept = async () => {
+		const found = await Promise.all(plugins.map((plugin) => store.records.get(organizationId, { plugin, gatewayId }, 'token')));
+		return plugins.filter((_plugin, n) => found[n] !== null);
+	};
+	const remove = (id: string) => store.gateways.removeAuth(organizationId, gatewayId, id);
+	return { add, methods, keep, kept, remove, all: plugins, others: plugins.slice(1) };
+}
+
+test('with the last method of a type goes what its plugin has stored for the gateway, and nothing else', async () => {
+	await using store = await testStore();
+	const { methods, kept, remove, all, others } = await addMethods(store, 2);
+	const [first = '', last = ''] = methods;
+	assert.equal((await remove(first))?.id, first);
+	assert.deepEqual(await kept(), all);
+	assert.equal(await remove(randomUUID()), null);
+	assert.equal((await remove(last))?.id, last);
+	assert.deepEqual(await kept(), others);
+	assert.equal(await remove(last), null);
+});
+
+test('of methods of one type that are removed at once, one is the last', async () => {
+	await using store = await testStore();
+	const { methods, kept, remove, others } = await addMethods(store, 8);
+	const removed = await Promise.all([...methods, ...methods].map(remove));
+	assert.equal(removed.filter((row) => row !== null).length, 8);
+	assert.deepEqual(await kept(), others);
+});
+
+test('what a late request stored after the last method was removed does not come back with a new one; a second one drops nothing', async () => {
+	await using store = await testStore();
+	const { add, methods, keep, kept, remove, all, others } = await addMethods(store, 1);
+	await remove(methods[0] ?? '');
+	await keep('auth:oauth2');
+	await add();
+	assert.deepEqual(await kept(), others);
+	await keep('auth:oauth2');
+	await add();
+	assert.deepEqual(await kept(), all);
 });

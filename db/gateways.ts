@@ -1,11 +1,11 @@
-// Gateways and their auth methods.
+// Gateways.
 
 import { literal, type Transaction, type WhereOptions } from 'sequelize';
 import type { GatewayFilter, GatewayRow, Gateways } from '../core/store.ts';
-import { createAssignments, ofGateway } from './assignments.ts';
+import { createAssignments } from './assignments.ts';
+import { createAuthMethods } from './auth-methods.ts';
 import type { Database } from './connection.ts';
-import { unlessOrphan } from './errors.ts';
-import { toAuth, toGateway } from './gateway-rows.ts';
+import { toGateway } from './gateway-rows.ts';
 import { createKeys } from './keys.ts';
 import type { Gateway } from './models/gateway.ts';
 import type { Models } from './models/index.ts';
@@ -37,13 +37,14 @@ const TOOL_COUNT = literal('(SELECT count(*)::int FROM gateway_tools t WHERE t.g
 const attributes = () => ({ exclude: ['toolCount'], include: [[TOOL_COUNT, 'toolCount'] as [typeof TOOL_COUNT, string]] });
 
 export function createGateways(database: Database, models: Models): Gateways {
-	const { Gateway, GatewayAuth } = models;
+	const { Gateway } = models;
 	const get = async (organizationId: string, id: string, transaction: Transaction | null = null): Promise<GatewayRow | null> => {
 		const gateway = await Gateway.findOne({ where: own(organizationId, id), attributes: attributes(), raw: true, transaction });
 		return gateway && toGateway(gateway);
 	};
 	return {
 		...createAssignments(database, models),
+		...createAuthMethods(database, models),
 		...createKeys(database, models),
 		list: (organizationId, page, filter = {}) =>
 			listPage(Gateway, { where: toWhere(organizationId, filter), page, attributes: attributes(), sorts: SORTS }, toGateway),
@@ -63,18 +64,6 @@ export function createGateways(database: Database, models: Models): Gateways {
 			return changed ?? assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
-		auth: (organizationId, gatewayId, page) => listPage(GatewayAuth, { where: ofGateway(organizationId, gatewayId), page }, toAuth),
-		addAuth: (organizationId, gatewayId, id, method) =>
-			unlessOrphan(async () => {
-				const values = { ...ofGateway(organizationId, gatewayId), id: uuid(id), ...method };
-				return toAuth(await database.write((transaction) => GatewayAuth.create(values, { transaction })));
-			}),
-		async removeAuth(organizationId, gatewayId, authId) {
-			const where = { ...ofGateway(organizationId, gatewayId), id: uuid(authId) };
-			const row = await GatewayAuth.findOne({ where, raw: true });
-			const gone = row ? await database.write((transaction) => GatewayAuth.destroy({ where, transaction })) : 0;
-			return row && gone > 0 ? toAuth(row) : null;
-		},
 		snapshot: (organizationSlug, endpoint) => readSnapshot(database.ordinary, organizationSlug, endpoint),
 	};
 }

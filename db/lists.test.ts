@@ -166,7 +166,7 @@ test('every other list is read in order of creation, and the other way round', a
 			store.gateways.addKey(organizationId, gateway, { name: `${n}`, prefix: 'p', scopes: [], expiresAt: null, hash: randomBytes(32) }),
 		() => addMember(store, tenant, 'viewer'),
 		(n) => store.as(actor()).organizations.create(userId, { name: `${n}`, slugs: [`x${n}`] }),
-		(n) => store.records.put(organizationId, scope, `${n}`, {}, { tags: ['t'], expiresAt: null }),
+		(n) => store.records.put(organizationId, scope, `${n}`, {}, { tags: ['t'] }),
 		async (n) => store.gateways.assign(organizationId, gateway, [(await addTool(store, organizationId, { name: `${n}` })).id]),
 		async (n) => {
 			const sent = { email: `${n}@example.com`, role: 'viewer' as const, invitedBy: userId, expiresAt: new Date(Date.now() + 60_000) };
@@ -196,7 +196,10 @@ test('every other list is read in order of creation, and the other way round', a
 		organizations: (page) => store.organizations.list(userId, page),
 		invitations: (page) => store.organizations.invitations(organizationId, page),
 		accessKeys: (page) => store.accessKeys.list(userId, page),
-		records: (page) => store.records.find(organizationId, scope, 't', page),
+		records: async (page) => {
+			const { items, nextCursor } = await store.records.find(organizationId, scope, 't', page);
+			return { items: items.map(({ readAt: _readAt, ...record }) => record), nextCursor };
+		},
 		audit: (page) => store.audit.list(organizationId, page),
 	};
 	for (const [name, list] of Object.entries(lists)) {

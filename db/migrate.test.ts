@@ -9,8 +9,9 @@ import type { Migration } from './migrate.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
+import { contract } from './migrations/0004-contract.ts';
 
-const ALL = ['0001-foundation', '0002-identity', '0003-audit', '0004-contract'];
+const ALL = ['0001-foundation', '0002-identity', '0003-audit', '0004-contract', '0005-records'];
 
 test('an empty database is migrated once, and a second run has nothing to do', async () => {
 	await using empty = await testDatabase({ empty: true });
@@ -45,7 +46,7 @@ test('a store that may not migrate names what the database lacks', async () => {
 	const opening = openStore({ database: empty.database, dataDir: '', log: silent, migrate: false });
 	await assert.rejects(
 		opening,
-		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract: run "npm run migrate"/,
+		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract, 0005-records: run "npm run migrate"/,
 	);
 });
 
@@ -93,6 +94,12 @@ INSERT INTO audit_log (organization_id, action, resource_type, resource_id, chan
 SELECT id, 'update', 'organization', id, '{"name": {"from": "A", "to": "Acme"}}' FROM organizations;
 `;
 
+/** And in that of the fourth. */
+const CONTRACT_ROWS = `
+INSERT INTO idempotency_keys (user_id, organization_id, key, operation, fingerprint, attempt)
+SELECT user_id, organization_id, 'k', 'POST /tools', 'hash', gen_random_uuid() FROM memberships;
+`;
+
 /** As an older release left it. */
 async function leave(database: Endpoint, migrations: Migration[], rows: string): Promise<void> {
 	const done = migrations.map(({ name }) => `INSERT INTO migrations (name) VALUES ('${name}');`);
@@ -121,6 +128,12 @@ const FORMER: { id: string; migrations: Migration[]; rows: string; left: string[
 	{ id: 'the first release', migrations: [foundation], rows: ROWS, left: ALL.slice(1) },
 	{ id: 'the second', migrations: [foundation, identity], rows: ROWS + IDENTITY_ROWS, left: ALL.slice(2) },
 	{ id: 'the third', migrations: [foundation, identity, audit], rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS, left: ALL.slice(3) },
+	{
+		id: 'the fourth',
+		migrations: [foundation, identity, audit, contract],
+		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
+		left: ALL.slice(4),
+	},
 ];
 
 for (const { id, migrations, rows, left } of FORMER)
@@ -151,6 +164,12 @@ for (const { id, migrations, rows, left } of FORMER)
 			const [limited] = log.filter(({ action }) => action === 'update');
 			assert.deepEqual(limited?.changes, { outbound: { from: null, to: { maxConcurrent: 1 } } });
 			await addGateway(store, (await addTenant(store)).organizationId);
+
+			const gatewayId = (await store.gateways.list(organization.id, { limit: 1 })).items[0]?.id ?? assert.fail();
+			const scope = { plugin: 'p', gatewayId };
+			assert.equal((await store.records.look(organization.id, scope, 'k'))?.topic, null);
+			await store.records.put(organization.id, scope, 'k', {}, { watched: true, audited: { type: 't', name: 'n' } });
+			assert.ok((await store.records.look(organization.id, scope, 'k'))?.topic);
 		} finally {
 			await store.close();
 		}

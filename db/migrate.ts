@@ -8,6 +8,7 @@ import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
 import { contract } from './migrations/0004-contract.ts';
+import { records } from './migrations/0005-records.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -16,7 +17,7 @@ export interface Migration {
 }
 
 /** In order. */
-const MIGRATIONS: Migration[] = [foundation, identity, audit, contract];
+const MIGRATIONS: Migration[] = [foundation, identity, audit, contract, records];
 
 /** Any number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;

@@ -3,32 +3,31 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import type { PutOptions } from '../core/contracts.ts';
+import type { Topic } from '../core/store.ts';
+import { actor, sorted, type Told, told } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
-import { type TestStore, testStore } from '../test/helpers/store.ts';
+import { soon } from '../test/helpers/soon.ts';
+import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
 
 async function begin(store: TestStore) {
 	const { organizationId } = await addTenant(store);
 	const scope = { plugin: 'oauth2', gatewayId: (await addGateway(store, organizationId)).id };
-	const put = (key: string, value = {}, { tags = [] as string[], expiresAt = null as Date | null } = {}) =>
-		store.records.put(organizationId, scope, key, value, { tags, expiresAt });
+	const put = (key: string, value = {}, options: PutOptions = {}) => store.records.put(organizationId, scope, key, value, options);
 	return { organizationId, scope, put, records: store.records };
 }
-
-const inMs = (ms: number): Date => new Date(Date.now() + ms);
 
 test('a record comes back as it was put, to its own plugin only', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
-	const expiresAt = inMs(60_000);
-	await put('a', { z: 1, a: 2 }, { tags: ['x', 'y'], expiresAt });
+	await put('a', { z: 1, a: 2 }, { tags: ['x', 'y'] });
 	const record = (await records.get(organizationId, scope, 'a')) ?? assert.fail();
-	assert.deepEqual(
-		{ ...record, createdAt: null },
-		{ key: 'a', value: { z: 1, a: 2 }, tags: ['x', 'y'], createdAt: null, expiresAt, takenAt: null, revision: 1 },
-	);
-	assert.ok(record.createdAt instanceof Date);
+	const { createdAt, readAt, ...rest } = record;
+	assert.deepEqual(rest, { key: 'a', value: { z: 1, a: 2 }, tags: ['x', 'y'], expiresAt: null, takenAt: null, revision: 1 });
+	assert.ok(createdAt <= readAt);
 	assert.equal(JSON.stringify(record.value), '{"z":1,"a":2}');
+	assert.deepEqual(Object.keys((await records.take(organizationId, scope, 'a')) ?? {}), Object.keys(record));
 	assert.equal(await records.get(organizationId, { ...scope, plugin: 'other' }, 'a'), null);
 });
 
@@ -45,25 +44,42 @@ test('of fifty parallel updates of one revision one succeeds', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a');
-	const updated = await Promise.all(Array.from({ length: 50 }, (_, n) => records.update(organizationId, scope, 'a', 1, { n })));
+	const updated = await Promise.all(
+		Array.from({ length: 50 }, (_, n) => records.update(organizationId, scope, { key: 'a', revision: 1, value: { n } })),
+	);
 	assert.equal(updated.filter(Boolean).length, 1);
 	assert.deepEqual((await records.get(organizationId, scope, 'a'))?.value, { n: updated.indexOf(true) });
-	assert.equal(await records.update(organizationId, scope, 'a', 2, {}), true);
+	assert.equal(await records.update(organizationId, scope, { key: 'a', revision: 2, value: {} }), true);
+});
+
+test('an update may begin the lifetime anew, and without one it stays', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	await put('a', {}, { ttlMs: 60_000 });
+	const first = await records.get(organizationId, scope, 'a');
+	assert.equal(await records.update(organizationId, scope, { key: 'a', revision: 1, value: {} }), true);
+	assert.deepEqual((await records.get(organizationId, scope, 'a'))?.expiresAt, first?.expiresAt);
+	assert.equal(await records.update(organizationId, scope, { key: 'a', revision: 2, value: {} }, { ttlMs: 120_000 }), true);
+	const later = await records.get(organizationId, scope, 'a');
+	assert.ok(later?.expiresAt && first?.expiresAt && later.expiresAt.getTime() - first.expiresAt.getTime() > 50_000);
 });
 
 test('what has expired is neither read, taken, updated nor found, and is pruned', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
-	await put('old', {}, { tags: ['t'], expiresAt: inMs(-1_000) });
-	await put('new', {}, { tags: ['t'], expiresAt: inMs(60_000) });
+	await put('old', {}, { tags: ['t'], ttlMs: -1_000 });
+	await put('new', {}, { tags: ['t'], ttlMs: 60_000 });
 	assert.equal(await records.get(organizationId, scope, 'old'), null);
 	assert.equal(await records.take(organizationId, scope, 'old'), null);
-	assert.equal(await records.update(organizationId, scope, 'old', 1, {}), false);
+	assert.equal(await records.update(organizationId, scope, { key: 'old', revision: 1, value: {} }), false);
+	assert.equal(await records.look(organizationId, scope, 'old'), null);
+	await put('older', {}, { tags: ['u'], ttlMs: -1_000 });
+	assert.equal(await records.drop(organizationId, scope, 'u'), 0);
 	assert.deepEqual(
 		(await records.find(organizationId, scope, 't', { limit: 10 })).items.map(({ key }) => key),
 		['new'],
 	);
-	assert.equal(await records.prune(), 1);
+	assert.equal(await records.prune(), 2);
 	assert.equal(await records.prune(), 0);
 });
 
@@ -90,6 +106,152 @@ test('records are found by tag, newest first, page by page, and dropped by tag',
 	assert.deepEqual([second.items.map(({ key }) => key), second.nextCursor], [['a'], null]);
 	assert.equal(await records.drop(organizationId, scope, 'with,comma "and" quote'), 3);
 	assert.equal(await records.drop(organizationId, scope, 't'), 0);
+});
+
+test('a record expires by the clock of the database, and every read tells what that clock said', async (t) => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	t.mock.timers.enable({ apis: ['Date'], now: new Date('2001-01-01T00:00:00Z') });
+	await put('a', {}, { tags: ['t'], ttlMs: 60_000 });
+	const [clock] = await administer(store.database, 'SELECT now() AS now');
+	const now = clock?.['now'] as Date;
+	const found = await records.find(organizationId, scope, 't', { limit: 1 });
+	for (const record of [await records.get(organizationId, scope, 'a'), found.items[0], await records.take(organizationId, scope, 'a')]) {
+		const { readAt, expiresAt, takenAt } = record ?? assert.fail();
+		assert.ok(Math.abs(readAt.getTime() - now.getTime()) < 10_000, 'it is the time of the database');
+		const leftMs = (expiresAt ?? assert.fail()).getTime() - readAt.getTime();
+		assert.ok(leftMs > 50_000 && leftMs <= 60_000, `${leftMs} ms are left`);
+		assert.ok(takenAt === null || takenAt <= readAt);
+	}
+});
+
+// ── changes of watched records ─────────────────────────────────────────────────────────────────────────────────────
+
+const EVENTS: [id: string, doing: (world: Awaited<ReturnType<typeof begin>>) => Promise<unknown>][] = [
+	['an update', ({ organizationId, scope, records }) => records.update(organizationId, scope, { key: 'a', revision: 1, value: { n: 2 } })],
+	['a taking', ({ organizationId, scope, records }) => records.take(organizationId, scope, 'a')],
+	['a removal', ({ organizationId, scope, records }) => records.drop(organizationId, scope, 't')],
+	['a document in its place', ({ put }) => put('a', { n: 2 }, { tags: ['t'], watched: true })],
+	['one in its place that is not watched', ({ put }) => put('a', { n: 2 }, { tags: ['t'] })],
+];
+
+/** Another replica: what it hears of records while something is done, up to a topic of ours that comes after it. */
+async function listen(store: TestStore) {
+	const replica = await openReplica(store);
+	const heard: Topic[] = [];
+	replica.changes.subscribe((topics) => heard.push(...topics));
+	const hear = async (doing: () => Promise<unknown>): Promise<Topic[]> => {
+		await doing();
+		const end: Topic = `org:${randomUUID()}`;
+		await administer(store.database, `INSERT INTO changes (topic) VALUES ('${end}')`);
+		await soon(async () => heard.includes(end), 'the end');
+		return heard.splice(0).filter((topic) => topic.startsWith('record:'));
+	};
+	return { hear, [Symbol.asyncDispose]: () => replica[Symbol.asyncDispose]() };
+}
+
+for (const [id, doing] of EVENTS)
+	test(`${id} of a watched record is heard by every replica, and nothing when it is not watched`, async () => {
+		await using store = await testStore();
+		const world = await begin(store);
+		const { organizationId, scope, put, records } = world;
+		await using replica = await listen(store);
+		assert.deepEqual(await replica.hear(() => put('a', { n: 1 }, { tags: ['t'], watched: true })), [], 'its coming is no change');
+		const { topic } = (await records.look(organizationId, scope, 'a')) ?? assert.fail();
+		assert.deepEqual(await replica.hear(() => doing(world)), [topic]);
+		await replica.hear(() => records.drop(organizationId, scope, 't'));
+		await put('a', { n: 1 }, { tags: ['t'] });
+		assert.equal((await records.look(organizationId, scope, 'a'))?.topic, null);
+		assert.deepEqual(await replica.hear(() => doing(world)), []);
+	});
+
+test('many watched records that go at once are one topic, and those that have expired go in silence', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, records } = await begin(store);
+	await using replica = await listen(store);
+	const fill = (tag: string, count: number, expiresAt = 'NULL') =>
+		administer(
+			store.database,
+			`INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags, watched, expires_at)
+			SELECT '${organizationId}', '${scope.gatewayId}', '${scope.plugin}', '${tag}' || n, '{}', '{${tag}}', true, ${expiresAt}
+			FROM generate_series(1, ${count}) AS n`,
+		);
+	await fill('many', 1_001);
+	await fill('some', 1_000);
+	await fill('old', 3, `now() - interval '1 second'`);
+	assert.deepEqual(await replica.hear(() => records.drop(organizationId, scope, 'many')), ['record:*']);
+	assert.equal((await replica.hear(() => records.drop(organizationId, scope, 'some'))).length, 1_000);
+	assert.deepEqual(await replica.hear(() => records.prune()), []);
+});
+
+// ── the audit log ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+const CLIENT = { type: 'oauth_client', name: 'Ada’s editor' };
+
+/** What the log says of records. */
+async function logOf(store: TestStore, organizationId: string): Promise<Told[]> {
+	const { items } = await store.audit.list(organizationId, { limit: 100 }, { resourceType: CLIENT.type });
+	return items.map(told);
+}
+
+test('a record with a name is told when it comes and goes, without its values, and by whom', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put } = await begin(store);
+	const who = actor();
+	const own = store.as(who).records;
+	await own.put(organizationId, scope, 'secret-key', { n: 'secret' }, { tags: ['secret-tag'], audited: CLIENT });
+	await put('nameless', {}, { tags: ['secret-tag'] });
+	await own.put(organizationId, scope, 'secret-key', { n: 'secret2' }, { tags: ['secret-tag'], audited: CLIENT });
+	await own.update(organizationId, scope, { key: 'secret-key', revision: 2, value: {} });
+	await own.take(organizationId, scope, 'secret-key');
+	assert.equal(await own.drop(organizationId, scope, 'secret-tag'), 2);
+	const { items } = await store.audit.list(organizationId, { limit: 100 }, { resourceType: CLIENT.type });
+	const id = items[0]?.resourceId ?? assert.fail();
+	const { gatewayId } = scope;
+	assert.deepEqual(items.map(told), [
+		['delete', CLIENT.type, id, CLIENT.name, { gatewayId: { from: gatewayId } }],
+		['create', CLIENT.type, id, CLIENT.name, { gatewayId: { to: gatewayId } }],
+	]);
+	for (const row of items) assert.deepEqual(row.actor, who);
+	assert.doesNotMatch(JSON.stringify(items), /secret/);
+});
+
+test('what has expired is not told as removed by anybody, and what is put in its place is told as new', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	await put('a', {}, { tags: ['t'], ttlMs: -1_000, audited: CLIENT });
+	await put('b', {}, { tags: ['t'], ttlMs: -1_000, audited: CLIENT });
+	await put('a', {}, { tags: ['t'], audited: CLIENT });
+	assert.equal(await records.prune(), 1);
+	const log = await logOf(store, organizationId);
+	assert.deepEqual(
+		log.map(([action]) => action),
+		['create', 'create', 'create'],
+	);
+	assert.equal(new Set(log.map(([, , id]) => id)).size, 3);
+	assert.equal(await records.drop(organizationId, scope, 't'), 1);
+	assert.deepEqual((await logOf(store, organizationId))[0]?.slice(0, 3), ['delete', CLIENT.type, log[0]?.[2]]);
+});
+
+test('a gateway takes its records along, told by who removed it; an organization takes its log along', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put } = await begin(store);
+	const who = actor();
+	await put('a', {}, { audited: CLIENT });
+	await put('b', {}, { audited: { ...CLIENT, name: `a\0\ud800${'x'.repeat(300)}` } });
+	await store.as(who).gateways.remove(organizationId, scope.gatewayId, false);
+	const { items } = await store.audit.list(organizationId, { limit: 100 }, { resourceType: CLIENT.type, action: 'delete' });
+	assert.deepEqual(
+		sorted(items.map(told))
+			.map(([, , , name]) => name)
+			.sort(),
+		[CLIENT.name, `a\ufffd${'x'.repeat(197)}`].sort(),
+	);
+	for (const row of items) assert.deepEqual(row.actor, who);
+	const rest = await begin(store);
+	await rest.put('a', {}, { audited: CLIENT });
+	await administer(store.database, `DELETE FROM organizations WHERE id = '${rest.organizationId}'`);
+	assert.deepEqual(await logOf(store, rest.organizationId), []);
 });
 
 test('runs outlive their tool and gateway, and those of an organization that is gone are left out of the batch', async () => {

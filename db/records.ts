@@ -1,65 +1,100 @@
 // Plugins' own documents. What has expired is not there, whether it was pruned yet or not; the database's clock decides.
 
-import { QueryTypes, type Sequelize } from 'sequelize';
-import type { StoredRecord } from '../core/contracts.ts';
-import type { RecordScope, RecordStore } from '../core/store.ts';
+import { QueryTypes } from 'sequelize';
+import type { PutOptions, StoredRecord } from '../core/contracts.ts';
+import type { FoundRecord, RecordScope, RecordStore } from '../core/store.ts';
 import { document } from './batches.ts';
+import type { Database } from './connection.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';
-import { storable } from './text.ts';
+import { rows } from './rows.ts';
+import { lenient, storable } from './text.ts';
 
-type Row = StoredRecord & { seq: string };
+type Row = StoredRecord & { seq: string; watched: boolean };
 
 const LIST = 'records';
+/** Of a name that may be a stranger's. */
+const NAME_LENGTH = 200;
 
-const COLUMNS = `seq, key, value, tags, revision, created_at AS "createdAt", expires_at AS "expiresAt", taken_at AS "takenAt"`;
+const COLUMNS = `seq, watched, key, value, tags, revision, created_at AS "createdAt", expires_at AS "expiresAt", taken_at AS "takenAt",
+	now() AS "readAt"`;
 const LIVE = '(expires_at IS NULL OR expires_at > now())';
 const IN_SCOPE = 'organization_id = $1 AND gateway_id = $2 AND plugin = $3';
 const ONE = `${IN_SCOPE} AND key = $4 AND ${LIVE}`;
 
 const GET = `SELECT ${COLUMNS} FROM records WHERE ${ONE}`;
-// A new document under an old key is new in all but its place in the order, unless the old one had expired.
+// A new document under an old key is new in all but its place in the order, unless the old one had expired: then it is another.
 const PUT = `
-INSERT INTO records AS r (organization_id, gateway_id, plugin, key, value, tags, expires_at)
-VALUES ($1, $2, $3, $4, $5::json, ARRAY(SELECT json_array_elements_text($6::json)), $7)
+INSERT INTO records AS r (organization_id, gateway_id, plugin, key, value, tags, expires_at, watched, audit_type, audit_name)
+VALUES ($1, $2, $3, $4, $5::json, ARRAY(SELECT json_array_elements_text($6::json)), now() + $7::float8 * interval '1 millisecond',
+	$8, $9, $10)
 ON CONFLICT (organization_id, gateway_id, plugin, key) DO UPDATE SET
 	value = excluded.value, tags = excluded.tags, expires_at = excluded.expires_at, taken_at = NULL, revision = r.revision + 1,
+	watched = excluded.watched, audit_type = excluded.audit_type, audit_name = excluded.audit_name,
+	id = CASE WHEN r.expires_at <= now() THEN excluded.id ELSE r.id END,
 	created_at = CASE WHEN r.expires_at <= now() THEN excluded.created_at ELSE r.created_at END`;
 const find = ({ beyond, direction }: Walk<Row>): string => `
 SELECT ${COLUMNS} FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE} AND seq ${beyond} $5 ORDER BY seq ${direction} LIMIT $6`;
-const DROP = `DELETE FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text]`;
+const DROP = `DELETE FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE}`;
 const TAKE = `UPDATE records SET taken_at = now(), revision = revision + 1 WHERE ${ONE} AND taken_at IS NULL RETURNING ${COLUMNS}`;
-const UPDATE = `UPDATE records SET value = $6::json, revision = revision + 1 WHERE ${ONE} AND revision = $5`;
+const UPDATE = `
+UPDATE records SET value = $6::json, revision = revision + 1, expires_at = coalesce(now() + $7::float8 * interval '1 millisecond', expires_at),
+	audit_told = audit_told + $8::integer
+WHERE ${ONE} AND revision = $5`;
 const PRUNE = 'DELETE FROM records WHERE expires_at <= now()';
 
-export function createRecords({ ordinary, bulk }: { ordinary: Sequelize; bulk: Sequelize }): RecordStore {
-	const place = (organizationId: string, { plugin, gatewayId }: RecordScope) => [uuid(organizationId), uuid(gatewayId), plugin];
-	const select = (sql: string, bind: unknown[]): Promise<Row[]> => ordinary.query<Row>(sql, { bind, type: QueryTypes.SELECT });
-	const one = async (sql: string, bind: unknown[]): Promise<StoredRecord | null> => {
-		const [row] = await select(sql, bind);
-		return row ? toRecord(row) : null;
+export function createRecords({ ordinary, bulk, once }: Database): RecordStore {
+	const read = async (organizationId: string, scope: RecordScope, key: string): Promise<Row | null> => {
+		const [row] = await rows<Row>(ordinary, GET, [...place(organizationId, scope), key]);
+		return row ?? null;
 	};
 	return {
-		get: (organizationId, scope, key) => one(GET, [...place(organizationId, scope), key]),
-		async put(organizationId, scope, key, value, { tags, expiresAt }) {
-			storable({ key, ...tags });
-			const bind = [...place(organizationId, scope), key, document(value), JSON.stringify(tags), expiresAt];
-			await ordinary.query(PUT, { bind });
+		async get(organizationId, scope, key) {
+			const row = await read(organizationId, scope, key);
+			return row && toRecord(row);
+		},
+		async look(organizationId, scope, key) {
+			const row = await read(organizationId, scope, key);
+			return row && toFound(row);
+		},
+		async put(organizationId, scope, key, value, options) {
+			storable({ key, ...options.tags });
+			const bind = [...place(organizationId, scope), key, document(value), ...toColumns(options)];
+			await once((transaction) => ordinary.query(PUT, { bind, transaction }));
 		},
 		async find(organizationId, scope, tag, page) {
 			const walk = startWalk<Row>(LIST, page, { usual: '-createdAt' });
-			const rows = await select(find(walk), [...place(organizationId, scope), tag, walk.last.seq, page.limit + 1]);
-			return toPage(walk, rows, page, toRecord);
+			const found = await rows<Row>(ordinary, find(walk), [...place(organizationId, scope), tag, walk.last.seq, page.limit + 1]);
+			return toPage(walk, found, page, toRecord);
 		},
-		drop: (organizationId, scope, tag) =>
-			ordinary.query(DROP, { bind: [...place(organizationId, scope), tag], type: QueryTypes.BULKDELETE }),
-		take: (organizationId, scope, key) => one(TAKE, [...place(organizationId, scope), key]),
-		async update(organizationId, scope, key, revision, value) {
-			const bind = [...place(organizationId, scope), key, revision, document(value)];
-			const [, updated] = await ordinary.query(UPDATE, { bind, type: QueryTypes.UPDATE });
+		drop(organizationId, scope, tag) {
+			const bind = [...place(organizationId, scope), tag];
+			return once((transaction) => ordinary.query(DROP, { bind, type: QueryTypes.BULKDELETE, transaction }));
+		},
+		async take(organizationId, scope, key) {
+			const bind = [...place(organizationId, scope), key];
+			const [row] = await once((transaction) => rows<Row>(ordinary, TAKE, bind, transaction));
+			return row ? toRecord(row) : null;
+		},
+		async update(organizationId, scope, { key, revision, value }, { ttlMs, told = false } = {}) {
+			const bind = [...place(organizationId, scope), key, revision, document(value), ttlMs ?? null, told ? 1 : 0];
+			const [, updated] = await once((transaction) => ordinary.query(UPDATE, { bind, type: QueryTypes.UPDATE, transaction }));
 			return updated > 0;
 		},
 		prune: () => bulk.query(PRUNE, { type: QueryTypes.BULKDELETE }),
 	};
 }
 
-const toRecord = ({ seq: _seq, ...record }: Row): StoredRecord => record;
+const place = (organizationId: string, { plugin, gatewayId }: RecordScope): unknown[] => [uuid(organizationId), uuid(gatewayId), plugin];
+
+/** Tags, lifetime, whether it is watched, and what the audit log calls it, as PUT takes them. */
+const toColumns = ({ tags = [], ttlMs, watched = false, audited }: PutOptions): unknown[] => [
+	JSON.stringify(tags),
+	ttlMs ?? null,
+	watched,
+	audited?.type ?? null,
+	audited ? lenient(audited.name.slice(0, NAME_LENGTH)) : null,
+];
+
+const toRecord = ({ seq: _seq, watched: _watched, ...record }: Row): StoredRecord => record;
+
+const toFound = (row: Row): FoundRecord => ({ record: toRecord(row), topic: row.watched ? `record:${row.seq}` : null });

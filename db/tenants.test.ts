@@ -26,7 +26,7 @@ async function furnish(store: Store) {
 	const hash = Buffer.from(gateway);
 	const newKey = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash };
 	const key = (await store.gateways.addKey(organizationId, gateway, newKey))?.id ?? assert.fail();
-	await store.records.put(organizationId, { plugin: 'p', gatewayId: gateway }, 'key', { a: 1 }, { tags: ['t'], expiresAt: null });
+	await store.records.put(organizationId, { plugin: 'p', gatewayId: gateway }, 'key', { a: 1 }, { tags: ['t'] });
 	return { organizationId, userId, slug, api, operationId, tool, gateway, assignment, auth, hash, key };
 }
 
@@ -77,11 +77,13 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'gateways.revokeKey': (store, me, it) => store.gateways.revokeKey(me, it.gateway, it.key),
 	'gateways.keyByHash': (store, me, it) => store.gateways.keyByHash(me, it.gateway, it.hash),
 	'records.get': (store, me, it) => store.records.get(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
+	'records.look': (store, me, it) => store.records.look(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
 	'records.find': (store, me, it) => store.records.find(me, { plugin: 'p', gatewayId: it.gateway }, 't', PAGE),
 	'records.drop': (store, me, it) => store.records.drop(me, { plugin: 'p', gatewayId: it.gateway }, 't'),
 	'records.take': (store, me, it) => store.records.take(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
-	'records.update': (store, me, it) => store.records.update(me, { plugin: 'p', gatewayId: it.gateway }, 'key', 1, {}),
-	'records.put': (store, me, it) => store.records.put(me, { plugin: 'p', gatewayId: it.gateway }, 'key', {}, { tags: [], expiresAt: null }),
+	'records.update': (store, me, it) =>
+		store.records.update(me, { plugin: 'p', gatewayId: it.gateway }, { key: 'key', revision: 1, value: {} }),
+	'records.put': (store, me, it) => store.records.put(me, { plugin: 'p', gatewayId: it.gateway }, 'key', {}, {}),
 };
 
 const NOTHING = [null, 0, false, '[]', '{"items":[],"nextCursor":null}', '{"created":0,"updated":0,"unchanged":0}'];
@@ -104,7 +106,7 @@ async function look(store: Store, { organizationId, api, gateway, slug }: Furnit
 		tools.list(organizationId, PAGE),
 		gateways.snapshot(slug, '/main'),
 		gateways.keys(organizationId, gateway, PAGE),
-		records.get(organizationId, { plugin: 'p', gatewayId: gateway }, 'key'),
+		records.get(organizationId, { plugin: 'p', gatewayId: gateway }, 'key').then((record) => ({ ...record, readAt: null })),
 	]);
 }
 

@@ -104,7 +104,8 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	const { id: organizationId } = organizationOf(request);
 	// The body has passed ADD.
 	const { configuration, ...method } = request.payload as AuthBody;
-	registry.parse('auth', method.type, configuration, '/configuration');
+	const parsed = registry.parse('auth', method.type, configuration, '/configuration');
+	await registry.get('auth', method.type)?.check?.(parsed, { log: core.log, checkUrl: core.egress.check });
 	const id = randomUUID();
 	const sealed = registry.seal('auth', method.type, configuration, secrets, authPlace(organizationId, id));
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {

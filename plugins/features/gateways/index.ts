@@ -32,6 +32,7 @@ import { assignmentRoutes } from './assignments.ts';
 import { authRoutes } from './auth.ts';
 import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
+import { managementRoutes } from './management.ts';
 import { GATEWAY, presentGateway } from './present.ts';
 
 const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport that it speaks.');
@@ -76,6 +77,7 @@ export default {
 			...assignmentRoutes(core),
 			...authRoutes(core),
 			...keyRoutes(core),
+			...managementRoutes(core),
 		]);
 	},
 } satisfies Feature;

@@ -1,0 +1,84 @@
+// What the registry refuses of the routes that an auth method brings for the management API.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Joi from 'joi';
+import type { AuthMethod, ManagementRoute } from './contracts.ts';
+import { Registry } from './registry.ts';
+
+const ROUTE: ManagementRoute = {
+	method: 'GET',
+	path: '/tokens',
+	id: 'listTokens',
+	summary: 'Lists tokens.',
+	list: 'tokens',
+	answer: Joi.object({}),
+	handler: async () => ({ items: [], nextCursor: null }),
+};
+const { list: _list, ...ONE } = { ...ROUTE, path: '/tokens/{tokenId}', id: 'removeToken', method: 'DELETE' as const };
+
+const method = (name: string, management: unknown): unknown =>
+	({ kind: 'auth', name, summary: 'One.', config: Joi.object({}), authenticate: async () => null, management }) satisfies Omit<
+		AuthMethod,
+		'management'
+	> & { management: unknown };
+
+test('an auth method with routes of the management API is taken', () => {
+	const registry = new Registry();
+	registry.add(method('a', [ROUTE, ONE, { ...ONE, method: 'GET', id: 'getToken' }]));
+	assert.deepEqual(
+		registry.get('auth', 'a')?.management?.map(({ id }) => id),
+		['listTokens', 'removeToken', 'getToken'],
+	);
+});
+
+const BAD: [id: string, route: unknown, message: RegExp][] = [
+	['is none', null, /it must be an object/],
+	['has another method', { ...ROUTE, method: 'POST' }, /method must be GET or DELETE/],
+	['has no id', { ...ROUTE, id: undefined }, /id must match/],
+	['has an id of several words', { ...ROUTE, id: 'list tokens' }, /id must match/],
+	['has no summary', { ...ROUTE, summary: '' }, /summary must be a sentence/],
+	['has no handler', { ...ROUTE, handler: null }, /handler is missing/],
+	['has an answer that is no schema', { ...ROUTE, answer: {} }, /answer must be a schema of Joi 18/],
+	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /list is the name/],
+	['lists while it removes', { ...ONE, list: 'tokens' }, /list is the name/],
+	...['tokens', '/', '/{tokenId}', '/tokens/', '/tokens//x', '/tokens/{a*}', '/tokens/{a}b', '/Tokens', '/tokens?x=1'].map(
+		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /path must match/],
+	),
+	...['/tokens/{id}', '/tokens/{orgId}', '/tokens/{a}/{a}'].map((path): [string, unknown, RegExp] => [
+		`has the path ${path}`,
+		{ ...ROUTE, path },
+		/path must not repeat a parameter/,
+	]),
+];
+
+for (const [id, route, message] of BAD)
+	test(`a route of the management API that ${id} stops the start with a sentence naming the plugin`, () => {
+		assert.throws(
+			() => new Registry().add(method('a', [ONE, route])),
+			(error: Error) => /^auth:a: the management route /.test(error.message) && message.test(error.message),
+		);
+	});
+
+test('routes of the management API that are no list stop the start', () => {
+	assert.throws(() => new Registry().add(method('a', {})), /^Error: auth:a: management must be a list of routes\.$/);
+});
+
+test('a schema of another version of Joi is no answer of ours', () => {
+	// As a copy of Joi marks its schemas.
+	const foreign = { [Symbol.for('@hapi/joi/schema')]: { version: '17.0.0' }, type: 'object' };
+	assert.throws(() => new Registry().add(method('a', [{ ...ROUTE, answer: foreign }])), /answer must be a schema of Joi 18/);
+});
+
+test('two routes of the management API with one id, or one place, stop the start, in one plugin and in two', () => {
+	const pairs = [
+		[ROUTE, { ...ONE, id: ROUTE.id }, /there are two of listTokens/],
+		[ONE, { ...ONE, id: 'forgetToken', path: '/tokens/{name}' }, /there are two of DELETE \/tokens\/\{\}/],
+	] as const;
+	for (const [first, second, message] of pairs) {
+		assert.throws(() => new Registry().add(method('a', [first, second])), message);
+		const registry = new Registry();
+		registry.add(method('a', [first]));
+		assert.throws(() => registry.add(method('b', [second])), message);
+	}
+});

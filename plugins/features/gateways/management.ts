@@ -1,0 +1,55 @@
+// What auth plugins let members see and remove of what they keep for a gateway: their routes as operations of ours.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import {
+	type AuthMethod,
+	type Core,
+	clientSignal,
+	type Gateway,
+	type GatewayRow,
+	listQuery,
+	type ManagementRequest,
+	type ManagementRoute,
+	operation,
+	organizationOf,
+	page,
+	pageOf,
+	storeOf,
+} from '../../../core/index.ts';
+import { findGateway } from './find.ts';
+
+export const managementRoutes = (core: Core): ServerRoute[] =>
+	core.registry.list('auth').flatMap((plugin) => (plugin.management ?? []).map((route) => mount(plugin, route, core)));
+
+function mount(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRoute {
+	const { method, path, id, summary, list, answer } = route;
+	return operation({
+		method,
+		path: `/gateways/{id}${path}`,
+		id,
+		summary,
+		need: method === 'GET' ? 'gateway:read' : 'gateway:write',
+		...(list !== undefined && { query: listQuery() }),
+		answer: list === undefined ? answer : page(list, answer),
+		handler: (request) => handle(request, plugin, route, core),
+	});
+}
+
+async function handle(request: Request, plugin: AuthMethod, { list, handler }: ManagementRoute, core: Core) {
+	const gateway = describeGateway(request, await findGateway(request, core), core);
+	const { records } = storeOf(request, core);
+	const context = core.runtime.contextAt({ plugin: `auth:${plugin.name}`, gateway, records, signal: clientSignal(request) });
+	// hapi has put the gateway's id beside the route's own parameters, all of them text.
+	const { id: _id, ...params } = request.params as Record<string, string>;
+	const answer = await handler({ gateway, params, page: list === undefined ? {} : inOrder(request) }, context);
+	return list === undefined ? answer : { [list]: answer['items'], nextCursor: answer['nextCursor'] };
+}
+
+/** Lists of the API are in order of creation, and records of their own accord are not. */
+const inOrder = (request: Request): ManagementRequest['page'] => ({ sort: 'createdAt', ...pageOf(request) });
+
+function describeGateway(request: Request, row: GatewayRow, { runtime }: Core): Gateway {
+	const { id: organizationId, slug } = organizationOf(request);
+	const { id, name, type, endpoint, description, status } = row;
+	return { id, organizationId, organizationSlug: slug, name, type, endpoint, description, status, url: runtime.url(slug, endpoint) };
+}

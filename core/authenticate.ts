@@ -1,7 +1,7 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, the answer to failure.
 
 import { inRanges } from './addresses.ts';
-import type { AuthMethod, Caller, Context, Gateway, Incoming, JsonObject } from './contracts.ts';
+import type { AuthMethod, Caller, Context, Gateway, Incoming, JsonObject, Scope } from './contracts.ts';
 import { asGatewayError, GatewayError } from './errors.ts';
 import type { ValidationRules } from './store.ts';
 
@@ -11,6 +11,13 @@ export interface MountedMethod {
 	isRequired: boolean;
 	config: JsonObject;
 	rules: ValidationRules;
+}
+
+/** Who was let in where, and by what. */
+interface Admitted {
+	gateway: Gateway;
+	caller: Caller;
+	methods: readonly MountedMethod[];
 }
 
 interface Surroundings {
@@ -33,7 +40,7 @@ export async function authenticate(
 	const admitting = required.length > 0 ? required : methods;
 	// Made only when it is needed: an error records its stack, and most callers are let in.
 	let last: GatewayError | null = null;
-	let wasBad = false;
+	const bad: MountedMethod[] = [];
 	for (const method of admitting) {
 		try {
 			checkRules(request, method.rules);
@@ -42,12 +49,12 @@ export async function authenticate(
 			last = new GatewayError('unauthorized', 'A credential is required.');
 		} catch (thrown) {
 			last = refusal(thrown);
-			wasBad ||= last.code === 'unauthorized';
+			if (last.code === 'unauthorized') bad.push(method);
 		}
 	}
-	if (wasBad) await onBadCredential();
+	if (bad.length > 0) await onBadCredential();
 	const error = last ?? new GatewayError('unauthorized', 'This gateway has no authentication configured, so it admits nobody.');
-	throw withChallenges(error, challenges(gateway, admitting));
+	throw withChallenges(error, challenges(gateway, admitting, bad));
 }
 
 /** Only a refusal lets the next method try; anything else (the database is away, a bug) ends the request. */
@@ -62,15 +69,40 @@ function checkRules(request: Incoming, rules: ValidationRules): void {
 		throw new GatewayError('forbidden', 'This address may not use this gateway.');
 	}
 	for (const name of rules.requiredHeaders ?? []) {
-		if (!request.headers[name.toLowerCase()]) throw new GatewayError('forbidden', `The header ${name} is required.`);
+		if (!isPresent(request.headers, name.toLowerCase())) throw new GatewayError('forbidden', `The header ${name} is required.`);
 	}
 }
 
-/** Bearer first: MCP's TypeScript SDK 1.32 reads only the first challenge. */
-function challenges(gateway: Gateway, methods: readonly MountedMethod[]): string {
-	const texts = methods.map(({ plugin, config }) => plugin.challenge?.(gateway, config)).filter((text): text is string => Boolean(text));
-	const sorted = [...new Set(texts)].sort((a, b) => Number(b.startsWith('Bearer')) - Number(a.startsWith('Bearer')));
-	return sorted.join(', ') || 'Bearer';
+/** With a value: Node joins what is sent twice with a comma. `constructor` is a name that any object answers to. */
+const isPresent = (headers: Incoming['headers'], name: string): boolean =>
+	Object.hasOwn(headers, name) && /[^\s,]/.test(headers[name] ?? '');
+
+/** One of each, though methods may ask alike; what says that a credential was bad stands for what only asks for one. */
+function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: readonly MountedMethod[]): string {
+	const texts = new Map<string, string>();
+	for (const method of methods) {
+		const { plugin, config } = method;
+		const plain = plugin.challenge?.(gateway, config, null);
+		if (!plain || (texts.has(plain) && !bad.includes(method))) continue;
+		texts.set(plain, bad.includes(method) ? (plugin.challenge?.(gateway, config, { error: 'invalid_token' }) ?? plain) : plain);
+	}
+	return [...texts.values()].sort((a, b) => rank(a) - rank(b)).join(', ') || 'Bearer';
+}
+
+/** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for where to begin OAuth (decisions, 26). */
+function rank(challenge: string): number {
+	if (!isBearer(challenge)) return 2;
+	return challenge.includes('resource_metadata=') ? 0 : 1;
+}
+
+const isBearer = (challenge: string): boolean => /^bearer\b/i.test(challenge);
+
+/** How the method that admitted the caller asks for one scope more (RFC 6750 §3.1); null when it takes no Bearer tokens. */
+export function scopeChallenge(missing: Scope, { gateway, caller, methods }: Admitted): string | null {
+	const method = methods.find(({ plugin }) => plugin.name === caller.method);
+	const scopes = [...new Set([...caller.scopes, missing])];
+	const challenge = method?.plugin.challenge?.(gateway, method.config, { error: 'insufficient_scope', scopes });
+	return challenge && isBearer(challenge) ? challenge : null;
 }
 
 /** RFC 9110 §15.5.2: a 401 "MUST send a WWW-Authenticate header field". */

@@ -5,25 +5,18 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Jwt from '@hapi/jwt';
-import { silent } from '../test/helpers/postgres.ts';
-import { addGateway, addTenant, type Tenant } from '../test/helpers/samples.ts';
+import { gatewayOf, logIn, SECRET, startIdentities, type TestIdentities } from '../test/helpers/identities.ts';
+import { addTenant, type Tenant } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
 import type { Gateway } from './contracts.ts';
-import { createIdentities, type Identities } from './identity.ts';
-import type { MountedGateway } from './mount.ts';
 import type { Permission, Role } from './permissions.ts';
-import { Recorder } from './recorder.ts';
 import type { KeyReach, Store } from './store.ts';
-import { ACCESS_KEY_PREFIX, createTokens, hashKey, mintKey } from './tokens.ts';
-
-const SECRET = 's'.repeat(64);
-const tokens = createTokens(SECRET);
+import { ACCESS_KEY_PREFIX, hashKey, mintKey } from './tokens.ts';
 
 let store: TestStore;
-let recorder: Recorder;
 let owner: Tenant;
 let gateway: Gateway;
-let identities: Identities;
+let identities: TestIdentities;
 /** How often the store was asked about a credential. */
 let lookups = 0;
 /** What holds the store's answers back, after they were read. */
@@ -44,14 +37,12 @@ function watched(real: Store): Store {
 
 before(async () => {
 	store = await testStore();
-	recorder = new Recorder(store, silent);
 	owner = await addTenant(store);
-	gateway = await gatewayOf(owner.organizationId, '/main');
-	identities = createIdentities({ store: watched(store), tokens, recorder });
+	gateway = await gatewayOf(store, owner.organizationId, '/main');
+	identities = await startIdentities(watched(store));
 });
 after(async () => {
-	identities.close();
-	await recorder.close();
+	await identities.close();
 	await store.close();
 });
 beforeEach(() => {
@@ -59,15 +50,7 @@ beforeEach(() => {
 	answers = Promise.resolve();
 });
 
-async function gatewayOf(organizationId: string, endpoint: string): Promise<Gateway> {
-	const { id } = await addGateway(store, organizationId, endpoint);
-	// Nothing else of a gateway is read.
-	return { id, organizationId } as Partial<Gateway> as Gateway;
-}
-
-// Of what is mounted, the gateway and its keys are used.
-const ask = (secret: string, at = gateway) =>
-	identities.at({ gateway: at, keys: new Map() } as Partial<MountedGateway> as MountedGateway).credential(secret);
+const ask = (secret: string, at = gateway) => identities.at(at).credential(secret);
 
 const scopesOf = async (secret: string, at = gateway): Promise<readonly string[] | null> => (await ask(secret, at))?.scopes ?? null;
 
@@ -76,12 +59,6 @@ async function addKey(userId: string, permissions: Permission[] | null = null, r
 	const row = await store.accessKeys.create(userId, { name: 'k', prefix: key.slice(0, 12), reach, permissions, hash: hashKey(key) });
 	assert.ok(row);
 	return { key, id: row.id };
-}
-
-async function logIn(userId: string): Promise<{ sessionId: string; token: string }> {
-	const sessionId = randomUUID();
-	await store.accounts.startSession({ id: sessionId, userId, address: '127.0.0.1', userAgent: null, passwordHash: 'hash' });
-	return { sessionId, token: tokens.issue({ sessionId, userId, at: new Date() }) };
 }
 
 /** Somebody else's account, invited into the owner's organization. */
@@ -105,7 +82,7 @@ const heard = async (): Promise<void> => {
 
 test('an access key and a login’s token stand for their user, with the scopes of the role', async () => {
 	const { key } = await addKey(owner.userId);
-	const { token } = await logIn(owner.userId);
+	const { token } = await logIn(store, owner.userId);
 	const scopes = ['tools:read', 'tools:execute', 'gateway:read'];
 	const user = { subject: `user:${owner.userId}`, userId: owner.userId, scopes };
 	assert.deepEqual(await ask(key), { method: 'key', ...user });
@@ -119,11 +96,11 @@ test('scopes are what the role has and the key was given', async () => {
 	assert.deepEqual(await scopesOf((await addKey(viewer.userId, ['tools:execute', 'tools:read'])).key), ['tools:read']);
 	assert.deepEqual(await scopesOf((await addKey(member.userId, ['tools:execute', 'apis:write'])).key), ['tools:execute']);
 	assert.deepEqual(await scopesOf((await addKey(owner.userId, ['members:read'])).key), []);
-	assert.deepEqual(await scopesOf((await logIn(viewer.userId)).token), ['tools:read', 'gateway:read']);
+	assert.deepEqual(await scopesOf((await logIn(store, viewer.userId)).token), ['tools:read', 'gateway:read']);
 });
 
 test('a key for one gateway opens that gateway, and is a 403 at others (decisions, 22)', async () => {
-	const other = await gatewayOf(owner.organizationId, '/other');
+	const other = await gatewayOf(store, owner.organizationId, '/other');
 	const reach: KeyReach = { type: 'gateway', id: gateway.id, organizationId: owner.organizationId };
 	const { key } = await addKey(owner.userId, ['tools:read'], reach);
 	assert.deepEqual(await scopesOf(key), ['tools:read']);
@@ -132,8 +109,8 @@ test('a key for one gateway opens that gateway, and is a 403 at others (decision
 
 test('a stranger’s credential is a 403, though it is good elsewhere (decisions, 22)', async () => {
 	const stranger = await addTenant(store);
-	const theirs = await gatewayOf(stranger.organizationId, '/main');
-	for (const secret of [(await addKey(stranger.userId)).key, (await logIn(stranger.userId)).token]) {
+	const theirs = await gatewayOf(store, stranger.organizationId, '/main');
+	for (const secret of [(await addKey(stranger.userId)).key, (await logIn(store, stranger.userId)).token]) {
 		await assert.rejects(ask(secret), { code: 'forbidden' });
 		assert.ok(await ask(secret, theirs));
 	}
@@ -141,7 +118,7 @@ test('a stranger’s credential is a 403, though it is good elsewhere (decisions
 
 test('what is no credential of ours is not looked up', async () => {
 	const { key } = await addKey(owner.userId);
-	const { token } = await logIn(owner.userId);
+	const { token } = await logIn(store, owner.userId);
 	const wrong = [
 		key.toUpperCase(),
 		key.replace('ak_live_', 'AK_LIVE_'),
@@ -160,7 +137,7 @@ test('what is no credential of ours is not looked up', async () => {
 });
 
 test('a token that is wrong in itself is refused with the reason', async () => {
-	const { sessionId } = await logIn(owner.userId);
+	const { sessionId } = await logIn(store, owner.userId);
 	const claims = { sub: owner.userId, jti: randomUUID(), sid: sessionId, auth_time: 1, aud: 'svc-api' };
 	const foreign = Jwt.token.generate({ ...claims, iss: 'other' }, { key: SECRET, algorithm: 'HS256' }, { ttlSec: 60 });
 	await assert.rejects(async () => ask(foreign), { code: 'unauthorized', message: 'jwt issuer invalid' });
@@ -169,7 +146,7 @@ test('a token that is wrong in itself is refused with the reason', async () => {
 
 test('a credential is looked up once, also by many at a time, and one that is unknown too', async () => {
 	const { key } = await addKey(owner.userId);
-	const { token } = await logIn(owner.userId);
+	const { token } = await logIn(store, owner.userId);
 	const unknown = mintKey(ACCESS_KEY_PREFIX);
 	await heard();
 	for (const secret of [key, token, unknown]) await Promise.all(Array.from({ length: 20 }, () => ask(secret)));
@@ -180,7 +157,7 @@ test('a credential is looked up once, also by many at a time, and one that is un
 test('a change of anybody else is no reason to look again', async () => {
 	const { key } = await addKey(owner.userId);
 	const other = await addTenant(store);
-	const { sessionId } = await logIn(other.userId);
+	const { sessionId } = await logIn(store, other.userId);
 	await heard();
 	await ask(key);
 	await store.accounts.endSession(sessionId);
@@ -193,7 +170,7 @@ test('revocation, logout, a new role and removal count as soon as they are heard
 	const colleague = await addColleague('member');
 	const first = await addKey(colleague.userId);
 	const second = await addKey(colleague.userId);
-	const { sessionId, token } = await logIn(colleague.userId);
+	const { sessionId, token } = await logIn(store, colleague.userId);
 	const after = async (secret: string) => {
 		await heard();
 		return scopesOf(secret);
@@ -212,7 +189,7 @@ test('revocation, logout, a new role and removal count as soon as they are heard
 test('what was read before a change, and comes after it was heard, is not remembered', async () => {
 	for (const kind of ['key', 'token'] as const) {
 		const { key, id } = await addKey(owner.userId);
-		const { token, sessionId } = await logIn(owner.userId);
+		const { token, sessionId } = await logIn(store, owner.userId);
 		const secret = kind === 'key' ? key : token;
 		await heard();
 		const gate = Promise.withResolvers<void>();
@@ -231,7 +208,7 @@ test('what was read before a change, and comes after it was heard, is not rememb
 });
 
 test('a token that expires while it is remembered is refused', async () => {
-	const { sessionId } = await logIn(owner.userId);
+	const { sessionId } = await logIn(store, owner.userId);
 	const exp = Math.ceil(Date.now() / 1000 + 0.3);
 	const claims = { sub: owner.userId, jti: randomUUID(), sid: sessionId, auth_time: 1, iss: 'svc', aud: 'svc-api', exp };
 	const token = Jwt.token.generate(claims, { key: SECRET, algorithm: 'HS256' });

@@ -11,7 +11,7 @@ import { silent } from '../test/helpers/postgres.ts';
 import { freePort } from '../test/helpers/service.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError } from './errors.ts';
-import { createLimits, type LimitTable, limitTable } from './limits.ts';
+import { createLimits, type Limits, type LimitTable, limitTable } from './limits.ts';
 import { createServer } from './server.ts';
 import { createShared } from './shared.ts';
 import { createWindows } from './windows.ts';
@@ -26,18 +26,21 @@ interface Options {
 	onLog?: (fields: object) => void;
 }
 
-async function start(t: TestContext, { table = REAL, trustProxy = '', onLog }: Options = {}): Promise<Server> {
+const start = async (t: TestContext, options: Options = {}): Promise<Server> => (await startWith(t, options)).server;
+
+async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog }: Options): Promise<{ server: Server; limits: Limits }> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-limits-'));
 	const config = loadConfig({ SVC_DATA_DIR: folder, PORT: String(await freePort()), TRUST_PROXY: trustProxy });
 	const windows = await createWindows(await createShared(null, silent), 'one', silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
-	const server = createServer({ config, log, limits: createLimits(table, windows, config), store: { patiently: (work) => work() } });
+	const limits = createLimits(table, windows, config);
+	const server = createServer({ config, log, limits, store: { patiently: (work) => work() } });
 	t.after(async () => {
 		await server.stop();
 		await windows.close();
 		rmSync(folder, { recursive: true, force: true });
 	});
-	return server;
+	return { server, limits };
 }
 
 interface From {
@@ -250,4 +253,23 @@ test('the log of requests names the client, not the proxy', async (t) => {
 	const server = await start(t, { trustProxy: '10.0.0.1', onLog: (fields) => lines.push(fields) });
 	await ask(server, '/x', { remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': '1.2.3.4' } });
 	assert.equal((lines.at(-1) as { address?: string }).address, '1.2.3.4');
+});
+
+test('a login on a page of a gateway counts in the windows of POST /auth/login, in addition to the page’s own', async (t) => {
+	const { server, limits } = await startWith(t, { table: { ...REAL, routes: { 'POST /auth/login': of(4) } } });
+	const login = (from: From = {}): Promise<ServerInjectResponse> => ask(server, '/auth/login', { method: 'POST', ...from });
+	server.route({
+		method: 'POST',
+		path: '/acme/main/authorize',
+		handler: async (request) => {
+			await limits.ofLogin(request);
+			return 'done';
+		},
+	});
+	const page = (from: From = {}): Promise<ServerInjectResponse> => ask(server, '/acme/main/authorize', { method: 'POST', ...from });
+	const remaining = ({ headers }: ServerInjectResponse): number => Number(headers['x-ratelimit-remaining']);
+	assert.deepEqual([remaining(await login()), remaining(await page()), remaining(await login()), remaining(await page())], [3, 2, 1, 0]);
+	assert.deepEqual([(await page()).statusCode, (await login()).statusCode], [429, 429]);
+	assert.equal((await page({ remoteAddress: '10.0.0.9' })).statusCode, 200, 'another address has its own');
+	assert.equal(await remainingAfter(server, ['/auth/profile']), 5, 'the category counts the four that passed');
 });

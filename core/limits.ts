@@ -35,6 +35,8 @@ export interface Limits {
 	ofAddress(request: Request): Promise<void>;
 	/** At a gateway; a null subject is nobody in particular. @throws rate_limited */
 	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void>;
+	/** Who logs in on a page of a gateway: in the windows of `POST /auth/login`, in addition to the page's own. @throws rate_limited */
+	ofLogin(request: Request): Promise<void>;
 	/** One tool of a gateway. @throws rate_limited */
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
 	/** Before a credential is looked at, at no cost: whether the address is known to have sent too many bad ones. @throws rate_limited */
@@ -103,6 +105,7 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		ofUser: (request, userId) => countAt(request, parts, `user:${userId}`),
 		ofAddress: (request) => countAt(request, parts, null),
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
+		ofLogin: (request) => countLogin(request, parts),
 		async ofTool(request, { assignmentId, perMinute: max }, subject) {
 			const place = { name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false };
 			await count(request, windows, [bucketOf(place, named(subject) ?? addressOf(request, parts))]);
@@ -158,6 +161,12 @@ async function countAtGateway(
 	await count(request, parts.windows, [failures, own, routeBucket(request, parts)]);
 }
 
+async function countLogin(request: Request, parts: Parts): Promise<void> {
+	const place = placeOf(parts.table, '/auth/login');
+	const own = place && bucketOf(place, addressOf(request, parts));
+	await count(request, parts.windows, [own, namedRouteBucket('POST /auth/login', request, parts)]);
+}
+
 const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
 	asSubject(clientAddress(info.remoteAddress, raw.req.headers['x-forwarded-for']?.toString(), trustProxy));
 
@@ -170,8 +179,10 @@ function failuresAt(request: Request, parts: Parts): Bucket | null {
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };
 
 /** What the route's own window counts in addition. */
-function routeBucket(request: Request, parts: Parts): Bucket | null {
-	const name = routeName(request.method, normalized(request.path));
+const routeBucket = (request: Request, parts: Parts): Bucket | null =>
+	namedRouteBucket(routeName(request.method, normalized(request.path)), request, parts);
+
+function namedRouteBucket(name: string, request: Request, parts: Parts): Bucket | null {
 	const window = Object.hasOwn(parts.table.routes, name) ? parts.table.routes[name] : undefined;
 	return window ? bucketOf({ name, window, isStrict: true }, addressOf(request, parts)) : null;
 }

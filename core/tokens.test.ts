@@ -69,6 +69,64 @@ for (const [id, token, message] of BAD) {
 	});
 }
 
+// ── tokens that the operator made ──────────────────────────────────────────────────────────────────────────────────
+
+for (const [id, token, message] of BAD) {
+	// Those without any mark of ours are the operator's own, and so are those of another issuer that are for somebody else.
+	if (id === 'wrong audience' || id === 'no audience') continue;
+	test(`a token that is bad by "${id}" is not taken for one of the operator’s`, () => {
+		assert.throws(
+			() => tokens.read(token),
+			(error: { code?: string; message: string }) => error.code === 'unauthorized' && message.test(error.message),
+		);
+	});
+}
+
+test('a management token is read as what it is', () => {
+	assert.deepEqual(tokens.read(sign(GOOD)), { by: 'service', claims: tokens.verify(sign(GOOD)) });
+});
+
+const OPERATORS: [id: string, payload: object, claims: object][] = [
+	['sub alone, for ever', { sub: 'bot' }, { subject: 'bot', exp: null, scope: null }],
+	['userId alone', { userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
+	['both, of which sub counts', { sub: 'bot', userId: 'other' }, { subject: 'bot', exp: null, scope: null }],
+	['a sub that is empty beside a userId', { sub: '', userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
+	['a time and a scope', { sub: 'bot', exp: now + 60, nbf: now - 1, scope: 'a b' }, { subject: 'bot', exp: now + 60, scope: 'a b' }],
+	['a scope that is no text', { sub: 'bot', scope: ['tools:read'] }, { subject: 'bot', exp: null, scope: null }],
+	['another issuer and audience', { sub: 'bot', iss: 'ci', aud: ['x', 'y'] }, { subject: 'bot', exp: null, scope: null }],
+];
+for (const [id, payload, claims] of OPERATORS) {
+	test(`a token with ${id} is the operator’s (decisions, 25)`, () => {
+		assert.deepEqual(tokens.read(sign(payload)), { by: 'operator', claims });
+	});
+}
+
+const NOBODYS: [id: string, token: string, message: RegExp][] = [
+	['names nobody', sign({}), /"sub" or "userId"/],
+	['names somebody by a number', sign({ sub: 7, userId: null }), /"sub" or "userId"/],
+	['names somebody by nothing', sign({ sub: '', userId: '' }), /"sub" or "userId"/],
+	['has expired', sign({ sub: 'bot', exp: now - 1 }), /^Token expired/],
+	['expires at a text', sign({ sub: 'bot', exp: String(now + 60) }), /^Invalid token/],
+	['expires at null', sign({ sub: 'bot', exp: null }), /^Invalid token/],
+	['is not valid yet', sign({ sub: 'bot', nbf: now + 60 }), /^Invalid token/],
+	['is not valid before a text', sign({ sub: 'bot', nbf: '0' }), /^Invalid token/],
+	['is for svc-api by another issuer', sign({ sub: 'bot', iss: 'ci', aud: 'svc-api' }), /^jwt issuer invalid$/],
+	['is for svc-api among others', sign({ sub: 'bot', iss: 'ci', aud: ['x', 'svc-api'] }), /^jwt issuer invalid$/],
+	['is for svc-api by nobody', sign({ sub: 'bot', aud: 'svc-api' }), /^jwt issuer invalid$/],
+	['is by svc for nobody', sign({ sub: 'bot', iss: 'svc' }), /^jwt audience invalid$/],
+	['is by svc for others', sign({ sub: 'bot', iss: 'svc', aud: 'x' }), /^jwt audience invalid$/],
+	['is by svc among others', sign({ sub: 'bot', iss: ['svc'] }), /^jwt issuer invalid$/],
+	['is a management token without a login', sign({ sub: 'bot', iss: 'svc', aud: 'svc-api', exp: now + 60 }), /^Invalid token/],
+];
+for (const [id, token, message] of NOBODYS) {
+	test(`a token that ${id} is refused, though its signature is good (decisions, 25)`, () => {
+		assert.throws(
+			() => tokens.read(token),
+			(error: { code?: string; message: string }) => error.code === 'unauthorized' && message.test(error.message),
+		);
+	});
+}
+
 test('a minted key is long, has its prefix and is never the same', () => {
 	const key = mintKey('svc_gw_');
 	assert.match(key, /^svc_gw_[A-Za-z0-9_-]{43}$/);

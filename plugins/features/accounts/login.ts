@@ -5,8 +5,10 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	anyPassword,
+	beginLogin,
 	body,
 	type Core,
+	checkPassword,
 	clientOf,
 	displayName,
 	GatewayError,
@@ -140,9 +142,8 @@ async function register(request: Request, core: Core) {
 async function enter(request: Request, core: Core) {
 	// The body has passed LOG_IN.
 	const { email, password } = request.payload as { email: string; password: string };
-	const user = await core.store.accounts.byEmail(email);
-	const matches = await core.passwords.verify(password, user?.passwordHash ?? null);
-	if (!user || !matches) throw wrong();
+	const user = await checkPassword({ email, password }, core);
+	if (!user) throw wrong();
 	return { token: await begin(request, user, core), user: presentUser(user) };
 }
 
@@ -153,27 +154,21 @@ async function refresh(request: Request, core: Core) {
 	}
 	const user = await core.store.accounts.byId(login.userId);
 	if (!user) throw notFound('User');
-	return { token: issue(request, login, core), user: presentUser(user) };
+	const issued = core.tokens.issue(login);
+	giveCookie(request, issued, core);
+	return { token: issued, user: presentUser(user) };
 }
 
 const taken = (): GatewayError => new GatewayError('conflict', 'email is taken: an account with this address exists.');
 
 const wrong = (): GatewayError => new GatewayError('unauthorized', 'E-mail address or password is wrong.', { headers: CHALLENGE });
 
-/** A new login, and its first token. @throws unauthorized when the password was changed while it was checked */
-async function begin(request: Request, { id: userId, passwordHash }: UserRow, core: Core): Promise<string> {
-	const login: Login = { sessionId: randomUUID(), userId, at: new Date() };
-	const { address, userAgent } = clientOf(request, core);
-	const begun = await core.store.accounts.startSession({ id: login.sessionId, userId, address, userAgent, passwordHash });
+/** A new login's first token, which the browser gets as its cookie. @throws unauthorized when the password was changed meanwhile */
+async function begin(request: Request, user: UserRow, core: Core): Promise<string> {
+	const begun = await beginLogin(user, clientOf(request, core), core);
 	if (!begun) throw wrong();
-	return issue(request, login, core);
-}
-
-/** A token of the login, which the browser gets as its cookie. */
-function issue(request: Request, login: Login, core: Core): string {
-	const issued = core.tokens.issue(login);
-	giveCookie(request, issued, core);
-	return issued;
+	giveCookie(request, begun.token, core);
+	return begun.token;
 }
 
 /** Of a route that needs a login. */

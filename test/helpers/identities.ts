@@ -1,0 +1,64 @@
+// Core's identities on a store, without a server around them; and the people that tests ask them about.
+
+import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { loadConfig } from '../../core/config.ts';
+import type { Gateway, Identity } from '../../core/contracts.ts';
+import { createIdentities } from '../../core/identity.ts';
+import { createLimits, limitTable } from '../../core/limits.ts';
+import type { MountedGateway } from '../../core/mount.ts';
+import { createPasswords, type Passwords } from '../../core/passwords.ts';
+import { Recorder } from '../../core/recorder.ts';
+import { createShared } from '../../core/shared.ts';
+import type { Store } from '../../core/store.ts';
+import { createTokens, type Tokens } from '../../core/tokens.ts';
+import { createWindows } from '../../core/windows.ts';
+import { silent } from './postgres.ts';
+import { addGateway } from './samples.ts';
+
+export const SECRET = 's'.repeat(64);
+export const tokens = createTokens(SECRET);
+
+export interface TestIdentities {
+	at(gateway: Gateway): Identity;
+	close(): Promise<void>;
+}
+
+/** Instead of the ordinary ones: those that a test counts. */
+interface Watched {
+	passwords?: Passwords;
+	tokens?: Tokens;
+}
+
+/** @param store closed by its owner, afterwards */
+export async function startIdentities(store: Store, watched: Watched = {}): Promise<TestIdentities> {
+	const config = loadConfig({ JWT_SECRET: SECRET, ENCRYPTION_KEY: 'ab'.repeat(32), PUBLIC_URL: 'http://gate.example' });
+	const shared = await createShared(null, silent);
+	const windows = await createWindows(shared, 'one', silent);
+	const recorder = new Recorder(store, silent);
+	const limits = createLimits(limitTable(config), windows, config);
+	const identities = createIdentities({ store, tokens, passwords: createPasswords(), ...watched, recorder, config, limits });
+	return {
+		// Of what is mounted, the gateway and its keys are used; of the request, only what a login counts by.
+		at: (gateway) => identities.at({ gateway, keys: new Map() } as Partial<MountedGateway> as MountedGateway, {} as Request),
+		async close() {
+			identities.close();
+			await recorder.close();
+			await windows.close();
+			await shared.close();
+		},
+	};
+}
+
+export async function gatewayOf(store: Store, organizationId: string, endpoint: string): Promise<Gateway> {
+	const { id } = await addGateway(store, organizationId, endpoint);
+	// Nothing else of a gateway is read.
+	return { id, organizationId } as Partial<Gateway> as Gateway;
+}
+
+/** Of an account whose stored hash is `hash`, as that of all samples is. */
+export async function logIn(store: Store, userId: string): Promise<{ sessionId: string; token: string }> {
+	const sessionId = randomUUID();
+	await store.accounts.startSession({ id: sessionId, userId, address: '127.0.0.1', userAgent: null, passwordHash: 'hash' });
+	return { sessionId, token: tokens.issue({ sessionId, userId, at: new Date() }) };
+}

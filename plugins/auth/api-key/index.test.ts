@@ -69,7 +69,21 @@ describe('api_key (specification 5.2, 2)', () => {
 
 	test('the challenge names the gateway as realm (RFC 6750 §3)', () => {
 		const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;
-		assert.equal(apiKey.challenge(gateway), 'Bearer realm="https://gatehouse.example/acme/main"');
+		assert.equal(apiKey.challenge(gateway, {}, null), 'Bearer realm="https://gatehouse.example/acme/main"');
+	});
+
+	test('the challenge says what was wrong with a credential that was sent (RFC 6750 §3.1)', () => {
+		const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;
+		const realm = 'Bearer realm="https://gatehouse.example/acme/main"';
+		assert.equal(apiKey.challenge(gateway, {}, { error: 'invalid_token' }), `${realm}, error="invalid_token"`);
+		const fault = { error: 'insufficient_scope', scopes: ['tools:read', 'tools:execute'] } as const;
+		assert.equal(apiKey.challenge(gateway, {}, fault), `${realm}, error="insufficient_scope", scope="tools:read tools:execute"`);
+	});
+
+	test('a keyHeader that every object has a member of is looked for among the headers only', async () => {
+		for (const keyHeader of ['constructor', 'toString', '__proto__', 'hasOwnProperty'])
+			assert.equal(await authenticate({}, { keyHeader }), null);
+		assert.equal(await authenticate({ constructor: 'svc_gw_good' } as Record<string, string>, { keyHeader: 'Constructor' }), CALLER);
 	});
 
 	test('keyHeader must be an HTTP token that is no other header’s (RFC 9110 §5.6.2)', () => {

@@ -1,0 +1,25 @@
+// E-mail address and password of a member of the gateway's organization (specification 5.2, 2; RFC 7617).
+
+import Joi from 'joi';
+import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
+import { readBasic } from './credentials.ts';
+
+export default {
+	kind: 'auth',
+	name: 'basic_auth',
+	summary: 'Admits members of the organization by e-mail address and password.',
+	spec: 'RFC 7617',
+	config: Joi.object({}),
+
+	async authenticate({ headers }: Incoming, _config: object, context: Context) {
+		const { authorization } = headers;
+		if (authorization === undefined || !/^Basic(?: |$)/i.test(authorization)) return null;
+		const credentials = readBasic(authorization);
+		const caller = credentials && (await context.identity.password(credentials.email, credentials.password));
+		// One sentence for all: it must not tell which part was wrong.
+		if (!caller) throw new GatewayError('unauthorized', 'The e-mail address or the password is wrong.');
+		return caller;
+	},
+
+	challenge: ({ url }) => `Basic realm="${url}", charset="UTF-8"`,
+} satisfies AuthMethod<object>;

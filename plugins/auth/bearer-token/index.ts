@@ -1,0 +1,58 @@
+// A token that the gateway's owner chose, and beside it the credentials of Gatehouse that `api_key` takes, in the same three places
+// (specification 5.2, 2; decisions, 24).
+
+import { hash, timingSafeEqual } from 'node:crypto';
+import Joi from 'joi';
+import {
+	type AuthMethod,
+	bearerChallenge,
+	type Caller,
+	type Context,
+	findSecret,
+	GatewayError,
+	type Incoming,
+	keyHeaderRule,
+	MAX_SECRET_LENGTH,
+	type SecretPlaces,
+} from '../../../core/index.ts';
+
+export interface BearerTokenConfig extends SecretPlaces {
+	token?: string;
+}
+
+/** Whoever has the token is the same caller, also after it was replaced by another: nothing tells its holders apart. */
+const HOLDER: Caller = { method: 'bearer_token', subject: 'token:bearer_token', scopes: ['tools:read', 'tools:execute'] };
+
+export default {
+	kind: 'auth',
+	name: 'bearer_token',
+	summary: 'Admits who sends the configured token or a key, as a Bearer token, in X-API-Key (or another header) or as ?api_key=.',
+	spec: 'RFC 6750',
+	config: Joi.object<BearerTokenConfig>({
+		token: Joi.string()
+			.min(16)
+			.max(MAX_SECRET_LENGTH)
+			.pattern(/^[\x21-\x7e]+$/)
+			// Joi's own sentence would show the token.
+			.messages({ 'string.pattern.base': '{{#label}} must be visible ASCII characters without spaces' })
+			.meta({ secret: true })
+			.description('One token for all clients, who may then list and call tools. Without it, only keys and tokens of Gatehouse are taken.'),
+		keyHeader: keyHeaderRule,
+	}),
+
+	async authenticate(request: Incoming, config: BearerTokenConfig, context: Context) {
+		const secret = findSecret(request, config);
+		if (secret === null) return null;
+		const isGiven = secret.length <= MAX_SECRET_LENGTH;
+		if (isGiven && config.token !== undefined && isSame(secret, config.token)) return HOLDER;
+		const caller = isGiven ? await context.identity.credential(secret) : null;
+		if (!caller) throw new GatewayError('unauthorized', 'The token is not valid for this gateway.');
+		return caller;
+	},
+
+	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
+} satisfies AuthMethod<BearerTokenConfig>;
+
+/** By hash: of equal length, and in a time that says nothing about how much of it was right. */
+const isSame = (given: string, expected: string): boolean =>
+	timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));

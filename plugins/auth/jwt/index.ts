@@ -1,0 +1,60 @@
+// JSON Web Tokens: of the service's secret, of the method's, or of an issuer that publishes its keys (specification 5.2, 2;
+// decisions, 25).
+
+import { hash } from 'node:crypto';
+import {
+	type AuthMethod,
+	asGatewayError,
+	bearerChallenge,
+	bearerToken,
+	type Context,
+	type Incoming,
+	invalid,
+	type SaveContext,
+} from '../../../core/index.ts';
+import { isTrustworthy, JWT_CONFIG, type JwtConfig } from './config.ts';
+import { ISSUER_INVALID, refused, verify } from './verify.ts';
+
+/** Three parts in base64url; the last one is empty in a token that nobody signed. */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Tokens of an issuer may carry lists of groups. */
+const MAX_LENGTH = 8192;
+const REMEMBERED_MS = 60_000;
+
+export default {
+	kind: 'auth',
+	name: 'jwt',
+	summary: 'Admits who sends a JSON Web Token of the configured secret or issuer, or one signed with the service’s own secret.',
+	spec: 'RFC 7519, RFC 7517, RFC 8725',
+	config: JWT_CONFIG,
+
+	async check({ jwksUrl }: JwtConfig, { checkUrl }: SaveContext) {
+		if (jwksUrl === undefined) return;
+		if (!isTrustworthy(jwksUrl)) throw invalid('/configuration/jwksUrl', 'jwksUrl must be https outside of private networks');
+		await checkUrl(jwksUrl);
+	},
+
+	async authenticate(request: Incoming, config: JwtConfig, context: Context) {
+		const token = bearerToken(request);
+		if (token === null) return null;
+		if (token.length > MAX_LENGTH || !JWT.test(token)) throw refused();
+		if (config.secret === undefined && config.jwksUrl === undefined) return context.identity.token(token).catch(refuse);
+		const { caller, expiresAtMs } = await remembered(token, config, context);
+		if (expiresAtMs <= Date.now()) throw refused();
+		return caller;
+	},
+
+	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
+} satisfies AuthMethod<JwtConfig>;
+
+/** Core says what it found wrong; who only has a bad token is not told. */
+function refuse(thrown: unknown): never {
+	const error = asGatewayError(thrown);
+	throw error?.code === 'unauthorized' && error.message !== ISSUER_INVALID ? refused(error) : thrown;
+}
+
+/** A signature is checked once a minute; another configuration is another question. */
+function remembered(token: string, config: JwtConfig, context: Context) {
+	const key = hash('sha256', JSON.stringify([token, config]), 'base64url');
+	return context.memo(`token:${key}`, REMEMBERED_MS, () => verify(token, config, context));
+}

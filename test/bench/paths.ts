@@ -14,14 +14,14 @@ export interface Path {
 }
 
 const TOOL = 'get_item';
-const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1' };
+export const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1' };
 
 /** The first is the yardstick. */
 export async function preparePaths(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
 	const { rest, organization } = await enter(urls.service, ACCOUNT);
 	const toolId = await createTool(rest, organization.id, urls.upstream);
-	const keyed = await publish(rest, toolId, 'api_key');
-	const open = await publish(rest, toolId, 'none');
+	const keyed = await publish(rest, toolId, { type: 'api_key' });
+	const open = await publish(rest, toolId, { type: 'none' });
 	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
 	const credential = { 'x-api-key': key };
 	const bareBody = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: PARAMS });
@@ -44,9 +44,30 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 /** A call of a tool behind a key. */
 export async function prepareCall(server: string, urls: { upstream: string; service: string }): Promise<Path> {
 	const { rest, organization } = await enter(urls.service, ACCOUNT);
-	const keyed = await publish(rest, await createTool(rest, organization.id, urls.upstream), 'api_key');
+	const keyed = await publish(rest, await createTool(rest, organization.id, urls.upstream), { type: 'api_key' });
 	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
 	return { ...callOf(server, keyed.url, { 'x-api-key': key }), server };
+}
+
+interface Method {
+	name: string;
+	type: string;
+	configuration: object;
+	/** @returns the headers that carry it */
+	credential(gateway: { url: string; key: string }): Promise<Record<string, string>>;
+}
+
+/** The same call through a gateway each. */
+export async function prepareAuthenticated(urls: { upstream: string; service: string }, methods: Method[]): Promise<Path[]> {
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
+	const toolId = await createTool(rest, organization.id, urls.upstream);
+	const paths: Path[] = [];
+	for (const [at, { name, type, configuration, credential }] of methods.entries()) {
+		const { id, url } = await publish(rest, toolId, { type, configuration, endpoint: `/m${at}` });
+		const { key } = await rest<{ key: string }>('POST', `/gateways/${id}/auth/api-keys`, { name: 'bench' });
+		paths.push(callOf(name, url, await credential({ url, key })));
+	}
+	return paths;
 }
 
 async function createTool(rest: Rest, organizationId: string, upstream: string): Promise<string> {
@@ -65,11 +86,14 @@ async function createTool(rest: Rest, organizationId: string, upstream: string):
 	return id;
 }
 
-async function publish(rest: Rest, toolId: string, authType: string): Promise<{ id: string; url: string }> {
-	const endpoint = `/${authType}`;
-	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: authType, type: 'mcp', endpoint });
+async function publish(
+	rest: Rest,
+	toolId: string,
+	{ type, configuration = {}, endpoint = `/${type}` }: { type: string; configuration?: object; endpoint?: string },
+): Promise<{ id: string; url: string }> {
+	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: type, type: 'mcp', endpoint });
 	await rest('POST', `/gateways/${gateway.id}/tools/bulk`, { toolIds: [toolId] });
-	await rest('POST', `/gateways/${gateway.id}/auth`, { type: authType });
+	await rest('POST', `/gateways/${gateway.id}/auth`, { type, configuration });
 	return gateway;
 }
 

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { permissionsOf } from '../../core/permissions.ts';
 import { type Judge, readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
-import { bodyOf, fill, ids, makeTenant, managementRoutes, nameOf, schemaOf, type Tenant } from '../helpers/routes.ts';
+import { bodyOf, byRemoval, fill, ids, makeTenant, managementRoutes, nameOf, schemaOf, type Tenant } from '../helpers/routes.ts';
 import { type Account, type Answer, createHttpTool, must, send, startTestService, type TestService } from '../helpers/service.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
@@ -103,9 +103,6 @@ test('the example of every body is one that the operation takes', () => {
 	}
 	assert.ok(examples >= 15, `only ${examples}`);
 });
-
-/** Removals last, and what hangs below something before it. */
-const rank = ({ method, path }: RequestRoute): number => (method === 'delete' ? 100 - path.split('/').length : 0);
 
 test('real answers of every operation are what its page promises: nobody, not allowed, wrong, not there', async () => {
 	const scope = { type: 'gateway', id: tenant.ids['gateway'] };
@@ -206,7 +203,7 @@ test('real answers of every operation are what its page promises: done', async (
 	const { account } = tenant;
 	const spare = await Promise.all(['one', 'two'].map((name) => createHttpTool(account, { name, url: 'https://example.com/' })));
 	let live = account.token;
-	const tidy = routes.toSorted((a, b) => rank(a) - rank(b));
+	const tidy = routes.toSorted(byRemoval);
 	for (const route of tidy) {
 		const name = nameOf(route);
 		if (ELSEWHERE[name]) continue;

@@ -6,6 +6,7 @@ import type { RequestRoute } from '@hapi/hapi';
 import type Joi from 'joi';
 import { exampleOf } from './example.ts';
 import { addMember } from './members.ts';
+import { obtainTokens } from './oauth.ts';
 import { type Account, createHttpTool, must, publishGateway, registerAccount, type TestService } from './service.ts';
 
 export interface Tenant {
@@ -27,6 +28,7 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 	const invitation = must(await account.post(`/organizations/${org}/invitations`, { email: `${name}@invited.example` }), 201);
 	const accessKey = must(await account.post('/access-keys', { name: `${name} key` }), 201);
 	const member = await addMember(account, 'member');
+	const oauth = await letClientIn(account, gateway);
 	return {
 		account,
 		ids: {
@@ -41,8 +43,18 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 			file: 'start.js',
 			accessKey: accessKey.body.data.id,
 			member: must(await member.get('/auth/profile'), 200).body.data.id,
+			...oauth,
 		},
 	};
+}
+
+/** What the gateway's OAuth server keeps of a client that was let in. */
+async function letClientIn(account: Account, gateway: { id: string; url: string }): Promise<Record<string, string>> {
+	must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2', isRequired: false }), 201);
+	const { client } = await obtainTokens(gateway.url, account);
+	const [grant] = must(await account.get(`/gateways/${gateway.id}/oauth/grants`), 200).body.data.grants;
+	const [consent] = must(await account.get(`/gateways/${gateway.id}/oauth/consents`), 200).body.data.consents;
+	return { oauthClient: client.id, oauthGrant: grant.grantId, oauthToken: grant.accessTokens[0].id, oauthConsent: consent.consentId };
 }
 
 /** What each parameter of a path means, by the path's beginning where that decides. */
@@ -61,6 +73,10 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/', 'userId', 'member'],
 	['/', 'invitationId', 'invitation'],
 	['/docs/', 'file', 'file'],
+	['/gateways/', 'clientId', 'oauthClient'],
+	['/gateways/', 'grantId', 'oauthGrant'],
+	['/gateways/', 'tokenId', 'oauthToken'],
+	['/gateways/', 'consentId', 'oauthConsent'],
 ];
 
 export function fill(path: string, idOf: (meaning: string) => string): string {
@@ -93,6 +109,10 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /gateways/{gatewayId}/tools/{gatewayToolId}': { rateLimit: 5 },
 	'PATCH /auth/profile': { firstName: 'Eve' },
 };
+
+/** Removals last, and what hangs below something before it; of equals the one that another takes along comes later in the alphabet. */
+export const byRemoval = (a: RequestRoute, b: RequestRoute): number => rank(a) - rank(b) || b.path.localeCompare(a.path);
+const rank = ({ method, path }: RequestRoute): number => (method === 'delete' ? 100 - path.split('/').length : 0);
 
 export const nameOf = ({ method, path }: RequestRoute): string => `${method.toUpperCase()} ${path}`;
 

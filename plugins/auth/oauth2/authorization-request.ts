@@ -1,0 +1,74 @@
+// What a client asks for at the authorization endpoint, and how it is answered there (OAuth 2.1 §4.1.1, §4.1.2).
+
+import type { Call, Reply, Scope } from '../../../core/index.ts';
+import { type Client, findClient } from './clients.ts';
+import { isChallenge } from './codes.ts';
+import type { OAuthConfig } from './config.ts';
+import { NO_STORE, OAuthFault } from './faults.ts';
+import { type Parameters, printable } from './parameters.ts';
+import { matchesRedirect } from './redirect-uris.ts';
+import { assertResource } from './resource.ts';
+import { readScopes } from './scopes.ts';
+
+/** Where the answer goes: known before anything else is looked at. */
+export interface Destination {
+	client: Client;
+	redirectUri: string;
+	/** Whether the request named it. */
+	isRedirectNamed: boolean;
+	state: string | null;
+}
+
+export interface AuthorizationRequest extends Destination {
+	scopes: Scope[];
+	/** S256. */
+	challenge: string;
+}
+
+/** @throws OAuthFault that only the user may see: OAuth 2.1 §4.1.2.1, "MUST NOT automatically redirect the user agent to the invalid redirect URI" */
+export async function readDestination(parameters: Parameters, config: OAuthConfig, call: Call): Promise<Destination> {
+	// Of two, one of them might be another's.
+	for (const name of ['client_id', 'redirect_uri'])
+		if (parameters.isRepeated(name)) throw new OAuthFault('invalid_request', `${name} must be given once`);
+	const client = await findClient(parameters.require('client_id'), config, call);
+	if (!client) throw new OAuthFault('invalid_client', 'client_id names no client of this gateway: the program has to register again');
+	const named = parameters.get('redirect_uri');
+	const redirectUri = named ?? onlyRedirect(client);
+	if (!matchesRedirect(client.redirectUris, redirectUri))
+		throw new OAuthFault('invalid_request', 'redirect_uri is none that the client has registered');
+	return { client, redirectUri, isRedirectNamed: named !== null, state: parameters.get('state') };
+}
+
+function onlyRedirect({ redirectUris: [first, ...more] }: Client): string {
+	if (first === undefined || more.length > 0) throw new OAuthFault('invalid_request', 'redirect_uri is required');
+	return first;
+}
+
+/** @throws OAuthFault for the client */
+export function readRequest(parameters: Parameters, destination: Destination, call: Call): AuthorizationRequest {
+	parameters.assertOnce();
+	for (const name of ['request', 'request_uri'] as const) {
+		if (parameters.get(name) !== null) throw new OAuthFault(`${name}_not_supported`, `${printable(name)} is not supported`);
+	}
+	if (parameters.require('response_type') !== 'code') throw new OAuthFault('unsupported_response_type', 'response_type must be code');
+	const mode = parameters.get('response_mode');
+	if (mode !== null && mode !== 'query') throw new OAuthFault('invalid_request', 'response_mode must be query');
+	const challenge = readChallenge(parameters);
+	assertResource(parameters, call);
+	return { ...destination, scopes: readScopes(parameters.get('scope')), challenge };
+}
+
+/** Specification 5.2 rule 7: S256 is mandatory. RFC 7636 §4.3 makes `plain` of a missing method, so it has to be there. */
+function readChallenge(parameters: Parameters): string {
+	const challenge = parameters.require('code_challenge');
+	if (parameters.get('code_challenge_method') !== 'S256') throw new OAuthFault('invalid_request', 'code_challenge_method must be S256');
+	if (!isChallenge(challenge)) throw new OAuthFault('invalid_request', 'code_challenge must be a SHA-256 hash in base64url');
+	return challenge;
+}
+
+/** With `iss`, also where it tells of a fault (RFC 9207 §2). */
+export function redirectTo({ redirectUri, state }: Destination, answer: Record<string, string>, issuer: string): Reply {
+	const parameters = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: issuer });
+	const location = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`;
+	return { status: 303, headers: { ...NO_STORE, location } };
+}

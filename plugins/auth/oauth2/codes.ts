@@ -1,0 +1,90 @@
+// Authorization codes: good once, for ten minutes, for the client and the address that they were asked for.
+
+import { hash } from 'node:crypto';
+import type { Context, JsonObject, Scope } from '../../../core/index.ts';
+import { type Client, clientTag } from './clients.ts';
+import { OAuthFault } from './faults.ts';
+import { createGrant, endGrant, GRACE_MS, grantTag, type Tokens, userTag } from './grants.ts';
+import { digest, isSame, mintId, mintSecret } from './secrets.ts';
+
+/** Specification 5.2 rule 8. */
+const LIFETIME_MS = 10 * 60_000;
+/** RFC 7636 §4.1. */
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+/** RFC 7636 §4.2: SHA-256 in base64url. */
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+
+export const isChallenge = (text: string): boolean => CHALLENGE.test(text);
+
+interface Code extends JsonObject {
+	/** Of the grant that it becomes. */
+	grantId: string;
+	clientId: string;
+	userId: string;
+	email: string;
+	redirectUri: string;
+	/** Whether the request named it: then the redemption must as well (RFC 6749 §4.1.3). */
+	isRedirectNamed: boolean;
+	challenge: string;
+	scopes: Scope[];
+}
+
+export type Approval = Omit<Code, 'grantId'>;
+
+const keyOf = (code: string): string => `code:${digest(code)}`;
+
+/** @returns the code, which is stored only as its digest */
+export async function issueCode(approval: Approval, { records }: Context): Promise<string> {
+	const code = mintSecret();
+	const grantId = mintId();
+	const tags = [grantTag(grantId), clientTag(String(approval['clientId'])), userTag(String(approval['userId']))];
+	await records.put(keyOf(code), { ...approval, grantId }, { tags, ttlMs: LIFETIME_MS });
+	return code;
+}
+
+export interface Redemption {
+	code: string;
+	/** Null when the redemption names none. */
+	redirectUri: string | null;
+	verifier: string | null;
+}
+
+/** @param mayUse the scopes that the user has now; null when they are no member any more. @throws invalid_grant */
+export async function redeemCode(
+	client: Client,
+	{ code, redirectUri, verifier }: Redemption,
+	{ context, mayUse }: { context: Context; mayUse: (userId: string) => Promise<readonly Scope[] | null> },
+): Promise<Tokens> {
+	const { records } = context;
+	const record = await records.get(keyOf(code));
+	if (!record) throw refused('the code is not known, or has expired');
+	// As `issueCode` stored it.
+	const approved = record.value as Code;
+	if (approved.clientId !== client.id) throw refused('the code is not known, or has expired');
+	if (record.takenAt) {
+		// RFC 6749 §4.1.2: "the authorization server MUST deny the request and SHOULD revoke (when possible) all tokens previously issued".
+		if (record.readAt.getTime() - record.takenAt.getTime() > GRACE_MS) await endGrant(approved.grantId, context);
+		throw refused('the code has been used');
+	}
+	if (redirectUri !== approved.redirectUri && (redirectUri !== null || approved.isRedirectNamed)) {
+		throw refused('redirect_uri is not the one that the code was asked for with');
+	}
+	if (!isVerified(verifier, approved.challenge)) throw refused('code_verifier does not fit the code_challenge');
+	const held = await mayUse(approved.userId);
+	const scopes = approved.scopes.filter((scope) => held?.includes(scope));
+	if (scopes.length === 0) throw refused('the user may not use this gateway any more');
+	const taken = await records.take(keyOf(code));
+	if (!taken) throw refused('the code has been used');
+	const granted = { clientId: client.id, clientName: client.name, userId: approved.userId, email: approved.email, scopes };
+	const grant = { id: approved.grantId, nowMs: taken.readAt.getTime(), mayRefresh: client.mayRefresh };
+	const tokens = await createGrant(granted, grant, context);
+	// Its client or consent may have been ended meanwhile. That dropped the code, which has the same tags, but no grant that came after it.
+	if (await records.update(keyOf(code), taken.revision, taken.value)) return tokens;
+	await endGrant(approved.grantId, context);
+	throw refused('what the code was for has been ended');
+}
+
+const isVerified = (verifier: string | null, challenge: string): boolean =>
+	verifier !== null && VERIFIER.test(verifier) && isSame(hash('sha256', verifier, 'base64url'), challenge);
+
+const refused = (description: string): OAuthFault => new OAuthFault('invalid_grant', description);

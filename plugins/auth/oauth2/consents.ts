@@ -1,0 +1,88 @@
+// What a user has agreed to, remembered per user and client, and the one-time slip with which a page asks.
+
+import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
+import { type Client, clientTag, rememberClient } from './clients.ts';
+import { userTag } from './grants.ts';
+import { isWithin } from './scopes.ts';
+import { digest, mintSecret } from './secrets.ts';
+
+const ASKING_MS = 15 * 60_000;
+
+export const CONSENTS = 'consent';
+
+interface Consent extends JsonObject {
+	id: string;
+	clientId: string;
+	clientName: string;
+	userId: string;
+	email: string;
+	scopes: Scope[];
+}
+
+interface Agreement {
+	userId: string;
+	email: string;
+	scopes: Scope[];
+}
+
+const idOf = (userId: string, clientId: string): string => digest(`${userId} ${clientId}`);
+const keyOf = (id: string): string => `consent:${id}`;
+const consentTag = (id: string): string => `consent:${id}`;
+
+export async function isAgreed(client: Client, { userId, scopes }: Agreement, { records }: Context): Promise<boolean> {
+	const record = await records.get(keyOf(idOf(userId, client.id)));
+	// As `agree` stored it.
+	return record !== null && isWithin(scopes, (record.value as Consent).scopes);
+}
+
+/** Adds to what was agreed before. */
+export async function agree(client: Client, { userId, email, scopes }: Agreement, context: Context): Promise<void> {
+	const id = idOf(userId, client.id);
+	const former = await context.records.get(keyOf(id));
+	const all = [...new Set([...((former?.value as Consent | undefined)?.scopes ?? []), ...scopes])];
+	const consent: Consent = { id, clientId: client.id, clientName: client.name, userId, email, scopes: all };
+	await rememberClient(client, context);
+	await context.records.put(keyOf(id), consent, {
+		tags: [CONSENTS, consentTag(id), clientTag(client.id), userTag(userId)],
+		audited: { type: 'oauth_consent', name: client.name || client.id, by: { userId, email } },
+	});
+}
+
+export async function withdraw(client: Client, userId: string, { records }: Context): Promise<void> {
+	await records.drop(consentTag(idOf(userId, client.id)));
+}
+
+export const endConsent = async (id: string, { records }: Context): Promise<StoredRecord | null> => {
+	const record = await records.get(keyOf(id));
+	await records.drop(consentTag(id));
+	return record;
+};
+
+/** What the slip is good for: this login, and the very request that the page shows. */
+export interface Asked {
+	sessionId: string;
+	/** The query of the request. */
+	request: string;
+}
+
+const slipKey = (slip: string): string => `asking:${digest(slip)}`;
+
+/** @returns a text that is good once */
+export async function ask({ sessionId, request }: Asked, { records }: Context): Promise<string> {
+	const slip = mintSecret();
+	await records.put(slipKey(slip), { sessionId, request: digest(request) }, { ttlMs: ASKING_MS });
+	return slip;
+}
+
+/** Whether the answer is to that question; no second answer is. */
+export async function isAnswerTo(slip: string, { sessionId, request }: Asked, { records }: Context): Promise<boolean> {
+	const taken = await records.take(slipKey(slip));
+	return taken?.value['sessionId'] === sessionId && taken.value['request'] === digest(request);
+}
+
+/** For the management API. */
+export function presentConsent(record: StoredRecord): JsonObject {
+	// As `agree` stored it.
+	const { id, clientId, clientName, userId, email, scopes } = record.value as Consent;
+	return { consentId: id, clientId, clientName, userId, email, scopes, createdAt: record.createdAt.toISOString() };
+}

@@ -1,0 +1,53 @@
+// What goes wrong at the endpoints, said as OAuth says it (RFC 6749 §5.2, RFC 7591 §3.2.2).
+
+import type { Reply } from '../../../core/index.ts';
+
+export type FaultCode =
+	| 'invalid_request'
+	| 'invalid_client'
+	| 'invalid_grant'
+	| 'invalid_scope'
+	| 'invalid_target'
+	| 'unauthorized_client'
+	| 'unsupported_grant_type'
+	| 'unsupported_response_type'
+	| 'access_denied'
+	| 'request_not_supported'
+	| 'request_uri_not_supported'
+	| 'invalid_redirect_uri'
+	| 'invalid_client_metadata';
+
+/** `description` is sent, in the few characters that OAuth has for it; it names the parameter and no secret. */
+export class OAuthFault extends Error {
+	readonly error: FaultCode;
+	readonly description: string;
+	/** The client tried to authenticate with the Authorization header. */
+	readonly isChallenged: boolean;
+
+	constructor(error: FaultCode, description: string, { isChallenged = false } = {}) {
+		super(`${error}: ${description}`);
+		this.error = error;
+		this.description = description;
+		this.isChallenged = isChallenged;
+	}
+}
+
+/** RFC 6749 §5.1: "The authorization server MUST include the HTTP "Cache-Control" response header field […] with a value of "no-store"". */
+export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
+
+/** Answers for an endpoint that speaks JSON. */
+export async function answering(work: () => Promise<Reply>): Promise<Reply> {
+	try {
+		return await work();
+	} catch (thrown) {
+		if (!(thrown instanceof OAuthFault)) throw thrown;
+		const { error, description, isChallenged } = thrown;
+		// RFC 6749 §5.2: a client that used the header "MUST" be answered with 401 and the scheme that it used.
+		const challenge = isChallenged && { 'www-authenticate': 'Basic realm="oauth"' };
+		return {
+			status: error === 'invalid_client' ? 401 : 400,
+			headers: { ...NO_STORE, ...challenge },
+			body: { error, error_description: description },
+		};
+	}
+}

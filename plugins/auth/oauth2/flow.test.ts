@@ -1,0 +1,127 @@
+// The whole way of a client, from the gateway's URL to a called tool, and what ends it.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openBrowser } from '../../../test/helpers/browser.ts';
+import { addMember } from '../../../test/helpers/members.ts';
+import {
+	approve,
+	authorizationUrl,
+	obtainCode,
+	obtainTokens,
+	pkce,
+	redeem,
+	refresh,
+	registerClient,
+	sendForm,
+} from '../../../test/helpers/oauth.ts';
+import {
+	type Account,
+	must,
+	publishGateway,
+	registerAccount,
+	send,
+	startTestService,
+	type TestService,
+} from '../../../test/helpers/service.ts';
+
+let service: TestService;
+let account: Account;
+let url: string;
+let gatewayId: string;
+
+before(async () => {
+	service = await startTestService();
+	account = await registerAccount(service.url);
+	const gateway = await publishGateway(account, { auth: 'oauth2' });
+	[url, gatewayId] = [gateway.url, gateway.id];
+});
+after(() => service.stop());
+
+const list = (token: string | null, at = url) =>
+	send(at, 'POST', {
+		body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+		headers: { accept: 'application/json, text/event-stream', ...(token !== null && { authorization: `Bearer ${token}` }) },
+	});
+
+test('a client registers, its user logs in and agrees, and its token opens the gateway', async () => {
+	const { access } = await obtainTokens(url, account);
+	must(await list(access), 200);
+	must(await list(null), 401);
+	must(await list(`${access}x`), 401);
+});
+
+test('a challenge leads to the metadata of the resource, and that to the metadata of the server', async () => {
+	const refused = must(await list(null), 401);
+	const [, resource = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
+	const { body } = must(await send(resource, 'GET'), 200);
+	assert.equal(body.resource, url);
+	assert.deepEqual(body.authorization_servers, [url]);
+	const inserted = new URL(url);
+	for (const at of [
+		`${url}/.well-known/oauth-authorization-server`,
+		`${inserted.origin}/.well-known/oauth-authorization-server${inserted.pathname}`,
+	]) {
+		assert.equal(must(await send(at, 'GET'), 200).body.issuer, url);
+	}
+});
+
+test('who has agreed once is not asked again; who agreed to less is', async () => {
+	const client = await registerClient(url);
+	const browser = openBrowser();
+	await obtainCode(url, client, account, { browser, parameters: { scope: 'tools:read' } });
+	const again = await browser.open(authorizationUrl(url, client, { code_challenge: pkce().challenge, scope: 'tools:read' }));
+	assert.ok(again.left && again.url.searchParams.has('code'));
+	const more = await browser.open(authorizationUrl(url, client, { code_challenge: pkce().challenge }));
+	assert.match(more.html, /value="allow"/);
+});
+
+test('a token has the scopes that were asked for', async () => {
+	const { access } = await obtainTokens(url, account, { scope: 'tools:execute' });
+	const refused = must(await list(access), 403);
+	assert.match(
+		refused.headers.get('www-authenticate') ?? '',
+		/error="insufficient_scope", resource_metadata="[^"]+", scope="tools:execute tools:read"/,
+	);
+});
+
+test('a refresh token gives a new pair; a removed member has neither', async () => {
+	const member = await addMember(account, 'member');
+	const client = await registerClient(url);
+	const first = must(await redeem(url, client, await obtainCode(url, client, member)), 200).body;
+	const { body: second } = must(await refresh(url, client, first.refresh_token), 200);
+	must(await list(second.access_token), 200);
+	const { id } = must(await member.get('/auth/profile'), 200).body.data;
+	must(await account.del(`/organizations/${account.organization.id}/members/${id}`), 200);
+	must(await list(second.access_token), 401);
+	assert.equal(must(await refresh(url, client, second.refresh_token), 400).body.error, 'invalid_grant');
+});
+
+test('revoking a refresh token ends its access tokens', async () => {
+	const { access, refresh: token, client } = await obtainTokens(url, account);
+	must(await list(access), 200);
+	must(await sendForm(`${url}/revoke`, { token, client_id: client.id }), 200);
+	must(await list(access), 401);
+});
+
+test('the owners see clients, grants and consents, and end them', async () => {
+	const { access, client } = await obtainTokens(url, account);
+	const { clients } = must(await account.get(`/gateways/${gatewayId}/oauth/clients`), 200).body.data;
+	assert.ok(clients.some(({ clientId }: { clientId: string }) => clientId === client.id));
+	const { grants } = must(await account.get(`/gateways/${gatewayId}/oauth/grants`), 200).body.data;
+	assert.equal(grants.at(-1).clientId, client.id);
+	must(await account.del(`/gateways/${gatewayId}/oauth/clients/${client.id}`), 200);
+	must(await list(access), 401);
+});
+
+test('who is no member is told so, and may log in as another', async () => {
+	const stranger = await registerAccount(service.url);
+	const client = await registerClient(url);
+	const browser = openBrowser();
+	const end = await approve(authorizationUrl(url, client, { code_challenge: pkce().challenge }), stranger, browser);
+	assert.equal(end.status, 403);
+	const login = await browser.press(end, 'switch');
+	const { email, password } = account;
+	const agreed = await browser.press(await browser.press(login, 'login', { email, password }), 'allow');
+	assert.ok(agreed.left);
+});

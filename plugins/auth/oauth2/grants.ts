@@ -1,0 +1,215 @@
+// Grants: what a user let a client do, and the tokens of it, in one document each. So whatever happens to a grant happens in one
+// statement, and what ends it ends all its tokens.
+
+import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
+import { clientTag } from './clients.ts';
+import { digest, isSame, mintId, mintSecret } from './secrets.ts';
+
+/** Specification 5.2 rule 8. */
+export const ACCESS_SECONDS = 60 * 60;
+const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
+/** Decisions, 27: a client may send twice what it has to send once. */
+export const GRACE_MS = 10_000;
+const MAX_SIBLINGS = 5;
+/** Older ones end early; nobody who refreshes as they should has that many in an hour. */
+const MAX_ACCESS = 50;
+const MAX_USED = 100;
+/** Of trying to be the one who changes a grant. */
+const MAX_TRIES = 60;
+
+const ACCESS_PREFIX = 'svc_at_';
+const REFRESH_PREFIX = 'svc_rt_';
+/** The grant's id, and what only the holder knows. A refresh token has a part that all of its grant share, by which a former one is told from a guess. */
+const ACCESS = /^svc_at_([\w-]{22})\.([\w-]{43})$/;
+const REFRESH = /^svc_rt_([\w-]{22})\.([\w-]{43})\.([\w-]{43})$/;
+
+export const GRANTS = 'grant';
+export const grantTag = (id: string): string => `grant:${id}`;
+export const userTag = (userId: string): string => `user:${userId}`;
+
+/** Times are of the database's clock, in milliseconds; secrets are digests. */
+interface Grant extends JsonObject {
+	id: string;
+	clientId: string;
+	clientName: string;
+	userId: string;
+	email: string;
+	scopes: Scope[];
+	/** What every refresh token of this grant has. */
+	family: string;
+	/** The refresh tokens that are good: one, and its siblings until one of them is used. */
+	heads: string[];
+	/** Those that were good within the grace. */
+	used: { secret: string; atMs: number }[];
+	/** The one that was used last, and how often again. */
+	last: { secret: string; siblings: number } | null;
+	access: { id: string; secret: string; scopes: Scope[]; expiresAtMs: number }[];
+}
+
+export interface Granted {
+	clientId: string;
+	clientName: string;
+	userId: string;
+	email: string;
+	scopes: Scope[];
+}
+
+export interface Tokens {
+	access: string;
+	/** Null for a client that does not refresh. */
+	refresh: string | null;
+	scopes: Scope[];
+}
+
+/** @param now the database's. As it was read: `put` takes away whatever else is under this id. */
+export async function createGrant(
+	granted: Granted,
+	{ id, nowMs, mayRefresh }: { id: string; nowMs: number; mayRefresh: boolean },
+	{ records }: Context,
+): Promise<Tokens> {
+	const family = mintSecret();
+	const head = mintSecret();
+	const secret = mintSecret();
+	const grant: Grant = {
+		id,
+		...granted,
+		family: digest(family),
+		heads: mayRefresh ? [digest(head)] : [],
+		used: [],
+		last: null,
+		access: [accessEntry(secret, granted.scopes, nowMs)],
+	};
+	const { clientId, clientName, userId, email } = granted;
+	await records.put(grantTag(id), grant, {
+		tags: [GRANTS, grantTag(id), clientTag(clientId), userTag(userId)],
+		ttlMs: mayRefresh ? REFRESH_MS : ACCESS_SECONDS * 1000,
+		watched: true,
+		audited: { type: 'oauth_grant', name: clientName || clientId, by: { userId, email } },
+	});
+	return {
+		access: `${ACCESS_PREFIX}${id}.${secret}`,
+		refresh: mayRefresh ? `${REFRESH_PREFIX}${id}.${family}.${head}` : null,
+		scopes: granted.scopes,
+	};
+}
+
+const accessEntry = (secret: string, scopes: Scope[], nowMs: number): Grant['access'][number] => ({
+	id: mintId(),
+	secret: digest(secret),
+	scopes,
+	expiresAtMs: nowMs + ACCESS_SECONDS * 1000,
+});
+
+export interface FoundAccess extends Granted {
+	grantId: string;
+	/** Of the token itself. */
+	id: string;
+}
+
+/** Null when it is no access token, or no longer one. From memory, as long as the grant is as it was. */
+export async function findAccess(token: string, { records }: Context): Promise<FoundAccess | null> {
+	const [, grantId, secret] = ACCESS.exec(token) ?? [];
+	if (grantId === undefined || secret === undefined) return null;
+	const record = await records.recall(grantTag(grantId));
+	if (!record) return null;
+	const grant = toGrant(record);
+	const wanted = digest(secret);
+	const entry = grant.access.find((one) => isSame(one.secret, wanted));
+	if (!entry || entry.expiresAtMs <= record.readAt.getTime()) return null;
+	const { clientId, clientName, userId, email } = grant;
+	return { grantId, id: entry.id, clientId, clientName, userId, email, scopes: entry.scopes };
+}
+
+export interface FoundRefresh extends Granted {
+	grantId: string;
+	family: string;
+	secret: string;
+}
+
+/** Null when it is no refresh token of a grant that there is. It may have been used: `rotate` looks. */
+export async function findRefresh(token: string, { records }: Context): Promise<FoundRefresh | null> {
+	const [, grantId, family, secret] = REFRESH.exec(token) ?? [];
+	if (grantId === undefined || family === undefined || secret === undefined) return null;
+	const record = await records.get(grantTag(grantId));
+	if (!record) return null;
+	const { clientId, clientName, userId, email, scopes, family: its } = toGrant(record);
+	if (!isSame(digest(family), its)) return null;
+	return { grantId, family, secret, clientId, clientName, userId, email, scopes };
+}
+
+/** `again`: not good, and nothing follows from it. `stolen`: a former one came back, so two hold what one should. */
+export type Rotation = Tokens | 'again' | 'stolen' | 'gone';
+
+/** A new pair for a refresh token. In one statement that takes effect for one asker at a time: the others look again. */
+export async function rotate(found: FoundRefresh, scopes: Scope[], { records }: Context): Promise<Rotation> {
+	for (let tries = 0; tries < MAX_TRIES; tries++) {
+		const record = await records.get(grantTag(found.grantId));
+		if (!record) return 'gone';
+		const grant = toGrant(record);
+		const nowMs = record.readAt.getTime();
+		const head = mintSecret();
+		const access = mintSecret();
+		const next = advance(grant, { used: digest(found.secret), head: digest(head), nowMs });
+		if (next === 'again' || next === 'stolen') return next;
+		const live = next.access.filter(({ expiresAtMs }) => expiresAtMs > nowMs).slice(1 - MAX_ACCESS);
+		const changed: Grant = { ...next, access: [...live, accessEntry(access, scopes, nowMs)] };
+		if (await records.update(grantTag(grant.id), record.revision, changed, { ttlMs: REFRESH_MS })) {
+			return {
+				access: `${ACCESS_PREFIX}${grant.id}.${access}`,
+				refresh: `${REFRESH_PREFIX}${grant.id}.${found.family}.${head}`,
+				scopes,
+			};
+		}
+	}
+	return 'again';
+}
+
+/** Decisions, 27. @param used the digest of the token that was sent */
+function advance(grant: Grant, { used, head, nowMs }: { used: string; head: string; nowMs: number }): Grant | 'again' | 'stolen' {
+	const recent = grant.used.filter(({ atMs }) => nowMs - atMs <= GRACE_MS);
+	if (grant.heads.includes(used)) {
+		const ended = grant.heads.map((secret) => ({ secret, atMs: nowMs }));
+		return { ...grant, heads: [head], used: [...recent, ...ended].slice(-MAX_USED), last: { secret: used, siblings: 0 } };
+	}
+	if (!recent.some(({ secret }) => secret === used)) return 'stolen';
+	const { last } = grant;
+	if (last?.secret !== used || last.siblings >= MAX_SIBLINGS) return 'again';
+	return { ...grant, heads: [...grant.heads, head], last: { secret: used, siblings: last.siblings + 1 } };
+}
+
+/** With all its tokens, and the code it may come from. @returns whether there was one */
+export const endGrant = async (id: string, { records }: Pick<Context, 'records'>): Promise<boolean> =>
+	(await records.drop(grantTag(id))) > 0;
+
+/** One access token. @returns whether there was one */
+export async function endAccess(grantId: string, accessId: string, { records }: Pick<Context, 'records'>): Promise<boolean> {
+	for (let tries = 0; tries < MAX_TRIES; tries++) {
+		const record = await records.get(grantTag(grantId));
+		if (!record) return false;
+		const grant = toGrant(record);
+		const access = grant.access.filter(({ id }) => id !== accessId);
+		if (access.length === grant.access.length) return false;
+		if (await records.update(grantTag(grantId), record.revision, { ...grant, access }, { told: true })) return true;
+	}
+	throw new Error('a grant changed too often to be changed');
+}
+
+/** As `createGrant` stored it. */
+const toGrant = ({ value }: StoredRecord): Grant => value as Grant;
+
+/** For the management API: no digest in it. */
+export function presentGrant(record: StoredRecord): JsonObject {
+	const { id, clientId, clientName, userId, email, scopes, access } = toGrant(record);
+	const live = access.filter(({ expiresAtMs }) => expiresAtMs > record.readAt.getTime());
+	return {
+		grantId: id,
+		clientId,
+		clientName,
+		userId,
+		email,
+		scopes,
+		accessTokens: live.map((one) => ({ id: one.id, scopes: one.scopes, expiresAt: new Date(one.expiresAtMs).toISOString() })),
+		createdAt: record.createdAt.toISOString(),
+		expiresAt: record.expiresAt?.toISOString() ?? null,
+	};
+}

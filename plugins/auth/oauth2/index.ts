@@ -1,0 +1,50 @@
+// OAuth 2.1 for a gateway: the tokens of its own authorization server, and the server (specification 5.2, 7 and 8).
+
+import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
+import { answerForm, authorize } from './authorize.ts';
+import { CONFIG, type OAuthConfig } from './config.ts';
+import { findAccess } from './grants.ts';
+import { management } from './management.ts';
+import { metadataRoutes, RESOURCE_METADATA } from './metadata.ts';
+import { register } from './register.ts';
+import { revoke } from './revoke.ts';
+import { USUAL } from './scopes.ts';
+import { token } from './token.ts';
+
+/** RFC 6750 §2.1. */
+const BEARER = /^Bearer +(\S+) *$/i;
+
+export default {
+	kind: 'auth',
+	name: 'oauth2',
+	summary: 'Admits clients that a member has let in, by the gateway’s own OAuth 2.1 server: clients need nothing but the URL.',
+	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 8414, 8707, 9207, 9728; client ID metadata documents',
+	config: CONFIG,
+
+	async authenticate(request: Incoming, _config: OAuthConfig, context: Context) {
+		const [, secret] = BEARER.exec(request.headers.authorization ?? '') ?? [];
+		if (secret === undefined) return null;
+		const access = await findAccess(secret, context);
+		const member = access && (await context.identity.member(access.userId));
+		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid for this gateway.');
+		// What the user has lost since, the token has lost too.
+		return { ...member, method: 'oauth2', scopes: access.scopes.filter((scope) => member.scopes.includes(scope)) };
+	},
+
+	/** RFC 9728 §5.1, RFC 6750 §3. */
+	challenge({ url }, _config, fault) {
+		const scopes = fault?.error === 'insufficient_scope' ? fault.scopes : USUAL;
+		const error = fault ? `error="${fault.error}", ` : '';
+		return `Bearer ${error}resource_metadata="${url}${RESOURCE_METADATA}", scope="${scopes.join(' ')}"`;
+	},
+
+	routes: [
+		...metadataRoutes,
+		{ method: 'POST', path: '/register', public: true, handler: register },
+		{ method: 'GET', path: '/authorize', public: true, handler: authorize },
+		{ method: 'POST', path: '/authorize', public: true, body: 'form', maxBytes: 64 * 1024, handler: answerForm },
+		{ method: 'POST', path: '/token', public: true, maxBytes: 64 * 1024, handler: token },
+		{ method: 'POST', path: '/revoke', public: true, maxBytes: 64 * 1024, handler: revoke },
+	],
+	management,
+} satisfies AuthMethod<OAuthConfig>;

@@ -1,0 +1,58 @@
+// The documents from which a client learns all it needs (RFC 8414, RFC 9728), with nothing but the gateway's URL to begin with.
+
+import { type Call, type GatewayRoute, type JsonObject, notFound } from '../../../core/index.ts';
+import type { OAuthConfig } from './config.ts';
+import { SCOPES, USUAL } from './scopes.ts';
+
+export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
+const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post'];
+/** They change only when the gateway's address does. */
+const HEADERS = { 'cache-control': 'public, max-age=300' };
+
+/** The gateway's address is the server's name and the resource's: RFC 8414 §3.3 wants it "identical" to what the client started from. */
+export function gatewayUrl({ gateway }: Pick<Call, 'gateway'>): string {
+	if (!gateway) throw notFound('Gateway');
+	return gateway.url;
+}
+
+const serverMetadata = (issuer: string, { dynamicRegistration, clientMetadataDocuments }: OAuthConfig): JsonObject => ({
+	issuer,
+	authorization_endpoint: `${issuer}/authorize`,
+	token_endpoint: `${issuer}/token`,
+	...(dynamicRegistration && { registration_endpoint: `${issuer}/register` }),
+	revocation_endpoint: `${issuer}/revoke`,
+	scopes_supported: [...SCOPES],
+	response_types_supported: ['code'],
+	response_modes_supported: ['query'],
+	grant_types_supported: ['authorization_code', 'refresh_token'],
+	token_endpoint_auth_methods_supported: CLIENT_METHODS,
+	revocation_endpoint_auth_methods_supported: CLIENT_METHODS,
+	code_challenge_methods_supported: ['S256'],
+	authorization_response_iss_parameter_supported: true,
+	client_id_metadata_document_supported: clientMetadataDocuments,
+});
+
+const resourceMetadata = (resource: string, name: string): JsonObject => ({
+	resource,
+	resource_name: name,
+	authorization_servers: [resource],
+	// MCP, scope selection: "the minimal set of scopes necessary for basic functionality"; the Inspector asks for all that are here.
+	scopes_supported: [...USUAL],
+	bearer_methods_supported: ['header'],
+});
+
+const document = (path: string, body: (config: OAuthConfig, call: Call) => JsonObject): GatewayRoute<OAuthConfig> => ({
+	method: 'GET',
+	path,
+	public: true,
+	handler: async (_request, config, call) => ({ status: 200, headers: HEADERS, body: body(config, call) }),
+});
+
+const server = (config: OAuthConfig, call: Call): JsonObject => serverMetadata(gatewayUrl(call), config);
+
+export const metadataRoutes: GatewayRoute<OAuthConfig>[] = [
+	document('/.well-known/oauth-authorization-server', server),
+	// Clients that know OpenID Connect better look here, before or after.
+	document('/.well-known/openid-configuration', server),
+	document(RESOURCE_METADATA, (_config, call) => resourceMetadata(gatewayUrl(call), call.gateway?.name ?? '')),
+];

@@ -1,0 +1,24 @@
+// Token revocation (RFC 7009).
+
+import type { Call, Incoming, Reply } from '../../../core/index.ts';
+import { authenticateClient } from './client-authentication.ts';
+import type { OAuthConfig } from './config.ts';
+import { answering, NO_STORE } from './faults.ts';
+import { endAccess, endGrant, findAccess, findRefresh } from './grants.ts';
+import { formParameters } from './parameters.ts';
+
+/**
+ * A refresh token, also a former one, ends its grant with all tokens of it (specification 5.2 rule 7); an access token ends alone. What
+ * is not there is gone already, and what is another client's is not touched: §2.2, "invalid tokens do not cause an error response".
+ */
+export const revoke = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
+	answering(async () => {
+		const parameters = formParameters(request.body, request.headers['content-type']);
+		const client = await authenticateClient(request, parameters, { config, context: call });
+		const token = parameters.require('token');
+		const refresh = await findRefresh(token, call);
+		if (refresh?.clientId === client.id) await endGrant(refresh.grantId, call);
+		const access = await findAccess(token, call);
+		if (access?.clientId === client.id) await endAccess(access.grantId, access.id, call);
+		return { status: 200, headers: NO_STORE };
+	});

@@ -1,0 +1,70 @@
+// The token endpoint (RFC 6749 §3.2): a code or a refresh token for a new pair.
+
+import type { Call, Incoming, Reply } from '../../../core/index.ts';
+import { authenticateClient } from './client-authentication.ts';
+import { type Client, rememberClient } from './clients.ts';
+import { redeemCode } from './codes.ts';
+import type { OAuthConfig } from './config.ts';
+import { answering, NO_STORE, OAuthFault } from './faults.ts';
+import { ACCESS_SECONDS, endGrant, findRefresh, rotate, type Tokens } from './grants.ts';
+import { formParameters, type Parameters } from './parameters.ts';
+import { assertResource } from './resource.ts';
+import { isWithin, readScopes } from './scopes.ts';
+
+type Grant = (client: Client, parameters: Parameters, call: Call) => Promise<Tokens>;
+
+const GRANTS: Readonly<Record<string, Grant>> = { authorization_code: redeem, refresh_token: refresh };
+
+export const token = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
+	answering(async () => {
+		const parameters = formParameters(request.body, request.headers['content-type']);
+		const client = await authenticateClient(request, parameters, { config, context: call });
+		const type = parameters.require('grant_type');
+		const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
+		if (!grant) throw new OAuthFault('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
+		assertResource(parameters, call);
+		const tokens = await grant(client, parameters, call);
+		await rememberClient(client, call);
+		return { status: 200, headers: NO_STORE, body: present(tokens) };
+	});
+
+const present = ({ access, refresh: next, scopes }: Tokens) => ({
+	access_token: access,
+	token_type: 'Bearer',
+	expires_in: ACCESS_SECONDS,
+	...(next !== null && { refresh_token: next }),
+	scope: scopes.join(' '),
+});
+
+function redeem(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
+	const code = parameters.require('code');
+	const redemption = { code, redirectUri: parameters.get('redirect_uri'), verifier: parameters.get('code_verifier') };
+	return redeemCode(client, redemption, { context: call, mayUse: async (userId) => (await call.identity.member(userId))?.scopes ?? null });
+}
+
+async function refresh(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
+	const sent = parameters.require('refresh_token');
+	if (!client.mayRefresh) throw new OAuthFault('unauthorized_client', 'the client has not registered the grant type refresh_token');
+	const found = await findRefresh(sent, call);
+	if (!found || found.clientId !== client.id) throw refused();
+	const scopes = readScopes(parameters.get('scope'), found.scopes);
+	// RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted".
+	if (!isWithin(scopes, found.scopes)) throw new OAuthFault('invalid_scope', 'scope must not ask for more than was granted');
+	const held = await call.identity.member(found.userId);
+	if (!held) {
+		await endGrant(found.grantId, call);
+		throw refused();
+	}
+	return settle(await rotate(found, scopes, call), found.grantId, call);
+}
+
+async function settle(rotation: Awaited<ReturnType<typeof rotate>>, grantId: string, call: Call): Promise<Tokens> {
+	if (rotation === 'stolen') {
+		await endGrant(grantId, call);
+		call.log.warn({ grantId, gatewayId: call.gateway?.id }, 'a former refresh token came back: its grant is ended');
+	}
+	if (typeof rotation === 'string') throw refused();
+	return rotation;
+}
+
+const refused = (): OAuthFault => new OAuthFault('invalid_grant', 'the refresh token is not known, has expired or has been used');

@@ -89,17 +89,18 @@ function holdable({ scopes }: AuthorizationRequest, { caller }: Visitor): Scope[
 async function logIn(form: Parameters, asked: AuthorizationRequest, { request, call }: Surroundings): Promise<Reply> {
 	const page = pageOf(request, asked, call);
 	const email = form.get('email') ?? '';
-	let entered: Awaited<ReturnType<Call['identity']['logIn']>>;
 	try {
-		entered = await call.identity.logIn(request, email, form.get('password') ?? '');
+		const entered = await call.identity.logIn(request, email, form.get('password') ?? '');
+		if (!entered) return loginPage(page, { email, fault: 'E-mail address or password is wrong.' });
+		// To the page that asks, so that reloading it sends no password.
+		return { status: 303, headers: { location: page.action, 'set-cookie': entered.cookie, 'cache-control': 'no-store' } };
 	} catch (thrown) {
-		if (!(thrown instanceof GatewayError && thrown.code === 'rate_limited')) throw thrown;
-		const limited = loginPage(page, { email, fault: 'Too many attempts. Wait a moment, then try again.' });
+		// Programs get what specification 7 says of every 429.
+		const isLimited = thrown instanceof GatewayError && thrown.code === 'rate_limited';
+		if (!isLimited || !request.headers['accept']?.includes('text/html')) throw thrown;
+		const limited = loginPage(page, { email, fault: 'Too many attempts. Wait a few minutes, then try again.' });
 		return { ...limited, status: thrown.status, headers: { ...limited.headers, ...thrown.headers } };
 	}
-	if (!entered) return loginPage(page, { email, fault: 'E-mail address or password is wrong.' });
-	// To the page that asks, so that reloading it sends no password.
-	return { status: 303, headers: { location: page.action, 'set-cookie': entered.cookie, 'cache-control': 'no-store' } };
 }
 
 async function settle(form: Parameters, { asked, visitor }: Omit<Decision, 'scopes'>, surroundings: Surroundings): Promise<Reply> {

@@ -26,6 +26,8 @@ const UNUSED_MS = DAY_MS;
 /** After its last use; a refresh token lives 30 days, so no client goes before its grants. */
 const USED_MS = 90 * DAY_MS;
 
+const MAX_SHOWN = 100;
+
 export const CLIENTS = 'client';
 const keyOf = (id: string): string => `client:${digest(id)}`;
 /** Of everything that a client has been given. */
@@ -62,8 +64,12 @@ export const toClient = ({ value }: StoredRecord): Client => value as unknown as
 
 /** What is no text to show is left out: controls, and characters that turn or hide what is around them. */
 export function shownName(name: string): string {
-	const plain = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, '').replace(/\s+/g, ' ');
-	return plain.trim().slice(0, 100);
+	const plain = name
+		.replace(/[\s\p{Zl}\p{Zp}]+/gu, ' ')
+		.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, '')
+		.trim();
+	// By characters, so that none is cut in half.
+	return [...plain].slice(0, MAX_SHOWN).join('').trim();
 }
 
 /** For the management API: no secret in it. */

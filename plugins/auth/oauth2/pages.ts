@@ -57,7 +57,7 @@ ${alert}
 <button name="action" value="login">Log in</button>
 </form>
 <p class="note">The program does not see your password, and gets nothing before you agree.</p>`;
-	return reply(isWrong ? 400 : 200, isWrong ? 'Not logged in' : 'Log in', body, "'self'");
+	return reply({ status: isWrong ? 400 : 200, title: isWrong ? 'Not logged in' : 'Log in' }, body);
 }
 
 export function consentPage(page: Page, { email, scopes, slip }: { email: string; scopes: Scope[]; slip: string }): Reply {
@@ -67,13 +67,13 @@ ${program(page)}
 <p>It wants to use the gateway <strong><bdi>${page.gatewayName}</bdi></strong> and be able to:</p>
 <ul>${scopes.map((scope) => html`<li>${MEANINGS[scope]}</li>`)}</ul>
 <p class="note">Anyone can give a program any name. Allow it only if you started this just now and know where you will be sent.</p>
-<form method="post" action="${page.action}" class="choice">
+<form method="post" action="${page.action}">
 <input type="hidden" name="slip" value="${slip}">
 <button name="action" value="allow">Allow</button>
 <button name="action" value="deny" class="plain">Deny</button>
 </form>
 ${switchForm(page, email)}`;
-	return reply(200, 'Let a program in', body, "'self'");
+	return reply({ status: 200, title: 'Let a program in' }, body);
 }
 
 /** For who is logged in, but belongs to other organizations. */
@@ -82,7 +82,7 @@ export function strangerPage(page: Page, email: string): Reply {
 <h1>This account cannot decide</h1>
 <p>It is not a member of the organization that the gateway <strong><bdi>${page.gatewayName}</bdi></strong> belongs to. Use one that is, or ask the organization to invite you.</p>
 ${switchForm(page, email, 'plain')}`;
-	return reply(403, 'This account cannot decide', body, "'self'");
+	return reply({ status: 403, title: 'This account cannot decide' }, body);
 }
 
 /** The program cannot be told, since it is not known who or where it is. */
@@ -93,7 +93,7 @@ export function faultPage(description: string): Reply {
 <p class="alert" role="alert">${description}.</p>
 <p>It has been given nothing. Close this page, go back to the program and connect it again.</p>
 <p class="note">If that does not help, tell its maker what is said above.</p>`;
-	return reply(400, 'This link does not work', body, "'none'");
+	return reply({ status: 400, title: 'This link does not work' }, body);
 }
 
 /** What a redirect would do, but as a step of its own: it is no part of the form that led to it. */
@@ -101,14 +101,8 @@ export function leavingPage({ headers: { location = '', ...headers } = {} }: Rep
 	const body = html`
 <h1>One moment</h1>
 <p>You are being sent on. <a href="${location}">Continue</a> if nothing happens.</p>`;
-	const page = reply(
-		200,
-		'One moment',
-		body,
-		"'none'",
-		html`<meta http-equiv="refresh" content="0;url=${location}">
-`,
-	);
+	const refresh = html`<meta http-equiv="refresh" content="0;url=${location}">`;
+	const page = reply({ status: 200, title: 'One moment', head: refresh }, body);
 	return { ...page, headers: { ...page.headers, ...headers } };
 }
 
@@ -137,15 +131,16 @@ ${name}${described}
 
 const STYLE_HASH = hash('sha256', STYLE, 'base64');
 
-/** @param forms where forms may be sent */
-function reply(status: number, title: string, body: Html, forms: "'self'" | "'none'", head: Html = NOTHING): Reply {
+/** @param head beside what each page has there */
+function reply({ status, title, head = NOTHING }: { status: number; title: string; head?: Html }, body: Html): Reply {
 	const text = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${head.text}<title>${escapeHtml(title)} – Gatehouse</title>
+${head.text}
+<title>${escapeHtml(title)} – Gatehouse</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -155,24 +150,23 @@ ${head.text}<title>${escapeHtml(title)} – Gatehouse</title>
 </body>
 </html>
 `;
-	return { status, headers: headers(forms), body: text };
+	return { status, headers: HEADERS, body: text };
 }
 
+const POLICY = [
+	"default-src 'none'",
+	`style-src 'sha256-${STYLE_HASH}'`,
+	"form-action 'self'",
+	"frame-ancestors 'none'",
+	"base-uri 'none'",
+];
+
 /** No `Cross-Origin-Opener-Policy`: clients open these pages in a window of their own, and hear from their callback through its opener. */
-function headers(forms: string): Record<string, string> {
-	const policy = [
-		"default-src 'none'",
-		`style-src 'sha256-${STYLE_HASH}'`,
-		`form-action ${forms}`,
-		"frame-ancestors 'none'",
-		"base-uri 'none'",
-	];
-	return {
-		'content-type': 'text/html; charset=utf-8',
-		'content-security-policy': policy.join('; '),
-		'x-frame-options': 'DENY',
-		// With `no-referrer` a browser says `Origin: null` for our own forms.
-		'referrer-policy': 'same-origin',
-		'cache-control': 'no-store',
-	};
-}
+const HEADERS: Readonly<Record<string, string>> = {
+	'content-type': 'text/html; charset=utf-8',
+	'content-security-policy': POLICY.join('; '),
+	'x-frame-options': 'DENY',
+	// With `no-referrer` a browser says `Origin: null` for our own forms.
+	'referrer-policy': 'same-origin',
+	'cache-control': 'no-store',
+};

@@ -1,0 +1,133 @@
+// How the login and consent pages look: readable for everyone (axe), on a phone and a wide screen, in light and dark. With
+// SHOTS=folder the pages are also left there as pictures.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import type { OAuthClient } from '../helpers/oauth.ts';
+import { type Account, registerAccount } from '../helpers/service.ts';
+import { allowButton, askingUrl, openScene, type Scene, type Visit } from './oauth-pages.ts';
+
+const LONG = {
+	client_name: `${'W'.repeat(60)} and a name that goes on for longer`,
+	redirect_uris: [`https://${'a'.repeat(60)}.${'b'.repeat(60)}.client.example:8443/callback`],
+};
+
+let scene: Scene;
+let client: OAuthClient;
+let long: OAuthClient;
+let stranger: Account;
+before(async () => {
+	scene = await openScene();
+	[client, long] = [await scene.register({ client_name: 'Claude Code' }), await scene.register(LONG)];
+	stranger = await registerAccount(scene.service.url);
+});
+after(() => scene.stop());
+
+/** Each page, in the order in which one visit can see them. */
+const PAGES: [name: string, go: (visit: Visit) => Promise<unknown>][] = [
+	['login', ({ page }) => page.goto(askingUrl(scene.url, client))],
+	[
+		'login-with-fault',
+		async ({ page, logIn }) => {
+			await logIn({ email: scene.account.email, password: 'Wrong1Horse' });
+			await page.getByRole('alert').waitFor();
+		},
+	],
+	[
+		'stranger',
+		async ({ page, logIn }) => {
+			await logIn(stranger);
+			await page.getByRole('button', { name: 'Use another account' }).waitFor();
+		},
+	],
+	[
+		'consent',
+		async ({ page, logIn }) => {
+			await page.getByRole('button', { name: 'Use another account' }).click();
+			await logIn();
+			await allowButton(page).waitFor();
+		},
+	],
+	['consent-for-long-names', ({ page }) => page.goto(askingUrl(scene.url, long, { scope: 'tools:read tools:execute gateway:read' }))],
+	['fault', ({ page }) => page.goto(askingUrl(scene.url, client, { client_id: 'nobody' }))],
+	['leaving', ({ page }) => showLeaving(page)],
+];
+
+/** The page goes on at once: seen only where the browser is kept from doing so. */
+async function showLeaving(page: Page): Promise<void> {
+	await page.goto(askingUrl(scene.url, client));
+	await page.route('**/authorize?**', async (route) => {
+		const response = await route.fetch({ maxRedirects: 0 });
+		await route.fulfill({ response, body: (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '') });
+	});
+	await page.getByRole('button', { name: 'Deny' }).click();
+	await page.getByRole('link', { name: 'Continue' }).waitFor();
+}
+
+interface Target {
+	name: string;
+	width: number;
+	height: number;
+}
+
+/** Of what can be pressed, but for links in a text (WCAG 2.5.8). */
+const TARGETS = `[...document.querySelectorAll('button, input:not([type=hidden])')].map((one) => {
+	const { width, height } = one.getBoundingClientRect();
+	return { name: one.id || one.value, width, height };
+})`;
+
+async function assertGood(page: Page, name: string): Promise<void> {
+	await page.evaluate(axe.source);
+	// What axe says of itself.
+	const { violations, incomplete } = (await page.evaluate('axe.run()')) as Pick<axe.AxeResults, 'violations' | 'incomplete'>;
+	const found = [...violations, ...incomplete].map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+	assert.deepEqual(found, [], name);
+	assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${name} scrolls sideways`);
+	// As TARGETS makes it.
+	const small = ((await page.evaluate(TARGETS)) as Target[]).filter(({ width, height }) => width < 44 || height < 44);
+	assert.deepEqual(small, [], name);
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+	for (const width of [360, 1280]) {
+		test(`no page has a fault that axe finds, a small target or a sideways scroll: ${colorScheme}, ${width} px`, async () => {
+			const visit = await scene.open({ colorScheme, viewport: { width, height: 720 } });
+			for (const [name, go] of PAGES) {
+				await go(visit);
+				await assertGood(visit.page, name);
+				const folder = process.env['SHOTS'];
+				if (folder) await visit.page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+			}
+			assert.deepEqual(visit.troubles, []);
+			await visit.close();
+		});
+	}
+}
+
+test('dark is dark, and light is light', async () => {
+	const visit = await scene.open();
+	for (const [colorScheme, isDark] of [
+		['light', false],
+		['dark', true],
+	] as const) {
+		await visit.page.emulateMedia({ colorScheme });
+		await visit.page.goto(askingUrl(scene.url, client));
+		const color = await visit.page.evaluate(`getComputedStyle(document.querySelector('main')).backgroundColor`);
+		const [red = 0] = /\d+/.exec(String(color))?.map(Number) ?? [];
+		assert.equal(red < 128, isDark, String(color));
+	}
+	await visit.close();
+});
+
+test('text of twice the size fits a phone', async () => {
+	const visit = await scene.open({ viewport: { width: 360, height: 720 } });
+	for (const asked of [client, long]) {
+		await visit.page.goto(askingUrl(scene.url, asked));
+		await visit.page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+		assert.equal(await visit.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+	}
+	await visit.close();
+});

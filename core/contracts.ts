@@ -24,6 +24,8 @@ export interface Caller {
 	scopes: readonly Scope[];
 	/** Of a member of the gateway's organization, whatever the credential. */
 	userId?: string;
+	/** When that member joined: what was given to them before is void. */
+	memberSince?: Date;
 	/** Of a key of the gateway; a user's own access key is none. */
 	keyId?: string;
 }

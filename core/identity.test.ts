@@ -84,7 +84,8 @@ test('an access key and a login’s token stand for their user, with the scopes 
 	const { key } = await addKey(owner.userId);
 	const { token } = await logIn(store, owner.userId);
 	const scopes = ['tools:read', 'tools:execute', 'gateway:read'];
-	const user = { subject: `user:${owner.userId}`, userId: owner.userId, scopes };
+	const [membership] = await store.accounts.memberships(owner.userId);
+	const user = { subject: `user:${owner.userId}`, userId: owner.userId, memberSince: membership?.joinedAt, scopes };
 	assert.deepEqual(await ask(key), { method: 'key', ...user });
 	assert.deepEqual(await ask(token), { method: 'login', ...user });
 });

@@ -67,7 +67,9 @@ const heard = async (): Promise<void> => {
 
 test('a member may do at a gateway what their role has', async () => {
 	const scopes = ['tools:read', 'tools:execute', 'gateway:read'];
-	assert.deepEqual(await ask(owner.userId), { method: 'login', subject: `user:${owner.userId}`, userId: owner.userId, scopes });
+	const [membership] = await store.accounts.memberships(owner.userId);
+	const user = { subject: `user:${owner.userId}`, userId: owner.userId, memberSince: membership?.joinedAt, scopes };
+	assert.deepEqual(await ask(owner.userId), { method: 'login', ...user });
 	const viewer = await addMember(store, owner, 'viewer');
 	assert.deepEqual((await ask(viewer))?.scopes, ['tools:read', 'gateway:read']);
 });

@@ -3,7 +3,7 @@
 
 import type { Caller, Gateway, Scope } from './contracts.ts';
 import { GatewayError } from './errors.ts';
-import { permissionsOf, type Role } from './permissions.ts';
+import { permissionsOf } from './permissions.ts';
 import type { Recorder } from './recorder.ts';
 import type { Access, AccessKeyRow, MembershipRow, Store } from './store.ts';
 import { ACCESS_KEY_PREFIX, type Claims, hashKey, JWT, MAX_KEY_LENGTH, MAX_TOKEN_LENGTH, type Tokens } from './tokens.ts';
@@ -18,11 +18,13 @@ export interface MemberParts {
 	recorder: Recorder;
 }
 
+type Membership = Pick<MembershipRow, 'role' | 'joinedAt'>;
+
 /** Somebody whose credential is live. */
 export interface Member {
 	userId: string;
 	/** By organization. */
-	roles: ReadonlyMap<string, Role>;
+	memberships: ReadonlyMap<string, Membership>;
 	/** Null with a login's token, and without any credential. */
 	key: AccessKeyRow | null;
 }
@@ -93,7 +95,7 @@ export class Members {
 	#lookUpUser(userId: string): Promise<Member | null> {
 		const look = async (): Promise<Member> => {
 			const memberships = await this.#parts.store.accounts.memberships(userId);
-			return { userId, roles: rolesOf(memberships), key: null };
+			return { userId, memberships: byOrganization(memberships), key: null };
 		};
 		return this.#users.add(userId, { userId, look });
 	}
@@ -101,20 +103,20 @@ export class Members {
 
 const memberOf = ({ user, memberships }: Access, key: AccessKeyRow | null): Member => ({
 	userId: user.id,
-	roles: rolesOf(memberships),
+	memberships: byOrganization(memberships),
 	key,
 });
 
-const rolesOf = (memberships: readonly MembershipRow[]): Member['roles'] =>
-	new Map(memberships.map(({ organization, role }) => [organization.id, role]));
+const byOrganization = (memberships: readonly MembershipRow[]): Member['memberships'] =>
+	new Map(memberships.map(({ organization, role, joinedAt }) => [organization.id, { role, joinedAt }]));
 
 /** What the role has now, and no more than the key was given; null where they may not be at all. */
-export function callerAt({ userId, roles, key }: Member, gateway: Gateway): Caller | null {
-	const role = roles.get(gateway.organizationId);
-	if (!role || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
-	const held = permissionsOf(role);
+export function callerAt({ userId, memberships, key }: Member, gateway: Gateway): Caller | null {
+	const membership = memberships.get(gateway.organizationId);
+	if (!membership || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
+	const held = permissionsOf(membership.role);
 	const scopes = GATEWAY_SCOPES.filter((scope) => held.includes(scope) && (key?.permissions?.includes(scope) ?? true));
-	return { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, scopes };
+	return { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, memberSince: membership.joinedAt, scopes };
 }
 
 /** Of a credential that is good. @throws forbidden (decisions, 22) */

@@ -105,7 +105,9 @@ test('a token that is bad is looked at each time, and refused with the reason', 
 
 test('a login’s token stands for the member, looked up once for this and as a credential', async () => {
 	const { token, sessionId } = await logIn(store, owner.userId);
-	const caller = { method: 'login', subject: `user:${owner.userId}`, userId: owner.userId, scopes: ALL };
+	const [membership] = await store.accounts.memberships(owner.userId);
+	const user = { subject: `user:${owner.userId}`, userId: owner.userId };
+	const caller = { method: 'login', ...user, memberSince: membership?.joinedAt, scopes: ALL };
 	assert.deepEqual(await ask(token), caller);
 	assert.deepEqual(await identities.at(gateway).credential(token), caller);
 	assert.deepEqual(await ask(token), caller);

@@ -5,7 +5,7 @@ import { type AuthorizationRequest, type Destination, readDestination, readReque
 import { issueCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { agree, ask, isAgreed, isAnswerTo, withdraw } from './consents.ts';
-import { OAuthFault } from './faults.ts';
+import { answering, OAuthFault } from './faults.ts';
 import { gatewayUrl } from './metadata.ts';
 import { consentPage, faultPage, leavingPage, loginPage, strangerPage } from './pages.ts';
 import { Parameters } from './parameters.ts';
@@ -56,8 +56,8 @@ async function atDestination(
 	try {
 		destination = await readDestination(parameters, config, call);
 	} catch (thrown) {
-		if (thrown instanceof OAuthFault) return faultPage(thrown.description);
-		throw thrown;
+		if (!(thrown instanceof OAuthFault)) throw thrown;
+		return wantsPage(request) ? faultPage(thrown.description) : answering(() => Promise.reject(thrown));
 	}
 	try {
 		return await answer(readRequest(parameters, destination, call));
@@ -67,6 +67,9 @@ async function atDestination(
 	}
 }
 
+/** A program may ask whether its registration still stands before it sends its user here: of a page it would learn nothing. */
+const wantsPage = ({ headers: { accept = '' } }: Incoming): boolean => accept.includes('text/html') || !accept.includes('json');
+
 const sendFault = ({ error, description }: OAuthFault, destination: Destination, call: Call): Reply =>
 	redirectTo(destination, { error, error_description: description }, gatewayUrl(call));
 
@@ -74,7 +77,7 @@ async function decide(asked: AuthorizationRequest, visitor: Visitor, { request, 
 	const page = pageOf(request, asked, call);
 	if (!visitor.caller) return strangerPage(page, visitor.email);
 	const decision = { asked, visitor, scopes: holdable(asked, visitor) };
-	if (await isAgreed(asked.client, { ...visitor, scopes: decision.scopes }, call)) return letIn(decision, call);
+	if (await isAgreed(asked.client, agreementOf(decision), call)) return letIn(decision, call);
 	const slip = await ask({ sessionId: visitor.sessionId, request: request.query.toString() }, call);
 	return consentPage(page, { email: visitor.email, scopes: decision.scopes, slip });
 }
@@ -97,7 +100,7 @@ async function logIn(form: Parameters, asked: AuthorizationRequest, { request, c
 	} catch (thrown) {
 		// Programs get what specification 7 says of every 429.
 		const isLimited = thrown instanceof GatewayError && thrown.code === 'rate_limited';
-		if (!isLimited || !request.headers['accept']?.includes('text/html')) throw thrown;
+		if (!isLimited || !wantsPage(request)) throw thrown;
 		const limited = loginPage(page, { email, fault: 'Too many attempts. Wait a few minutes, then try again.' });
 		return { ...limited, status: thrown.status, headers: { ...limited.headers, ...thrown.headers } };
 	}
@@ -114,9 +117,16 @@ async function settle(form: Parameters, { asked, visitor }: Omit<Decision, 'scop
 		await withdraw(asked.client, visitor.userId, call);
 		throw new OAuthFault('access_denied', 'the user did not agree');
 	}
-	await agree(asked.client, { ...visitor, scopes }, call);
+	await agree(asked.client, agreementOf({ asked, visitor, scopes }), call);
 	return letIn({ asked, visitor, scopes }, call);
 }
+
+const agreementOf = ({ visitor: { userId, email, caller }, scopes }: Decision) => ({
+	userId,
+	email,
+	scopes,
+	since: caller?.memberSince ?? null,
+});
 
 async function letIn({ asked, visitor, scopes }: Decision, call: Call): Promise<Reply> {
 	const { client, redirectUri, isRedirectNamed, challenge } = asked;

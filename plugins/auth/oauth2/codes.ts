@@ -49,11 +49,11 @@ export interface Redemption {
 	verifier: string | null;
 }
 
-/** @param mayUse the scopes that the user has now; null when they are no member any more. @throws invalid_grant */
+/** @param mayUse the scopes that a user has now who agreed at that time; null when they are no member any more. @throws invalid_grant */
 export async function redeemCode(
 	client: Client,
 	{ code, redirectUri, verifier }: Redemption,
-	{ context, mayUse }: { context: Context; mayUse: (userId: string) => Promise<readonly Scope[] | null> },
+	{ context, mayUse }: { context: Context; mayUse: (userId: string, agreedAt: Date) => Promise<readonly Scope[] | null> },
 ): Promise<Tokens> {
 	const { records } = context;
 	const record = await records.get(keyOf(code));
@@ -70,7 +70,7 @@ export async function redeemCode(
 		throw refused('redirect_uri is not the one that the code was asked for with');
 	}
 	if (!isVerified(verifier, approved.challenge)) throw refused('code_verifier does not fit the code_challenge');
-	const held = await mayUse(approved.userId);
+	const held = await mayUse(approved.userId, record.createdAt);
 	const scopes = approved.scopes.filter((scope) => held?.includes(scope));
 	if (scopes.length === 0) throw refused('the user may not use this gateway any more');
 	const taken = await records.take(keyOf(code));

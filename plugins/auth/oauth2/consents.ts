@@ -23,23 +23,34 @@ interface Agreement {
 	userId: string;
 	email: string;
 	scopes: Scope[];
+	/** Since when the user may agree to anything; null: they always might. */
+	since: Date | null;
 }
 
 const idOf = (userId: string, clientId: string): string => digest(`${userId} ${clientId}`);
 const keyOf = (id: string): string => `consent:${id}`;
 const consentTag = (id: string): string => `consent:${id}`;
 
-export async function isAgreed(client: Client, { userId, scopes }: Agreement, { records }: Context): Promise<boolean> {
-	const record = await records.get(keyOf(idOf(userId, client.id)));
+export async function isAgreed(client: Client, agreement: Agreement, context: Context): Promise<boolean> {
+	const consent = await findConsent(idOf(agreement.userId, client.id), agreement, context);
+	return consent !== null && isWithin(agreement.scopes, consent.scopes);
+}
+
+/** What was agreed before the user was removed, and came again, is void. */
+async function findConsent(id: string, { since }: Agreement, { records }: Context): Promise<Consent | null> {
+	const record = await records.get(keyOf(id));
 	// As `agree` stored it.
-	return record !== null && isWithin(scopes, (record.value as Consent).scopes);
+	if (record && (since === null || record.createdAt >= since)) return record.value as Consent;
+	if (record) await records.drop(consentTag(id));
+	return null;
 }
 
 /** Adds to what was agreed before. */
-export async function agree(client: Client, { userId, email, scopes }: Agreement, context: Context): Promise<void> {
+export async function agree(client: Client, agreement: Agreement, context: Context): Promise<void> {
+	const { userId, email, scopes } = agreement;
 	const id = idOf(userId, client.id);
-	const former = await context.records.get(keyOf(id));
-	const all = [...new Set([...((former?.value as Consent | undefined)?.scopes ?? []), ...scopes])];
+	const former = await findConsent(id, agreement, context);
+	const all = [...new Set([...(former?.scopes ?? []), ...scopes])];
 	const consent: Consent = { id, clientId: client.id, clientName: client.name, userId, email, scopes: all };
 	await rememberClient(client, context);
 	await context.records.put(keyOf(id), consent, {

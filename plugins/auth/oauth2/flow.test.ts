@@ -125,3 +125,13 @@ test('who is no member is told so, and may log in as another', async () => {
 	const agreed = await browser.press(await browser.press(login, 'login', { email, password }), 'allow');
 	assert.ok(agreed.left);
 });
+
+test('a program that asks for JSON hears that its registration is gone; a person sees a page', async () => {
+	const asked = authorizationUrl(url, { id: 'gone', secret: null, redirectUri: 'http://127.0.0.1/' }, { code_challenge: pkce().challenge });
+	const told = must(await send(asked.href, 'GET', { headers: { accept: 'application/json' } }), 401);
+	assert.equal(told.body.error, 'invalid_client');
+	for (const accept of ['text/html,application/json', '*/*']) {
+		const shown = must(await send(asked.href, 'GET', { headers: { accept } }), 400);
+		assert.match(shown.headers.get('content-type') ?? '', /^text\/html/);
+	}
+});

@@ -1,7 +1,7 @@
 // Grants: what a user let a client do, and the tokens of it, in one document each. So whatever happens to a grant happens in one
 // statement, and what ends it ends all its tokens.
 
-import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
+import type { Caller, Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
 import { clientTag } from './clients.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';
 
@@ -100,8 +100,12 @@ const accessEntry = (secret: string, scopes: Scope[], nowMs: number): Grant['acc
 	expiresAtMs: nowMs + ACCESS_SECONDS * 1000,
 });
 
-export interface FoundAccess extends Granted {
+interface Found extends Granted {
 	grantId: string;
+	grantedAt: Date;
+}
+
+export interface FoundAccess extends Found {
 	/** Of the token itself. */
 	id: string;
 }
@@ -117,11 +121,10 @@ export async function findAccess(token: string, { records }: Context): Promise<F
 	const entry = grant.access.find((one) => isSame(one.secret, wanted));
 	if (!entry || entry.expiresAtMs <= record.readAt.getTime()) return null;
 	const { clientId, clientName, userId, email } = grant;
-	return { grantId, id: entry.id, clientId, clientName, userId, email, scopes: entry.scopes };
+	return { grantId, grantedAt: record.createdAt, id: entry.id, clientId, clientName, userId, email, scopes: entry.scopes };
 }
 
-export interface FoundRefresh extends Granted {
-	grantId: string;
+export interface FoundRefresh extends Found {
 	family: string;
 	secret: string;
 }
@@ -134,7 +137,7 @@ export async function findRefresh(token: string, { records }: Context): Promise<
 	if (!record) return null;
 	const { clientId, clientName, userId, email, scopes, family: its } = toGrant(record);
 	if (!isSame(digest(family), its)) return null;
-	return { grantId, family, secret, clientId, clientName, userId, email, scopes };
+	return { grantId, grantedAt: record.createdAt, family, secret, clientId, clientName, userId, email, scopes };
 }
 
 /** `again`: not good, and nothing follows from it. `stolen`: a former one came back, so two hold what one should. */
@@ -175,6 +178,19 @@ function advance(grant: Grant, { used, head, nowMs }: { used: string; head: stri
 	const { last } = grant;
 	if (last?.secret !== used || last.siblings >= MAX_SIBLINGS) return 'again';
 	return { ...grant, heads: [...grant.heads, head], last: { secret: used, siblings: last.siblings + 1 } };
+}
+
+/** The user as a member, if they have been one ever since: who was removed and came again has to let the client in again. */
+export async function memberAt(time: Date, userId: string, { identity }: Context): Promise<Caller | null> {
+	const member = await identity.member(userId);
+	return member && time >= (member.memberSince ?? time) ? member : null;
+}
+
+/** Who let the client in. Null when they may not any more, and then the grant is ended. */
+export async function grantor({ userId, grantId, grantedAt }: Found, context: Context): Promise<Caller | null> {
+	const member = await memberAt(grantedAt, userId, context);
+	if (!member) await endGrant(grantId, context);
+	return member;
 }
 
 /** With all its tokens, and the code it may come from. @returns whether there was one */

@@ -3,7 +3,7 @@
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
 import { answerForm, authorize } from './authorize.ts';
 import { CONFIG, type OAuthConfig } from './config.ts';
-import { findAccess } from './grants.ts';
+import { findAccess, grantor } from './grants.ts';
 import { management } from './management.ts';
 import { metadataRoutes, RESOURCE_METADATA } from './metadata.ts';
 import { register } from './register.ts';
@@ -25,7 +25,7 @@ export default {
 		const [, secret] = BEARER.exec(request.headers.authorization ?? '') ?? [];
 		if (secret === undefined) return null;
 		const access = await findAccess(secret, context);
-		const member = access && (await context.identity.member(access.userId));
+		const member = access && (await grantor(access, context));
 		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid for this gateway.');
 		// What the user has lost since, the token has lost too.
 		return { ...member, method: 'oauth2', scopes: access.scopes.filter((scope) => member.scopes.includes(scope)) };

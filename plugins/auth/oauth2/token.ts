@@ -6,7 +6,7 @@ import { type Client, rememberClient } from './clients.ts';
 import { redeemCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
-import { ACCESS_SECONDS, endGrant, findRefresh, rotate, type Tokens } from './grants.ts';
+import { ACCESS_SECONDS, endGrant, findRefresh, grantor, memberAt, rotate, type Tokens } from './grants.ts';
 import { formParameters, type Parameters } from './parameters.ts';
 import { assertResource } from './resource.ts';
 import { isWithin, readScopes } from './scopes.ts';
@@ -39,7 +39,10 @@ const present = ({ access, refresh: next, scopes }: Tokens) => ({
 function redeem(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
 	const code = parameters.require('code');
 	const redemption = { code, redirectUri: parameters.get('redirect_uri'), verifier: parameters.get('code_verifier') };
-	return redeemCode(client, redemption, { context: call, mayUse: async (userId) => (await call.identity.member(userId))?.scopes ?? null });
+	return redeemCode(client, redemption, {
+		context: call,
+		mayUse: async (userId, agreedAt) => (await memberAt(agreedAt, userId, call))?.scopes ?? null,
+	});
 }
 
 async function refresh(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
@@ -50,11 +53,7 @@ async function refresh(client: Client, parameters: Parameters, call: Call): Prom
 	const scopes = readScopes(parameters.get('scope'), found.scopes);
 	// RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted".
 	if (!isWithin(scopes, found.scopes)) throw new OAuthFault('invalid_scope', 'scope must not ask for more than was granted');
-	const held = await call.identity.member(found.userId);
-	if (!held) {
-		await endGrant(found.grantId, call);
-		throw refused();
-	}
+	if (!(await grantor(found, call))) throw refused();
 	return settle(await rotate(found, scopes, call), found.grantId, call);
 }
 

@@ -1,0 +1,29 @@
+// What clients share that know nothing of MCP: three ways to be a client, and messages to see what their tokens are worth.
+
+import assert from 'node:assert/strict';
+import { METADATA } from '../helpers/oauth.ts';
+import { type Answer, must, send } from '../helpers/service.ts';
+import { ANSWER, TOOL } from './oauth-clients.ts';
+
+export const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** What a client registers. */
+export const metadataFor = (method: Method) => ({
+	...METADATA,
+	client_name: 'Client of no protocol',
+	token_endpoint_auth_method: method,
+});
+
+/** A message of MCP, which these clients do not send themselves. */
+export const ask = (url: string, token: string, method: string, params: object = {}): Promise<Answer> =>
+	send(url, 'POST', {
+		body: { jsonrpc: '2.0', id: 1, method, params },
+		headers: { accept: 'application/json, text/event-stream', authorization: `Bearer ${token}` },
+	});
+
+/** It lists, and calls. */
+export async function assertGood(url: string, token: string): Promise<void> {
+	assert.equal(must(await ask(url, token, 'tools/list'), 200).body.result.tools[0].name, TOOL);
+	assert.match(JSON.stringify(must(await ask(url, token, 'tools/call', { name: TOOL, arguments: {} }), 200).body), ANSWER);
+}

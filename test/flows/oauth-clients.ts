@@ -1,0 +1,118 @@
+// What the tests of real OAuth clients share: a gateway of which they know only the URL, one tool behind it, and the user who lets them in.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type PetsApi, startPets } from '../clients/pets.ts';
+import { approve } from '../helpers/oauth.ts';
+import {
+	type Account,
+	createHttpTool,
+	must,
+	publishGateway,
+	registerAccount,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
+
+/** What the one tool is called, and what its upstream answers. */
+export const TOOL = 'getTom';
+export const ANSWER = /Tom/;
+
+export interface Stage {
+	service: TestService;
+	/** Owns the gateway, and is the user whom clients send to it. */
+	account: Account;
+	/** Of the gateway. */
+	url: string;
+	gatewayId: string;
+	stop(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+	const pets: PetsApi = await startPets();
+	const service = await startTestService();
+	const account = await registerAccount(service.url);
+	const toolId = await createHttpTool(account, { name: TOOL, url: `${pets.origin}/pets/good` });
+	const gateway = await publishGateway(account, { auth: 'oauth2', toolIds: [toolId] });
+	return {
+		service,
+		account,
+		url: gateway.url,
+		gatewayId: gateway.id,
+		async stop() {
+			await service.stop();
+			pets.close();
+		},
+	};
+}
+
+/** The user logs in and agrees. @returns where the client is called back */
+export async function letIn(asked: URL, account: Account): Promise<URL> {
+	const { left, url, status, html } = await approve(asked, account);
+	assert.ok(left, `the user was sent nowhere: ${status} ${html.slice(0, 2000)}`);
+	assert.equal(url.searchParams.get('state'), asked.searchParams.get('state'));
+	return url;
+}
+
+export interface ShownGrant {
+	grantId: string;
+	clientId: string;
+	clientName: string;
+	scopes: string[];
+	accessTokens: { id: string; scopes: string[] }[];
+}
+
+/** As the gateway's owners see them, in order of creation. */
+export async function grantsOf({ account, gatewayId }: Stage, clientId?: string): Promise<ShownGrant[]> {
+	const { grants } = must(await account.get(`/gateways/${gatewayId}/oauth/grants?limit=100`), 200).body.data;
+	return clientId === undefined ? grants : grants.filter((grant: ShownGrant) => grant.clientId === clientId);
+}
+
+/** Ends all access tokens of a client, so that it has to refresh. @returns how many there were */
+export async function endAccessTokens(stage: Stage, clientId: string): Promise<number> {
+	let count = 0;
+	for (const { grantId, accessTokens } of await grantsOf(stage, clientId)) {
+		for (const { id } of accessTokens) {
+			must(await stage.account.del(`/gateways/${stage.gatewayId}/oauth/grants/${grantId}/tokens/${id}`), 200);
+			count += 1;
+		}
+	}
+	return count;
+}
+
+const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/loopback.${name}.pem`, import.meta.url), 'utf8');
+
+export interface ClientDocument {
+	/** Its address, which is the client's id. */
+	url: string;
+	/** How often it was asked for. */
+	requests(): number;
+	[Symbol.dispose](): void;
+}
+
+/** A client's description over https, on this machine; this process, with the service in it, trusts its certificate until it is closed. */
+export async function publishClientDocument(metadata: object): Promise<ClientDocument> {
+	let count = 0;
+	let url = '';
+	const server = createServer({ key: pem('key'), cert: pem('cert') }, (_request, response) => {
+		count += 1;
+		response.setHeader('content-type', 'application/json').end(JSON.stringify({ client_id: url, ...metadata }));
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	// Listening on TCP, so the address is not a pipe's name.
+	url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/client.json`;
+	const before = getCACertificates('default');
+	setDefaultCACertificates([...before, pem('cert')]);
+	return {
+		url,
+		requests: () => count,
+		[Symbol.dispose]() {
+			setDefaultCACertificates(before);
+			server.closeAllConnections();
+			server.close();
+		},
+	};
+}

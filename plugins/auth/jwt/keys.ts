@@ -6,7 +6,7 @@ import { asGatewayError, type Context, GatewayError } from '../../../core/index.
 const KEPT_MS = 10 * 60_000;
 /** Tokens may name any key; asking for them must not become a flood of requests to the issuer. */
 const COOLDOWN_MS = 30_000;
-/** Of a fetch that failed: shorter, since nobody comes in until one succeeds. */
+/** Of a reading that failed: shorter, since nobody comes in until one succeeds. */
 const RETRY_MS = 5000;
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
@@ -25,7 +25,7 @@ export interface IssuerKeys {
 export const keysOf = (url: string, context: Context): Promise<IssuerKeys> =>
 	context.memo(`keys:${url}`, KEPT_MS, async () => issuerKeys(url));
 
-interface Fetch {
+interface Reading {
 	startedAtMs: number;
 	keys: Promise<JWTVerifyGetKey>;
 	hasFailed: boolean;
@@ -33,28 +33,28 @@ interface Fetch {
 
 /** Kept by `keysOf`: when its time is over, it is made anew, and reads the keys again. */
 function issuerKeys(url: string): IssuerKeys {
-	let last: Fetch | null = null;
+	let last: Reading | null = null;
 	// The last good ones: a key that is asked for while the issuer is away must not cost the others theirs.
 	let kept: JWTVerifyGetKey | null = null;
-	const fetchUnless = (context: Context, isFresh: (fetch: Fetch) => boolean): Promise<JWTVerifyGetKey> => {
+	const readUnless = (context: Context, isFresh: (reading: Reading) => boolean): Promise<JWTVerifyGetKey> => {
 		if (last && isFresh(last)) return last.keys;
-		const fetch: Fetch = { startedAtMs: performance.now(), keys: fetchKeys(url, context), hasFailed: false };
-		fetch.keys.then(
+		const reading: Reading = { startedAtMs: performance.now(), keys: fetchKeys(url, context), hasFailed: false };
+		reading.keys.then(
 			(keys) => {
 				kept = keys;
 			},
 			() => {
-				fetch.hasFailed = true;
+				reading.hasFailed = true;
 			},
 		);
-		last = fetch;
-		return fetch.keys;
+		last = reading;
+		return reading.keys;
 	};
-	const ageMs = ({ startedAtMs }: Fetch): number => performance.now() - startedAtMs;
+	const ageMs = ({ startedAtMs }: Reading): number => performance.now() - startedAtMs;
 	return {
-		current: async (context) => kept ?? fetchUnless(context, (fetch) => !fetch.hasFailed || ageMs(fetch) < RETRY_MS),
+		current: async (context) => kept ?? readUnless(context, (reading) => !reading.hasFailed || ageMs(reading) < RETRY_MS),
 		async newer(known, context) {
-			const keys = await fetchUnless(context, (fetch) => ageMs(fetch) < COOLDOWN_MS);
+			const keys = await readUnless(context, (reading) => ageMs(reading) < COOLDOWN_MS);
 			return keys === known ? null : keys;
 		},
 	};

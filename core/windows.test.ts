@@ -235,8 +235,10 @@ for (const [how, end, heal] of [
 			'Redis is found again by the second',
 		);
 		await until(() => first.look(wide).max === 100, 'and by the first');
-		await until(async () => (await second.hit([{ ...wide, isPeek: true }])).refusedBy === 0, 'what both counted is told');
-		assert.equal(passed(await burst(first, 10, wide)), 0);
+		// The 10 that a Redis which was ended had heard are known to the first alone, and told only if it is the first to ask again.
+		const left = async (): Promise<number> => (await second.hit([{ ...wide, isPeek: true }])).standings[0]?.remaining ?? 100;
+		await until(async () => (await left()) <= 10, 'what both counted is told');
+		assert.ok(passed(await burst(first, 20, wide)) <= 10);
 	});
 }
 

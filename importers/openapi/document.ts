@@ -2,8 +2,7 @@
 // from here on, faults belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
-import { GatewayError, type Json, type JsonObject } from '../../core/index.ts';
-import { cleanText, quote } from './text.ts';
+import { cleanText, GatewayError, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;

@@ -65,7 +65,8 @@ export function createSelector(schema: GraphQLSchema, limits: SelectionLimits): 
 		const root = emptySelection();
 		const first: Visit = { type: named, into: root, depth: limits.depth, path: new Set([named.name]) };
 		const walk: Walk = { schema, queue: [first], leavesLeft: limits.maxLeaves, differing };
-		for (let index = 0; index < walk.queue.length && index < MAX_VISITS; index++) visitType(walk.queue[index] ?? first, walk);
+		// It grows while it is walked, up to MAX_VISITS.
+		for (const visit of walk.queue) visitType(visit, walk);
 		return write(root) || '{ __typename }';
 	};
 }

@@ -27,7 +27,11 @@ export function failedResult({ status, headers, body }: OutboundResponse): ToolR
 
 /** Without characters that could move a cursor, hide text or turn its direction. */
 export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS): string {
-	const plain = text.replace(/[^\P{C}\n\t]/gu, '').trim();
+	// Cut before cleaning too: the pattern need not run over megabytes of which a kilobyte stays.
+	const plain = text
+		.slice(0, maxChars * 4)
+		.replace(/[^\P{C}\n\t]/gu, '')
+		.trim();
 	return plain.length > maxChars ? `${plain.slice(0, maxChars).toWellFormed()}…` : plain;
 }
 

@@ -48,6 +48,13 @@ test('detect knows the format from the text, wherever the mark stands', () => {
 		assert.equal(importer.detect(text), 0, text);
 });
 
+test('detect takes time that grows with the text, whatever the text is', () => {
+	const texts = ['\n', ' ', 'type ', 'type a', 'extend\n', '{ ', '\ufeff'].map((part) => part.repeat(300_000));
+	const started = performance.now();
+	for (const text of texts) importer.detect(text);
+	assert.ok(performance.now() - started < 2_000);
+});
+
 test('what is no schema is refused with what it is instead', async () => {
 	const cases: [text: string, says: RegExp][] = [
 		['', /Unexpected <EOF>/],

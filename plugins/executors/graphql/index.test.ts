@@ -221,7 +221,7 @@ test('Failures of the network and refusals of the guard are thrown, with their c
 	const upstream = await httpUpstream(t, (request, response) => {
 		if (request.url === '/private') response.writeHead(307, { location: 'http://10.0.0.1/' }).end();
 		if (request.url === '/reset') response.socket?.destroy();
-		if (request.url === '/large') response.end(Buffer.alloc(11 * 1024 * 1024, 32));
+		if (request.url === '/large') response.end(Buffer.alloc(4 * 1024 * 1024 + 1, 32));
 	});
 	const codes: [url: string, code: string][] = [
 		[`${upstream.origin}/private`, 'egress_refused'],

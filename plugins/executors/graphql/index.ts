@@ -29,12 +29,15 @@ export default {
 			headers: { ...lowerCased(given.headers), accept: ACCEPT, 'content-type': 'application/json' },
 			body: JSON.stringify(writeRequest(given, args)),
 			timeoutMs: given.timeoutMs,
+			maxBytes: MAX_BYTES,
 			signal: call.signal,
 		};
 		return readResponse(await call.request(await call.sign(request)));
 	},
 } satisfies ToolExecutor<GraphqlConfig>;
 
+/** The whole answer must be parsed to know its errors, and more would block the event loop too long. A model reads far less. */
+const MAX_BYTES = 4 * 1024 * 1024;
 /** GraphQL over HTTP: the new type first; servers that are older know the other. */
 const ACCEPT = 'application/graphql-response+json, application/json';
 

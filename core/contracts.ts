@@ -446,6 +446,11 @@ export interface SchemaImporter<C = unknown> extends Base<C> {
 	/** 0–1: how sure it is that `source` is its format. */
 	detect(source: string): number;
 	/**
+	 * For APIs that describe themselves when asked: the description, from the endpoint at `url`. Runs in core's worker, when what a
+	 * GET of `schemaUrl` answered is none. @throws schema_invalid with the rest of a sentence on why it is not told
+	 */
+	introspect?(url: string, context: ImportContext): Promise<SchemaSource>;
+	/**
 	 * Runs in core's worker: only `fetch`, `request`, `log` and `signal` of the context are there. `log.warn` writes into
 	 * the report. @throws schema_invalid, naming line or pointer
 	 */

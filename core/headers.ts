@@ -1,5 +1,7 @@
 // Which request headers a user may name, and what they may hold: asked where a config is saved and again where it is sent.
 
+import Joi from 'joi';
+
 /** RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -32,3 +34,21 @@ export function headerNameFault(name: string): string | null {
 export function headerValueFault(value: string): string | null {
 	return VALUE.test(value) ? null : 'must be text of one line without control characters or characters above U+00FF';
 }
+
+/** Of a config: request headers by name. */
+export const headerRules: Joi.ObjectSchema<Record<string, string>> = Joi.object()
+	.pattern(/./, Joi.string().allow('').max(8192).custom(checkValue))
+	.custom(checkNames);
+
+function checkNames(headers: Record<string, string>, helpers: Joi.CustomHelpers): Record<string, string> | Joi.ErrorReport {
+	const name = Object.keys(headers).find((one) => headerNameFault(one) !== null);
+	return name === undefined ? headers : wrong(helpers, `names ${JSON.stringify(name)}, which ${headerNameFault(name)}`);
+}
+
+function checkValue(value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport {
+	const fault = headerValueFault(value);
+	return fault === null ? value : wrong(helpers, fault);
+}
+
+/** As a value of the template: `{…}` in the text itself would be evaluated. */
+const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });

@@ -29,7 +29,9 @@ export const OPERATION_FILTERS = {
 } as const;
 
 export const IMPORT_BODY = Joi.object({
-	schemaUrl: Joi.string().max(2_000).description('Where to fetch the description from.'),
+	schemaUrl: Joi.string()
+		.max(2_000)
+		.description('Where to fetch the description from: a document, or an endpoint that describes itself when asked.'),
 	schemaContent: Joi.string()
 		.messages({ 'string.empty': '"schemaContent" must not be empty' })
 		.description('The description itself, in place of its URL.'),

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ImportContext, Operation, SchemaImporter, SchemaSource } from './contracts.ts';
-import { createEgress, type Egress } from './egress.ts';
+import { createEgress } from './egress.ts';
 import { asGatewayError, type ErrorCode, type ErrorDetail, GatewayError, invalid } from './errors.ts';
 import { createReport, type ImportReport, type ReportWriter } from './import-report.ts';
 import { type ImportRequest, readImportRequest } from './import-request.ts';
@@ -51,8 +51,6 @@ async function main(task: ImportTask): Promise<void> {
 	const request = readImportRequest(task.body);
 	const egress = createEgress({ allow: task.egressAllow });
 	try {
-		const source = await getSource(request, egress);
-		const importer = await chooseImporter(task, source.text);
 		const report = createReport();
 		const context: ImportContext = {
 			log: { debug: () => undefined, info: () => undefined, warn: report.warn, error: report.warn },
@@ -60,6 +58,8 @@ async function main(task: ImportTask): Promise<void> {
 			request: egress.request,
 			signal: AbortSignal.timeout(task.timeoutMs),
 		};
+		const importer = await loadImporter(task.type, task.sources);
+		const source = await getSource(request, { task, importer, context });
 		const summary = await writeOperations(importer.parse(source, {}, context), report);
 		const { generateTools, filter } = request;
 		const result: ImportResult = {
@@ -74,16 +74,45 @@ async function main(task: ImportTask): Promise<void> {
 	}
 }
 
-async function getSource({ schemaUrl, schemaContent }: ImportRequest, egress: Egress): Promise<SchemaSource> {
-	if (schemaUrl === null) return { text: schemaContent ?? '', url: null };
+interface Reading {
+	task: ImportTask;
+	importer: SchemaImporter;
+	context: ImportContext;
+}
+
+/** @throws schema_invalid, egress_refused */
+async function getSource({ schemaUrl, schemaContent }: ImportRequest, { task, importer, context }: Reading): Promise<SchemaSource> {
+	const { source, fault } =
+		schemaUrl === null ? { source: { text: schemaContent ?? '', url: null }, fault: '' } : await fetchSource(schemaUrl, context);
+	if (source) await refuseOthers(task, importer, source.text);
+	const ask = schemaUrl === null ? undefined : importer.introspect?.bind(importer, schemaUrl, context);
+	if (source && (ask === undefined || importer.detect(source.text) > 0)) return source;
+	if (ask === undefined) throw unusable(`${fault}.`);
+	return ask().catch((error: unknown) => blameAnswer(error, fault));
+}
+
+interface Fetched {
+	/** Null when what was answered is no text. */
+	source: SchemaSource | null;
+	/** The beginning of a sentence on what is wrong with it, should it be of no use. */
+	fault: string;
+}
+
+async function fetchSource(url: string, { request }: ImportContext): Promise<Fetched> {
 	const headers = { accept: 'application/json, application/yaml, text/yaml, text/plain, */*;q=0.5' };
-	const answer = await egress
-		.request({ method: 'GET', url: schemaUrl, headers, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_SOURCE_BYTES })
-		.catch(blameUrl);
-	if (answer.status !== 200) throw unusable(`schemaUrl answered with status ${answer.status}.`);
+	const answer = await request({ method: 'GET', url, headers, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_SOURCE_BYTES }).catch(blameUrl);
+	if (answer.status !== 200) return { source: null, fault: `schemaUrl answered with status ${answer.status}` };
 	const text = decode(answer.body);
-	if (text.trim() === '') throw unusable('schemaUrl answered with an empty document.');
-	return { text, url: answer.url };
+	if (text === null) return { source: null, fault: 'schemaUrl answered with bytes that are not UTF-8 text' };
+	if (text.trim() === '') return { source: null, fault: 'schemaUrl answered with an empty document' };
+	return { source: { text, url: answer.url }, fault: 'schemaUrl answered with a document that is no description' };
+}
+
+/** Both questions were answered by the same place: both answers say what is wrong with it. */
+function blameAnswer(error: unknown, before: string): never {
+	const known = asGatewayError(error);
+	if (known?.code === 'schema_invalid') throw unusable(`${before}, and ${known.message}`);
+	return blameUrl(error);
 }
 
 /** The URL is the client's input, so that it fails is the client's fault, not ours. */
@@ -97,25 +126,25 @@ function blameUrl(error: unknown): never {
 const unusable = (message: string): GatewayError =>
 	new GatewayError('schema_invalid', message, { details: [{ path: '/schemaUrl', message }] });
 
-function decode(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array): string | null {
 	try {
 		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 	} catch {
-		throw unusable('schemaUrl answered with bytes that are not UTF-8 text.');
+		// `fatal` has no other way to say no.
+		return null;
 	}
 }
 
 /** @throws schema_invalid when another importer knows the document better */
-async function chooseImporter({ type, sources }: ImportTask, text: string): Promise<SchemaImporter> {
-	const importer = await loadImporter(type, sources);
+async function refuseOthers({ type, sources }: ImportTask, importer: SchemaImporter, text: string): Promise<void> {
 	const own = importer.detect(text);
-	if (own >= CERTAIN) return importer;
+	if (own >= CERTAIN) return;
 	let best = { name: type, score: own };
 	for (const name of Object.keys(sources)) {
 		const score = name === type ? own : (await loadImporter(name, sources)).detect(text);
 		if (score > best.score) best = { name, score };
 	}
-	if (best.name === type) return importer;
+	if (best.name === type) return;
 	throw new GatewayError(
 		'schema_invalid',
 		`The document looks like ${best.name}, but this API is of type ${type}: connect an API of type ${best.name} for it.`,

@@ -19,9 +19,17 @@ const logged: string[] = [];
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: (_: object, message: string): void => void logged.push(message) };
 
+/** Posts to the endpoint, and says what it answered. */
+const ASK = `async introspect(url, { request }) {
+	const { status, body } = await request({ method: 'POST', url, body: 'tell' });
+	if (status === 200) return { text: 'ASKED ' + body, url };
+	throw Object.assign(new Error('it does not tell: ' + status), { code: 'schema_invalid' });
+},`;
+
 /** An importer that is only there in the worker, where `body` is what it does. */
 function importerOf(name: string, detect: string, body: string): [SchemaImporter, string] {
-	const source = `export default { kind: 'importer', name: '${name}', detect: (text) => ${detect}, async *parse(source, config, context) { ${body} } }`;
+	const source = `export default { kind: 'importer', name: '${name}', detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
+		async *parse(source, config, context) { ${body} } }`;
 	return [{ ...openapi, name }, `data:text/javascript,${encodeURIComponent(source)}`];
 }
 
@@ -45,6 +53,7 @@ for (const [plugin, source] of [
 		'text.startsWith("ODD") ? 1 : 0',
 		`const op = ${operationText('1')}; op.parameters.note = 'a\\0b\\\\u0000\\ud800c'; op.path = '/\\0'; yield op; ${SUMMARY}`,
 	),
+	importerOf('asking', 'text.startsWith("ASKED") ? 1 : 0', `yield ${operationText('source.text.length')}; ${SUMMARY}`),
 	importerOf('environment', '0', 'throw Object.assign(new Error(JSON.stringify(process.env)), { code: "schema_invalid" });'),
 ])
 	registry.add(plugin, source);
@@ -241,6 +250,40 @@ test('a document is fetched through the guard, with its address after redirects'
 		assert.deepEqual([error.code, error.details[0]?.path], ['schema_invalid', '/schemaUrl'], error.message);
 		assert.match(error.message, message);
 	}
+});
+
+test('an API that describes itself is asked when what its URL answers is no description', async (t) => {
+	const upstream = await httpUpstream(t, (request, response) => {
+		const { method = '', url = '' } = request;
+		asked.push(`${method} ${url}`);
+		if (method === 'POST') response.writeHead(url === '/silent' ? 403 : 200).end('pets');
+		else if (url === '/plain') response.end('ASKED');
+		else if (url === '/openapi') response.end(documentOf({}));
+		else response.writeHead(url === '/page' ? 200 : 405).end('<html>');
+	});
+	const asked: string[] = [];
+	const parts = { egressPolicy: { allow: [upstream.origin] } };
+	for (const [path, sizeBytes] of [
+		['/endpoint', 10],
+		['/page', 10],
+		['/plain', 5],
+	] as const) {
+		const { schema } = await imports(parts).importSchema(
+			store,
+			await newApi('asking'),
+			bodyOf({ schemaUrl: upstream.origin + path }),
+			never,
+		);
+		assert.deepEqual([schema.sizeBytes, schema.sourceUrl], [sizeBytes, upstream.origin + path], path);
+	}
+	assert.deepEqual(asked.splice(0), ['GET /endpoint', 'POST /endpoint', 'GET /page', 'POST /page', 'GET /plain']);
+	const silent = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/silent` }), parts);
+	assert.equal(silent.message, 'schemaUrl answered with status 405, and it does not tell: 403');
+	assert.deepEqual([silent.code, silent.details[0]?.path], ['schema_invalid', '/schemaUrl']);
+	asked.length = 0;
+	const other = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/openapi` }), parts);
+	assert.match(other.message, /looks like openapi/);
+	assert.deepEqual(asked, ['GET /openapi']);
 });
 
 test('a schemaUrl that leads to a private address is refused, and nobody is called', async (t) => {

@@ -3,12 +3,13 @@
 export { clientOf, type Need, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
 export { parseRange } from './addresses.ts';
 export { DEFAULT_MAX_BYTES, MAX_DEPTH, parseJson, readBody } from './body.ts';
+export { cleanText, quote } from './clean-text.ts';
 export type * from './contracts.ts';
 export { tokenCookie } from './cookies.ts';
 export type { Core } from './core.ts';
 export { CREDENTIALS, credentialPlace, isCredentialType } from './credentials.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
-export { headerNameFault, headerValueFault } from './headers.ts';
+export { headerNameFault, headerRules, headerValueFault } from './headers.ts';
 export { IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export { type RunResult, toolConfig, toolPlace } from './invoke.ts';
 export { beginLogin, checkPassword } from './logins.ts';
@@ -16,6 +17,7 @@ export type { Message } from './mail.ts';
 export { isBareAddress, oneLine } from './mail-address.ts';
 export { moment } from './moment.ts';
 export { authPlace, gatewayPlace } from './mount.ts';
+export { MAX_NAME_CHARS, type Named, nameOperations } from './names.ts';
 export { describeApi } from './openapi.ts';
 export { expectedVersion, type Operation as ApiOperation, operation, setCookie, showVersion } from './operation.ts';
 export { anyPassword, passwordRule } from './passwords.ts';
@@ -47,4 +49,5 @@ export { bearerChallenge, bearerToken, findSecret, keyHeaderRule, MAX_SECRET_LEN
 export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';
+export { decodeText, excerptOf, failedResult, isJsonType, isTextType, jsonResult, statusLine, textResult } from './upstream-results.ts';
 export { VERSION } from './version.ts';

@@ -2,13 +2,12 @@
 // value goes on the wire.
 
 import { createHash } from 'node:crypto';
-import { headerNameFault, type Json, type JsonObject } from '../../core/index.ts';
+import { cleanText, headerNameFault, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import { isObject } from './document.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { type CredentialPlace, place } from './security.ts';
-import { cleanText, quote } from './text.ts';
 
 /** One argument: how the tool calls it, what it accepts, and where it goes. */
 export interface Argument extends Converted {

@@ -1,12 +1,11 @@
 // A request body as one nested argument, whatever its media type: the root of the arguments stays a plain object.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import { type ConvertedBody, convertForm } from './forms.ts';
 import { type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { convertSchema } from './schemas.ts';
-import { cleanText } from './text.ts';
 
 export interface Body extends ConvertedBody {
 	isRequired: boolean;

@@ -131,3 +131,9 @@ test('a document that grows without bound when it is expanded is not expanded', 
 	assert.equal(operations[0]?.outcome, 'converted');
 	assert.match(warnings[0]?.message ?? '', /not validated/);
 });
+
+test('detect takes time that grows with the text, whatever the text is', () => {
+	const started = performance.now();
+	for (const part of [' ', '\n', '{', '{ ', 'openapi', '"openapi" ']) importer.detect(part.repeat(300_000));
+	assert.ok(performance.now() - started < 2_000);
+});

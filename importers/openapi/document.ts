@@ -2,8 +2,7 @@
 // from here on, faults belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
-import { GatewayError, type Json, type JsonObject } from '../../core/index.ts';
-import { cleanText, quote } from './text.ts';
+import { cleanText, GatewayError, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;
@@ -27,7 +26,7 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 export function detect(source: string): number {
 	const isJson = /^\s*\{/.test(source);
 	if ((isJson ? JSON_MARK : YAML_MARK).test(source)) return 1;
-	return !isJson && /^\s*\{?\s*["']?(?:openapi|swagger)\b/.test(source) ? 0.5 : 0;
+	return !isJson && /^[\s{]*["']?(?:openapi|swagger)\b/.test(source) ? 0.5 : 0;
 }
 
 /** @throws schema_invalid naming line and column of a syntax error, or what the document is instead */

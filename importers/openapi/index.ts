@@ -1,12 +1,18 @@
 // OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
 import Joi from 'joi';
-import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../../core/index.ts';
+import {
+	cleanText,
+	type ImportContext,
+	nameOperations,
+	type Operation,
+	type SchemaImporter,
+	type SchemaSource,
+	type SchemaSummary,
+} from '../../core/index.ts';
 import { detect, isObject, readDocument } from './document.ts';
-import { nameOperations } from './names.ts';
 import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
 import { absoluteUrl, allServers } from './servers.ts';
-import { cleanText } from './text.ts';
 import { toTool } from './tool.ts';
 import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
 

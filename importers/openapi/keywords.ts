@@ -2,11 +2,10 @@
 // `discriminator`, `xml`, `externalDocs`, `x-…`, identifiers and anchors (references go by pointer), and the
 // rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which the server makes itself.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { isObject } from './document.ts';
 import { lookUp } from './references.ts';
 import type { Place, Visit } from './schemas.ts';
-import { cleanText, quote } from './text.ts';
 
 /** Undefined: the keyword is dropped. */
 type Reader = (value: Json, visit: Visit, place: Place, schema: JsonObject) => Json | undefined;

@@ -1,6 +1,6 @@
 // Operations of a document, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
 
-import type { Json, JsonObject, Operation } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject, type Operation } from '../../core/index.ts';
 import { readAnswer } from './answers.ts';
 import { readParameters, spell } from './arguments.ts';
 import { readBody } from './body.ts';
@@ -11,7 +11,6 @@ import { createConversion } from './schemas.ts';
 import { type CredentialPlace, credentialPlaces, readSecurity } from './security.ts';
 import { absoluteUrl, firstServer } from './servers.ts';
 import { joinArguments, nameBody } from './signature.ts';
-import { cleanText } from './text.ts';
 
 /** An operation as it lies in the document. */
 export interface Entry {

@@ -1,9 +1,8 @@
 // Reference objects: local ones are followed, all others are named and left alone. Nothing is read or fetched.
 
 import { createHash } from 'node:crypto';
-import type { Json, JsonObject } from '../../core/index.ts';
+import { type Json, type JsonObject, quote } from '../../core/index.ts';
 import { isObject } from './document.ts';
-import { quote } from './text.ts';
 
 /** What a reference leads to, or why it leads nowhere. */
 export type Found = { value: Json; pointer: string } | { fault: string };

@@ -1,10 +1,9 @@
 // Security requirements as types of stored credential: a list of alternatives, each a list of what goes together
 // (OpenAPI 3.1.1 §4.8.30).
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { type Json, type JsonObject, quote } from '../../core/index.ts';
 import { isObject } from './document.ts';
 import { follow } from './references.ts';
-import { quote } from './text.ts';
 
 export type CredentialType = 'api_key' | 'bearer_token' | 'basic_auth' | 'oauth2';
 

@@ -1,10 +1,9 @@
 // The arguments of a tool as one JSON Schema: a plain object at the root, with the definitions it needs and no more.
 
-import type { JsonObject, JsonSchema } from '../../core/index.ts';
+import { type JsonObject, type JsonSchema, quote } from '../../core/index.ts';
 import type { Argument } from './arguments.ts';
 import type { Body } from './body.ts';
 import type { Definitions } from './definitions.ts';
-import { quote } from './text.ts';
 
 /** Above this a model reads a schema no more; what is left out accepts anything. */
 const MAX_BYTES = 64 * 1024;

@@ -1,10 +1,9 @@
 // What a validator says of the whole document: advice for the report, never a gate. Real documents fail it and work.
 
 import SwaggerParser from '@apidevtools/swagger-parser';
-import type { Json, JsonObject, Log } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject, type Log } from '../../core/index.ts';
 import type { Document } from './document.ts';
 import { lookUp } from './references.ts';
-import { cleanText } from './text.ts';
 
 /** Beyond this it takes seconds and says little. */
 export const MAX_VALIDATED_CHARS = 10 * 1024 * 1024;

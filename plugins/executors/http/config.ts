@@ -1,7 +1,7 @@
 // The `http` executor's config: what a person writes by hand, and beside it what importers write for exact serialization.
 
 import Joi from 'joi';
-import { CREDENTIALS, type CredentialType, headerNameFault, headerValueFault, type Json } from '../../../core/index.ts';
+import { CREDENTIALS, type CredentialType, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
 
 export interface Parameter {
 	arg: string;
@@ -72,16 +72,6 @@ const url = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorRepor
 	return climbs(path) ? wrong(helpers, 'may not contain . or .. segments') : value;
 };
 
-const headerNames = (headers: Record<string, string>, helpers: Joi.CustomHelpers): Record<string, string> | Joi.ErrorReport => {
-	const name = Object.keys(headers).find((one) => headerNameFault(one) !== null);
-	return name === undefined ? headers : wrong(helpers, `names ${JSON.stringify(name)}, which ${headerNameFault(name)}`);
-};
-
-const headerValue = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport => {
-	const fault = headerValueFault(value);
-	return fault === null ? value : wrong(helpers, fault);
-};
-
 const style = Joi.string()
 	.valid(...new Set(Object.values(STYLES_OF).flat()))
 	.description('How arrays and objects are written: OpenAPI 3.1, section 4.8.12.2');
@@ -140,10 +130,7 @@ export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 		.description(
 			'Absolute http(s) URL, or for tools of an API a path that is appended to its base URL. {argument} in path or query is replaced',
 		),
-	headers: Joi.object()
-		.pattern(/./, Joi.string().allow('').max(8192).custom(headerValue))
-		.custom(headerNames)
-		.description(`Request headers; values ${TEXT_TEMPLATE}`),
+	headers: headerRules.description(`Request headers; values ${TEXT_TEMPLATE}`),
 	query: Joi.object()
 		.pattern(/./, [Joi.string().allow(''), Joi.number(), Joi.boolean()])
 		.description(`Query parameters; values ${TEXT_TEMPLATE}; a list is written once per item`),

@@ -1,4 +1,4 @@
-// Names of tools: valid, unique without regard to case, and the same whatever the order of the document.
+// Names of tools that importers make: valid, unique without regard to case, and the same whatever the order of the document.
 
 import { createHash } from 'node:crypto';
 

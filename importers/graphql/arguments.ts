@@ -1,0 +1,157 @@
+// The arguments of a field as one JSON Schema with the definitions it reaches, and as the variables of a document.
+
+import { createHash } from 'node:crypto';
+import {
+	type GraphQLArgument,
+	type GraphQLEnumType,
+	type GraphQLInputObjectType,
+	isEnumType,
+	isInputType,
+	isNonNullType,
+	isRequiredArgument,
+} from 'graphql';
+import { type JsonObject, type JsonSchema, quote } from '../../core/index.ts';
+import { convertDefinition, convertType, describe, isEndless, type References } from './inputs.ts';
+
+/** Of a model's argument; longer names are shortened, which the document undoes. */
+const MAX_NAME_CHARS = 64;
+/** Above this a model reads a schema no more; what is left out accepts anything. */
+const MAX_BYTES = 64 * 1024;
+/** Half of what the compiler of schemas gets through. */
+const MAX_LEVELS = 60;
+const MAX_NAMED = 10;
+
+export const SELECT = '_select';
+
+export interface Variable {
+	/** Of the tool's argument, and of the document's variable. */
+	name: string;
+	/** Of the field's argument. */
+	argument: string;
+	/** `[ID!]!` */
+	type: string;
+}
+
+export interface Signature {
+	parameters: JsonSchema;
+	variables: Variable[];
+	/** The tool takes a selection as well. */
+	selects: boolean;
+}
+
+interface Definition {
+	schema: JsonObject;
+	references: References;
+	sizeBytes: number;
+}
+
+/** What all operations of one schema share. */
+export interface Inputs {
+	definitions: Map<GraphQLInputObjectType | GraphQLEnumType, Definition>;
+	endless: Map<GraphQLInputObjectType, boolean>;
+}
+
+export const createInputs = (): Inputs => ({ definitions: new Map(), endless: new Map() });
+
+/** Why nobody could fill the argument; null when somebody can. */
+export function argumentFault({ name, type }: GraphQLArgument, { endless }: Inputs): string | null {
+	if (!isInputType(type)) return `its argument ${quote(name)} has a type that cannot be sent`;
+	return isEndless(type, endless) ? `its argument ${quote(name)} requires an input object that requires itself` : null;
+}
+
+/** @param selectable whether the answer has fields to choose from. @param faults what was lost */
+export function convertArguments(args: readonly GraphQLArgument[], selectable: boolean, inputs: Inputs, faults: Set<string>): Signature {
+	const references: References = new Set();
+	const names = shortNames(args);
+	const members = args.map((arg, index) => ({ name: names[index] ?? arg.name, arg, schema: convertArgument(arg, references) }));
+	const selects = selectable && !names.includes(SELECT);
+	const properties = Object.fromEntries(members.map(({ name, schema }) => [name, schema]));
+	if (selects) properties[SELECT] = SELECTION;
+	const required = members.filter(({ arg }) => isRequiredArgument(arg)).map(({ name }) => name);
+	const definitions = closeOver(references, MAX_BYTES - JSON.stringify(properties).length, inputs, faults);
+	return {
+		parameters: {
+			type: 'object',
+			properties,
+			...(required.length > 0 ? { required } : {}),
+			additionalProperties: false,
+			...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
+		},
+		variables: members.map(({ name, arg }) => ({ name, argument: arg.name, type: variableType(arg) })),
+		selects,
+	};
+}
+
+const SELECTION: JsonObject = {
+	type: 'string',
+	maxLength: 16_384,
+	description: 'Optional: which fields to answer with, as a GraphQL selection such as "id owner { login }", in place of the usual ones.',
+};
+
+function convertArgument(arg: GraphQLArgument, references: References): JsonObject {
+	const deprecated = arg.deprecationReason == null ? {} : { deprecated: true };
+	return { ...convertType(arg.type, references), ...describe(arg.description, arg), ...deprecated };
+}
+
+/** §5.8.5: a variable that may be left out can stand where a default is, also if null cannot. */
+function variableType({ type, defaultValue }: GraphQLArgument): string {
+	return String(isNonNullType(type) && defaultValue !== undefined ? type.ofType : type);
+}
+
+function shortNames(args: readonly GraphQLArgument[]): string[] {
+	return args.map(({ name }) => {
+		if (name.length <= MAX_NAME_CHARS) return name;
+		const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+		return `${name.slice(0, MAX_NAME_CHARS - 9)}_${hash}`;
+	});
+}
+
+/** Every definition that is reached, within the budget. */
+function closeOver(references: References, maxBytes: number, inputs: Inputs, faults: Set<string>): JsonObject {
+	const kept = nearest(references, maxBytes, inputs);
+	const definitions: JsonObject = {};
+	const left: string[] = [];
+	// In the order of the compiler, which overflows where one definition leads to the next too often.
+	const add = (type: GraphQLInputObjectType | GraphQLEnumType, level: number): void => {
+		if (Object.hasOwn(definitions, type.name)) return;
+		const definition = level < MAX_LEVELS ? kept.get(type) : undefined;
+		if (!definition) left.push(type.name);
+		definitions[type.name] = definition?.schema ?? {
+			type: isEnumType(type) ? 'string' : 'object',
+			description: 'Too large to be shown here.',
+		};
+		for (const next of definition?.references ?? []) add(next, level + 1);
+	};
+	for (const type of references) add(type, 0);
+	if (left.length > 0) {
+		const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
+		faults.add(`the schema of ${left.slice(0, MAX_NAMED).map(quote).join(', ')}${more} is too large and was left out: it accepts anything`);
+	}
+	return definitions;
+}
+
+/** What fits, the nearest first. */
+function nearest(references: References, maxBytes: number, inputs: Inputs): Map<GraphQLInputObjectType | GraphQLEnumType, Definition> {
+	const kept = new Map<GraphQLInputObjectType | GraphQLEnumType, Definition>();
+	const reached = new Set(references);
+	let sizeBytes = 0;
+	// A set that grows while it is walked is walked to its end.
+	for (const type of reached) {
+		const definition = definitionOf(type, inputs);
+		if (sizeBytes + definition.sizeBytes > maxBytes) continue;
+		sizeBytes += definition.sizeBytes;
+		kept.set(type, definition);
+		for (const next of definition.references) reached.add(next);
+	}
+	return kept;
+}
+
+function definitionOf(type: GraphQLInputObjectType | GraphQLEnumType, { definitions }: Inputs): Definition {
+	const known = definitions.get(type);
+	if (known) return known;
+	const references: References = new Set();
+	const schema = convertDefinition(type, references);
+	const definition = { schema, references, sizeBytes: JSON.stringify(schema).length + type.name.length + 4 };
+	definitions.set(type, definition);
+	return definition;
+}

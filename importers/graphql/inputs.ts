@@ -1,0 +1,143 @@
+// Input types → JSON Schema 2020-12, as values of them travel in `variables`. Input objects and long enums become definitions.
+
+import {
+	type GraphQLEnumType,
+	type GraphQLInputField,
+	type GraphQLInputObjectType,
+	type GraphQLInputType,
+	type GraphQLScalarType,
+	isEnumType,
+	isInputObjectType,
+	isInputType,
+	isListType,
+	isNonNullType,
+	isRequiredInputField,
+	isScalarType,
+} from 'graphql';
+import { cleanText, type Json, type JsonObject } from '../../core/index.ts';
+
+/** What input objects and enums a schema refers to. */
+export type References = Set<GraphQLInputObjectType | GraphQLEnumType>;
+
+const MAX_DESCRIPTION_CHARS = 500;
+/** What is longer would be written out again at each use. */
+const MAX_INLINE_VALUES = 20;
+const MAX_CHAIN = 500;
+
+const INT: JsonObject = { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+const TEXT = 'string';
+const NUMBER_OR_TEXT = ['number', 'string'];
+
+/** The five of the specification (§3.5), and what servers agree on by name. All else accepts anything. */
+const SCALARS: Readonly<Record<string, JsonObject>> = {
+	Int: INT,
+	Float: { type: 'number' },
+	String: { type: TEXT },
+	Boolean: { type: 'boolean' },
+	// §3.5.5: a server takes either.
+	ID: { type: ['string', 'integer'] },
+	Date: { type: TEXT },
+	DateTime: { type: TEXT },
+	Time: { type: TEXT },
+	URI: { type: TEXT },
+	URL: { type: TEXT },
+	UUID: { type: TEXT },
+	Decimal: { type: NUMBER_OR_TEXT },
+	BigInt: { type: NUMBER_OR_TEXT },
+	BigDecimal: { type: NUMBER_OR_TEXT },
+	Long: { type: NUMBER_OR_TEXT },
+};
+const BUILT_IN = ['Int', 'Float', 'String', 'Boolean', 'ID'];
+
+/** @returns the schema of an argument or field of this type, null included where the type admits it */
+export function convertType(type: GraphQLInputType, references: References): JsonObject {
+	return isNonNullType(type) ? convertPresent(type.ofType, references) : orNull(convertPresent(type, references));
+}
+
+/** Of a value that is there. */
+export function convertPresent(type: GraphQLInputType, references: References): JsonObject {
+	if (isNonNullType(type)) return convertPresent(type.ofType, references);
+	if (isListType(type)) return convertList(type.ofType, references);
+	if (isScalarType(type)) return convertScalar(type);
+	if (isEnumType(type) && type.getValues().length <= MAX_INLINE_VALUES) return convertEnum(type);
+	references.add(type);
+	return { $ref: `#/$defs/${type.name}` };
+}
+
+/** §3.11: where a list is expected, one item is taken as a list of one. */
+function convertList(itemType: GraphQLInputType, references: References): JsonObject {
+	const list: JsonObject = { type: 'array', items: convertType(itemType, references) };
+	const item = isNonNullType(itemType) ? itemType.ofType : itemType;
+	if (isListType(item)) return list;
+	const single = convertPresent(item, references);
+	if (single['$ref'] !== undefined || single['enum'] !== undefined) return { anyOf: [list, single] };
+	// A scalar of which nothing is known is a list as well as an item.
+	return single['type'] === undefined ? list : { ...list, ...single, type: ['array', ...typesOf(single)] };
+}
+
+const typesOf = ({ type }: JsonObject): Json[] => (Array.isArray(type) ? type : [type ?? 'object']);
+
+function convertScalar({ name, specifiedByURL }: GraphQLScalarType): JsonObject {
+	const known = Object.hasOwn(SCALARS, name) ? SCALARS[name] : undefined;
+	if (BUILT_IN.includes(name)) return { ...known };
+	const title = specifiedByURL ? `${name} (${cleanText(specifiedByURL, 200)})` : name;
+	return { ...known, title: cleanText(title, 300) };
+}
+
+function convertEnum(type: GraphQLEnumType): JsonObject {
+	return { type: 'string', enum: type.getValues().map(({ name }) => name) };
+}
+
+function orNull(schema: JsonObject): JsonObject {
+	if (Array.isArray(schema['anyOf'])) return { ...schema, anyOf: [...schema['anyOf'], { type: 'null' }] };
+	if (schema['$ref'] !== undefined) return { anyOf: [schema, { type: 'null' }] };
+	if (schema['type'] === undefined) return schema;
+	const values = Array.isArray(schema['enum']) ? { enum: [...schema['enum'], null] } : {};
+	return { ...schema, ...values, type: [...typesOf(schema), 'null'] };
+}
+
+/** What stands under `$defs`. */
+export function convertDefinition(type: GraphQLInputObjectType | GraphQLEnumType, references: References): JsonObject {
+	const words = describe(type.description);
+	if (isEnumType(type)) return { ...convertEnum(type), ...words };
+	const fields = Object.values(type.getFields()).filter((field) => isInputType(field.type));
+	const required = fields.filter(isRequiredInputField).map(({ name }) => name);
+	return {
+		type: 'object',
+		...words,
+		properties: Object.fromEntries(fields.map((field) => [field.name, convertField(field, type.isOneOf, references)])),
+		...(required.length > 0 ? { required } : {}),
+		additionalProperties: false,
+		// §3.10, "OneOf Input Objects": one field and no other, and not null.
+		...(type.isOneOf ? { minProperties: 1, maxProperties: 1 } : {}),
+	};
+}
+
+function convertField(field: GraphQLInputField, isOneOf: boolean, references: References): JsonObject {
+	const schema = isOneOf ? convertPresent(field.type, references) : convertType(field.type, references);
+	return { ...schema, ...describe(field.description, field), ...(field.deprecationReason == null ? {} : { deprecated: true }) };
+}
+
+/** A default is told, not filled in: an argument that is absent gets the server's, also when that has changed. */
+export function describe(
+	description: string | null | undefined,
+	field?: Pick<GraphQLInputField, 'defaultValue'>,
+): { description?: string } {
+	const fallback = field?.defaultValue === undefined ? '' : `Default: ${cleanText(JSON.stringify(field.defaultValue) ?? '', 200)}.`;
+	const text = [cleanText(description ?? '', MAX_DESCRIPTION_CHARS), fallback].filter(Boolean).join(' ');
+	return text === '' ? {} : { description: text };
+}
+
+/** Whether a value of the type would have to hold another of the same without end (§3.10, "Circular References"). */
+export function isEndless(type: GraphQLInputType, known: Map<GraphQLInputObjectType, boolean>, chain = 0): boolean {
+	if (!isNonNullType(type) || !isInputObjectType(type.ofType)) return false;
+	const object = type.ofType;
+	const found = known.get(object);
+	if (found !== undefined) return found;
+	if (chain > MAX_CHAIN) return true;
+	// Until it is known to end it does not: whoever meets it again on the way has closed a circle.
+	known.set(object, true);
+	const endless = Object.values(object.getFields()).some((field) => isRequiredInputField(field) && isEndless(field.type, known, chain + 1));
+	known.set(object, endless);
+	return endless;
+}

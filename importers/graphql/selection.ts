@@ -1,0 +1,172 @@
+// What a tool asks of an answer: leaves first, nearest first, until the budget is spent. No type is entered twice on one path.
+
+import {
+	type GraphQLAbstractType,
+	type GraphQLField,
+	type GraphQLNamedType,
+	type GraphQLOutputType,
+	type GraphQLSchema,
+	getNamedType,
+	isAbstractType,
+	isCompositeType,
+	isInterfaceType,
+	isLeafType,
+	isObjectType,
+	isOutputType,
+	isRequiredArgument,
+	isScalarType,
+} from 'graphql';
+
+export interface SelectionLimits {
+	/** Levels of objects below the answer itself; what wrappers hold does not count. */
+	depth: number;
+	maxLeaves: number;
+}
+
+/** `{ id name }`; empty for leaves. */
+export type Selector = (type: GraphQLOutputType) => string;
+
+interface Selection {
+	/** By what stands before the selection of their own: `name`, `Issue_state: state`, `items(first: 10)`. */
+	fields: Map<string, Selection | null>;
+	/** By type. */
+	fragments: Map<string, Selection>;
+}
+
+interface Visit {
+	type: GraphQLNamedType;
+	into: Selection;
+	depth: number;
+	path: ReadonlySet<string>;
+}
+
+interface Walk {
+	schema: GraphQLSchema;
+	queue: Visit[];
+	leavesLeft: number;
+	differing: Map<GraphQLAbstractType, ReadonlySet<string>>;
+}
+
+/** Objects that are looked into, and how far below each other: enough for any budget of leaves, and an end for what has none. */
+const MAX_VISITS = 500;
+const MAX_PATH = 12;
+/** Servers refuse lists without a length (GitHub), and models need none that are long. */
+const PAGE = 10;
+
+/** Types that only hold what was asked for, and the fields of theirs that lead to it or say how it went. */
+const WRAPPER = /(?:Connection|Edge|Payload|PageInfo)$/;
+const WRAPPED: ReadonlySet<string> = new Set(['nodes', 'edges', 'node', 'pageInfo', 'errors', 'userErrors']);
+
+export function createSelector(schema: GraphQLSchema, limits: SelectionLimits): Selector {
+	const differing: Walk['differing'] = new Map();
+	return (type) => {
+		const named = getNamedType(type);
+		if (!isCompositeType(named)) return '';
+		const root = emptySelection();
+		const first: Visit = { type: named, into: root, depth: limits.depth, path: new Set([named.name]) };
+		const walk: Walk = { schema, queue: [first], leavesLeft: limits.maxLeaves, differing };
+		// It grows while it is walked, up to MAX_VISITS.
+		for (const visit of walk.queue) visitType(visit, walk);
+		return write(root) || '{ __typename }';
+	};
+}
+
+const emptySelection = (): Selection => ({ fields: new Map(), fragments: new Map() });
+
+function visitType(visit: Visit, walk: Walk): void {
+	const { type, into } = visit;
+	if (isAbstractType(type)) addLeaf(into, '__typename', walk);
+	if (isObjectType(type) || isInterfaceType(type)) addFields(visit, Object.values(type.getFields()), walk);
+	if (isAbstractType(type)) addFragments(visit, type, walk);
+}
+
+/** Each possible type gets an equal part of what is left of the budget; where that is nothing, what they share must do. */
+function addFragments({ into, depth, path }: Visit, type: GraphQLAbstractType, walk: Walk): void {
+	const possible = walk.schema.getPossibleTypes(type).filter((each) => isObjectType(each) && !path.has(each.name));
+	const share = Math.floor(walk.leavesLeft / Math.max(1, possible.length));
+	if (share === 0) return;
+	const differing = differingFields(type, walk);
+	for (const object of possible) {
+		const fields = Object.values(object.getFields()).filter(({ name }) => !isChosen(into, name));
+		const fragment = emptySelection();
+		const part: Walk = { ...walk, leavesLeft: share };
+		const visit = { type: object, into: fragment, depth, path: new Set([...path, object.name]) };
+		addFields(visit, fields, part, (name) => (differing.has(name) ? `${object.name}_${name}: ${name}` : name));
+		walk.leavesLeft -= share - part.leavesLeft;
+		into.fragments.set(object.name, fragment);
+	}
+}
+
+/** Under its own name, at the abstract type itself. */
+const isChosen = ({ fields }: Selection, name: string): boolean => fields.has(name) || fields.has(`${name}${PAGE_ARGUMENT}`);
+const PAGE_ARGUMENT = `(first: ${PAGE})`;
+
+/**
+ * Names that possible types give to fields of different types: two answers under one name must have one shape (§5.3.2).
+ * Of the types, not of what a budget chose, so that one type is written alike wherever it is met.
+ */
+function differingFields(type: GraphQLAbstractType, { schema, differing }: Walk): ReadonlySet<string> {
+	const known = differing.get(type);
+	if (known) return known;
+	const types = new Map<string, string>();
+	const found = new Set<string>();
+	for (const object of schema.getPossibleTypes(type).filter(isObjectType)) {
+		for (const field of Object.values(object.getFields())) {
+			const text = String(field.type);
+			if ((types.get(field.name) ?? text) !== text) found.add(field.name);
+			types.set(field.name, text);
+		}
+	}
+	differing.set(type, found);
+	return found;
+}
+
+type Fields = GraphQLField<unknown, unknown>[];
+
+function addFields({ type, into, depth, path }: Visit, fields: Fields, walk: Walk, spell = (name: string): string => name): void {
+	const names = new Set(fields.map(({ name }) => name));
+	const usable = fields.filter((field) => isUsable(field) && !(field.name === 'edges' && names.has('nodes')));
+	for (const field of usable) {
+		const inner = getNamedType(field.type);
+		const text = `${spell(field.name)}${takesPage(field) ? PAGE_ARGUMENT : ''}`;
+		if (isLeafType(inner)) addLeaf(into, text, walk);
+		const isWrapped = WRAPPER.test(type.name) && (WRAPPED.has(field.name) || WRAPPER.test(inner.name));
+		const left = depth - (isWrapped ? 0 : 1);
+		if (!isCompositeType(inner) || left < 0 || path.has(inner.name) || path.size >= MAX_PATH || walk.queue.length >= MAX_VISITS) continue;
+		const child = emptySelection();
+		into.fields.set(text, child);
+		walk.queue.push({ type: inner, into: child, depth: left, path: new Set([...path, inner.name]) });
+	}
+}
+
+function isUsable(field: Fields[number]): boolean {
+	if (field.deprecationReason != null || !isOutputType(field.type)) return false;
+	return field.args.every((arg) => !isRequiredArgument(arg) || isPage(arg));
+}
+
+const takesPage = ({ args, type }: Fields[number]): boolean => args.some(isPage) && !isLeafType(getNamedType(type));
+
+function isPage({ name, type }: Fields[number]['args'][number]): boolean {
+	const named = getNamedType(type);
+	return name === 'first' && isScalarType(named) && named.name === 'Int' && /^Int!?$/.test(String(type));
+}
+
+function addLeaf(into: Selection, text: string, walk: Walk): void {
+	if (walk.leavesLeft === 0) return;
+	walk.leavesLeft--;
+	into.fields.set(text, null);
+}
+
+/** Empty when nothing was chosen, neither here nor below. */
+function write({ fields, fragments }: Selection): string {
+	const pieces: string[] = [];
+	for (const [text, child] of fields) {
+		const inner = child === null ? '' : write(child);
+		if (child === null || inner !== '') pieces.push(inner === '' ? text : `${text} ${inner}`);
+	}
+	for (const [name, fragment] of fragments) {
+		const inner = write(fragment);
+		if (inner !== '') pieces.push(`... on ${name} ${inner}`);
+	}
+	return pieces.length === 0 ? '' : `{ ${pieces.join(' ')} }`;
+}

@@ -1,0 +1,18 @@
+// From a stored operation to a tool of the `graphql` executor.
+
+import type { Operation, ToolDraft } from '../../core/index.ts';
+import { SELECT } from './arguments.ts';
+
+export function toTool({ name, description, method, parameters, outputSchema, definition }: Operation): ToolDraft {
+	const { query = null, selects } = definition;
+	return {
+		name,
+		description,
+		executor: 'graphql',
+		parameters,
+		outputSchema,
+		// §6.2.2: only the fields of a mutation may have side effects.
+		annotations: { readOnlyHint: method === 'QUERY', openWorldHint: true },
+		executionConfig: { query, ...(selects === true ? { selectArgument: SELECT } : {}) },
+	};
+}

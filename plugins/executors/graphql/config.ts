@@ -1,0 +1,36 @@
+// The `graphql` executor's config: what a person writes by hand, and what the GraphQL importer writes.
+
+import Joi from 'joi';
+import { headerRules } from '../../../core/index.ts';
+
+export interface GraphqlConfig {
+	endpoint?: string;
+	query: string;
+	operationName?: string;
+	headers?: Record<string, string>;
+	selectArgument?: string;
+	timeoutMs: number;
+}
+
+/** Without user name and fragment: credentials belong to the API, and a fragment is sent to nobody. */
+const ENDPOINT = /^https?:\/\/[^/?#\\@\s]+(?:[/?][^#\\\s]*)?$/i;
+const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
+
+const parseable = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport =>
+	URL.canParse(value) ? value : helpers.error('string.uri');
+
+export const config: Joi.ObjectSchema<GraphqlConfig> = Joi.object<GraphqlConfig>({
+	endpoint: Joi.string()
+		.max(8192)
+		.pattern(ENDPOINT)
+		.custom(parseable)
+		.messages({ 'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment' })
+		.description('URL that takes the query by POST. Tools of an API go to its base URL instead'),
+	query: Joi.string().max(65_536).required().description('GraphQL document with one operation, or several and operationName'),
+	operationName: Joi.string().max(200).pattern(NAME, 'GraphQL name').description('Of several operations of the query, the one to run'),
+	headers: headerRules.description('Request headers, beside those of the stored credential'),
+	selectArgument: Joi.string()
+		.max(64)
+		.description('Written by importers: the argument whose text, a selection, takes the place of what the operation’s only field asks for'),
+	timeoutMs: Joi.number().integer().min(1).max(120_000).default(30_000).description('Milliseconds for the whole call, redirects included'),
+}).description('One GraphQL operation. The arguments that it declares as variables are sent as these');

@@ -1,0 +1,47 @@
+// The `graphql` executor: one query or mutation per call, by POST, written by hand or by the GraphQL importer.
+
+import { GatewayError, invalid, type OutboundRequest, type ToolExecutor } from '../../../core/index.ts';
+import { config, type GraphqlConfig } from './config.ts';
+import { readQuery, writeRequest } from './document.ts';
+import { readResponse } from './response.ts';
+
+export default {
+	kind: 'executor',
+	name: 'graphql',
+	creatable: true,
+	summary: 'Calls a GraphQL endpoint: arguments are the variables of its query or mutation.',
+	spec: 'GraphQL, September 2025; GraphQL over HTTP (draft)',
+	config,
+	async check(given, { checkUrl }) {
+		if (given.endpoint === undefined) {
+			const message = '"endpoint" is required, such as https://api.example.com/graphql: only tools of an API have a base URL.';
+			throw invalid('/executionConfig/endpoint', message);
+		}
+		readQuery(given);
+		await checkUrl(given.endpoint);
+	},
+	async execute(args, given, call) {
+		const url = given.endpoint ?? call.api?.baseUrl;
+		if (url === undefined) throw new GatewayError('validation_failed', 'The tool has no endpoint, and no API whose base URL could be it.');
+		const request: OutboundRequest = {
+			method: 'POST',
+			url,
+			headers: { ...lowerCased(given.headers), accept: ACCEPT, 'content-type': 'application/json' },
+			body: JSON.stringify(writeRequest(given, args)),
+			timeoutMs: given.timeoutMs,
+			maxBytes: MAX_BYTES,
+			signal: call.signal,
+		};
+		return readResponse(await call.request(await call.sign(request)));
+	},
+} satisfies ToolExecutor<GraphqlConfig>;
+
+/** The whole answer must be parsed to know its errors, and more would block the event loop too long. A model reads far less. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** GraphQL over HTTP: the new type first; servers that are older know the other. */
+const ACCEPT = 'application/graphql-response+json, application/json';
+
+/** So that none stands beside one of ours. */
+function lowerCased(headers: Record<string, string> = {}): Record<string, string> {
+	return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

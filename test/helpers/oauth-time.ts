@@ -23,22 +23,20 @@ async function inDatabase<T>({ config: { database } }: TestService, work: (clien
 	}
 }
 
-/** Of rows, and of the documents in them: what is called `…AtMs` there is a time of the database. */
+/**
+ * Of rows, and of the documents in them: what is called `…AtMs` there is a time of the database. When something was made ends
+ * nothing; it is only compared with when its user joined, which replicas remember until they hear of a change. So it stays.
+ */
 const OLDER = `
 UPDATE records SET revision = revision + 1,
-	created_at = created_at - $1::float8 * interval '1 millisecond',
 	expires_at = expires_at - $1::float8 * interval '1 millisecond',
 	taken_at = taken_at - $1::float8 * interval '1 millisecond',
 	value = $3::json
 WHERE seq = $2 AND revision = $4`;
 
-/** What users were given counts from when they joined, so that is as long ago. */
-const JOINED = `UPDATE memberships SET created_at = created_at - $1::float8 * interval '1 millisecond'`;
-
 /** For all records of the service, as if nobody had used it for so long. Nobody may use it meanwhile. */
 export const passTime = (service: TestService, ms: number): Promise<void> =>
 	inDatabase(service, async (client) => {
-		await client.query(JOINED, [ms]);
 		const { rows } = await client.query<{ seq: string; value: string; revision: number }>('SELECT seq, value::text, revision FROM records');
 		for (const { seq, value, revision } of rows) {
 			const older = value.replace(/("\w*[aA]tMs":\s*)(\d+)/g, (_match, name: string, at: string) => `${name}${Number(at) - ms}`);

@@ -40,8 +40,8 @@ declare module '@hapi/hapi' {
 			need?: Need;
 			/** Where the organization comes from: the header or the only membership (`context`), or `{orgId}` in the path. */
 			organization?: 'context' | 'path';
-			/** `unread`: the handler reads it itself, with a limit of its own. */
-			body?: 'unread';
+			/** `unread`: the handler reads it itself, with a limit of its own. `optional`: none is `{}`. */
+			body?: 'unread' | 'optional';
 		};
 	}
 }

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import Joi from 'joi';
 import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
-import type { AuthMethod, Caller, Context, Gateway, Incoming } from './contracts.ts';
+import type { AuthMethod } from './contracts.ts';
 import { asGatewayError, GatewayError } from './errors.ts';
+import type { Context } from './lent.ts';
+import type { Caller, Gateway, Incoming } from './nouns.ts';
 
 // Nothing else of them is read.
 const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;

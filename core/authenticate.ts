@@ -1,8 +1,10 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, the answer to failure.
 
 import { inRanges } from './addresses.ts';
-import type { AuthMethod, Caller, Context, Gateway, Incoming, JsonObject, Scope } from './contracts.ts';
+import type { AuthMethod } from './contracts.ts';
 import { asGatewayError, GatewayError } from './errors.ts';
+import type { Context } from './lent.ts';
+import type { Caller, Gateway, Incoming, JsonObject, Scope } from './nouns.ts';
 import type { ValidationRules } from './store.ts';
 
 /** A configured use of a method: its row, with the config opened and checked. */

@@ -1,42 +1,39 @@
 // What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
 
 import { type MountedMethod, scopeChallenge } from './authenticate.ts';
+import type { Breakers } from './breakers.ts';
+import type { Signer } from './credentials.ts';
+import type { Egress } from './egress.ts';
+import { GatewayError } from './errors.ts';
+import type { Invoker } from './invoke.ts';
+import type { Lanes } from './lanes.ts';
 import type {
-	Api,
 	Call,
-	Caller,
 	CheckedAddress,
 	Context,
-	Gateway,
 	Identity,
-	Incoming,
-	Json,
 	KeyValue,
-	Log,
 	OutboundRequest,
 	OutboundResponse,
 	ProgressListener,
 	Records,
-	Scope,
-	Tool,
-	ToolRef,
-	ToolResult,
-} from './contracts.ts';
-import type { Signer } from './credentials.ts';
-import type { Egress } from './egress.ts';
-import { GatewayError } from './errors.ts';
-import type { Invoker, ToolEntry, ToolLimit } from './invoke.ts';
-import type { LaneRun } from './lane-run.ts';
-import type { Lanes } from './lanes.ts';
+} from './lent.ts';
 import type { Memo } from './memo.ts';
+import type { Api, Caller, Gateway, Incoming, Json, Log, OrganizationSettings, Scope, Tool, ToolRef, ToolResult } from './nouns.ts';
+import type { Outbound } from './outbound.ts';
 import { type RecordCache, recordsOf } from './records.ts';
 import type { Shared } from './shared.ts';
 import type { CredentialRow, RecordStore, Store } from './store.ts';
+import type { ToolEntry, ToolLimit } from './tool-entry.ts';
+
+/** For so long an organization's settings are remembered: every change is seen within a second. */
+const SETTINGS_MS = 1000;
 
 /** The parts of core that a call reaches. */
 export interface Services {
 	log: Log;
 	egress: Egress;
+	breakers: Breakers;
 	lanes: Lanes;
 	shared: Shared;
 	store: Store;
@@ -71,8 +68,8 @@ export interface CallParts {
 	listener: ProgressListener | null;
 	/** Instead of the service's own: records written under somebody's name. */
 	records?: RecordStore;
-	/** Inside an executor, where the calls of the API are limited. */
-	lane?: LaneRun | null;
+	/** Inside an executor: how what it sends goes out. */
+	outbound?: Outbound;
 	/** Counts a call of a tool that has a limit of its own; absent where there is no gateway. @throws rate_limited */
 	countTool?: (limit: ToolLimit) => Promise<void>;
 }
@@ -132,23 +129,28 @@ export class PluginCall implements Call {
 	}
 
 	request(options: OutboundRequest): Promise<OutboundResponse> {
-		const { signal, lane } = this.#parts;
-		const send = (): Promise<OutboundResponse> => this.#services.egress.request({ signal, ...options });
-		return lane ? lane.request(options, send) : send();
+		const { signal, outbound = this.#services.egress } = this.#parts;
+		return outbound.request({ signal, ...options });
 	}
 
 	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-		const { signal, lane } = this.#parts;
-		const send = (): Promise<Response> => this.#services.egress.fetch(url, { signal, ...init });
-		return lane ? lane.fetch(init.signal, send) : send();
+		const { signal, outbound = this.#services.egress } = this.#parts;
+		return outbound.fetch(url, { signal, ...init });
 	}
 
 	connect(host: string, port: number): Promise<CheckedAddress> {
-		return this.#services.egress.connect(host, port);
+		const { outbound = this.#services.egress } = this.#parts;
+		return outbound.connect(host, port);
 	}
 
 	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
 		return this.#services.memo.get(`${this.#private()}:${key}`, ttlMs, compute);
+	}
+
+	settings(): Promise<OrganizationSettings> {
+		const { organizationId } = this.#parts;
+		const { memo, store } = this.#services;
+		return memo.get(`settings:${organizationId}`, SETTINGS_MS, () => store.organizations.settings(organizationId));
 	}
 
 	async tools(): Promise<Tool[]> {
@@ -163,13 +165,21 @@ export class PluginCall implements Call {
 		const entry = shelf?.find(ref);
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
-		return this.#services.invoker.run(entry, args, { ...this.#parts, caller });
+		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, caller });
+		return shown;
 	}
 
 	async sign(request: OutboundRequest): Promise<OutboundRequest> {
-		const { entry } = this.#parts;
-		if (!entry?.api || entry.credentials.length === 0) return request;
-		return this.#services.signer.sign(request, entry.api, entry.credentials);
+		return this.#parts.outbound?.sign(request) ?? request;
+	}
+
+	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
+		return this.#parts.outbound?.renew(refused) ?? null;
+	}
+
+	async turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+		const { outbound } = this.#parts;
+		return outbound ? outbound.turn(url, work) : work(() => undefined);
 	}
 
 	progress(done: number, total?: number, message?: string): void {

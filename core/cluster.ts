@@ -2,7 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { Config } from './config.ts';
-import type { Log } from './contracts.ts';
+import type { Log } from './nouns.ts';
 
 const RESTART_MS = 1000;
 

@@ -1,12 +1,14 @@
 // What features are trusted with: the whole core, by name.
 
 import type { Config } from './config.ts';
-import type { Log } from './contracts.ts';
+import type { Signer } from './credentials.ts';
 import type { Egress } from './egress.ts';
+import type { ImportJobRunner } from './import-jobs.ts';
 import type { Imports } from './imports.ts';
 import type { Invoker } from './invoke.ts';
 import type { Limits } from './limits.ts';
 import type { Mail } from './mail.ts';
+import type { Log } from './nouns.ts';
 import type { Passwords } from './passwords.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
@@ -26,9 +28,11 @@ export interface Core {
 	passwords: Passwords;
 	mail: Mail;
 	egress: Egress;
+	signer: Signer;
 	shared: Shared;
 	invoker: Invoker;
 	imports: Imports;
+	importJobs: ImportJobRunner;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

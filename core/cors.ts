@@ -7,11 +7,12 @@ import { isGatewayPath } from './reserved.ts';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const MAX_AGE_SECONDS = '600';
-const MANAGEMENT_HEADERS = 'authorization, content-type, accept, x-organization-id, x-request-id, idempotency-key, if-match';
+const MANAGEMENT_HEADERS =
+	'authorization, content-type, accept, x-organization-id, x-request-id, idempotency-key, if-match, prefer, last-event-id';
 const GATEWAY_HEADERS =
 	'authorization, content-type, accept, x-api-key, x-request-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, a2a-version, a2a-extensions';
 const EXPOSED =
-	'x-request-id, www-authenticate, mcp-session-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag';
+	'x-request-id, www-authenticate, mcp-session-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag, location, preference-applied';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,71 +1,67 @@
-// Stored credentials of connected APIs: what each type holds, and how a request is signed with them.
+// Which stored credentials a request is sent with: the first alternative of the operation that they satisfy, on the one origin to
+// which they are bound.
 
-import Joi from 'joi';
-import type { Api, CredentialType, JsonObject, OutboundRequest } from './contracts.ts';
-import type { Egress } from './egress.ts';
-import { GatewayError } from './errors.ts';
-import type { Memo } from './memo.ts';
-import type { Place, Secrets } from './secrets.ts';
-import type { CredentialRow } from './store.ts';
+import { credentialPlace } from './credential-types.ts';
+import type { OutboundRequest } from './lent.ts';
+import type { Api, CredentialType, JsonObject } from './nouns.ts';
+import type { Secrets } from './secrets.ts';
+import { type Proof, signed } from './signing.ts';
+import type { CredentialRow, KeyPlace } from './store.ts';
+import type { HeldToken, UpstreamTokens } from './upstream-tokens.ts';
 
-const secret = Joi.string().min(1).max(8192).required();
-/** No control characters: they would end a header line. */
-const line = secret.pattern(/^[^\p{Cc}]*$/u, 'text without control characters');
-
-/** What `credentials` holds for each type (decisions in the README). */
-export const CREDENTIALS: Readonly<Record<CredentialType, Joi.ObjectSchema>> = {
-	api_key: Joi.object({
-		key: line.description('The key itself.'),
-		name: line.max(200).description('Name of the header, query parameter or cookie that carries it.'),
-		in: Joi.string().valid('header', 'query', 'cookie').default('header'),
-	}),
-	bearer_token: Joi.object({ token: line }),
-	basic_auth: Joi.object({ username: line, password: Joi.string().allow('').max(8192).required() }),
-	oauth2: Joi.object({
-		tokenUrl: Joi.string()
-			.uri({ scheme: ['http', 'https'] })
-			.required(),
-		clientId: line,
-		clientSecret: line,
-		scopes: Joi.array().items(Joi.string()).default([]),
-		refreshToken: Joi.string().min(1).max(8192),
-	}),
-};
-
-export const isCredentialType = (type: string): type is CredentialType => Object.hasOwn(CREDENTIALS, type);
-
-export const credentialPlace = (organizationId: string, apiId: string, type: string): Place => ({
-	organizationId,
-	table: 'api_credentials',
-	row: `${apiId}/${type}`,
-});
+export interface Signature {
+	request: OutboundRequest;
+	/** What was written into it and must reach no other origin. */
+	secrets: string[];
+	/** The one of these that may be void before its time. */
+	token: HeldToken | null;
+}
 
 export interface Signer {
 	/**
 	 * The request with the first alternative of `request.security` that the stored credentials satisfy. Unchanged when
 	 * none does, or when it goes to another origin than the one that the credential is bound to.
+	 * @throws upstream_failed, upstream_timeout, egress_refused where a token is to be had first
 	 */
-	sign(request: OutboundRequest, api: Api, credentials: readonly CredentialRow[]): Promise<OutboundRequest>;
+	sign(request: OutboundRequest, api: Pick<Api, 'organizationId'>, credentials: readonly CredentialRow[]): Promise<Signature>;
+	/** The same with `hidden` in place of every secret: no secret is opened, and no token asked for. */
+	preview(
+		request: OutboundRequest,
+		api: Pick<Api, 'organizationId'>,
+		given: { credentials: readonly CredentialRow[]; hidden: string },
+	): OutboundRequest;
 }
 
-export function createSigner(parts: { secrets: Secrets; egress: Egress; memo: Memo }): Signer {
+export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: UpstreamTokens }): Signer {
+	// It was validated by CREDENTIALS when it was saved.
+	const open = (organizationId: string, row: CredentialRow): JsonObject =>
+		JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row.apiId, row.type))) as JsonObject;
 	return {
-		async sign(request, api, credentials) {
-			const { origin } = new URL(request.url);
-			const usable = credentials.filter((row) => row.origin === origin);
-			let signed = request;
-			for (const row of choose(request.security, usable)) {
-				const opened = parts.secrets.open(row.secret, credentialPlace(api.organizationId, row.apiId, row.type));
-				// It was validated by CREDENTIALS when it was saved.
-				signed = await apply(signed, row, JSON.parse(opened) as JsonObject, parts);
+		async sign(request, { organizationId }, credentials) {
+			const signature: Signature = { request, secrets: [], token: null };
+			for (const row of chosen(request, credentials)) {
+				const fields = open(organizationId, row);
+				if (row.type === 'oauth2') signature.token = await tokens.get(organizationId, row, fields);
+				const proof = row.type === 'oauth2' && signature.token ? tokenProof(signature.token) : proofOf(row.type, fields);
+				signature.request = signed(signature.request, proof);
+				signature.secrets.push(secretOf(proof));
 			}
-			return signed;
+			return signature;
 		},
+		preview: (request, { organizationId }, { credentials, hidden }) =>
+			chosen(request, credentials).reduce((unsigned, row) => {
+				// Rows of before 0007 say only inside where their key goes.
+				const place = row.type === 'api_key' ? (row.place ?? placeOf(open(organizationId, row))) : null;
+				return signed(unsigned, hiddenProof(row.type, place, hidden));
+			}, request),
 	};
 }
 
-function choose(security: CredentialType[][] | undefined, stored: CredentialRow[]): CredentialRow[] {
-	const alternatives = security ?? stored.map(({ type }) => [type]);
+/** Bound to the origin of the request, and asked for by it. */
+function chosen({ url, security }: OutboundRequest, credentials: readonly CredentialRow[]): CredentialRow[] {
+	const { origin } = new URL(url);
+	const stored = credentials.filter((row) => row.origin === origin);
+	const alternatives: readonly (readonly string[])[] = security ?? stored.map(({ type }) => [type]);
 	for (const alternative of alternatives) {
 		const rows = alternative.map((type) => stored.find((row) => row.type === type));
 		if (rows.every((row) => row !== undefined)) return rows;
@@ -73,70 +69,32 @@ function choose(security: CredentialType[][] | undefined, stored: CredentialRow[
 	return [];
 }
 
-async function apply(
-	request: OutboundRequest,
-	row: CredentialRow,
-	fields: JsonObject,
-	parts: { egress: Egress; memo: Memo },
-): Promise<OutboundRequest> {
-	const text = (name: string): string => String(fields[name] ?? '');
-	if (row.type === 'api_key') return withApiKey(request, { key: text('key'), name: text('name'), place: text('in') });
-	if (row.type === 'bearer_token') return withHeader(request, 'authorization', `Bearer ${text('token')}`);
-	if (row.type === 'basic_auth') {
-		return withHeader(request, 'authorization', `Basic ${Buffer.from(`${text('username')}:${text('password')}`).toString('base64')}`);
-	}
-	const key = `oauth2:${row.apiId}:${row.updatedAt.getTime()}`;
-	const token = await parts.memo.get(key, TOKEN_KEPT_MS, () => fetchToken(fields, parts.egress));
-	return withHeader(request, 'authorization', `Bearer ${token}`);
+const tokenProof = ({ accessToken }: HeldToken): Proof => ({ type: 'oauth2', token: accessToken });
+
+const textOf = (fields: JsonObject, name: string): string => String(fields[name] ?? '');
+
+function proofOf(type: string, fields: JsonObject): Proof {
+	if (type === 'api_key') return { type, key: textOf(fields, 'key'), ...placeOf(fields) };
+	if (type === 'basic_auth') return { type, username: textOf(fields, 'username'), password: textOf(fields, 'password') };
+	return { type: 'bearer_token', token: textOf(fields, 'token') };
 }
 
-function withApiKey(request: OutboundRequest, { key, name, place }: { key: string; name: string; place: string }): OutboundRequest {
-	if (place === 'header') return withHeader(request, name, key);
-	if (place === 'cookie') {
-		const cookie = [request.headers?.['cookie'], `${name}=${key}`].filter(Boolean).join('; ');
-		return withHeader(request, 'cookie', cookie);
-	}
-	const url = new URL(request.url);
-	url.search += `${url.search ? '&' : '?'}${encodeURIComponent(name)}=${encodeURIComponent(key)}`;
-	return { ...request, url: url.href };
+function hiddenProof(type: string, place: KeyPlace | null, hidden: string): Proof {
+	if (place) return { type: 'api_key', key: hidden, ...place };
+	return type === 'basic_auth' ? { type, username: hidden, password: hidden } : { type: 'bearer_token', token: hidden };
 }
 
-function withHeader(request: OutboundRequest, name: string, value: string): OutboundRequest {
-	const wanted = name.toLowerCase();
-	const others = Object.entries(request.headers ?? {}).filter(([header]) => header.toLowerCase() !== wanted);
-	return { ...request, headers: { ...Object.fromEntries(others), [wanted]: value } };
+function secretOf(proof: Proof): string {
+	if (proof.type === 'api_key') return proof.key;
+	return proof.type === 'basic_auth' ? proof.password : proof.token;
 }
 
-/** Shorter than what token servers usually grant. */
-const TOKEN_KEPT_MS = 5 * 60 * 1000;
+/** Of an API key's fields. */
+export const placeOf = (fields: JsonObject): KeyPlace => ({
+	name: textOf(fields, 'name'),
+	// CREDENTIALS lets no other through.
+	in: textOf(fields, 'in') as KeyPlace['in'],
+});
 
-/** RFC 6749 §4.4, or §6 when a refresh token is stored. */
-async function fetchToken(fields: JsonObject, egress: Egress): Promise<string> {
-	const form = new URLSearchParams({ client_id: String(fields['clientId']), client_secret: String(fields['clientSecret']) });
-	const refreshToken = fields['refreshToken'];
-	form.set('grant_type', refreshToken ? 'refresh_token' : 'client_credentials');
-	if (typeof refreshToken === 'string') form.set('refresh_token', refreshToken);
-	const scopes = Array.isArray(fields['scopes']) ? fields['scopes'].join(' ') : '';
-	if (scopes) form.set('scope', scopes);
-	const answer = await egress.request({
-		method: 'POST',
-		url: String(fields['tokenUrl']),
-		headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-		body: form.toString(),
-		maxBytes: 65_536,
-		maxRedirects: 0,
-	});
-	const token = answer.status === 200 ? accessToken(answer.body) : null;
-	if (token === null)
-		throw new GatewayError('upstream_failed', `The token server answered ${answer.status} without a usable access token.`);
-	return token;
-}
-
-function accessToken(body: Buffer): string | null {
-	try {
-		const { access_token: token } = JSON.parse(body.toString('utf8')) as { access_token?: unknown };
-		return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? token : null;
-	} catch {
-		return null;
-	}
-}
+/** What of a credential's fields is kept beside the sealed ones; null where nothing is. */
+export const shownPlace = (type: CredentialType, fields: JsonObject): KeyPlace | null => (type === 'api_key' ? placeOf(fields) : null);

@@ -1,11 +1,19 @@
 // How the guard says no, and what the network's failures are called. Hosts appear as the user wrote them, never what they resolve to.
 
-import { asGatewayError, GatewayError } from './errors.ts';
+import { asGatewayError, type ErrorCode, GatewayError } from './errors.ts';
 
 const MAX_SHOWN = 100;
 
 export function refused(message: string): GatewayError {
 	return new GatewayError('egress_refused', message);
+}
+
+/** The refusal of a URL that stood in this field of a request's body; any other error as it is. @param at JSON pointer */
+export function refusedField(error: unknown, at: string): unknown {
+	const known = asGatewayError(error);
+	if (known?.code !== 'egress_refused') return error;
+	const message = `${at.slice(at.lastIndexOf('/') + 1)} cannot be called: ${known.message}`;
+	return new GatewayError('egress_refused', message, { details: [{ path: at, message }], cause: error });
 }
 
 /** One sentence for every kind of address, so that the answer says nothing about what a name resolves to. */
@@ -20,8 +28,20 @@ export function tooLarge(host: string, maxBytes: number): GatewayError {
 	return new GatewayError('upstream_failed', `${shown(host)} answered with more than ${maxBytes} bytes.`);
 }
 
-export function timedOut(host: string, timeoutMs: number): GatewayError {
-	return new GatewayError('upstream_timeout', `${shown(host)} did not answer completely within ${timeoutMs} ms.`);
+/** No whole answer came: the connection was not there, broke, or stayed silent. What is odd about an answer is none of these. */
+export class NoAnswer extends GatewayError {
+	/** No byte of the request has left, so sending it again cannot do anything twice. */
+	readonly isUnsent: boolean;
+
+	constructor(code: ErrorCode, message: string, { cause, isUnsent = false }: { cause?: unknown; isUnsent?: boolean } = {}) {
+		super(code, message, { cause });
+		this.name = 'NoAnswer';
+		this.isUnsent = isUnsent;
+	}
+}
+
+export function timedOut(host: string, timeoutMs: number): NoAnswer {
+	return new NoAnswer('upstream_timeout', `${shown(host)} did not answer completely within ${timeoutMs} ms.`);
 }
 
 /** Other people's text inside our sentence: bounded, and without what would move a terminal's cursor. */
@@ -50,6 +70,15 @@ const FAILURES: Readonly<Record<string, string>> = {
 	EADDRNOTAVAIL: 'could not be reached',
 };
 
+/** Something came, or we ourselves are stopping. */
+const ANSWERED: ReadonlySet<string> = new Set([
+	'HPE',
+	'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+	'UND_ERR_HEADERS_OVERFLOW',
+	'UND_ERR_CLOSED',
+	'UND_ERR_DESTROYED',
+]);
+
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO|^ERR_SSL|^ERR_TLS|^EPROTO$/;
 
 /** Whatever undici, the socket or the resolver failed with, as one of ours. A GatewayError stays what it is. */
@@ -61,15 +90,16 @@ export function networkError(error: unknown, host: string): GatewayError {
 	}
 	const codes = chain.map(codeOf);
 	const cause = { cause: error };
-	if (codes.some((code) => TIMEOUTS.has(code)))
-		return new GatewayError('upstream_timeout', `${shown(host)} did not answer in time.`, cause);
+	if (codes.some((code) => TIMEOUTS.has(code))) return new NoAnswer('upstream_timeout', `${shown(host)} did not answer in time.`, cause);
 	if (codes.includes('UND_ERR_INVALID_ARG'))
 		return new GatewayError(
 			'validation_failed',
 			`The request to ${shown(host)} is not valid HTTP: ${shown(String(chain[0]?.message))}.`,
 			cause,
 		);
-	return new GatewayError('upstream_failed', `${shown(host)} ${codes.map(failure).find(Boolean) ?? 'failed'}.`, cause);
+	const message = `${shown(host)} ${codes.map(failure).find(Boolean) ?? 'failed'}.`;
+	if (codes.some((code) => ANSWERED.has(code))) return new GatewayError('upstream_failed', message, cause);
+	return new NoAnswer('upstream_failed', message, cause);
 }
 
 /** undici's parser sets a code for some of its errors only. */

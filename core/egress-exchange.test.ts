@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import zlib from 'node:zlib';
 import { failure, get, local, textOf } from '../test/helpers/egress.ts';
 import { httpUpstream, tcpUpstream } from '../test/helpers/upstream.ts';
-import type { OutboundRequest } from './contracts.ts';
+import type { OutboundRequest } from './lent.ts';
 
 test('Connections are kept for the next call', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => response.end(request.url));

@@ -1,7 +1,7 @@
 // One request and its whole answer over a pooled connection, with a cap on size and a way to stop it at any moment.
 
 import type { Agent, Dispatcher } from 'undici';
-import { networkError, timedOut, tooLarge } from './egress-errors.ts';
+import { NoAnswer, networkError, timedOut, tooLarge } from './egress-errors.ts';
 import type { Hop } from './egress-redirects.ts';
 
 /** As it came, still compressed. */
@@ -20,19 +20,23 @@ class Exchange implements Dispatcher.DispatchHandler {
 	readonly #settle: { resolve(answer: RawAnswer): void; reject(reason: unknown): void };
 	readonly #hop: Hop;
 	readonly #maxBytes: number;
+	/** Of its call: the others follow redirects. */
+	readonly #isFirst: boolean;
 	readonly #chunks: Buffer[] = [];
 	#sizeBytes = 0;
 	#status = 0;
 	#headers: Headers = {};
+	/** Null until there is a connection to write to. */
 	#controller: Dispatcher.DispatchController | null = null;
 	#stopped: Error | null = null;
 
-	constructor(hop: Hop, maxBytes: number) {
+	constructor(hop: Hop, { maxBytes, isFirst }: { maxBytes: number; isFirst: boolean }) {
 		const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
 		this.answer = promise;
 		this.#settle = { resolve, reject };
 		this.#hop = hop;
 		this.#maxBytes = maxBytes;
+		this.#isFirst = isFirst;
 	}
 
 	/** Down to the socket. While it still waits for a connection, nothing will be sent. */
@@ -65,7 +69,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 	}
 
 	onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-		this.#settle.reject(this.#stopped ?? networkError(error, this.#hop.url.host));
+		this.#settle.reject(this.#stopped ?? this.#failure(error));
+	}
+
+	/** A fresh one: of a connection that fails, all hear who wait for it. */
+	#failure(error: Error): Error {
+		const failure = networkError(error, this.#hop.url.host);
+		if (!(failure instanceof NoAnswer)) return failure;
+		return new NoAnswer(failure.code, failure.message, { cause: error, isUnsent: this.#isFirst && this.#controller === null });
 	}
 }
 
@@ -90,7 +101,7 @@ export class Attempt {
 	/** @throws upstream_failed, upstream_timeout, egress_refused, or the reason of the signal */
 	send(hop: Hop): Promise<RawAnswer> {
 		if (this.#stopped) return Promise.reject(this.#stopped);
-		const exchange = new Exchange(hop, this.#maxBytes);
+		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
 		this.#running = exchange;
 		const { method, headers, body, url } = hop;
 		// `method` is a token of any kind; undici's type lists only the common ones.

@@ -3,16 +3,16 @@
 
 import { isIPv6 } from 'node:net';
 import { fetch as undiciFetch } from 'undici';
-import type { CheckedAddress, OutboundRequest, OutboundResponse } from './contracts.ts';
 import { parseOpenings } from './egress-addresses.ts';
 import { decoded } from './egress-decoding.ts';
 import { Dialer, type Lookup } from './egress-dialer.ts';
-import { networkError, refused, shown, tooLarge } from './egress-errors.ts';
+import { networkError, refused, refusedField, shown, tooLarge } from './egress-errors.ts';
 import { Attempt } from './egress-exchange.ts';
 import { type Hop, redirected, tooManyRedirects } from './egress-redirects.ts';
-import { parseTarget } from './egress-targets.ts';
+import { parseTarget, type Target } from './egress-targets.ts';
 import { asGatewayError, GatewayError } from './errors.ts';
 import { headerNameFault, headerValueFault } from './headers.ts';
+import type { CheckedAddress, OutboundRequest, OutboundResponse } from './lent.ts';
 
 export type { Lookup } from './egress-dialer.ts';
 
@@ -27,16 +27,33 @@ export interface EgressPolicy {
 }
 
 export interface Egress {
-	/** The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout */
-	request(options: OutboundRequest): Promise<OutboundResponse>;
+	/**
+	 * The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout
+	 * @param onRedirect hears where a redirect leads before it is followed, and may throw
+	 */
+	request(options: OutboundRequest, onRedirect?: (next: URL) => void): Promise<OutboundResponse>;
+	/** What `request` would send, with nothing sent. @throws as it does before it sends */
+	preview(options: OutboundRequest): Promise<PreviewedRequest>;
 	/** The same guard for libraries; the answer streams, at most 64 MiB of it and for ten minutes. @throws as `request` */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 	/** One checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
 	connect(host: string, port: number): Promise<CheckedAddress>;
-	/** For URLs that are saved to be called later. A name that does not resolve yet passes. @throws egress_refused */
-	check(url: string): Promise<void>;
+	/**
+	 * For URLs that are saved to be called later. A name that does not resolve yet passes. @throws egress_refused, naming `at`
+	 * @param at JSON pointer into the request's body
+	 */
+	check(url: string, at?: string): Promise<void>;
 	/** Breaks off what is still running. */
 	close(): Promise<void>;
+}
+
+/** Without what frames it on the wire: host, connection and content-length. */
+export interface PreviewedRequest {
+	method: string;
+	url: string;
+	/** Names in lower case. */
+	headers: Record<string, string>;
+	body: string | Buffer | null;
 }
 
 const MiB = 1024 * 1024;
@@ -50,18 +67,21 @@ const FETCH_MAX_BYTES = 64 * MiB;
 export function createEgress(policy: EgressPolicy): Egress {
 	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
 	return {
-		request: (options) => request(dialer, options),
+		request: (options, onRedirect) => request(dialer, options, onRedirect),
+		preview: (options) => preview(dialer, options),
 		fetch: (url, init) => guardedFetch(dialer, url, init),
 		connect: (host, port) => connect(dialer, host, port),
-		check: (url) => check(dialer, url),
+		check: (url, at) => check(dialer, url, at),
 		close: () => dialer.agent.destroy(),
 	};
 }
 
-async function request(dialer: Dialer, options: OutboundRequest): Promise<OutboundResponse> {
+type OnRedirect = (next: URL) => void;
+
+async function request(dialer: Dialer, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = parseTarget(options.url, dialer.openings);
-	let hop: Hop = { url, method: options.method.toUpperCase(), headers: lowerCased(options.headers ?? {}), body: options.body ?? null };
+	let hop = firstHop(url, options);
 	const attempt = new Attempt(dialer.agent, { host, timeoutMs, maxBytes, signal });
 	try {
 		for (let count = 0; ; count++) {
@@ -70,10 +90,25 @@ async function request(dialer: Dialer, options: OutboundRequest): Promise<Outbou
 			if (next === null) return { ...(await decoded(answer, hop.url.host, maxBytes)), url: hop.url.href };
 			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
 			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+			onRedirect?.(hop.url);
 		}
 	} finally {
 		attempt.end();
 	}
+}
+
+const firstHop = (url: URL, { method, headers = {}, body = null }: OutboundRequest): Hop => ({
+	url,
+	method: method.toUpperCase(),
+	headers: lowerCased(headers),
+	body,
+});
+
+async function preview(dialer: Dialer, options: OutboundRequest): Promise<PreviewedRequest> {
+	const target = parseTarget(options.url, dialer.openings);
+	const { url, ...hop } = firstHop(target.url, options);
+	await assertReachable(dialer, target);
+	return { ...hop, url: url.href };
 }
 
 async function guardedFetch(dialer: Dialer, input: string | URL, init: RequestInit = {}): Promise<Response> {
@@ -145,8 +180,16 @@ async function connect(dialer: Dialer, host: string, port: number): Promise<Chec
 	return { address, family, port };
 }
 
-async function check(dialer: Dialer, url: string): Promise<void> {
-	const target = parseTarget(url, dialer.openings);
+async function check(dialer: Dialer, url: string, at?: string): Promise<void> {
+	try {
+		await assertReachable(dialer, parseTarget(url, dialer.openings));
+	} catch (error) {
+		throw at === undefined ? error : refusedField(error, at);
+	}
+}
+
+/** As far as its name resolves. @throws egress_refused */
+async function assertReachable(dialer: Dialer, target: Target): Promise<void> {
 	try {
 		await dialer.resolve(target);
 	} catch (error) {

@@ -29,7 +29,10 @@ export type ErrorCode = keyof typeof TABLE;
 /** Every code with its HTTP status; the README's table is compared with it. */
 export const ERRORS: Readonly<Record<ErrorCode, number>> = TABLE;
 
-/** One thing wrong with an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`. */
+/**
+ * One thing wrong with an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`; of a description that
+ * cannot be read, the place in it.
+ */
 export interface ErrorDetail {
 	path: string;
 	message: string;

@@ -1,7 +1,7 @@
 // Keys of a gateway (`svc_gw_…`): looked up once and remembered with the gateway, which any change of its keys drops.
 
-import type { Caller } from './contracts.ts';
 import type { MountedGateway } from './mount.ts';
+import type { Caller } from './nouns.ts';
 import type { Store } from './store.ts';
 import { hashKey, MAX_KEY_LENGTH } from './tokens.ts';
 

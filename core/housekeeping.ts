@@ -1,19 +1,20 @@
 // Removes what has had its time: records of runs (METRICS_RETENTION_DAYS), plugins' records that expired, logins and resets
-// that nothing can use any more, answers kept under an Idempotency-Key.
+// that nothing can use any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
 
-import type { Log } from './contracts.ts';
+import type { Log } from './nouns.ts';
 import type { Store } from './store.ts';
 import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './tokens.ts';
 
 const FIRST_MS = 60 * 1000;
 const EVERY_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+const IMPORTS_MS = 30 * DAY_MS;
 /** The last token of a login may be issued at the end of the login's time. */
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
 /** @param retentionDays 0 keeps runs for ever. @returns how to stop */
 export function keepHouse(
-	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency'>,
+	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue'>,
 	retentionDays: number,
 	log: Log,
 ): () => void {
@@ -23,7 +24,9 @@ export function keepHouse(
 			const records = await store.records.prune();
 			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
 			const answers = await store.idempotency.prune();
-			if (runs + records + logins + answers > 0) log.info({ runs, records, logins, answers }, 'removed what has had its time');
+			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
+			const removed = { runs, records, logins, answers, imports };
+			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'removed what has had its time');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'what has had its time could not be removed yet');
 		}

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-import type { Log } from './contracts.ts';
 import { GatewayError } from './errors.ts';
+import type { Log } from './nouns.ts';
 import type { IdempotentRequest, Store } from './store.ts';
 
 declare module '@hapi/hapi' {

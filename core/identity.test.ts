@@ -8,7 +8,7 @@ import Jwt from '@hapi/jwt';
 import { gatewayOf, logIn, SECRET, startIdentities, type TestIdentities } from '../test/helpers/identities.ts';
 import { addTenant, type Tenant } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
-import type { Gateway } from './contracts.ts';
+import type { Gateway } from './nouns.ts';
 import type { Permission, Role } from './permissions.ts';
 import type { KeyReach, Store } from './store.ts';
 import { ACCESS_KEY_PREFIX, hashKey, mintKey } from './tokens.ts';

@@ -4,15 +4,16 @@
 import type { Request } from '@hapi/hapi';
 import { clientOf } from './access.ts';
 import type { Config } from './config.ts';
-import type { Caller, Identity, Incoming, Visitor } from './contracts.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
 import { asGatewayError } from './errors.ts';
 import { gatewayKey } from './gateway-keys.ts';
 import { KnownPasswords } from './known-passwords.ts';
+import type { Identity, Visitor } from './lent.ts';
 import type { Limits } from './limits.ts';
 import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
 import { assertMember, type MemberParts, Members } from './members.ts';
 import type { MountedGateway } from './mount.ts';
+import type { Caller, Incoming } from './nouns.ts';
 import { SignedTokens } from './signed-tokens.ts';
 import type { PersonRow } from './store.ts';
 import { type Claims, GATEWAY_KEY_PREFIX, type Tokens } from './tokens.ts';

@@ -1,6 +1,6 @@
 // What an import says of itself: counts, every operation that did not convert whole, and warnings. Bounded throughout.
 
-import type { Operation, SchemaSummary } from './contracts.ts';
+import type { CredentialType, JsonObject, Operation, SchemaSummary } from './nouns.ts';
 
 // Type aliases, since these are stored as JSON documents: an interface has no index signature.
 export type OperationReport = { key: string; name: string; outcome: 'degraded' | 'skipped'; reasons: string[] };
@@ -10,6 +10,8 @@ export type ImportReport = {
 	title: string | null;
 	version: string | null;
 	servers: string[];
+	/** What the description says of credentials, up to 20. Absent in reports of former releases. */
+	credentials?: { scheme: string; type: CredentialType; credentials: JsonObject }[];
 	counts: { operations: number; converted: number; degraded: number; skipped: number };
 	/** All that are not `converted`, up to 2,000. */
 	operations: OperationReport[];
@@ -18,6 +20,7 @@ export type ImportReport = {
 
 const MAX_OPERATIONS = 2_000;
 const MAX_WARNINGS = 100;
+const MAX_CREDENTIALS = 20;
 const MAX_REASONS = 20;
 const MAX_CHARS = 500;
 
@@ -43,7 +46,10 @@ export function createReport(): ReportWriter {
 			const { pointer } = fields as { pointer?: unknown };
 			warnings.push(typeof pointer === 'string' ? { message: bounded(message), pointer: bounded(pointer) } : { message: bounded(message) });
 		},
-		finish: ({ format, title, version, servers }) => ({ format, title, version, servers, counts, operations, warnings }),
+		finish: ({ format, title, version, servers, credentials = [] }) => {
+			const presets = credentials.slice(0, MAX_CREDENTIALS).map((preset) => ({ ...preset }));
+			return { format, title, version, servers, credentials: presets, counts, operations, warnings };
+		},
 	};
 }
 

@@ -6,14 +6,14 @@ import { readImportRequest } from './import-request.ts';
 test('a document or its URL is taken, with the filters of what becomes a tool', () => {
 	const filter = { tags: ['a'], methods: ['GET'], paths: ['/a'], operationIds: ['x'], deprecated: false };
 	const body = Buffer.from(JSON.stringify({ schemaContent: 'x', generateTools: true, ...filter, methods: ['get'] }));
-	assert.deepEqual(readImportRequest(body), { schemaUrl: null, schemaContent: 'x', generateTools: true, filter });
+	const nothing = { schemaUrl: null, schemaContent: null, files: null, entry: null, options: {}, generateTools: false, filter: {} };
+	assert.deepEqual(readImportRequest(body), { ...nothing, schemaContent: 'x', generateTools: true, filter });
 	const url = Buffer.from('{"schemaUrl":"https://example.com/openapi.json"}');
-	assert.deepEqual(readImportRequest(url), {
-		schemaUrl: 'https://example.com/openapi.json',
-		schemaContent: null,
-		generateTools: false,
-		filter: {},
-	});
+	assert.deepEqual(readImportRequest(url), { ...nothing, schemaUrl: 'https://example.com/openapi.json' });
+	const files = { 'a.yaml': 'a', 'b.bin': { base64: 'Yg==' } };
+	const several = Buffer.from(JSON.stringify({ files, entry: 'a.yaml', options: { depth: 2 } }));
+	assert.deepEqual(readImportRequest(several), { ...nothing, files, entry: 'a.yaml', options: { depth: 2 } });
+	assert.equal(readImportRequest(Buffer.from('{"files":"UEsFBg=="}')).files, 'UEsFBg==');
 });
 
 test('a body that is wrong is refused, naming the field', () => {
@@ -34,6 +34,15 @@ test('a body that is wrong is refused, naming the field', () => {
 		['{"schemaContent":"x","tags":[]}', '/tags'],
 		['{"schemaContent":"x","methods":[1]}', '/methods/0'],
 		['{"schemaUrl":""}', '/schemaUrl'],
+		['{"files":{}}', '/files'],
+		['{"files":[]}', '/files'],
+		['{"files":{"a/b":7}}', '/files/a~1b'],
+		['{"files":{"a":{"base64":"","x":1}}}', '/files/a'],
+		['{"files":{"a":"x"},"schemaUrl":"https://example.com"}', ''],
+		['{"files":{"a":"x"},"schemaContent":"x"}', ''],
+		['{"files":{"a":"x"},"entry":7}', '/entry'],
+		['{"schemaContent":"x","entry":"a"}', ''],
+		['{"schemaContent":"x","options":[]}', '/options'],
 		[deep, '/schemaContent/0'],
 	] as const) {
 		const matches = (error: unknown): boolean =>

@@ -3,12 +3,20 @@
 import Joi from 'joi';
 import { parseJson } from './body.ts';
 import { GatewayError, invalid } from './errors.ts';
+import type { FilesInput } from './import-files.ts';
+import { detailsOf, SENTENCES } from './input-faults.ts';
+import type { JsonObject } from './nouns.ts';
 import type { OperationFilter } from './store.ts';
 
 export interface ImportRequest {
-	/** Exactly one of the two is set. */
+	/** Exactly one of these three is set. */
 	schemaUrl: string | null;
 	schemaContent: string | null;
+	files: FilesInput | null;
+	/** Path of the document that the other files hang from. */
+	entry: string | null;
+	/** Of the importer; it checks them. */
+	options: JsonObject;
 	generateTools: boolean;
 	filter: OperationFilter;
 }
@@ -28,21 +36,52 @@ export const OPERATION_FILTERS = {
 	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),
 } as const;
 
+const MAX_FILES = 2_000;
+
+const file = Joi.alternatives(
+	Joi.string().allow('').description('A text.'),
+	Joi.object({ base64: Joi.string().allow('').required() }).description('Bytes, in base64.'),
+);
+const files = Joi.alternatives(
+	Joi.object().pattern(Joi.string(), file).min(1).max(MAX_FILES).description('Contents by path, such as `schemas/pet.yaml`.'),
+	Joi.string().description('A zip, in base64.'),
+).messages({ 'alternatives.match': '"files" must be an object of contents by path, each a text or { base64 }, or a zip in base64' });
+
+const ONE_OF = 'The body must have "schemaUrl", "schemaContent" or "files"';
+
 export const IMPORT_BODY = Joi.object({
 	schemaUrl: Joi.string()
 		.max(2_000)
-		.description('Where to fetch the description from: a document, or an endpoint that describes itself when asked.'),
+		.description(
+			'Where to fetch the description from: a document, a zip, or an endpoint that describes itself when asked. What a document ' +
+				'refers to is fetched as well.',
+		),
 	schemaContent: Joi.string()
 		.messages({ 'string.empty': '"schemaContent" must not be empty' })
 		.description('The description itself, in place of its URL.'),
+	files: files.description(
+		`Several files that refer to each other, or one that is no text: up to ${MAX_FILES}, 64 MiB once they are unpacked. Paths are relative, with / between folders.`,
+	),
+	entry: Joi.string()
+		.max(500)
+		.description('Of files or a zip: path of the document that the others hang from. Needed only where several could be it.'),
+	options: Joi.object()
+		.unknown()
+		.default({})
+		.meta({ pluginConfig: 'importer' })
+		.description('What the importer can be told, by the type of the API.'),
 	generateTools: Joi.boolean().strict().default(false).description('Make a tool of each operation as well.'),
 	...OPERATION_FILTERS,
 })
 	.required()
-	.xor('schemaUrl', 'schemaContent')
+	.label('body')
+	.xor('schemaUrl', 'schemaContent', 'files')
+	.without('schemaContent', 'entry')
 	.messages({
-		'object.missing': 'The body must have "schemaUrl" or "schemaContent"',
-		'object.xor': 'The body must have "schemaUrl" or "schemaContent", not both',
+		'object.missing': ONE_OF,
+		'object.xor': `${ONE_OF}, and only one of them`,
+		'object.unknown': '{{#label}} is not a field of this body',
+		'object.without': '"entry" is for "files" and for a zip: "schemaContent" is one document',
 	})
 	.example({ schemaUrl: 'https://petstore.example.com/openapi.json', generateTools: true });
 
@@ -50,13 +89,15 @@ export const IMPORT_BODY = Joi.object({
 export function readImportRequest(body: Uint8Array): ImportRequest {
 	const { value, error } = IMPORT_BODY.validate(parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength)), {
 		abortEarly: false,
+		messages: SENTENCES,
 	});
 	if (error) {
-		const details = error.details.map(({ path, message }) => ({ path: path.map((part) => `/${part}`).join(''), message: `${message}.` }));
+		const details = detailsOf(error.details).map(({ path, message }) => ({ path, message: `${message}.` }));
 		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });
 	}
 	// What has passed the schema has its shape.
-	const { schemaUrl = null, schemaContent = null, generateTools, ...filter } = value as Omit<ImportRequest, 'filter'> & OperationFilter;
+	const given = value as Partial<Omit<ImportRequest, 'filter'>> & Pick<ImportRequest, 'options' | 'generateTools'> & OperationFilter;
+	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, generateTools, ...filter } = given;
 	if (schemaContent?.trim() === '') throw invalid('/schemaContent', '"schemaContent" must not be empty.');
-	return { schemaUrl, schemaContent, generateTools, filter };
+	return { schemaUrl, schemaContent, files, entry, options, generateTools, filter };
 }

@@ -4,11 +4,15 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ImportContext, Operation, SchemaImporter, SchemaSource } from './contracts.ts';
+import type { ImportContext } from './contracts.ts';
 import { createEgress } from './egress.ts';
-import { asGatewayError, type ErrorCode, type ErrorDetail, GatewayError, invalid } from './errors.ts';
+import { asGatewayError, type ErrorCode, type ErrorDetail } from './errors.ts';
+import { loadImporter } from './import-formats.ts';
 import { createReport, type ImportReport, type ReportWriter } from './import-report.ts';
 import { type ImportRequest, readImportRequest } from './import-request.ts';
+import { getSource } from './import-source.ts';
+import type { Operation, SchemaSource } from './nouns.ts';
+import { parseConfig } from './registry.ts';
 
 export interface ImportTask {
 	body: Uint8Array;
@@ -18,6 +22,8 @@ export interface ImportTask {
 	sources: Record<string, string>;
 	egressAllow: string[];
 	timeoutMs: number;
+	/** Folder; null where the service has none. */
+	compileCache: string | null;
 }
 
 export interface ImportResult {
@@ -28,8 +34,9 @@ export interface ImportResult {
 	sha256: string;
 }
 
-/** To the main thread; it answers each `batch` with any message once that is written. */
+/** To the main thread; it answers each `batch` with any message once that is written. `got`: the document is there. */
 export type WorkerMessage =
+	| { type: 'got' }
 	| { type: 'batch'; operations: Operation[] }
 	| { type: 'done'; result: ImportResult }
 	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[] }
@@ -38,10 +45,6 @@ export type WorkerMessage =
 const MAX_BATCH = 100;
 const MAX_BATCH_CHARS = 512 * 1024;
 const MAX_OPERATION_CHARS = 1024 * 1024;
-const MAX_SOURCE_BYTES = 64 * 1024 * 1024;
-const FETCH_TIMEOUT_MS = 60_000;
-/** An importer this sure of its format need not be compared with the others. */
-const CERTAIN = 0.9;
 
 if (!parentPort) throw new Error('import-worker runs as a worker thread only.');
 const port = parentPort;
@@ -58,9 +61,12 @@ async function main(task: ImportTask): Promise<void> {
 			request: egress.request,
 			signal: AbortSignal.timeout(task.timeoutMs),
 		};
-		const importer = await loadImporter(task.type, task.sources);
-		const source = await getSource(request, { task, importer, context });
-		const summary = await writeOperations(importer.parse(source, {}, context), report);
+		const own = await loadImporter(task.type, task.sources);
+		const importers = { own, names: Object.keys(task.sources), load: (name: string) => loadImporter(name, task.sources) };
+		const options = parseConfig(own.config, request.options, '/options');
+		const source = await getSource(request, importers, context);
+		send({ type: 'got' });
+		const summary = await writeOperations(own.parse(source, options, context), report);
 		const { generateTools, filter } = request;
 		const result: ImportResult = {
 			report: report.finish(summary),
@@ -72,93 +78,6 @@ async function main(task: ImportTask): Promise<void> {
 	} finally {
 		await egress.close();
 	}
-}
-
-interface Reading {
-	task: ImportTask;
-	importer: SchemaImporter;
-	context: ImportContext;
-}
-
-/** @throws schema_invalid, egress_refused */
-async function getSource({ schemaUrl, schemaContent }: ImportRequest, { task, importer, context }: Reading): Promise<SchemaSource> {
-	const { source, fault } =
-		schemaUrl === null ? { source: { text: schemaContent ?? '', url: null }, fault: '' } : await fetchSource(schemaUrl, context);
-	if (source) await refuseOthers(task, importer, source.text);
-	const ask = schemaUrl === null ? undefined : importer.introspect?.bind(importer, schemaUrl, context);
-	if (source && (ask === undefined || importer.detect(source.text) > 0)) return source;
-	if (ask === undefined) throw unusable(`${fault}.`);
-	return ask().catch((error: unknown) => blameAnswer(error, fault));
-}
-
-interface Fetched {
-	/** Null when what was answered is no text. */
-	source: SchemaSource | null;
-	/** The beginning of a sentence on what is wrong with it, should it be of no use. */
-	fault: string;
-}
-
-async function fetchSource(url: string, { request }: ImportContext): Promise<Fetched> {
-	const headers = { accept: 'application/json, application/yaml, text/yaml, text/plain, */*;q=0.5' };
-	const answer = await request({ method: 'GET', url, headers, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_SOURCE_BYTES }).catch(blameUrl);
-	if (answer.status !== 200) return { source: null, fault: `schemaUrl answered with status ${answer.status}` };
-	const text = decode(answer.body);
-	if (text === null) return { source: null, fault: 'schemaUrl answered with bytes that are not UTF-8 text' };
-	if (text.trim() === '') return { source: null, fault: 'schemaUrl answered with an empty document' };
-	return { source: { text, url: answer.url }, fault: 'schemaUrl answered with a document that is no description' };
-}
-
-/** Both questions were answered by the same place: both answers say what is wrong with it. */
-function blameAnswer(error: unknown, before: string): never {
-	const known = asGatewayError(error);
-	if (known?.code === 'schema_invalid') throw unusable(`${before}, and ${known.message}`);
-	return blameUrl(error);
-}
-
-/** The URL is the client's input, so that it fails is the client's fault, not ours. */
-function blameUrl(error: unknown): never {
-	const known = asGatewayError(error);
-	if (known?.code === 'upstream_failed' || known?.code === 'upstream_timeout')
-		throw unusable(`schemaUrl could not be read: ${known.message}`);
-	throw error;
-}
-
-const unusable = (message: string): GatewayError =>
-	new GatewayError('schema_invalid', message, { details: [{ path: '/schemaUrl', message }] });
-
-function decode(bytes: Uint8Array): string | null {
-	try {
-		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-	} catch {
-		// `fatal` has no other way to say no.
-		return null;
-	}
-}
-
-/** @throws schema_invalid when another importer knows the document better */
-async function refuseOthers({ type, sources }: ImportTask, importer: SchemaImporter, text: string): Promise<void> {
-	const own = importer.detect(text);
-	if (own >= CERTAIN) return;
-	let best = { name: type, score: own };
-	for (const name of Object.keys(sources)) {
-		const score = name === type ? own : (await loadImporter(name, sources)).detect(text);
-		if (score > best.score) best = { name, score };
-	}
-	if (best.name === type) return;
-	throw new GatewayError(
-		'schema_invalid',
-		`The document looks like ${best.name}, but this API is of type ${type}: connect an API of type ${best.name} for it.`,
-	);
-}
-
-async function loadImporter(name: string, sources: Record<string, string>): Promise<SchemaImporter> {
-	const source = sources[name];
-	if (source === undefined) throw invalid('/type', `No importer reads APIs of type ${name}.`);
-	const { default: exported } = (await import(source)) as { default: SchemaImporter | SchemaImporter[] };
-	// A package may export several plugins.
-	const importer = [exported].flat().find((plugin) => plugin.kind === 'importer' && plugin.name === name);
-	if (!importer) throw new Error(`${source} exports no importer of the name ${name}.`);
-	return importer;
 }
 
 /** One batch travels while the next is made. */
@@ -203,8 +122,16 @@ function storable(operation: Operation): { operation: Operation; size: number } 
 	return { operation: JSON.parse(clean) as Operation, size: text.length };
 }
 
-function measure({ text }: SchemaSource): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
-	return { sizeBytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') };
+/** Of several files: their paths and lengths, so that no two sets of files are alike, and what they hold. */
+function measure({ text, files }: SchemaSource): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
+	const hash = createHash('sha256');
+	if (files.size === 0) return { sizeBytes: Buffer.byteLength(text), sha256: hash.update(text).digest('hex') };
+	let sizeBytes = 0;
+	for (const [path, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+		hash.update(JSON.stringify([path, bytes.byteLength])).update(bytes);
+		sizeBytes += bytes.byteLength;
+	}
+	return { sizeBytes, sha256: hash.digest('hex') };
 }
 
 // The main thread made it of this shape.

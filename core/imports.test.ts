@@ -9,7 +9,7 @@ import type { SchemaImporter } from './contracts.ts';
 import type { ImportReport } from './import-report.ts';
 import { createImports, type ImportParts } from './imports.ts';
 import { Registry } from './registry.ts';
-import type { ApiRow, OperationRow } from './store.ts';
+import type { ApiRow, ImportChanges, OperationRow } from './store.ts';
 
 const store = await testStore();
 after(() => store.close());
@@ -28,7 +28,7 @@ const ASK = `async introspect(url, { request }) {
 
 /** An importer that is only there in the worker, where `body` is what it does. */
 function importerOf(name: string, detect: string, body: string): [SchemaImporter, string] {
-	const source = `export default { kind: 'importer', name: '${name}', detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
+	const source = `export default { kind: 'importer', name: '${name}', config: { validate: (value) => ({ value }) }, detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
 		async *parse(source, config, context) { ${body} } }`;
 	return [{ ...openapi, name }, `data:text/javascript,${encodeURIComponent(source)}`];
 }
@@ -59,6 +59,13 @@ for (const [plugin, source] of [
 	registry.add(plugin, source);
 
 const imports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
+
+/** What an import did that did nothing. */
+const NOTHING: ImportChanges = {
+	...{ added: 0, removed: 0, restored: 0, changed: 0, unchanged: 0, breaking: 0, additive: 0, text: 0, toolsUpdated: 0 },
+	operations: [],
+	unlisted: 0,
+};
 
 let count = 0;
 async function newApi(type = 'openapi'): Promise<ApiRow> {
@@ -102,7 +109,7 @@ test('a document of 1,200 operations is imported, reported and made into tools, 
 	const api = await newApi();
 	const { importSchema, generateTools } = imports();
 	const first = await importSchema(store, api, bodyOf({ schemaContent, generateTools: true, methods: ['get'] }), never);
-	assert.deepEqual(first.changes, { added: 1223, changed: 0, unchanged: 0, removed: 0 });
+	assert.deepEqual(first.schema.changes, { ...NOTHING, added: 1223 });
 	assert.deepEqual(first.request, { generateTools: true, filter: { methods: ['GET'] } });
 	assert.equal(first.schema.sizeBytes, Buffer.byteLength(schemaContent));
 	assert.match(first.schema.sha256, /^[0-9a-f]{64}$/);
@@ -112,18 +119,29 @@ test('a document of 1,200 operations is imported, reported and made into tools, 
 	assert.deepEqual(await generateTools(store, api, {}), { created: 1223, updated: 0, unchanged: 0, total: 1223 });
 	assert.deepEqual(await generateTools(store, api, {}), { created: 0, updated: 0, unchanged: 1223, total: 1223 });
 	const second = await importSchema(store, api, bodyOf({ schemaContent }), never);
-	assert.deepEqual(second.changes, { added: 0, changed: 0, unchanged: 1223, removed: 0 });
+	assert.deepEqual(second.schema.changes, { ...NOTHING, unchanged: 1223 });
 });
 
 test('a re-import says what it added, changed and removed, and keeps the tools of the rest', async () => {
 	const api = await newApi();
 	const { importSchema, generateTools } = imports();
-	const read = async (paths: object) => (await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never)).changes;
+	const read = async (paths: object) =>
+		(await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never)).schema.changes ?? assert.fail();
 	await read({ '/a': { get: operation('a') }, '/b': { get: operation('b') }, '/c': { get: operation('c') } });
 	await generateTools(store, api, {});
-	const changes = await read({ '/a': { get: operation('a') }, '/b2': { get: operation('b') }, '/d': { get: operation('d') } });
-	assert.deepEqual(changes, { added: 1, changed: 1, unchanged: 1, removed: 1 });
-	assert.deepEqual(await generateTools(store, api, {}), { created: 1, updated: 1, unchanged: 1, total: 3 });
+	const { operations, ...counts } = await read({
+		'/a': { get: operation('a') },
+		'/b2': { get: operation('b') },
+		'/d': { get: operation('d') },
+	});
+	const expected = { added: 1, changed: 1, unchanged: 1, removed: 1, restored: 0, breaking: 1, additive: 0, text: 0, toolsUpdated: 1 };
+	assert.deepEqual(counts, { ...expected, unlisted: 0 });
+	assert.deepEqual(operations, [
+		{ key: 'GET /c', name: 'c', change: 'removed', kind: null, reasons: [] },
+		{ key: 'GET /b2', name: 'b', change: 'changed', kind: 'breaking', reasons: ['The path changed.', 'The description changed.'] },
+		{ key: 'GET /d', name: 'd', change: 'added', kind: null, reasons: [] },
+	]);
+	assert.deepEqual(await generateTools(store, api, {}), { created: 1, updated: 0, unchanged: 2, total: 3 });
 });
 
 test('what is skipped is reported with its reason and not stored', async () => {
@@ -156,6 +174,19 @@ test('more than 2,000 tools at once are refused, naming the filters', async () =
 		message: /2001 .* tags, methods, paths, operationIds or deprecated/,
 	});
 	assert.equal((await imports().generateTools(store, api, { paths: ['/7'] })).total, 1);
+});
+
+test('an import that would make more than 2,000 tools is refused as a whole, and one whose filters choose fewer is not', async () => {
+	const api = await newApi('plenty');
+	const asked = { schemaContent: 'x', generateTools: true };
+	await assert.rejects(imports().importSchema(store, api, bodyOf(asked), never), {
+		code: 'validation_failed',
+		message: /^2001 operations/,
+	});
+	assert.equal(await store.apis.countOperations(api.organizationId, api.id), 0);
+	assert.deepEqual((await store.apis.schemas(api.organizationId, api.id, { limit: 1 })).items, []);
+	await imports().importSchema(store, api, bodyOf({ ...asked, paths: ['/7', '/8'] }), never);
+	assert.equal(await store.apis.countOperations(api.organizationId, api.id), 2001);
 });
 
 test('an import that fails halfway leaves nothing behind', async () => {

@@ -1,42 +1,59 @@
 // Imports of API descriptions: parsed in a worker thread that can be killed, written by the main thread in small steps,
 // all or nothing; and tools made of what was imported.
 
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Log, SchemaImporter } from './contracts.ts';
+import type { SchemaImporter } from './contracts.ts';
 import type { EgressPolicy } from './egress.ts';
 import { asGatewayError, GatewayError, invalid, notFound } from './errors.ts';
+import { createImportReader } from './import-changes.ts';
 import type { ImportRequest } from './import-request.ts';
 import { runImport } from './import-run.ts';
 import type { ImportResult, ImportTask } from './import-worker.ts';
+import type { Log } from './nouns.ts';
 import type { Registry } from './registry.ts';
 import { Slots } from './slots.ts';
-import type { ApiRow, ImportWriter, OperationFilter, Repositories, SchemaRow } from './store.ts';
+import type {
+	ApiRow,
+	GeneratedTools,
+	ImportHold,
+	ImportJobRow,
+	ImportReader,
+	ImportWriter,
+	OperationFilter,
+	Repositories,
+	SchemaRow,
+} from './store.ts';
 
 export interface ImportedSchema {
-	/** Its `report` is an `ImportReport`. */
+	/** Its `report` is an `ImportReport`, and its `changes` are there. */
 	schema: SchemaRow;
-	changes: { added: number; changed: number; unchanged: number; removed: number };
 	request: Pick<ImportRequest, 'generateTools' | 'filter'>;
 }
 
-export interface GeneratedTools {
-	created: number;
-	updated: number;
-	unchanged: number;
-	total: number;
-}
-
 type Writing = Pick<Repositories, 'apis' | 'tools'>;
+
+/** What a job's import has beside others. */
+export interface ImportJobTie {
+	/** Told of the schema in the transaction that writes it, which fails when the job is no longer the holder's. */
+	hold: ImportHold;
+	progress(now: Pick<ImportJobRow, 'phase' | 'operations'>): void;
+}
 
 export interface Imports {
 	/**
 	 * @param writing the store of the one who imports
 	 * @param body of `POST /apis/:id/import-schema` as it came: it is parsed and checked in the worker. Detached afterwards
-	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API is gone meanwhile
+	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API is gone meanwhile; conflict when the
+	 * job is another's by now
 	 */
-	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal): Promise<ImportedSchema>;
-	/** One tool per operation that the filter admits. @throws validation_failed naming the filters when they are too many */
-	generateTools(writing: Writing, api: ApiRow, filter: OperationFilter): Promise<GeneratedTools>;
+	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
+	/**
+	 * One tool per operation that the filter admits. What was made when it is broken off stays.
+	 * @throws validation_failed naming the filters when they are too many, conflict; the signal's reason
+	 */
+	generateTools(writing: Writing, api: ApiRow, filter: OperationFilter, signal?: AbortSignal): Promise<GeneratedTools>;
 	/** Breaks off what is running. */
 	close(): Promise<void>;
 }
@@ -57,7 +74,10 @@ const MAX_HEAP_MB = 1024;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
 const MAX_TOOLS = 2_000;
-const PAGE = 100;
+/** Of operations, each of which may be 100 KB: a page is read and written in one go. */
+const PAGE = 25;
+/** Of one page of operations that imports keep changing. */
+const MAX_READS = 10;
 
 export function createImports(parts: ImportParts): Imports {
 	const { registry } = parts;
@@ -67,10 +87,10 @@ export function createImports(parts: ImportParts): Imports {
 	const running = new Set<Promise<unknown>>();
 
 	return {
-		async importSchema(writing, api, body, signal) {
+		async importSchema(writing, api, body, signal, job) {
 			importerOf(registry, api.type);
 			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = slots.run(stop, () => importOne(limits, { writing, api, body, stop }));
+			const work = slots.run(stop, () => importOne(limits, { writing, api, body, stop, job }));
 			running.add(work);
 			try {
 				return await work;
@@ -80,7 +100,7 @@ export function createImports(parts: ImportParts): Imports {
 				running.delete(work);
 			}
 		},
-		generateTools: (writing, api, filter) => generateTools(writing, importerOf(registry, api.type), { api, filter }),
+		generateTools: (writing, api, filter, signal) => generateTools(writing, importerOf(registry, api.type), { api, filter, signal }),
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
@@ -88,14 +108,15 @@ export function createImports(parts: ImportParts): Imports {
 	};
 }
 
-interface Job {
+interface OneImport {
 	writing: Writing;
 	api: ApiRow;
 	body: Buffer;
 	stop: AbortSignal;
+	job: ImportJobTie | undefined;
 }
 
-async function importOne(parts: Required<ImportParts>, { writing, api, body, stop }: Job): Promise<ImportedSchema> {
+async function importOne(parts: Required<ImportParts>, { writing, api, body, stop, job }: OneImport): Promise<ImportedSchema> {
 	const { registry, egressPolicy, log, timeoutMs, maxHeapMb } = parts;
 	const task: ImportTask = {
 		body: movable(body),
@@ -103,6 +124,7 @@ async function importOne(parts: Required<ImportParts>, { writing, api, body, sto
 		sources: sourcesOf(registry),
 		egressAllow: egressPolicy.allow,
 		timeoutMs,
+		compileCache: compileCache(),
 	};
 	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
 	const begun: { writer: ImportWriter | null } = { writer: null };
@@ -112,19 +134,44 @@ async function importOne(parts: Required<ImportParts>, { writing, api, body, sto
 		if (!begun.writer) throw notFound('API');
 		return begun.writer;
 	};
+	let operations = 0;
+	const progress = (phase: ImportJobRow['phase']): void => job?.progress({ phase, operations });
 	try {
-		const result = await runImport(task, { signal, maxHeapMb, log }, async (operations) => (await begin()).operations(operations));
-		return await commit(await begin(), result);
+		const result = await runImport(
+			task,
+			{ signal, maxHeapMb, log },
+			{
+				got: () => progress('parsing'),
+				async write(batch) {
+					await (await begin()).operations(batch);
+					operations += batch.length;
+					progress('parsing');
+				},
+			},
+		);
+		progress('writing');
+		const importer = importerOf(registry, api.type);
+		const reader = createImportReader((operation) => importer.tool(operation, api));
+		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
 	} catch (error) {
 		await begun.writer?.abort();
 		throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
 	}
 }
 
-async function commit(writer: ImportWriter, { report, request, ...source }: ImportResult): Promise<ImportedSchema> {
+async function commit(
+	writer: ImportWriter,
+	{ report, request, ...source }: ImportResult,
+	{ reader, hold, operations }: { reader: ImportReader; hold: ImportHold | undefined; operations: number },
+): Promise<ImportedSchema> {
 	const { format, title, version, servers } = report;
-	const { schema, ...changes } = await writer.commit({ format, title, version, servers, ...source, report });
-	return { schema, changes, request };
+	const job = hold && { ...hold, operations, toolFilter: request.generateTools ? request.filter : null };
+	// Now, or the description would be in when the answer is a 400.
+	const check = async (count: (filter: OperationFilter) => Promise<number>): Promise<void> => {
+		if (request.generateTools) assertFewTools(await count(active(request.filter)));
+	};
+	const { schema } = await writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
+	return { schema, request };
 }
 
 /** @throws validation_failed naming what there is */
@@ -138,6 +185,13 @@ function importerOf(registry: Registry, type: string): SchemaImporter {
 function sourcesOf(registry: Registry): Record<string, string> {
 	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);
 	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+/** Without it, a worker compiles its importer anew, which takes longer than to read a small document. */
+function compileCache(): string | null {
+	// The folder of this release of Node, in the one that was named.
+	const folder = getCompileCacheDir();
+	return folder === undefined ? null : dirname(folder);
 }
 
 /** Bytes whose memory may change threads: small buffers share theirs with others. */
@@ -157,29 +211,46 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 interface Generation {
 	api: ApiRow;
 	filter: OperationFilter;
+	signal: AbortSignal | undefined;
 }
 
-async function generateTools(store: Writing, importer: SchemaImporter, { api, filter }: Generation): Promise<GeneratedTools> {
+async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
+	const { api, signal } = generation;
 	const { organizationId } = api;
-	const count = await store.apis.countOperations(organizationId, api.id, filter);
-	if (count > MAX_TOOLS) {
-		const ask = 'choose by tags, methods, paths, operationIds or deprecated';
-		throw invalid('', `${count} operations would become tools, at most ${MAX_TOOLS} may: ${ask}.`);
-	}
+	const filter = active(generation.filter);
+	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
 	const sum: GeneratedTools = { created: 0, updated: 0, unchanged: 0, total: 0 };
 	let cursor: string | null | undefined;
+	let reads = 0;
 	while (cursor !== null) {
+		signal?.throwIfAborted();
 		const page = await store.apis.operations(organizationId, api.id, cursor ? { limit: PAGE, cursor } : { limit: PAGE }, filter);
-		const active = page.items.filter(({ status }) => status === 'active');
-		const drafts = active.map((operation) => ({ operationId: operation.id, tool: importer.tool(operation, api) }));
-		const made = await store.tools.generate(organizationId, api.id, drafts);
-		sum.created += made.created;
-		sum.updated += made.updated;
-		sum.unchanged += made.unchanged;
-		sum.total += drafts.length;
-		cursor = page.nextCursor;
+		const drafts = page.items.map((operation) => ({
+			operationId: operation.id,
+			asOf: operation.updatedAt,
+			tool: importer.tool(operation, api),
+		}));
+		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts);
+		sum.created += created;
+		sum.updated += updated;
+		sum.unchanged += unchanged;
+		const isWhole = created + updated + unchanged === drafts.length;
+		// What is missing was changed by an import meanwhile: the page is read once more.
+		reads = isWhole ? 0 : reads + 1;
+		if (reads > MAX_READS) throw new GatewayError('conflict', 'The API is imported again and again while its tools are made.');
+		if (isWhole) cursor = page.nextCursor;
 		// Others' requests come first.
 		await setImmediate();
 	}
+	sum.total = sum.created + sum.updated + sum.unchanged;
 	return sum;
+}
+
+const active = (filter: OperationFilter): OperationFilter => ({ ...filter, status: 'active' });
+
+/** @throws validation_failed */
+function assertFewTools(count: number): void {
+	if (count <= MAX_TOOLS) return;
+	const ask = 'choose by tags, methods, paths, operationIds or deprecated';
+	throw invalid('', `${count} operations would become tools, at most ${MAX_TOOLS} may: ${ask}.`);
 }

@@ -7,19 +7,33 @@ export { cleanText, quote } from './clean-text.ts';
 export type * from './contracts.ts';
 export { tokenCookie } from './cookies.ts';
 export type { Core } from './core.ts';
-export { CREDENTIALS, credentialPlace, isCredentialType } from './credentials.ts';
+export { CREDENTIALS, credentialPlace, isCredentialType } from './credential-types.ts';
+export { shownPlace } from './credentials.ts';
+export { secretsAdded, withoutSecrets } from './echoes.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
 export { headerNameFault, headerRules, headerValueFault } from './headers.ts';
+export { hasEnded } from './import-jobs.ts';
 export { IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
-export { type RunResult, toolConfig, toolPlace } from './invoke.ts';
+export type { RunResult } from './invoke.ts';
+export { membersOf, type Outline, outlineJson } from './json-outline.ts';
+export type * from './lent.ts';
 export { beginLogin, checkPassword } from './logins.ts';
 export type { Message } from './mail.ts';
 export { isBareAddress, oneLine } from './mail-address.ts';
 export { moment } from './moment.ts';
 export { authPlace, gatewayPlace } from './mount.ts';
 export { MAX_NAME_CHARS, type Named, nameOperations } from './names.ts';
+export type * from './nouns.ts';
 export { describeApi } from './openapi.ts';
-export { expectedVersion, type Operation as ApiOperation, operation, setCookie, showVersion } from './operation.ts';
+export {
+	accept,
+	expectedVersion,
+	type Operation as ApiOperation,
+	operation,
+	setCookie,
+	showPreferences,
+	showVersion,
+} from './operation.ts';
 export { anyPassword, passwordRule } from './passwords.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './permissions.ts';
 export { unknownType } from './registry.ts';
@@ -48,6 +62,27 @@ export { compileArguments, patternFault } from './schemas.ts';
 export { bearerChallenge, bearerToken, findSecret, keyHeaderRule, MAX_SECRET_LENGTH, type SecretPlaces } from './secret-places.ts';
 export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
+export { TimeSlice } from './time-slice.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';
-export { decodeText, excerptOf, failedResult, isJsonType, isTextType, jsonResult, statusLine, textResult } from './upstream-results.ts';
+export { toolConfig, toolPlace } from './tool-entry.ts';
+export {
+	bodyExcerpt,
+	decodeText,
+	excerptOf,
+	failedResult,
+	isJsonType,
+	isTextType,
+	jsonResult,
+	statusLine,
+	textResult,
+} from './upstream-results.ts';
 export { VERSION } from './version.ts';
+export {
+	attributeOf,
+	decodeXml,
+	parseXml,
+	parseXmlGradually,
+	resolveName,
+	type XmlBounds,
+	type XmlElement,
+} from './xml.ts';

@@ -9,15 +9,17 @@ import { GatewayError } from './errors.ts';
  * answer an oversize one only after reading all of it.
  */
 export async function readInput(request: Request): Promise<void> {
-	if (request.route.settings.plugins?.gatehouse?.body === 'unread') return;
+	const bodyIs = request.route.settings.plugins?.gatehouse?.body;
+	if (bodyIs === 'unread') return;
 	const inQuery = textFaults(request.query).map(({ path, message }) => ({ path: `query${path}`, message }));
 	const inPath = textFaults(request.params).map(({ path, message }) => ({ path: `path${path}`, message }));
 	const faults = [...inQuery, ...inPath];
 	const first = faults[0];
 	if (first) throw new GatewayError('validation_failed', `${first.path} ${first.message}`, { details: faults });
 	const content = await readBody(request.raw.req, DEFAULT_MAX_BYTES);
+	const none = bodyIs === 'optional' ? {} : null;
 	// hapi types it as read-only; null means that there is none, and that it need not look.
-	(request as { payload: unknown }).payload = content === null || content.length === 0 ? null : parseBody(request, content);
+	(request as { payload: unknown }).payload = content === null || content.length === 0 ? none : parseBody(request, content);
 }
 
 function parseBody(request: Request, content: Buffer): unknown {

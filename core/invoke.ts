@@ -2,61 +2,33 @@
 // Finding and allowing happen before (`call.ts`), on the shelf of what the caller can reach.
 
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from './call.ts';
-import type { Api, Caller, Json, JsonObject, Tool, ToolExecutor, ToolResult } from './contracts.ts';
+import { DryRun } from './dry-run.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from './errors.ts';
-import type { LaneApi } from './lane.ts';
 import { LaneRun } from './lane-run.ts';
-import { laneOf } from './lanes.ts';
+import type { Caller, Json, JsonObject, Tool, ToolResult } from './nouns.ts';
+import { type Outbound, OutboundRun } from './outbound.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
 import { type ArgumentCheck, compileArguments, invalidArguments } from './schemas.ts';
 import type { Secrets } from './secrets.ts';
-import type { ApiRow, CredentialRow, ToolRow } from './store.ts';
+import type { ToolRow } from './store.ts';
+import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './tool-entry.ts';
 
 /** The specification's timeout of an execution, for tools whose executor sets none. */
 const DEADLINE_MS = 120_000;
 const COMPILED = 5000;
 
-/** Calls of an assigned tool that one caller may make. */
-export interface ToolLimit {
-	assignmentId: string;
-	perMinute: number;
-}
-
-/** A tool with all that running it needs; what is costly is made when it is first run. */
-export interface ToolEntry {
-	tool: Tool;
-	api: Api | null;
-	credentials: readonly CredentialRow[];
-	/** Which its calls go through; null: none. */
-	lane: LaneApi | null;
-	/** Of this gateway; null: none. */
-	limit: ToolLimit | null;
-	/** @throws not_implemented when its executor is not loaded */
-	ready(): { executor: ToolExecutor; config: JsonObject };
-}
-
 export interface Invoker {
-	/** @param around.name that the gateway exposes, as `around.description`; the tool's own without one */
-	prepare(
-		row: ToolRow,
-		around: {
-			name?: string;
-			description?: string | null;
-			api: ApiRow | null;
-			credentials: readonly CredentialRow[];
-			limit?: ToolLimit | null;
-		},
-	): ToolEntry;
+	prepare(row: ToolRow, around: EntryAround): ToolEntry;
 	/** A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
 	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
-	/** Over the management API. @throws not_found */
+	/** Over the management API. `isDry`: nothing is sent nor recorded, and `request` is what would be. @throws not_found, not_implemented */
 	execute(
 		organizationId: string,
 		toolId: string,
 		args: Json,
-		by: { caller: Caller; signal: AbortSignal },
-	): Promise<RunResult & { durationMs: number }>;
+		by: { caller: Caller; signal: AbortSignal; isDry?: boolean },
+	): Promise<RunResult & { durationMs: number; request?: JsonObject }>;
 }
 
 /** `error` says why a run failed; it is absent when the tool itself reported the failure in its content. */
@@ -72,6 +44,8 @@ export interface InvokerParts {
 /** Of faults of the caller or of ours the caller is told by an error; of faults of the run, by its result. */
 const THROWN: readonly ErrorCode[] = ['validation_failed', 'tool_not_found', 'insufficient_scope', 'unavailable', 'not_implemented'];
 
+const REMOVED = 'The description of the API no longer has the operation of this tool: import one that has it, or remove the tool.';
+
 export function createInvoker(parts: InvokerParts): Invoker {
 	const compiled = new Map<string, ArgumentCheck>();
 	const checkOf = (tool: Tool): ArgumentCheck => {
@@ -84,98 +58,79 @@ export function createInvoker(parts: InvokerParts): Invoker {
 		return check;
 	};
 	const invoker: Invoker = {
-		prepare: (row, around) => prepare(row, around, parts),
+		prepare: (row, around) => toolEntry(row, around, parts),
 		async run(entry, args, callParts) {
-			const { executor, config } = entry.ready();
+			const ready = entry.ready();
 			const complete = validate(args, checkOf(entry.tool));
 			const started = performance.now();
 			const result = await underDeadline(callParts.signal, (signal) => {
 				const services = parts.services();
 				const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
-				const around = { ...callParts, plugin: `executor:${executor.name}`, entry, shelf: null, signal, lane };
-				const run = attempt(executor, { args: complete, config, call: new PluginCall(services, around) }, services.log);
+				const { api, credentials, tool } = entry;
+				const outbound = new OutboundRun({ ...services, lane, organizationId: tool.organizationId, api, credentials, signal });
+				const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+				const run = attempt(call, services.log, () => ready.executor.execute(complete, ready.config, call));
 				return lane ? run.finally(() => lane.end()) : run;
 			});
 			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
 			return result;
 		},
-		async execute(organizationId, toolId, args, by) {
+		async execute(organizationId, toolId, args, { isDry = false, ...by }) {
 			const entry = await findTool(organizationId, toolId, parts);
 			const started = performance.now();
-			const around = {
-				plugin: 'management',
-				organizationId,
-				gateway: null,
-				shelf: null,
-				identity: NO_IDENTITY,
-				entry: null,
-				listener: null,
-			};
-			const result = await invoker.run(entry, args, { ...around, ...by });
+			const callParts = { ...MANAGEMENT, organizationId, ...by };
+			const result = isDry
+				? await dryRun(entry, validate(args, checkOf(entry.tool)), callParts, parts.services())
+				: await invoker.run(entry, args, callParts);
 			return { ...result, durationMs: Math.round(performance.now() - started) };
 		},
 	};
 	return invoker;
 }
 
-function prepare(row: ToolRow, around: Parameters<Invoker['prepare']>[1], { registry, secrets }: InvokerParts): ToolEntry {
-	let made: ReturnType<ToolEntry['ready']> | null = null;
-	return {
-		tool: describeTool(row, around),
-		api: around.api,
-		credentials: around.credentials,
-		lane: laneOf(around.api),
-		limit: around.limit ?? null,
-		ready() {
-			made ??= { executor: executorOf(row, registry), config: openConfig(row, registry, secrets) };
-			return made;
-		},
-	};
+/** Of a run that no gateway asked for. */
+const MANAGEMENT = { plugin: 'management', gateway: null, shelf: null, identity: NO_IDENTITY, entry: null, listener: null } as const;
+
+interface Executing {
+	entry: ToolEntry;
+	ready: Ready;
+	callParts: CallParts;
+	outbound: Outbound;
+	signal: AbortSignal;
 }
 
-function executorOf(row: ToolRow, registry: Registry): ToolExecutor {
-	const executor = registry.get('executor', row.executor);
-	if (!executor) throw new GatewayError('not_implemented', `The executor "${row.executor}" of this tool is not loaded.`);
-	return executor;
+const executorCall = (services: Services, { entry, ready, callParts, outbound, signal }: Executing): PluginCall =>
+	new PluginCall(services, { ...callParts, plugin: `executor:${ready.executor.name}`, entry, shelf: null, signal, outbound });
+
+function dryRun(
+	entry: ToolEntry,
+	args: JsonObject,
+	callParts: CallParts,
+	services: Services,
+): Promise<RunResult & { request?: JsonObject }> {
+	const { api, credentials } = entry;
+	const outbound = new DryRun({ ...services, api, credentials });
+	const ready = entry.masked(outbound.mask);
+	const { executor, config } = ready;
+	const preview = executor.preview?.bind(executor);
+	return underDeadline(callParts.signal, (signal) => {
+		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+		return attempt<RunResult & { request?: JsonObject }>(call, services.log, async () => {
+			const show = preview ? () => preview(args, config, call) : null;
+			return { content: [], request: await outbound.show(() => executor.execute(args, config, call), show) };
+		});
+	});
 }
-
-function openConfig(row: ToolRow, registry: Registry, secrets: Secrets): JsonObject {
-	const place = toolPlace(row.organizationId, row.id);
-	return registry.parse(
-		'executor',
-		row.executor,
-		registry.open('executor', row.executor, toolConfig(row), secrets, place),
-		'/executionConfig',
-	);
-}
-
-/** `code` stands beside `executionConfig` in the API; to the executor they are one config. */
-export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): JsonObject =>
-	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
-
-export const toolPlace = (organizationId: string, toolId: string) => ({ organizationId, table: 'tools', row: toolId });
-
-export const describeTool = (row: ToolRow, { name, description }: { name?: string; description?: string | null }): Tool => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	name: name ?? row.name,
-	description: description ?? row.description,
-	executor: row.executor,
-	parameters: row.parameters,
-	outputSchema: row.outputSchema,
-	annotations: row.annotations,
-	apiId: row.apiId,
-	version: String(row.version),
-});
 
 async function findTool(organizationId: string, toolId: string, parts: InvokerParts): Promise<ToolEntry> {
 	const { store } = parts.services();
 	const row = await store.tools.get(organizationId, toolId);
 	if (!row) throw notFound('Tool');
+	if (row.status === 'removed') throw new GatewayError('conflict', REMOVED);
 	const [api, credentials] = row.apiId
 		? await Promise.all([store.apis.get(organizationId, row.apiId), store.apis.credentials(organizationId, row.apiId)])
 		: [null, []];
-	return prepare(row, { api, credentials }, parts);
+	return toolEntry(row, { api, credentials }, parts);
 }
 
 function validate(args: Json, check: ArgumentCheck): JsonObject {
@@ -206,21 +161,16 @@ async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal) 
 	}
 }
 
-async function attempt(
-	executor: ToolExecutor,
-	run: { args: JsonObject; config: JsonObject; call: PluginCall },
-	log: Services['log'],
-): Promise<RunResult> {
+async function attempt<R extends RunResult>(call: PluginCall, log: Services['log'], work: () => Promise<R>): Promise<R | RunResult> {
 	try {
-		return await executor.execute(run.args, run.config, run.call);
+		return await work();
 	} catch (thrown) {
-		const reason: unknown = run.call.signal.reason;
-		const error = asGatewayError(thrown) ?? (run.call.signal.aborted ? asGatewayError(reason) : null);
+		const reason: unknown = call.signal.reason;
+		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
 		if (error && THROWN.includes(error.code)) throw error;
-		if (!error && !run.call.signal.aborted)
-			log.error({ tool: run.call.tool?.id, error: describeFault(thrown) }, 'an executor failed unexpectedly');
+		if (!error && !call.signal.aborted) log.error({ tool: call.tool?.id, error: describeFault(thrown) }, 'an executor failed unexpectedly');
 		const code = error?.code ?? 'internal';
-		const message = error?.message ?? (run.call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
+		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
 		return { content: [{ type: 'text', text: message }], isError: true, error: { code, message } };
 	}
 }
@@ -241,6 +191,7 @@ function record(
 		subject: caller.subject,
 		status: run.result.isError ? 'failed' : 'success',
 		error: run.result.isError ? (run.result.error?.code ?? 'tool_error') : null,
+		logs: run.result.logs ?? null,
 		durationMs: Math.round(run.durationMs),
 		startedAt: new Date(Date.now() - run.durationMs),
 	});

@@ -8,7 +8,7 @@ import { hash } from '@node-rs/bcrypt';
 import { gatewayOf, startIdentities, type TestIdentities } from '../test/helpers/identities.ts';
 import { soon } from '../test/helpers/soon.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
-import type { Caller, Gateway } from './contracts.ts';
+import type { Caller, Gateway } from './nouns.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import type { Store, UserRow } from './store.ts';
 

@@ -1,9 +1,9 @@
 // One run of a tool whose API has a lane: each of its requests goes through it, and nothing stays in it when the run ends.
 
-import type { OutboundRequest, OutboundResponse } from './contracts.ts';
 import { REQUEST_TIMEOUT_MS } from './egress.ts';
 import type { LaneApi, Leave } from './lane.ts';
 import type { Lanes } from './lanes.ts';
+import type { OutboundRequest, OutboundResponse } from './lent.ts';
 
 export interface LaneRunParts {
 	lanes: Lanes;
@@ -24,13 +24,13 @@ export class LaneRun {
 	}
 
 	/** From just before the request is sent until its answer is complete. @throws rate_limited, and what `send` does */
-	async request(options: OutboundRequest, send: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
-		const leave = await this.#enter(options.timeoutMs ?? REQUEST_TIMEOUT_MS, options.signal);
-		try {
-			return await send();
-		} finally {
-			leave();
-		}
+	request(options: OutboundRequest, send: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
+		return this.#hold(this.#enter(options.timeoutMs ?? REQUEST_TIMEOUT_MS, options.signal), send);
+	}
+
+	/** From just before `work` begins until it ends. @throws rate_limited, and what `work` does */
+	turn<T>(work: () => Promise<T>): Promise<T> {
+		return this.#hold(this.#enter(this.#parts.deadlineMs, null), work);
 	}
 
 	/** Until the body is read, cancelled or broken off; at the latest until the run ends. @throws rate_limited, and what `send` does */
@@ -52,6 +52,15 @@ export class LaneRun {
 
 	end(): void {
 		for (const leave of this.#open) leave();
+	}
+
+	async #hold<T>(entering: Promise<Leave>, work: () => Promise<T>): Promise<T> {
+		const leave = await entering;
+		try {
+			return await work();
+		} finally {
+			leave();
+		}
 	}
 
 	#enter(timeoutMs: number, own: AbortSignal | null | undefined): Promise<Leave> {

@@ -1,11 +1,11 @@
 // Outbound limits: every API that has some has a lane, which its calls go through, shared by all replicas. Where none are set,
 // nothing of this is touched.
 
-import type { Log } from './contracts.ts';
 import { GatewayError } from './errors.ts';
 import { type Entry, type Gate, Lane, type LaneApi, type Leave } from './lane.ts';
 import { LaneCluster } from './lane-cluster.ts';
 import { localGate, shareOf } from './lane-gates.ts';
+import type { Log } from './nouns.ts';
 import type { RedisClient } from './shared.ts';
 import type { ApiRow } from './store.ts';
 

@@ -1,7 +1,7 @@
 // Structured logs on stdout: one line a request, secrets never.
 
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from './contracts.ts';
+import type { Log } from './nouns.ts';
 
 /** Fields that no line may show, whoever logs them. */
 const SECRET = ['authorization', 'cookie', 'password', 'key', 'secret', 'token', 'api_key', 'apiKey'];

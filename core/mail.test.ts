@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { startMuteSmtp, startSmtp } from '../test/helpers/smtp.ts';
 import { loadConfig } from './config.ts';
-import type { Log } from './contracts.ts';
 import { createMail, type Mail } from './mail.ts';
+import type { Log } from './nouns.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -4,10 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import type { Log } from './contracts.ts';
 import { invalid } from './errors.ts';
 import { isBareAddress, oneLine } from './mail-address.ts';
 import { type Deliver, intoFolder, overSmtp } from './mail-delivery.ts';
+import type { Log } from './nouns.ts';
 
 export interface Message {
 	/** One bare address. @throws validation_failed for anything else */

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
 import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
 import { assertNeeds, registerAccess } from './access.ts';
+import { Breakers } from './breakers.ts';
 import type { Services } from './call.ts';
 import { superviseWorkers } from './cluster.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -13,6 +14,7 @@ import { createSigner } from './credentials.ts';
 import { createEgress } from './egress.ts';
 import { keepHouse } from './housekeeping.ts';
 import { registerIdempotency } from './idempotency.ts';
+import { createImportJobs } from './import-jobs.ts';
 import { createImports } from './imports.ts';
 import { createInvoker } from './invoke.ts';
 import { checkEncryptionKey } from './key-check.ts';
@@ -27,9 +29,11 @@ import { Recorder } from './recorder.ts';
 import { RecordCache } from './records.ts';
 import { createRuntime } from './runtime.ts';
 import { createSecrets } from './secrets.ts';
+import { send } from './sending.ts';
 import { createServer } from './server.ts';
 import { connectLanes, createShared, type Shared } from './shared.ts';
 import { createTokens } from './tokens.ts';
+import { createUpstreamTokens } from './upstream-tokens.ts';
 import { createWindows, type Windows } from './windows.ts';
 
 export interface Service {
@@ -55,6 +59,8 @@ interface Given {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
+/** A token is got for all who wait for it: it goes on when one of them leaves. */
+const NEVER = new AbortController().signal;
 
 /** @throws Error in one sentence per fault: configuration, plugins, database */
 export async function startService(
@@ -112,6 +118,8 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(() => mail.close());
 	const imports = createImports({ registry, egressPolicy, log });
 	opened.defer(() => imports.close());
+	const importJobs = createImportJobs({ store, imports, log });
+	opened.defer(() => importJobs.close());
 
 	const secrets = createSecrets(config.encryptionKey);
 	await checkEncryptionKey(store, secrets);
@@ -119,13 +127,37 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(() => recordCache.close());
 	const memo = new Memo(MEMOS);
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
-	const signer = createSigner({ secrets, egress, memo });
-	const services: Services = { log, egress, lanes, shared, store, recordCache, memo, signer, invoker };
+	const breakers = new Breakers();
+	const upstreamTokens = createUpstreamTokens({
+		...{ store: store.upstreamTokens, changes: store.changes, secrets, log },
+		ask: (organizationId, request) => send({ egress, breakers, log, organizationId, lane: null, signal: NEVER }, request),
+	});
+	opened.defer(() => upstreamTokens.close());
+	const signer = createSigner({ secrets, tokens: upstreamTokens });
+	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords();
 	const runtime = createRuntime({ config, registry, secrets, tokens, passwords, invoker, store, services, recorder, limits });
 	opened.defer(() => runtime.close());
-	return { config, log, registry, store, secrets, tokens, passwords, mail, egress, shared, invoker, imports, runtime, recorder, limits };
+	return {
+		config,
+		log,
+		registry,
+		store,
+		secrets,
+		tokens,
+		passwords,
+		mail,
+		egress,
+		signer,
+		shared,
+		invoker,
+		imports,
+		importJobs,
+		runtime,
+		recorder,
+		limits,
+	};
 }
 
 const lanesRedis = (redis: Config['redis'], shared: Shared, windows: Windows): LaneParts['redis'] =>

@@ -9,7 +9,7 @@ import { administer } from '../test/helpers/postgres.ts';
 import { addMember, addTenant, type Tenant } from '../test/helpers/samples.ts';
 import { soon } from '../test/helpers/soon.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
-import type { Gateway } from './contracts.ts';
+import type { Gateway } from './nouns.ts';
 import type { Role } from './permissions.ts';
 import type { Store } from './store.ts';
 

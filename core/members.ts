@@ -1,8 +1,8 @@
 // Members at gateways (decisions 22–25): whom access keys, logins' tokens and user ids stand for, and what their role lets them
 // do there. Looked up once, then remembered until a change of the user is heard.
 
-import type { Caller, Gateway, Scope } from './contracts.ts';
 import { GatewayError } from './errors.ts';
+import type { Caller, Gateway, Scope } from './nouns.ts';
 import { permissionsOf } from './permissions.ts';
 import type { Recorder } from './recorder.ts';
 import type { Access, AccessKeyRow, MembershipRow, Store } from './store.ts';

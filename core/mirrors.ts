@@ -6,6 +6,8 @@ import type { Bucket, Standing } from './windows.ts';
 interface Mirror {
 	/** The greatest count that Redis answered with; it never lies above what Redis has, unless that has lost something. */
 	told: number;
+	/** Of it, what this process has told. */
+	own: number;
 	/** Hits that Redis has not heard of. */
 	untold: number;
 	/** Hits that are on their way to it, beside those of the requests that bring them. */
@@ -58,17 +60,21 @@ export class Mirrors {
 		const mirror = this.#open.get(key);
 		if (!mirror) return;
 		mirror.sent = Math.max(0, mirror.sent - hits);
-		if (!didArrive) mirror.untold += hits;
+		mirror[didArrive ? 'own' : 'untold'] += hits;
 	}
 
-	/** @param askedAt when the question was sent, so that no window seems to last longer than it does */
-	learn(key: string, { count, leftMs }: Counted, askedAt: number): void {
+	/**
+	 * @param askedAt when the question was sent, so that no window seems to last longer than it does
+	 * @param added the hits that the question itself brought
+	 */
+	learn(key: string, { count, leftMs }: Counted, { askedAt, added }: { askedAt: number; added: number }): void {
 		if (leftMs <= 0) return;
 		const endsAt = askedAt + leftMs;
 		const known = this.#open.get(key);
 		const isNext = known !== undefined && known.endsAt - askedAt <= ENDING_MS && endsAt > known.endsAt + ENDING_MS + SLACK_MS;
 		const mirror = known && known.endsAt > askedAt && !isNext ? known : this.#begin(key, endsAt);
 		mirror.told = Math.max(mirror.told, count);
+		mirror.own += added;
 		mirror.endsAt = Math.max(mirror.endsAt, endsAt);
 	}
 
@@ -82,6 +88,15 @@ export class Mirrors {
 	isFull(bucket: Bucket, max: number): boolean {
 		const mirror = this.#get(bucket);
 		return mirror !== null && countOf(mirror) >= max;
+	}
+
+	/** Redis has been emptied: each replica tells it of its own hits again, and so of none twice. */
+	forgetTold(): void {
+		for (const mirror of this.#open.values()) {
+			mirror.untold += mirror.own;
+			mirror.own = 0;
+			mirror.told = 0;
+		}
 	}
 
 	/** Keys of the windows of which Redis has not heard all. */
@@ -107,7 +122,7 @@ export class Mirrors {
 	}
 
 	#begin(key: string, endsAt: number): Mirror {
-		const mirror = { told: 0, untold: 0, sent: 0, endsAt };
+		const mirror = { told: 0, own: 0, untold: 0, sent: 0, endsAt };
 		// Deleted first, so that the order of the map is that of their beginnings.
 		this.#open.delete(key);
 		this.#open.set(key, mirror);

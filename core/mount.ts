@@ -3,12 +3,14 @@
 import { Router } from '@hapi/call';
 import type { MountedMethod } from './authenticate.ts';
 import type { ToolShelf } from './call.ts';
-import type { AuthMethod, Caller, Gateway, GatewayRoute, JsonObject, Tool, TransportAdapter } from './contracts.ts';
+import type { AuthMethod, GatewayRoute, TransportAdapter } from './contracts.ts';
 import { GatewayError } from './errors.ts';
-import type { Invoker, ToolEntry } from './invoke.ts';
+import type { Invoker } from './invoke.ts';
+import type { Caller, Gateway, JsonObject, Tool } from './nouns.ts';
 import type { Registry } from './registry.ts';
 import type { Place, Secrets } from './secrets.ts';
 import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from './store.ts';
+import type { ToolEntry } from './tool-entry.ts';
 
 export interface MountedRoute {
 	route: GatewayRoute;

@@ -46,3 +46,10 @@ test('an operationId that spells another one’s hashed name takes nothing away'
 	const names = nameOperations([...twins, operation(taken, '/3')]);
 	assert.equal(new Set(names.map((name) => name.toLowerCase())).size, 3);
 });
+
+test('operations that nothing tells apart get names of their own, and an end', () => {
+	const same = { method: 'GET', path: '/a', operationId: 'a' };
+	const names = nameOperations([same, same, same]);
+	assert.equal(new Set(names).size, 3);
+	for (const name of names) assert.match(name, /^a_[0-9a-f]+$/);
+});

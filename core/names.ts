@@ -15,12 +15,13 @@ export interface Named {
 /** One name per operation, in the order given. When two collide, both get the hash of what they are. */
 export function nameOperations(operations: readonly Named[]): string[] {
 	const bases = operations.map(baseName);
+	const identities = distinct(operations.map(({ method, path, operationId }) => `${method} ${path} ${operationId ?? ''}`));
 	const hashChars: number[] = bases.map((base) => (base.length === 0 || base.length > MAX_NAME_CHARS ? HASH_CHARS : 0));
 	for (;;) {
-		const names = operations.map((operation, index) => withHash(bases[index] ?? '', operation, hashChars[index] ?? 0));
+		const names = operations.map((_operation, index) => withHash(bases[index] ?? '', identities[index] ?? '', hashChars[index] ?? 0));
 		const collided = indexesOfCollisions(names);
 		if (collided.length === 0) return names;
-		// Method and path tell any two operations apart, so some length of hash does too.
+		// Identities tell any two operations apart, so some length of hash does too.
 		for (const index of collided) hashChars[index] = (hashChars[index] ?? 0) + HASH_CHARS;
 	}
 }
@@ -35,12 +36,19 @@ const sanitize = (text: string): string =>
 		.replace(/_{2,}/g, '_')
 		.replace(/^[_-]+|[_-]+$/g, '');
 
-function withHash(base: string, { method, path, operationId }: Named, hashChars: number): string {
+/** What is there twice is told apart by how often it was there before: nothing else distinguishes it. */
+function distinct(texts: readonly string[]): string[] {
+	const seen = new Map<string, number>();
+	return texts.map((text) => {
+		const before = seen.get(text) ?? 0;
+		seen.set(text, before + 1);
+		return before === 0 ? text : JSON.stringify([text, before]);
+	});
+}
+
+function withHash(base: string, identity: string, hashChars: number): string {
 	if (hashChars === 0) return base;
-	const hash = createHash('sha256')
-		.update(`${method} ${path} ${operationId ?? ''}`)
-		.digest('hex')
-		.slice(0, hashChars);
+	const hash = createHash('sha256').update(identity).digest('hex').slice(0, hashChars);
 	const head = base.slice(0, Math.max(0, MAX_NAME_CHARS - 1 - hash.length)).replace(/[_-]+$/, '');
 	return head ? `${head}_${hash}` : hash;
 }

@@ -1,8 +1,9 @@
 // Joi → JSON Schema 2020-12 as OpenAPI 3.1 takes it. Joi's own writer does the keywords; what it leaves out (examples, names,
-// null beside values, what excludes what) is added by walking the schema's description beside its result.
+// null beside values, what excludes what) is added by walking the schema's terms beside its result. Its description says the same,
+// but Joi validates that at every level, which takes longer than all the rest.
 
-import type { Description, Schema } from 'joi';
-import type { JsonObject, JsonSchema } from './contracts.ts';
+import type { Schema } from 'joi';
+import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 
 /** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
 interface JsonSchemaSource {
@@ -46,10 +47,10 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 		return { $ref: `#/components/schemas/${name}` };
 	};
 
-	const annotate = (schema: JsonSchema, description: Description): JsonSchema => {
-		const marks = marksOf(description);
-		const whole = conditions(described(schema, description), description);
-		const inner = descend(whole, description);
+	const annotate = (written: JsonSchema, schema: Schema): JsonSchema => {
+		const marks = marksOf(schema);
+		const whole = conditions(withExamples(written, schema), schema);
+		const inner = descend(whole, schema);
 		const told = withPlugins(inner, marks, plugins);
 		if (marks.schema === undefined) return told;
 		const isNullable = Array.isArray(told.type) && told.type.includes('null');
@@ -57,16 +58,18 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 		return { anyOf: [refer(marks.schema, withoutNull(told)), { type: 'null' }] };
 	};
 
-	const descend = (schema: JsonSchema, description: Description): JsonSchema => {
-		const copy: JsonSchema = { ...schema };
-		const keys = (description['keys'] ?? {}) as Record<string, Description>;
+	const descend = (written: JsonSchema, schema: Schema): JsonSchema => {
+		const copy: JsonSchema = { ...written };
+		const { keys, items, matches } = termsOf(schema);
 		if (isObject(copy.properties)) {
-			copy.properties = mapValues(copy.properties, (property, name) => (keys[name] ? annotate(property, keys[name]) : property));
+			const schemas = new Map(keys?.map(({ key, schema: value }) => [key, value]));
+			copy.properties = mapValues(copy.properties, (property, name) => {
+				const value = schemas.get(name);
+				return value ? annotate(property, value) : property;
+			});
 		}
-		const [item] = (description['items'] ?? []) as Description[];
-		if (item && isObject(copy.items)) copy.items = annotate(copy.items, item);
-		const matches = (description['matches'] ?? []) as { schema?: Description }[];
-		if (Array.isArray(copy.anyOf) && matches.length === copy.anyOf.length) {
+		if (items?.[0] && isObject(copy.items)) copy.items = annotate(copy.items, items[0]);
+		if (Array.isArray(copy.anyOf) && matches?.length === copy.anyOf.length) {
 			copy.anyOf = copy.anyOf.map((option, at) => {
 				const match = matches[at]?.schema;
 				return isObject(option) && match ? annotate(option, match) : option;
@@ -75,8 +78,20 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 		return copy;
 	};
 
-	return { write: (schema) => annotate(plainSchema(schema), schema.describe()), components };
+	return { write: (schema) => annotate(plainSchema(schema), schema), components };
 }
+
+/** What Joi keeps of a schema beside its flags and rules. */
+interface Terms {
+	metas?: Marks[] | null;
+	examples?: Json[] | null;
+	keys?: { key: string; schema: Schema }[] | null;
+	items?: Schema[];
+	matches?: { schema?: Schema }[];
+	dependencies?: { describe(): Dependency }[] | null;
+}
+
+const termsOf = (schema: Schema): Terms => schema.$_terms;
 
 const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
 
@@ -84,13 +99,14 @@ function mapValues(values: JsonObject, map: (value: JsonObject, name: string) =>
 	return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isObject(value) ? map(value, name) : value]));
 }
 
-const marksOf = ({ metas = [] }: Description): Marks => Object.assign({}, ...metas) as Marks;
+const marksOf = (schema: Schema): Marks => Object.assign({}, ...(termsOf(schema).metas ?? []));
 
 /** Examples, and null among the values that are allowed. */
-function described(schema: JsonSchema, { examples, allow }: Description): JsonSchema {
-	const copy: JsonSchema = { ...schema };
+function withExamples(written: JsonSchema, schema: Schema): JsonSchema {
+	const copy: JsonSchema = { ...written };
+	const { examples } = termsOf(schema);
 	if (examples && examples.length > 0) copy.examples = examples;
-	if (Array.isArray(copy.enum) && allow?.includes(null) && !copy.enum.includes(null)) copy.enum = [...copy.enum, null];
+	if (Array.isArray(copy.enum) && !copy.enum.includes(null) && !schema.validate(null).error) copy.enum = [...copy.enum, null];
 	return copy;
 }
 
@@ -113,12 +129,12 @@ const RELATIONS: Record<string, (dependency: Dependency) => JsonObject> = {
 
 const pairs = (names: string[]): string[][] => names.flatMap((name, at) => names.slice(at + 1).map((other) => [name, other]));
 
-function conditions(schema: JsonSchema, description: Description): JsonSchema {
-	const dependencies = (description['dependencies'] ?? []) as Dependency[];
+function conditions(written: JsonSchema, schema: Schema): JsonSchema {
+	const dependencies = (termsOf(schema).dependencies ?? []).map((dependency) => dependency.describe());
 	const parts = dependencies.map((dependency) => RELATIONS[dependency.rel]?.(dependency)).filter(isObject);
-	const least = (description['rules'] as { name: string; args?: { limit?: number } }[] | undefined)?.find(({ name }) => name === 'min');
-	const counted = description.type === 'object' && least?.args?.limit !== undefined ? { minProperties: least.args.limit } : {};
-	return { ...schema, ...counted, ...(parts.length > 0 && { allOf: parts }) };
+	const least = schema.$_getRule('min')?.args?.['limit'];
+	const counted = schema.type === 'object' && least !== undefined ? { minProperties: least } : {};
+	return { ...written, ...counted, ...(parts.length > 0 && { allOf: parts }) };
 }
 
 function withPlugins(schema: JsonSchema, { plugin, pluginConfig }: Marks, plugins: PluginNames): JsonSchema {

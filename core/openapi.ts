@@ -3,10 +3,10 @@
 import type { Server } from '@hapi/hapi';
 import type { Schema } from 'joi';
 import type { Config } from './config.ts';
-import type { JsonObject, JsonSchema } from './contracts.ts';
-import { ERRORS, type ErrorCode } from './errors.ts';
+import type { JsonObject, JsonSchema } from './nouns.ts';
+import { ERROR_RESPONSES, ERROR_SCHEMAS, failuresOf } from './openapi-errors.ts';
 import { createSchemaWriter, plainSchema, type SchemaWriter } from './openapi-schema.ts';
-import type { Operation } from './operation.ts';
+import { changes, isOfContext, type Operation } from './operation.ts';
 import type { Registry } from './registry.ts';
 
 export interface DocumentParts {
@@ -41,10 +41,10 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 		tags: [...new Set(operations.map(tagOf))].sort().map((name) => ({ name })),
 		paths,
 		components: {
-			schemas: { ...writer.components, ...configs, Error: ERROR, RateLimited: RATE_LIMITED },
+			schemas: { ...writer.components, ...configs, ...ERROR_SCHEMAS },
 			headers: HEADERS,
 			parameters: PARAMETERS,
-			responses: Object.fromEntries(FAILURES.map((code) => [responseName(code), failure(code)])),
+			responses: ERROR_RESPONSES,
 			securitySchemes: {
 				bearer: { type: 'http', scheme: 'bearer', description: 'A token of `POST /auth/login`, or an access key (`ak_live_…`).' },
 				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'What a browser gets at login.' },
@@ -73,10 +73,8 @@ const tagOf = ({ path }: Operation): string => {
 	return first === 'organizations' && third === 'tools' ? 'tools' : first;
 };
 
-const changes = ({ method }: Operation): boolean => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
-
 function describe(declared: Operation, writer: SchemaWriter): JsonObject {
-	const { id, summary, description, need, body } = declared;
+	const { id, summary, description, need, body, bodyIs } = declared;
 	const text = [description, need === 'public' ? null : neededFor(need)].filter(Boolean).join('\n\n');
 	return {
 		operationId: id,
@@ -84,13 +82,13 @@ function describe(declared: Operation, writer: SchemaWriter): JsonObject {
 		...(text !== '' && { description: text }),
 		tags: [tagOf(declared)],
 		parameters: parametersOf(declared, writer),
-		...(body && { requestBody: { required: isRequired(body), content: json(writer.write(body)) } }),
+		...(body && { requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: json(writer.write(body)) } }),
 		responses: { ...failuresOf(declared), ...successOf(declared, writer) },
 		security: need === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
 	};
 }
 
-const isRequired = (body: Schema): boolean => (body.describe().flags as { presence?: string } | undefined)?.presence === 'required';
+const isRequired = (body: Schema): boolean => body.$_getFlag('presence') === 'required';
 
 const NEEDS: Record<string, string> = {
 	self: 'Takes a login, or an access key for the whole account.',
@@ -121,13 +119,15 @@ function parametersOf(declared: Operation, writer: SchemaWriter): JsonObject[] {
 	}));
 	const shared = [
 		isOfContext(declared) && 'Organization',
+		isConditional(declared) && 'IfNoneMatch',
 		declared.versioned && changes(declared) && 'IfMatch',
 		declared.idempotent && 'IdempotencyKey',
 	].filter((name) => typeof name === 'string');
 	return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-const isOfContext = ({ need, path }: Operation): boolean => need.includes(':') && !path.includes('{orgId}');
+/** hapi answers 304 wherever an `ETag` is shown. */
+const isConditional = ({ versioned, method }: Operation): boolean => Boolean(versioned) && method === 'GET';
 
 function successOf(declared: Operation, writer: SchemaWriter): JsonObject {
 	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned, path } = declared;
@@ -140,107 +140,20 @@ function successOf(declared: Operation, writer: SchemaWriter): JsonObject {
 	];
 	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 	const content = produces ? { [produces]: { schema } } : json(schema);
-	const told: [string, string][] = [[String(status), status === 201 ? 'Made.' : 'Done.'], ...Object.entries(alsoAnswers)];
-	return Object.fromEntries(told.map(([code, when]) => [code, { description: when, headers, content }]));
-}
-
-// ── what can go wrong ──────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Anything may meet these. */
-const ALWAYS: readonly ErrorCode[] = ['validation_failed', 'internal', 'unavailable'];
-
-function codesOf(declared: Operation): ErrorCode[] {
-	const { need, path, body, method, versioned, idempotent, errors = [] } = declared;
-	const codes = new Set<ErrorCode>([...ALWAYS, ...errors]);
-	const add = (isSo: boolean, ...more: ErrorCode[]): void => {
-		if (isSo) for (const code of more) codes.add(code);
-	};
-	add(!path.startsWith('/health'), 'rate_limited');
-	add(need !== 'public', 'unauthorized', 'forbidden', 'insufficient_scope');
-	add(isOfContext(declared), 'no_organization');
-	add(path.includes('{'), 'not_found');
-	add(Boolean(body) || method !== 'GET', 'payload_too_large', 'unsupported_media_type');
-	add(Boolean(versioned) && changes(declared), 'precondition_failed');
-	add(Boolean(idempotent), 'conflict', 'idempotency_key_reused');
-	return [...codes];
-}
-
-/** One response a status: the codes that share it are told apart by `error`. */
-function failuresOf(declared: Operation): JsonObject {
-	const byStatus = new Map<number, ErrorCode>();
-	for (const code of codesOf(declared)) if (!byStatus.has(ERRORS[code])) byStatus.set(ERRORS[code], code);
-	return Object.fromEntries(
-		[...byStatus.entries()].sort().map(([status, code]) => [status, { $ref: `#/components/responses/${responseName(code)}` }]),
+	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Made.' : 'Done.'], ...Object.entries(alsoAnswers)];
+	const answers: JsonObject = Object.fromEntries(
+		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content }) }]),
 	);
-}
-
-const FAILURES = [...new Map(Object.entries(ERRORS).map(([code, status]) => [status, code as ErrorCode])).values()];
-
-const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
-
-function failure(code: ErrorCode): JsonObject {
-	const status = ERRORS[code];
-	const codes = Object.entries(ERRORS)
-		.filter(([, other]) => other === status)
-		.map(([name]) => name.toUpperCase());
-	const isLimit = status === ERRORS.rate_limited;
-	const example = isLimit
-		? { success: false, message: 'Too many requests: retry after 12 seconds.', error: 'RATE_LIMITED', statusCode: status }
-		: {
-				success: false,
-				message: 'A sentence for a person.',
-				error: codes[0] ?? '',
-				statusCode: status,
-				requestId: '0b9f5c1e-6f1a-4c0e-9f0e-2f6f7c1d1a11',
-			};
-	return {
-		description: codes.map((name) => `\`${name}\``).join(', '),
-		...(isLimit && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
-		content: {
-			'application/json': {
-				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },
-				examples: { [codes[0] ?? 'error']: { value: example } },
-			},
-		},
+	if (isConditional(declared)) answers['304'] = { description: 'Not changed since.', headers };
+	if (!declared.accepted) return answers;
+	const later = {
+		type: 'object',
+		properties: { success: { const: true }, data: writer.write(declared.accepted) },
+		required: ['success', 'data'],
 	};
+	const where = Object.fromEntries(['Location', 'Retry-After'].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+	return { ...answers, 202: { description: 'Not done yet.', headers: { ...headers, ...where }, content: json(later) } };
 }
-
-const ERROR_SHAPE = {
-	success: { const: false },
-	message: { type: 'string', description: 'A sentence for a person.' },
-	error: { type: 'string', enum: Object.keys(ERRORS).map((code) => code.toUpperCase()) },
-	statusCode: { type: 'integer' },
-};
-
-const ERROR: JsonSchema = {
-	type: 'object',
-	properties: {
-		...ERROR_SHAPE,
-		requestId: { type: 'string' },
-		details: {
-			type: 'array',
-			items: {
-				type: 'object',
-				properties: {
-					path: { type: 'string', description: 'A JSON pointer into the body, or `query/name`, `header/name`, `path/name`.' },
-					message: { type: 'string' },
-				},
-				required: ['path', 'message'],
-				additionalProperties: false,
-			},
-		},
-	},
-	required: ['success', 'message', 'error', 'statusCode', 'requestId'],
-	additionalProperties: false,
-};
-
-/** Specification 7: four fields. */
-const RATE_LIMITED: JsonSchema = {
-	type: 'object',
-	properties: { ...ERROR_SHAPE, error: { const: 'RATE_LIMITED' } },
-	required: Object.keys(ERROR_SHAPE),
-	additionalProperties: false,
-};
 
 // ── what operations share ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -255,6 +168,7 @@ const HEADERS: JsonObject = {
 	'X-RateLimit-Remaining': header('Requests that are left in it.'),
 	'X-RateLimit-Reset': header('When it ends: Unix time, seconds.'),
 	'Retry-After': header('Seconds to wait.'),
+	Location: header('Where to look for it.', 'string'),
 };
 
 const inHeader = (name: string, description: string): JsonObject => ({
@@ -268,9 +182,11 @@ const inHeader = (name: string, description: string): JsonObject => ({
 const PARAMETERS: JsonObject = {
 	Organization: inHeader('X-Organization-Id', 'Which organization is meant; needed by members of several.'),
 	IfMatch: inHeader('If-Match', 'An `ETag`: only if nothing changed since, else 412.'),
+	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: only if something changed since, else 304.'),
 	IdempotencyKey: inHeader(
 		'Idempotency-Key',
-		'Any text of yours, up to 255 characters: a repetition within 24 hours gets the same answer and does nothing again.',
+		'Any text of yours, up to 255 visible ASCII characters: a repetition within 24 hours gets the same answer, with ' +
+			'`Idempotency-Replayed: true`, and does nothing again.',
 	),
 };
 

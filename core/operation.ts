@@ -20,8 +20,11 @@ export interface Operation {
 	need: Need | 'public';
 	query?: Joi.ObjectSchema;
 	body?: Joi.ObjectSchema;
-	/** `unread`: the handler reads the body itself, with a limit of its own; `body` only describes it. */
-	bodyIs?: 'unread';
+	/**
+	 * `unread`: the handler reads the body itself, with a limit of its own; `body` only describes it.
+	 * `optional`: none of its fields is required, so there may be none; it is `{}` then.
+	 */
+	bodyIs?: 'unread' | 'optional';
 	/** Of `data`; of the whole answer where it is `bare`. */
 	answer: Joi.Schema;
 	/** Media type of a `bare` answer that is not JSON. */
@@ -29,8 +32,10 @@ export interface Operation {
 	/** Not in the envelope (specification 2 and 4.8). */
 	bare?: true;
 	status?: 200 | 201;
-	/** Other statuses that carry this very answer, each with when. */
+	/** Other statuses that carry this very answer, each with when; 204 carries none. */
 	alsoAnswers?: Readonly<Record<number, string>>;
+	/** `data` of a 202: the handler may leave the work to be done later (`accept`). */
+	accepted?: Joi.Schema;
 	/** What can go wrong beyond what any operation of its kind can: `conflict`, `schema_invalid`. */
 	errors?: readonly ErrorCode[];
 	/** Takes an `Idempotency-Key`. Not where the answer shows a secret (decisions, 13). */
@@ -43,6 +48,12 @@ export interface Operation {
 	handler(request: Request): unknown;
 }
 
+/** Of what is there already. */
+export const changes = ({ method }: Operation): boolean => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
+
+/** Whether the organization is the one that the request is sent in, and not one of its path. */
+export const isOfContext = ({ need, path }: Operation): boolean => need.includes(':') && !path.includes('{orgId}');
+
 declare module '@hapi/hapi' {
 	interface PluginSpecificConfiguration {
 		/** What the document tells of the route. */
@@ -53,6 +64,10 @@ declare module '@hapi/hapi' {
 		version?: string;
 		/** Value for `Set-Cookie`. */
 		cookie?: string;
+		/** Headers of a 202. */
+		accepted?: Record<string, string>;
+		/** Value for `Preference-Applied`. */
+		preferences?: string;
 	}
 }
 
@@ -82,9 +97,13 @@ export function operation(declared: Operation): ServerRoute {
 async function answer(declared: Operation, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
 	const given = await run(declared, request);
 	if (declared.bare) return given as ResponseObject;
-	const status = declared.status ?? 200;
-	const { version, idempotent, cookie } = request.plugins;
-	const headers: Record<string, string> = declared.versioned && version !== undefined ? { etag: `"${version}"` } : {};
+	const { version, idempotent, cookie, accepted, preferences } = request.plugins;
+	const status = accepted ? 202 : (declared.status ?? 200);
+	const headers: Record<string, string> = {
+		...accepted,
+		...(preferences && { 'preference-applied': preferences }),
+		...(declared.versioned && version !== undefined && { etag: `"${version}"` }),
+	};
 	const enveloped = success(given);
 	await idempotent?.keep({ status, body: JSON.stringify(enveloped), headers });
 	const response = h.response(enveloped).code(status);
@@ -105,6 +124,16 @@ async function run({ handler }: Operation, request: Request): Promise<unknown> {
 /** The answer sets this cookie, and is kept nowhere on its way. @param cookie value for `Set-Cookie` */
 export function setCookie(request: Request, cookie: string): void {
 	request.plugins.cookie = cookie;
+}
+
+/** The answer is a 202: what was asked for is not done yet. @param headers where to look for it, and when */
+export function accept(request: Request, headers: { location: string; 'retry-after': string }): void {
+	request.plugins.accepted = headers;
+}
+
+/** RFC 7240 §3: the answer says which preferences of the client were kept to. */
+export function showPreferences(request: Request, preferences: readonly string[]): void {
+	request.plugins.preferences = preferences.join(', ');
 }
 
 /** For the answer's `ETag`: the row's version, and a part more where the answer shows what is not the row's own. */

@@ -1,6 +1,6 @@
 // Writes what runs leave behind, in batches, after the answer has gone: a call never waits for its own record.
 
-import type { Log } from './contracts.ts';
+import type { Log } from './nouns.ts';
 import type { AccessKeys, Repositories, RunRow, Runs } from './store.ts';
 
 const FLUSH_MS = 250;

@@ -8,7 +8,7 @@ import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant } from '../test/helpers/samples.ts';
 import { soon } from '../test/helpers/soon.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
-import type { Records } from './contracts.ts';
+import type { Records } from './lent.ts';
 import { RecordCache, type RecordOwner, recordsOf } from './records.ts';
 import type { Changes, RecordStore, Store, Topic } from './store.ts';
 

@@ -1,7 +1,8 @@
 // What a plugin stores for a gateway, and what of it this process remembers: watched records, each until the database tells of a
 // change, so that reading one on a hot path asks nobody.
 
-import type { Json, Records, StoredRecord } from './contracts.ts';
+import type { Records } from './lent.ts';
+import type { Json, StoredRecord } from './nouns.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from './store.ts';
 
 /** Whose records they are. */

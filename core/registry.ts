@@ -1,8 +1,10 @@
 // Holds every plugin under its kind and name, and answers for their configs: parse, seal, describe.
 
 import Joi, { type Description, type ObjectSchema } from 'joi';
-import type { JsonObject, JsonSchema, Kind, ManagementRoute, Plugin, PluginOf } from './contracts.ts';
-import { type ErrorDetail, GatewayError } from './errors.ts';
+import type { Kind, ManagementRoute, Plugin, PluginOf } from './contracts.ts';
+import { GatewayError } from './errors.ts';
+import { detailsOf, SENTENCES } from './input-faults.ts';
+import type { JsonObject, JsonSchema } from './nouns.ts';
 import type { Place, Secrets } from './secrets.ts';
 
 /** What each kind must bring besides `name`, `summary` and `config`. */
@@ -68,13 +70,7 @@ export class Registry {
 	parse(kind: Kind, name: string, config: unknown, at: string): JsonObject {
 		const plugin = this.get(kind, name);
 		if (!plugin) throw unknownType(kind, this.#names(kind));
-		const { value, error } = plugin.config.validate(config, { abortEarly: false, convert: false });
-		if (!error) return value as JsonObject;
-		const details: ErrorDetail[] = error.details.map((detail) => ({
-			path: [at, ...detail.path.map(String)].join('/'),
-			message: detail.message,
-		}));
-		throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
+		return parseConfig(plugin.config, config, at);
 	}
 
 	/** The config with its secret fields sealed, for the row. */
@@ -90,6 +86,11 @@ export class Registry {
 	/** The config without its secret fields, for an answer. */
 	redact(kind: Kind, name: string, config: JsonObject): JsonObject {
 		return this.#mapSecrets(kind, name, config, () => null);
+	}
+
+	/** The config with `mask` in place of its secret fields, none of which is opened: for showing what it would do. */
+	mask(kind: Kind, name: string, config: JsonObject, mask: string): JsonObject {
+		return this.#mapSecrets(kind, name, config, () => mask);
 	}
 
 	describe(): PluginDescription[] {
@@ -129,6 +130,14 @@ export class Registry {
 		for (const path of paths) mapAt(copy, path, map);
 		return copy;
 	}
+}
+
+/** @throws validation_failed naming fields under `at` */
+export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
+	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
+	if (!error) return value as JsonObject;
+	const details = detailsOf(error.details, at);
+	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
 }
 
 function checkPlugin(candidate: unknown): Plugin {

@@ -100,11 +100,7 @@ export function shape(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
 	return Joi.object(Object.fromEntries(settled));
 }
 
-const hasPresence = (field: Joi.Schema): boolean => {
-	// Joi declares `flags` as a bare object.
-	const { presence } = (field.describe().flags ?? {}) as { presence?: string };
-	return presence !== undefined;
-};
+const hasPresence = (field: Joi.Schema): boolean => field.$_getFlag('presence') !== undefined;
 
 /** A page of a list: `{ [name]: item[], nextCursor }`. */
 export const page = (name: string, item: Joi.Schema): Joi.ObjectSchema =>

@@ -7,15 +7,17 @@ import { authenticate } from './authenticate.ts';
 import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
-import type { Caller, Context, Gateway, GatewayRoute, Incoming, Reply } from './contracts.ts';
+import type { GatewayRoute } from './contracts.ts';
 import { GatewayError, notFound } from './errors.ts';
 import { createIdentities, type Identities, type IdentityParts } from './identity.ts';
-import type { ToolLimit } from './invoke.ts';
+import type { Context } from './lent.ts';
 import type { Limits } from './limits.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
+import type { Caller, Gateway, Incoming, Reply } from './nouns.ts';
 import { isTrustedOrigin, publicUrlOf } from './origins.ts';
 import { clientSignal, UNREAD } from './rest.ts';
 import type { GatewaySnapshot } from './store.ts';
+import type { ToolLimit } from './tool-entry.ts';
 
 export interface Runtime {
 	/** Adds the gateways' routes to the server. */

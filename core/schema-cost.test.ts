@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from './contracts.ts';
+import type { JsonObject } from './nouns.ts';
 import { assertBounded } from './schema-cost.ts';
 
 const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });

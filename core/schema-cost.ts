@@ -2,8 +2,8 @@
 // value, and these twice again, takes exponential time on any input. References are the attacker's text, as patterns are.
 
 import { MAX_DEPTH } from './body.ts';
-import type { Json, JsonObject, JsonSchema } from './contracts.ts';
 import { invalid } from './errors.ts';
+import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 
 const MAX_LOOKS = 2_000;
 /** Over all its parts, so that counting itself has an end. */

@@ -3,8 +3,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
-import type { Json, JsonObject, JsonSchema } from './contracts.ts';
 import { type ErrorDetail, GatewayError, invalid } from './errors.ts';
+import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 
 const MAX_DETAILS = 20;
 const MAX_SHOWN = 80;
@@ -42,6 +42,8 @@ function createAjv(): Ajv2020 {
 		useDefaults: true,
 		verbose: true,
 		addUsedSchema: false,
+		// A property called `toString` is not the one that every object inherits.
+		ownProperties: true,
 		// `test` is all that Ajv calls on what the engine returns.
 		code: { regExp: linearRegExp as never },
 	});

@@ -2,7 +2,8 @@
 // 403 ask for it (RFC 6750).
 
 import Joi from 'joi';
-import type { ChallengeFault, Gateway, Incoming } from './contracts.ts';
+import type { ChallengeFault } from './contracts.ts';
+import type { Gateway, Incoming } from './nouns.ts';
 
 /** What a method can be told of the three places. */
 export interface SecretPlaces {
@@ -17,7 +18,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 export const MAX_SECRET_LENGTH = 4096;
 
 export const keyHeaderRule = Joi.string()
-	.pattern(TOKEN, 'HTTP token')
+	.pattern(TOKEN, 'an HTTP token')
 	.max(100)
 	.invalid('authorization', 'cookie', 'host')
 	.insensitive()

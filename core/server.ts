@@ -8,11 +8,12 @@ import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Ser
 import type { ValidationError } from 'joi';
 import { clientAddress } from './addresses.ts';
 import type { Config } from './config.ts';
-import type { Log } from './contracts.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
-import { asGatewayError, type ErrorDetail, GatewayError } from './errors.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
 import { assertWellFormed, broken } from './framing.ts';
+import { detailsOf, SENTENCES } from './input-faults.ts';
 import { type Limits, limitHeaders } from './limits.ts';
+import type { Log } from './nouns.ts';
 import { isGatewayPath } from './reserved.ts';
 import type { Store } from './store.ts';
 
@@ -63,7 +64,7 @@ export function createServer({ config, log, limits, store }: ServerParts): Serve
 		routes: {
 			cors: false,
 			state: { parse: false, failAction: 'ignore' },
-			validate: { options: { abortEarly: false }, failAction: (_request, _h, error) => refuseInput(error) },
+			validate: { options: { abortEarly: false, messages: SENTENCES }, failAction: (_request, _h, error) => refuseInput(error) },
 			response: { emptyStatusCode: 204, ranges: false },
 		},
 	});
@@ -185,7 +186,7 @@ function refuseInput(error: Error | undefined): never {
 	};
 	const source = output?.payload?.validation?.source ?? 'payload';
 	const prefix = source === 'payload' ? '' : source === 'params' ? 'path' : source;
-	const faults: ErrorDetail[] = details.map(({ path, message }) => ({ path: `${prefix}/${path.join('/')}`, message }));
+	const faults = detailsOf(details, prefix);
 	const first = faults[0];
 	throw new GatewayError('validation_failed', first?.message ?? 'The request is not valid.', { details: faults, cause: error });
 }

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from './config.ts';
-import type { KeyValue, Log } from './contracts.ts';
 import { GatewayError } from './errors.ts';
+import type { KeyValue } from './lent.ts';
+import type { Log } from './nouns.ts';
 
 /** Runs in Redis, whole and alone; answers with an integer or a list of them. */
 export interface Script {

@@ -6,7 +6,7 @@ import Jwt from '@hapi/jwt';
 import { gatewayOf, logIn, SECRET, startIdentities, type TestIdentities, tokens } from '../test/helpers/identities.ts';
 import { addTenant, type Tenant } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
-import type { Gateway } from './contracts.ts';
+import type { Gateway } from './nouns.ts';
 import { ACCESS_KEY_PREFIX, hashKey, mintKey } from './tokens.ts';
 
 const ALL = ['tools:read', 'tools:execute', 'gateway:read'];

@@ -1,8 +1,8 @@
 // Tokens that were signed with the service's secret (specification 5.2, decisions 25): of a member's login, or made by the operator.
 
-import type { Caller, Gateway, Scope } from './contracts.ts';
 import { GatewayError } from './errors.ts';
 import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
+import type { Caller, Gateway, Scope } from './nouns.ts';
 import { hashKey, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from './tokens.ts';
 
 /** The operator's, of all gateways; the longest verified go first. */

@@ -2,37 +2,52 @@
 // failures with an excerpt that is safe to show.
 
 import { STATUS_CODES } from 'node:http';
-import type { Json, OutboundResponse, ToolResult } from './contracts.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cleanText } from './clean-text.ts';
+import { withoutSecrets } from './echoes.ts';
+import { textOfHtml } from './html-text.ts';
+import { cutJson } from './json-cut.ts';
+import { mayRound, quoteLongIntegers } from './json-integers.ts';
+import type { OutboundResponse } from './lent.ts';
+import type { Json, JsonSchema, ToolResult } from './nouns.ts';
 
 /** Text that a model gets to read; what is longer is cut and says so. */
 const MAX_TEXT_CHARACTERS = 1024 * 1024;
 const MAX_EXCERPT_CHARACTERS = 2048;
+/** Of an error page, which may begin with kilobytes of style. */
+const MAX_PAGE_BYTES = 64 * 1024;
 /** Far below where JSON.stringify would run out of stack. */
 const MAX_DEPTH = 128;
+const MAX_NOTES = 10;
+const MAX_DIGITS = 100;
 
-const JSON_TYPE = /^(?:application\/json|text\/json|[^;]*\+json)\s*(?:;|$)/i;
+/** Registered ones, and those of vendors (`application/vnd.example.v1.json`). */
+const JSON_TYPE = /^(?:text\/json|[^;]*\+json|application\/(?:[^;]*[.-])?json(?:\.[^;]*)?)\s*(?:;|$)/i;
 const TEXT_TYPE =
-	/^(?:text\/|application\/(?:(?:x-)?(?:javascript|yaml|ndjson|www-form-urlencoded)|xml|xhtml\+xml|graphql|sql|jsonl|json-seq|toml|rtf)\s*(?:;|$)|(?!image\/)[^;]*\+(?:xml|yaml)\s*(?:;|$))/i;
+	/^(?:text\/|application\/(?:(?:x-)?(?:javascript|yaml|ndjson|jsonl|jsonlines|www-form-urlencoded)|(?:[^;]*\+)?json-seq|xml|xhtml\+xml|graphql|sql|csv|toml|rtf)\s*(?:;|$)|(?!image\/)[^;]*\+(?:xml|yaml)\s*(?:;|$))/i;
+const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 
 export const isJsonType = (contentType: string): boolean => JSON_TYPE.test(contentType);
 export const isTextType = (contentType: string): boolean => TEXT_TYPE.test(contentType);
 
-/** The status, and the beginning of the body where that is text. */
-export function failedResult({ status, headers, body }: OutboundResponse): ToolResult {
+/** The status, and the beginning of the body where that is text. @param secrets that the excerpt must not show */
+export function failedResult({ status, headers, body }: OutboundResponse, secrets: readonly string[] = []): ToolResult {
 	const contentType = headers['content-type'] ?? '';
 	const readable = contentType === '' || isJsonType(contentType) || isTextType(contentType);
-	const excerpt = readable ? excerptOf(decodeText(body.subarray(0, MAX_EXCERPT_CHARACTERS * 4), contentType)) : '';
+	const excerpt = readable ? bodyExcerpt(body, contentType, secrets) : '';
 	return { content: [{ type: 'text', text: excerpt === '' ? statusLine(status) : `${statusLine(status)}\n${excerpt}` }], isError: true };
 }
 
+/** The beginning of a body; of HTML, of what a browser would show. */
+export function bodyExcerpt(body: Buffer, contentType: string, secrets: readonly string[] = []): string {
+	const begun = decodeText(body.subarray(0, MAX_PAGE_BYTES), contentType);
+	return excerptOf(HTML_TYPE.test(contentType) ? textOfHtml(begun) : begun, MAX_EXCERPT_CHARACTERS, secrets);
+}
+
 /** Without characters that could move a cursor, hide text or turn its direction. */
-export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS): string {
-	// Cut before cleaning too: the pattern need not run over megabytes of which a kilobyte stays.
-	const plain = text
-		.slice(0, maxChars * 4)
-		.replace(/[^\P{C}\n\t]/gu, '')
-		.trim();
-	return plain.length > maxChars ? `${plain.slice(0, maxChars).toWellFormed()}…` : plain;
+export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS, secrets: readonly string[] = []): string {
+	// Hidden before it is cut: half a secret is one too.
+	return cleanText(withoutSecrets(text.slice(0, MAX_PAGE_BYTES), secrets), maxChars + 1);
 }
 
 export function statusLine(status: number): string {
@@ -45,22 +60,61 @@ export function textResult(whole: string): ToolResult {
 	return { content: [{ type: 'text', text: `${cut}\n[cut: the first ${MAX_TEXT_CHARACTERS} of ${whole.length} characters]` }] };
 }
 
-/** Structured only when the text is whole: half a document would be another document. */
-export function jsonResult(whole: string): ToolResult {
-	const result = textResult(whole);
-	if (whole.length > MAX_TEXT_CHARACTERS) return result;
-	const structured = parseAnswer(whole);
-	return structured === undefined || isDeeperThan(structured, MAX_DEPTH) ? result : { ...result, structured };
+/**
+ * Text and data. What is too long or nested too deeply is cut so that it stays JSON of its shape, and a second text says what was cut.
+ * Where that would break `schema`, or the text is no JSON, there is the text alone.
+ * @param schema that the data fits
+ */
+export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
+	if (whole.length <= MAX_TEXT_CHARACTERS) {
+		const data = await readData(whole, schema);
+		if (data === null) return textResult(whole);
+		if (!isDeeperThan(data.structured, MAX_DEPTH)) return { content: [text(whole), ...data.notes.map(text)], structured: data.structured };
+	}
+	const cut = await cutJson(whole, { maxChars: MAX_TEXT_CHARACTERS, maxDepth: MAX_DEPTH, schema });
+	// Parsing takes a turn of its own.
+	await nextTurn();
+	const data = cut === null ? null : await readData(cut.text, schema);
+	if (cut === null || data === null) return textResult(whole);
+	return { content: [cut.text, describeCuts(cut.notes), ...data.notes].map(text), structured: data.structured };
 }
 
-/** Undefined when it is no JSON, whatever its header says. */
-function parseAnswer(whole: string): Json | undefined {
+const text = (said: string): ToolResult['content'][number] => ({ type: 'text', text: said });
+
+function describeCuts(notes: readonly string[]): string {
+	const more = notes.length > MAX_NOTES ? [`… and ${notes.length - MAX_NOTES} more.`] : [];
+	return ['The answer was too long and is cut:', ...notes.slice(0, MAX_NOTES), ...more].join('\n');
+}
+
+interface Data {
+	structured: Json;
+	/** What the data cannot hold as the text does. */
+	notes: string[];
+}
+
+/** Null when it is no JSON, whatever its header says. */
+async function readData(whole: string, schema: JsonSchema | null): Promise<Data | null> {
+	let structured: Json;
 	try {
-		return JSON.parse(whole) as Json;
+		structured = JSON.parse(whole) as Json;
 	} catch {
 		// It stays text.
-		return undefined;
+		return null;
 	}
+	if (!mayRound(whole)) return { structured, notes: [] };
+	const { text: exact, rounded } = await quoteLongIntegers(whole);
+	if (rounded.size === 0) return { structured, notes: [] };
+	// What was promised holds; not everybody who gets the data gets the text.
+	if (schema !== null) return { structured, notes: [`Rounded in the data, whose schema wants numbers: ${describeDigits([...rounded])}.`] };
+	return {
+		structured: JSON.parse(exact) as Json,
+		notes: ['Integers that no double can hold are texts in the data, with all their digits.'],
+	};
+}
+
+function describeDigits(all: readonly string[]): string {
+	const shown = all.slice(0, MAX_NOTES).map((digits) => cleanText(digits, MAX_DIGITS));
+	return all.length > MAX_NOTES ? `${shown.join(', ')} and ${all.length - MAX_NOTES} more` : shown.join(', ');
 }
 
 function isDeeperThan(value: Json, levels: number): boolean {

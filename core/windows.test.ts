@@ -7,13 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { silent } from '../test/helpers/postgres.ts';
 import { type OwnRedis, startRedis, type TestRedis, testRedis } from '../test/helpers/redis.ts';
+import { startTcpProxy } from '../test/helpers/tcp-proxy.ts';
 import { createShared } from './shared.ts';
 import { type Bucket, createWindows, type Verdict, type Windows } from './windows.ts';
 
 const prefix = (): string => `gatehouse-test-${randomBytes(6).toString('hex')}:`;
 
 /** One replica. */
-async function join(t: TestContext, redis: TestRedis | null, keyPrefix = prefix()): Promise<Windows> {
+async function join(t: TestContext, redis: Pick<TestRedis, 'host' | 'port'> | null, keyPrefix = prefix()): Promise<Windows> {
 	const shared = await createShared(redis && { host: redis.host, port: redis.port, keyPrefix }, silent);
 	const windows = await createWindows(shared, randomBytes(8).toString('hex'), silent);
 	t.after(async () => {
@@ -235,10 +236,38 @@ for (const [how, end, heal] of [
 			'Redis is found again by the second',
 		);
 		await until(() => first.look(wide).max === 100, 'and by the first');
-		// The 10 that a Redis which was ended had heard are known to the first alone, and told only if it is the first to ask again.
-		const left = async (): Promise<number> => (await second.hit([{ ...wide, isPeek: true }])).standings[0]?.remaining ?? 100;
-		await until(async () => (await left()) <= 10, 'what both counted is told');
-		assert.ok(passed(await burst(first, 20, wide)) <= 10);
+		await until(async () => (await second.hit([{ ...wide, isPeek: true }])).refusedBy === 0, 'what both counted is told');
+		assert.equal(passed(await burst(first, 10, wide)), 0);
+	});
+}
+
+for (const order of ['the first', 'the second'] as const) {
+	test(`a Redis that comes back empty has all hits of all replicas again, when ${order} finds it first`, async (t) => {
+		const [redis, keyPrefix] = [await startRedis(), prefix()];
+		const cables = [await startTcpProxy(redis), await startTcpProxy(redis)] as const;
+		const [near, far] = [
+			{ host: '127.0.0.1', port: cables[0].port },
+			{ host: '127.0.0.1', port: cables[1].port },
+		];
+		const [first, second] = [await join(t, near, keyPrefix), await join(t, far, keyPrefix)];
+		t.after(() => Promise.all(cables.map((cable) => cable[Symbol.asyncDispose]())));
+		await until(() => first.replicas === 2, 'both are seen');
+		const wide = bucket({ key: 'wide', max: 100 });
+		assert.equal(passed(await burst(first, 10, wide)), 10);
+		await redis.stop();
+		for (const cable of cables) await cable.cut();
+		assert.deepEqual([passed(await burst(first, 100, wide)), passed(await burst(second, 100, wide))], [40, 50]);
+		const back = await startRedis(redis.port);
+		t.after(() => back.stop());
+		const told = await client(t, back);
+		const ends = [first, second].map((windows, at) => ({ windows, cable: cables[at === 0 ? 0 : 1] }));
+		for (const { windows, cable } of order === 'the first' ? ends : ends.toReversed()) {
+			await cable.mend();
+			await until(() => windows.look(wide).max === 100, 'Redis is found again');
+			await until(async () => (await told.get(`${keyPrefix}limit:wide`)) !== null, 'and told');
+		}
+		await until(async () => (await told.get(`${keyPrefix}limit:wide`)) === '100', 'all of it');
+		assert.equal(passed(await burst(second, 10, wide)), 0);
 	});
 }
 

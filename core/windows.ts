@@ -1,8 +1,8 @@
 // Fixed windows of requests, counted by all replicas together in one round trip; by this process alone where there is no
 // Redis, or while it cannot be reached.
 
-import type { Log } from './contracts.ts';
 import { Mirrors } from './mirrors.ts';
+import type { Log } from './nouns.ts';
 import { defineScript, type Shared } from './shared.ts';
 
 /** One window of one subject. It begins with the first hit. */
@@ -69,18 +69,21 @@ for i, key in ipairs(KEYS) do
 end
 return answer`);
 
-// Every replica says that it is there; those that went silent are forgotten. By Redis's clock, since theirs may differ.
+// Every replica says that it is there; those that went silent are forgotten. By Redis's clock, since theirs may differ. The second
+// answer is when this Redis was empty last: another one, another memory.
 const PRESENT = defineScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return redis.call('ZCARD', KEYS[1])`);
+redis.call('SET', KEYS[2], now, 'NX')
+return { redis.call('ZCARD', KEYS[1]), tonumber(redis.call('GET', KEYS[2])) }`);
 
 const ABSENT = defineScript(`return redis.call('ZREM', KEYS[1], ARGV[1])`);
 
 const REPLICAS = 'replicas';
+const SINCE = 'limits-since';
 const PRESENCE_MS = 2_000;
 const SILENCE_MS = 10_000;
 /** While Redis is away, requests do not wait for it: this looks whether it is back. */
@@ -106,6 +109,8 @@ class SharedWindows implements Windows {
 	#probe: NodeJS.Timeout | null = null;
 	#isClosed = false;
 	#replicas = 1;
+	/** When Redis was empty last, as it was when it was last reached; null before. */
+	#since: number | null = null;
 
 	constructor(shared: Shared, replicaId: string, log: Log) {
 		this.#shared = shared;
@@ -185,7 +190,8 @@ class SharedWindows implements Windows {
 		});
 		settle(true);
 		for (const [at, { key }] of buckets.entries()) {
-			this.#mirrors.learn(key, { count: counted[at * 2] ?? 0, leftMs: counted[at * 2 + 1] ?? 0 }, askedAt);
+			const added = refused === 0 && !buckets[at]?.isPeek ? 1 : 0;
+			this.#mirrors.learn(key, { count: counted[at * 2] ?? 0, leftMs: counted[at * 2 + 1] ?? 0 }, { askedAt, added });
 		}
 		return this.#verdict(buckets, refused - 1);
 	}
@@ -196,8 +202,13 @@ class SharedWindows implements Windows {
 		this.#probe = setInterval(() => void this.#present(), PROBE_MS).unref();
 	}
 
-	#found(): void {
+	/** @param since when it was empty last */
+	#found(since: number): void {
+		const wasEmptied = this.#since !== null && since !== this.#since;
+		this.#since = since;
 		if (!this.#probe) return;
+		// Who is told of a window first is no matter then. What was lost without an outage, the next hit puts right.
+		if (wasEmptied) this.#mirrors.forgetTold();
 		clearInterval(this.#probe);
 		this.#probe = null;
 		this.#log.info({}, 'limits are counted by all replicas again');
@@ -207,9 +218,9 @@ class SharedWindows implements Windows {
 	/** Writes, since a Redis that only reads cannot count. */
 	async #present(): Promise<void> {
 		try {
-			const [count = 1] = await this.#shared.run(PRESENT, [REPLICAS], [this.#replicaId, SILENCE_MS]);
+			const [count = 1, since = 0] = await this.#shared.run(PRESENT, [REPLICAS, SINCE], [this.#replicaId, SILENCE_MS]);
 			this.#replicas = Math.max(1, count);
-			this.#found();
+			this.#found(since);
 		} catch (error) {
 			this.#lost(error);
 		}

@@ -1,0 +1,110 @@
+// What can go wrong with an operation of the management API, as its document tells it: by the closed table of codes.
+
+import { ERRORS, type ErrorCode } from './errors.ts';
+import type { JsonObject, JsonSchema } from './nouns.ts';
+import { changes, isOfContext, type Operation } from './operation.ts';
+
+/** Anything may meet these. */
+const ALWAYS: readonly ErrorCode[] = ['validation_failed', 'internal', 'unavailable'];
+
+function codesOf(declared: Operation): ErrorCode[] {
+	const { need, path, body, method, versioned, idempotent, errors = [] } = declared;
+	const codes = new Set<ErrorCode>([...ALWAYS, ...errors]);
+	const add = (isSo: boolean, ...more: ErrorCode[]): void => {
+		if (isSo) for (const code of more) codes.add(code);
+	};
+	add(!path.startsWith('/health'), 'rate_limited');
+	add(need !== 'public', 'unauthorized', 'forbidden', 'insufficient_scope');
+	add(isOfContext(declared), 'no_organization');
+	add(path.includes('{'), 'not_found');
+	add(Boolean(body) || method !== 'GET', 'payload_too_large', 'unsupported_media_type');
+	add(Boolean(versioned) && changes(declared), 'precondition_failed');
+	add(Boolean(idempotent), 'conflict', 'idempotency_key_reused');
+	return [...codes];
+}
+
+/** One response a status: the codes that share it are told apart by `error`. */
+export function failuresOf(declared: Operation): JsonObject {
+	const byStatus = new Map<number, ErrorCode>();
+	for (const code of codesOf(declared)) if (!byStatus.has(ERRORS[code])) byStatus.set(ERRORS[code], code);
+	return Object.fromEntries(
+		[...byStatus.entries()].sort().map(([status, code]) => [status, { $ref: `#/components/responses/${responseName(code)}` }]),
+	);
+}
+
+/** A code of each: its response names them all. */
+const STATUSES = [...new Map(Object.entries(ERRORS).map(([code, status]) => [status, code as ErrorCode])).values()];
+
+const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
+
+function failure(code: ErrorCode): JsonObject {
+	const status = ERRORS[code];
+	const codes = Object.entries(ERRORS)
+		.filter(([, other]) => other === status)
+		.map(([name]) => name.toUpperCase());
+	const isLimit = status === ERRORS.rate_limited;
+	const example = isLimit
+		? { success: false, message: 'Too many requests: retry after 12 seconds.', error: 'RATE_LIMITED', statusCode: status }
+		: {
+				success: false,
+				message: 'A sentence for a person.',
+				error: codes[0] ?? '',
+				statusCode: status,
+				requestId: '0b9f5c1e-6f1a-4c0e-9f0e-2f6f7c1d1a11',
+			};
+	return {
+		description: codes.map((name) => `\`${name}\``).join(', '),
+		...(isLimit && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
+		content: {
+			'application/json': {
+				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },
+				examples: { [codes[0] ?? 'error']: { value: example } },
+			},
+		},
+	};
+}
+
+const ERROR_SHAPE = {
+	success: { const: false },
+	message: { type: 'string', description: 'A sentence for a person.' },
+	error: { type: 'string', enum: Object.keys(ERRORS).map((code) => code.toUpperCase()) },
+	statusCode: { type: 'integer' },
+};
+
+const PATH =
+	'A JSON pointer into the body, or `query/name`, `header/name`, `path/name`. Of `SCHEMA_INVALID` also a place in the description that was imported.';
+
+const WHOLE: JsonSchema = {
+	type: 'object',
+	properties: {
+		...ERROR_SHAPE,
+		requestId: { type: 'string' },
+		details: {
+			type: 'array',
+			items: {
+				type: 'object',
+				properties: {
+					path: { type: 'string', description: PATH },
+					message: { type: 'string' },
+				},
+				required: ['path', 'message'],
+				additionalProperties: false,
+			},
+		},
+	},
+	required: ['success', 'message', 'error', 'statusCode', 'requestId'],
+	additionalProperties: false,
+};
+
+/** Specification 7: four fields. */
+const RATE_LIMITED: JsonSchema = {
+	type: 'object',
+	properties: { ...ERROR_SHAPE, error: { const: 'RATE_LIMITED' } },
+	required: Object.keys(ERROR_SHAPE),
+	additionalProperties: false,
+};
+
+export const ERROR_SCHEMAS: JsonObject = { Error: WHOLE, RateLimited: RATE_LIMITED };
+
+/** By the names that operations refer to. */
+export const ERROR_RESPONSES: JsonObject = Object.fromEntries(STATUSES.map((code) => [responseName(code), failure(code)]));

@@ -1,0 +1,260 @@
+// The storage port of connected APIs, with their imports and operations, and of tools.
+
+import type { JsonObject, JsonSchema, Operation, SchemaSummary, ToolAnnotations, ToolDraft } from './nouns.ts';
+import type { ImportHold } from './store-imports.ts';
+import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './store-rows.ts';
+
+// ── connected APIs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ApiRow extends Versioned {
+	name: string;
+	type: string;
+	baseUrl: string;
+	description: string | null;
+	status: string;
+	/** How it may be called; null: as often as anybody asks. */
+	outbound: OutboundLimits | null;
+}
+
+/** The lane to an API, shared by all replicas. */
+export interface OutboundLimits {
+	/** Calls under way at once. */
+	maxConcurrent?: number;
+	/** Between the beginnings of two calls. */
+	minTimeMs?: number;
+	/** Calls that wait; one more is refused. */
+	maxQueued?: number;
+	/** The longest that a call waits. */
+	maxWaitMs?: number;
+}
+
+/** Of an API key; no secret. */
+export interface KeyPlace {
+	name: string;
+	in: 'header' | 'query' | 'cookie';
+}
+
+/** `secret` is a sealed envelope (`core/secrets.ts`); `origin` the only one it may be sent to. */
+export interface CredentialRow {
+	apiId: string;
+	type: string;
+	origin: string;
+	secret: string;
+	/** Where an API key goes in a request; null for other types. */
+	place: KeyPlace | null;
+	updatedAt: Date;
+}
+
+export interface SchemaRow extends Row {
+	apiId: string;
+	format: string;
+	title: string | null;
+	version: string | null;
+	servers: string[];
+	sourceUrl: string | null;
+	sizeBytes: number;
+	sha256: string;
+	report: JsonObject;
+	/** Null of an import that nobody compared. */
+	changes: ImportChanges | null;
+}
+
+/** Without what may fill hundreds of kilobytes: the single operations of its report and its changes. */
+export type ListedSchemaRow = Omit<SchemaRow, 'changes'> & { changes: Omit<ImportChanges, 'operations'> | null };
+
+export type OperationRow = Row &
+	Omit<Operation, 'outcome'> & { apiId: string; status: 'active' | 'removed'; outcome: 'converted' | 'degraded' };
+
+/** What an import did to the operations. Type aliases, since it is stored as JSON: an interface has no index signature. */
+export type ImportChanges = {
+	added: number;
+	removed: number;
+	/** There again after they had been removed. */
+	restored: number;
+	changed: number;
+	unchanged: number;
+	/** Of the changed, and of the restored that are not what they were. */
+	breaking: number;
+	additive: number;
+	text: number;
+	/** Tools that were there already and follow what changed. */
+	toolsUpdated: number;
+	/** The gravest first; of a first import none. */
+	operations: OperationChange[];
+	/** How many more there are. */
+	unlisted: number;
+};
+export type OperationChange = {
+	key: string;
+	name: string;
+	change: 'added' | 'removed' | 'restored' | 'changed';
+	kind: 'breaking' | 'additive' | 'text' | null;
+	/** A sentence each. */
+	reasons: string[];
+};
+
+/** All of an operation that a re-import may change. */
+export type OperationContent = Pick<
+	Operation,
+	| 'operationId'
+	| 'description'
+	| 'method'
+	| 'path'
+	| 'tags'
+	| 'deprecated'
+	| 'parameters'
+	| 'outputSchema'
+	| 'definition'
+	| 'outcome'
+	| 'reasons'
+>;
+
+/** Who is told, inside the transaction of an import, what it does: what it means is not the store's to know. */
+export interface ImportReader {
+	/** Of operations that came or went the first few thousand are told; of a first import none: nobody wants to read that all is new. */
+	moved(change: 'added' | 'removed', operation: { key: string; name: string }): void;
+	/** One that is not stored as it was. */
+	differs(operation: { key: string; name: string; isRestored: boolean; before: OperationContent; after: OperationContent }): Promise<void>;
+	/** Of an operation that changed, for the tool that there is of it. */
+	draft(operation: OperationRow): ToolDraft;
+	/** To be kept with the schema. */
+	finish(counts: { operations: number; added: number; removed: number; isFirst: boolean; toolsUpdated: number }): ImportChanges;
+}
+
+/** An import that is being written, in one transaction: nothing is seen before `commit`, nothing stays after `abort`. */
+type CountOperations = (filter: OperationFilter) => Promise<number>;
+
+export interface ImportWriter {
+	/** Operations that are there already (by `key`, else by `operationId`) keep their id, name and tool. */
+	operations(batch: Operation[]): Promise<void>;
+	/**
+	 * Operations not seen since the beginning are marked as removed, and so are their tools; the tools of those that changed are brought
+	 * up to date. Without a reader nothing is compared, and tools keep what they were made of. `changed` counts whatever is not stored
+	 * as it was. With a job, it is told in the same transaction, and nothing is written when it is no longer the holder's. `check` may
+	 * count what would be there: when it throws, nothing is written either.
+	 * @throws conflict in the first case, what `check` threw in the other
+	 */
+	commit(
+		schema: SchemaSummary & { sourceUrl: string | null; sizeBytes: number; sha256: string; report: JsonObject },
+		reader?: ImportReader,
+		job?: ImportHold & { toolFilter: OperationFilter | null; operations: number },
+		check?: (count: CountOperations) => Promise<void>,
+	): Promise<{
+		schema: SchemaRow;
+		added: number;
+		changed: number;
+		unchanged: number;
+		removed: number;
+	}>;
+	abort(): Promise<void>;
+}
+
+export interface ApiFilter extends TextFilter {
+	type?: string;
+	status?: string;
+}
+
+export interface OperationFilter extends TextFilter {
+	tags?: string[];
+	methods?: string[];
+	paths?: string[];
+	operationIds?: string[];
+	deprecated?: boolean;
+	status?: 'active' | 'removed';
+}
+
+export interface Apis {
+	/** Sorts by createdAt, updatedAt, name. */
+	list(organizationId: string, page: Page, filter?: ApiFilter): Promise<Listed<ApiRow>>;
+	get(organizationId: string, id: string): Promise<ApiRow | null>;
+	create(
+		organizationId: string,
+		api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'> & Partial<Pick<ApiRow, 'outbound'>>,
+	): Promise<ApiRow>;
+	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
+	update(
+		organizationId: string,
+		id: string,
+		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound'>>,
+		ifVersion?: number,
+	): Promise<ApiRow | null>;
+	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
+	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
+	credentials(organizationId: string, apiId: string): Promise<CredentialRow[]>;
+	/** One per type: a second replaces the first, and voids the token that was got with it. Null when there is no such API. */
+	putCredential(
+		organizationId: string,
+		credential: Omit<CredentialRow, 'updatedAt' | 'place'> & Partial<Pick<CredentialRow, 'place'>>,
+	): Promise<CredentialRow | null>;
+	/** Waits for another import of the same API to end; null when there is no such API. */
+	beginImport(organizationId: string, apiId: string): Promise<ImportWriter | null>;
+	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<ListedSchemaRow>>;
+	schema(organizationId: string, apiId: string, id: string): Promise<SchemaRow | null>;
+	operations(organizationId: string, apiId: string, page: Page, filter?: OperationFilter): Promise<Listed<OperationRow>>;
+	countOperations(organizationId: string, apiId: string, filter?: OperationFilter): Promise<number>;
+}
+
+// ── tools ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ToolRow extends Versioned {
+	/** What users see: their own edit, else what the import said. */
+	name: string;
+	description: string;
+	/** What the last import said, whatever users made of it; null for tools that came from no API. */
+	imported: { name: string; description: string } | null;
+	/** As the API shows it: the executor's name, or `api`. */
+	type: string;
+	executor: string;
+	apiId: string | null;
+	operationId: string | null;
+	parameters: JsonSchema;
+	outputSchema: JsonSchema | null;
+	annotations: ToolAnnotations;
+	code: string | null;
+	/** Secret fields sealed. */
+	executionConfig: JsonObject;
+	/** active, inactive, removed (its operation is gone from the document). */
+	status: string;
+}
+
+export type NewTool = Pick<
+	ToolRow,
+	'name' | 'description' | 'type' | 'executor' | 'parameters' | 'outputSchema' | 'annotations' | 'code' | 'executionConfig'
+>;
+/**
+ * `name` and `description` of a tool from an API go into the users' own layer, which a re-import leaves alone; null takes them out of it
+ * again, so that the imported ones are seen.
+ */
+export type ToolChange = Partial<Pick<ToolRow, 'parameters' | 'code' | 'executionConfig' | 'status'>> & {
+	name?: string | null;
+	description?: string | null;
+};
+
+/** Of the operation as it was at its `updatedAt`; without `asOf`, as it is. */
+export interface OperationDraft {
+	operationId: string;
+	asOf?: Date;
+	tool: ToolDraft;
+}
+
+export interface ToolFilter extends TextFilter {
+	apiId?: string;
+	type?: string;
+	status?: string;
+}
+
+export interface Tools {
+	/** Sorts by createdAt, updatedAt, name. */
+	list(organizationId: string, page: Page, filter?: ToolFilter): Promise<Listed<ToolRow>>;
+	get(organizationId: string, id: string): Promise<ToolRow | null>;
+	/** @param id minted by the caller, which seals secrets under it. */
+	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
+	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
+	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
+	/** One tool per operation: made, brought up to date, or left alone. Those that are gone, or not as of then any more, are not counted. */
+	generate(
+		organizationId: string,
+		apiId: string,
+		drafts: OperationDraft[],
+	): Promise<{ created: number; updated: number; unchanged: number }>;
+}

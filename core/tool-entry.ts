@@ -1,0 +1,93 @@
+// A tool with all that running it needs, made of its row.
+
+import type { ToolExecutor } from './contracts.ts';
+import { GatewayError } from './errors.ts';
+import type { LaneApi } from './lane.ts';
+import { laneOf } from './lanes.ts';
+import type { Api, JsonObject, Tool } from './nouns.ts';
+import type { Registry } from './registry.ts';
+import type { Place, Secrets } from './secrets.ts';
+import type { ApiRow, CredentialRow, ToolRow } from './store.ts';
+
+/** Calls of an assigned tool that one caller may make. */
+export interface ToolLimit {
+	assignmentId: string;
+	perMinute: number;
+}
+
+export interface Ready {
+	executor: ToolExecutor;
+	config: JsonObject;
+}
+
+/** What is costly of it is made when it is first run. */
+export interface ToolEntry {
+	tool: Tool;
+	api: Api | null;
+	credentials: readonly CredentialRow[];
+	/** Which its calls go through; null: none. */
+	lane: LaneApi | null;
+	/** Of this gateway; null: none. */
+	limit: ToolLimit | null;
+	/** @throws not_implemented when its executor is not loaded */
+	ready(): Ready;
+	/** The same with `mask` in place of the config's secrets, none of which is opened. */
+	masked(mask: string): Ready;
+}
+
+/** `name` that the gateway exposes, as `description`; the tool's own without one. */
+export interface EntryAround {
+	name?: string;
+	description?: string | null;
+	api: ApiRow | null;
+	credentials: readonly CredentialRow[];
+	limit?: ToolLimit | null;
+}
+
+export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets }: { registry: Registry; secrets: Secrets }): ToolEntry {
+	const parse = (config: JsonObject): JsonObject => registry.parse('executor', row.executor, config, '/executionConfig');
+	let made: Ready | null = null;
+	return {
+		tool: describeTool(row, around),
+		api: around.api,
+		credentials: around.credentials,
+		lane: laneOf(around.api),
+		limit: around.limit ?? null,
+		ready() {
+			if (made) return made;
+			const executor = executorOf(row, registry);
+			const opened = registry.open('executor', row.executor, toolConfig(row), secrets, toolPlace(row.organizationId, row.id));
+			made = { executor, config: parse(opened) };
+			return made;
+		},
+		masked: (mask) => ({
+			executor: executorOf(row, registry),
+			config: parse(registry.mask('executor', row.executor, toolConfig(row), mask)),
+		}),
+	};
+}
+
+function executorOf(row: ToolRow, registry: Registry): ToolExecutor {
+	const executor = registry.get('executor', row.executor);
+	if (!executor) throw new GatewayError('not_implemented', `The executor "${row.executor}" of this tool is not loaded.`);
+	return executor;
+}
+
+/** `code` stands beside `executionConfig` in the API; to the executor they are one config. */
+export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): JsonObject =>
+	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
+
+export const toolPlace = (organizationId: string, toolId: string): Place => ({ organizationId, table: 'tools', row: toolId });
+
+const describeTool = (row: ToolRow, { name, description }: EntryAround): Tool => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	name: name ?? row.name,
+	description: description ?? row.description,
+	executor: row.executor,
+	parameters: row.parameters,
+	outputSchema: row.outputSchema,
+	annotations: row.annotations,
+	apiId: row.apiId,
+	version: String(row.version),
+});

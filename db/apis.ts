@@ -1,12 +1,13 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
-import { type Attributes, Op, type WhereOptions } from 'sequelize';
-import type { ApiFilter, ApiRow, Apis, CredentialRow, OperationFilter, OperationRow } from '../core/store.ts';
+import { type Attributes, literal, type WhereOptions } from 'sequelize';
+import type { ApiFilter, ApiRow, Apis, CredentialRow, OperationRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import { beginImport, toSchema } from './imports.ts';
 import type { Api, ApiCredential, ApiOperation } from './models/api.ts';
 import type { Models } from './models/index.ts';
+import { operationsWhere } from './operations.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
 import { rows } from './rows.ts';
@@ -69,19 +70,38 @@ export function createApis(database: Database, models: Models): Apis {
 			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
 			return rows.map(toCredential);
 		},
-		putCredential: (organizationId, { apiId, type, origin, secret }) =>
+		putCredential: (organizationId, { apiId, type, origin, secret, place = null }) =>
 			unlessOrphan(async () => {
-				const values = { ...ofApi(organizationId, apiId), type, origin, secret };
+				const values = { ...ofApi(organizationId, apiId), type, origin, secret, place };
 				const [row] = await database.write((transaction) => ApiCredential.upsert(values, { returning: true, transaction }));
 				return toCredential(row);
 			}),
 		beginImport: (organizationId, apiId) => beginImport(database, models, ofApi(organizationId, apiId)),
-		schemas: (organizationId, apiId, page) => listPage(ApiSchema, { where: ofApi(organizationId, apiId), page }, toSchema),
+		schemas: (organizationId, apiId, page) =>
+			listPage(ApiSchema, { where: ofApi(organizationId, apiId), page, attributes: countsOnly() }, toSchema),
+		async schema(organizationId, apiId, id) {
+			const schema = await ApiSchema.findOne({ where: { ...ofApi(organizationId, apiId), id: uuid(id) }, raw: true });
+			return schema && toSchema(schema);
+		},
 		operations: (organizationId, apiId, page, filter = {}) =>
 			listPage(ApiOperation, { where: operationsWhere(organizationId, apiId, filter), page }, toOperation),
 		countOperations: (organizationId, apiId, filter = {}) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter) }),
 	};
 }
+
+// A hundred rows with every operation that changed would block the event loop while they are read and written.
+const withoutOperations = (column: 'report' | 'changes'): ReturnType<typeof literal> =>
+	literal(
+		`CASE WHEN ${column} IS NOT NULL THEN
+			coalesce((SELECT json_object_agg(key, value) FROM json_each(${column}) WHERE key <> 'operations'), '{}') END`,
+	);
+/** Made afresh for each query: Sequelize writes into it. */
+const countsOnly = () => {
+	const shortened = (['report', 'changes'] as const).map(
+		(column) => [withoutOperations(column), column] as [ReturnType<typeof literal>, string],
+	);
+	return { exclude: ['report', 'changes'], include: shortened };
+};
 
 const ofApi = (organizationId: string, apiId: string): { organizationId: string; apiId: string } => ({
 	organizationId: uuid(organizationId),
@@ -111,19 +131,6 @@ const apisWhere = (organizationId: string, { q, type, status }: ApiFilter): Wher
 	...search(q, ['name', 'description']),
 });
 
-function operationsWhere(organizationId: string, apiId: string, filter: OperationFilter): WhereOptions<ApiOperation> {
-	const { q, tags, methods, paths, operationIds, deprecated } = filter;
-	return {
-		...ofApi(organizationId, apiId),
-		...(tags && { tags: { [Op.overlap]: tags } }),
-		...(methods && { method: { [Op.in]: methods } }),
-		...(paths && { path: { [Op.in]: paths } }),
-		...(operationIds && { operationId: { [Op.in]: operationIds } }),
-		...(deprecated !== undefined && { deprecated }),
-		...search(q, ['name', 'description', 'path']),
-	};
-}
-
 export const toApi = (row: Attributes<Api>): ApiRow => ({
 	id: row.id,
 	organizationId: row.organizationId,
@@ -143,6 +150,7 @@ export const toCredential = (row: Attributes<ApiCredential>): CredentialRow => (
 	type: row.type,
 	origin: row.origin,
 	secret: row.secret,
+	place: row.place,
 	updatedAt: row.updatedAt,
 });
 

@@ -50,7 +50,9 @@ export function createAssignments(database: Database, models: Models): Assigning
 		},
 		available(organizationId, gatewayId, page, { q } = {}) {
 			const assigned = literal(`(SELECT tool_id FROM gateway_tools WHERE gateway_id = ${ordinary.escape(uuid(gatewayId))})`);
-			const where = { organizationId: uuid(organizationId), status: 'active', removed: false, id: { [Op.notIn]: assigned } };
+			const off = literal(`(SELECT id FROM apis WHERE organization_id = ${ordinary.escape(uuid(organizationId))} AND status = 'inactive')`);
+			const apiId = { [Op.or]: [null, { [Op.notIn]: off }] };
+			const where = { organizationId: uuid(organizationId), status: 'active', removed: false, apiId, id: { [Op.notIn]: assigned } };
 			return listPage(Tool, { where: { ...where, ...searchTools(q) }, page, sorts: TOOL_SORTS }, toTool);
 		},
 		assign: (organizationId, gatewayId, toolIds) =>

@@ -29,7 +29,7 @@ test('a registration is told in the new organization, by the user it makes', asy
 	const { items } = await store.audit.list(organization.id, PAGE);
 	assert.deepEqual(sorted(items.map(told)), [
 		['create', 'member', who.userId, 'ada@example.com', { role: { to: 'owner' } }],
-		['create', 'organization', organization.id, 'Acme', { name: { to: 'Acme' }, slug: { to: 'acme' } }],
+		['create', 'organization', organization.id, 'Acme', { name: { to: 'Acme' }, slug: { to: 'acme' }, codeMayFetch: { to: false } }],
 	]);
 	for (const row of items) assert.deepEqual(row.actor, who);
 });
@@ -97,7 +97,7 @@ test('a change that fails leaves no row, and one without an effect neither', asy
 	await writer.abort();
 	await owner.gateways.update(organizationId, gateway, same);
 	await owner.tools.update(organizationId, tool, { name: 'getPet' });
-	await owner.organizations.rename(other.organizationId, 'Other');
+	await owner.organizations.update(other.organizationId, { name: 'Other' });
 	assert.deepEqual(await store.audit.list(organizationId, PAGE), before);
 	assert.equal((await store.gateways.get(organizationId, gateway))?.version, 2);
 });

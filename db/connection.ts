@@ -15,6 +15,8 @@ const ACQUIRE_TIMEOUT_MS = 2_000;
 const ORDINARY_TIMEOUT_MS = 2_000;
 const BULK_TIMEOUT_MS = 120_000;
 const BULK_POOL_SIZE = 8;
+/** A process that is frozen, or cut off from the network, in the middle of a transaction keeps what it has locked no longer than that. */
+export const IDLE_TIMEOUT_MS = 15_000;
 /** The client gives up a little after the server would have, so that a server that is alive answers for itself. */
 const CLIENT_GRACE_MS = 200;
 
@@ -155,6 +157,7 @@ function createPool(endpoint: Endpoint, { size, acquireMs, statementMs }: Deadli
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 			statement_timeout: statementMs,
 			query_timeout: statementMs + CLIENT_GRACE_MS,
+			idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
 			keepAlive: true,
 			ssl,
 		},

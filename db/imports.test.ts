@@ -1,9 +1,12 @@
 // Imports and re-imports: ids, names and users' edits stay.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operation } from '../core/contracts.ts';
+import { Worker } from 'node:worker_threads';
+import { createImportReader } from '../core/import-changes.ts';
+import type { Operation } from '../core/nouns.ts';
 import type { OperationRow, Store, ToolRow } from '../core/store.ts';
 import { addApi, addGateway, addTenant, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
@@ -26,6 +29,39 @@ async function importAll({ store, organizationId, apiId }: Place, operations: Op
 	const { schema: row, ...counts } = await writer.commit(schema);
 	return { row, counts };
 }
+
+/** Begins an import in a thread of its own, which then does nothing more, as a process does that was frozen. */
+const FREEZE = `
+const { parentPort, workerData } = require('node:worker_threads');
+import(workerData.helpers).then(async ({ openReplica }) => {
+	const store = await openReplica(workerData.store);
+	const writer = await store.apis.beginImport(workerData.organizationId, workerData.apiId);
+	await writer.operations([workerData.operation]);
+	parentPort.postMessage('begun');
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+});`;
+
+test('an import of a process that was frozen lets the next one through after a while, and one that reads for long is not taken for that', async () => {
+	await using store = await testStore();
+	const [frozen, slow] = [await begin(store), await begin(store)];
+	const { organizationId, apiId } = frozen;
+	const helpers = new URL('../test/helpers/store.ts', import.meta.url).href;
+	const workerData = { helpers, store: { database: store.database }, organizationId, apiId, operation: operation('GET /pets') };
+	const thread = new Worker(FREEZE, { eval: true, workerData });
+	try {
+		await once(thread, 'message');
+		const reading = (await store.apis.beginImport(slow.organizationId, slow.apiId)) ?? assert.fail();
+		await reading.operations([operation('GET /pets')]);
+		const started = performance.now();
+		await importAll(frozen, [operation('GET /pets')]);
+		const waitedMs = performance.now() - started;
+		assert.ok(waitedMs > 5_000 && waitedMs < 25_000, `waited ${waitedMs} ms`);
+		await sleep(Math.max(0, 17_000 - waitedMs));
+		assert.equal((await reading.commit(schema)).added, 1);
+	} finally {
+		await thread.terminate();
+	}
+});
 
 const LIMIT = { limit: 100 };
 
@@ -170,6 +206,89 @@ test('what left the document is marked as removed with its tool, and comes back 
 	assert.deepEqual((await importAll(place, [operation('a'), operation('b')])).counts, { added: 0, changed: 1, unchanged: 1, removed: 0 });
 	assert.equal((await store.tools.get(organizationId, tool.id))?.status, 'inactive', 'the user had switched it off');
 	assert.equal((await store.gateways.get(organizationId, gateway.id))?.toolCount, 2);
+});
+
+/** As `importAll`, with somebody who reads along. */
+async function compareAll({ store, organizationId, apiId }: Place, operations: Operation[]) {
+	const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
+	await writer.operations(operations);
+	return (await writer.commit(schema, createImportReader(draft))).schema.changes ?? assert.fail();
+}
+
+test('who reads along is told what was there before, and tools of what changed follow in the same transaction', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const first = ['a', 'b', 'c'].map((key) => operation(key));
+	const { operations: listed, ...counts } = await compareAll(place, first);
+	assert.deepEqual([counts.added, counts.unlisted, listed], [3, 0, []], 'nobody wants to read that all is new');
+	await generate(place);
+	const made = [...(await tools(place)).values()];
+
+	const parameters = { type: 'object', properties: { x: {} }, required: ['x'] };
+	const second = [operation('a', { parameters }), operation('b'), operation('d')];
+	const changes = await compareAll(place, second);
+	assert.deepEqual(
+		changes.operations.map(({ key, change, kind }) => [key, change, kind]),
+		[
+			['c', 'removed', null],
+			['a', 'changed', 'breaking'],
+			['d', 'added', null],
+		],
+	);
+	assert.deepEqual([changes.toolsUpdated, changes.unchanged], [1, 1]);
+	const now = await tools(place);
+	assert.deepEqual(
+		made.map(({ id, operationId }) => [id, now.get(operationId ?? '')?.id, now.get(operationId ?? '')?.status]),
+		made.map(({ id }, index) => [id, id, index === 2 ? 'removed' : 'active']),
+	);
+	assert.deepEqual(now.get(made[0]?.operationId ?? '')?.parameters, parameters);
+	assert.equal(now.get(made[1]?.operationId ?? '')?.version, made[1]?.version, 'what did not change is not written');
+	const kept = (await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items.at(-1);
+	const { operations: _operations, ...numbers } = changes;
+	assert.deepEqual(kept?.changes, numbers);
+	assert.deepEqual((await store.apis.schema(place.organizationId, place.apiId, kept?.id ?? ''))?.changes, changes);
+});
+
+test('whatever fails while it is told of the changes, all stays as it was', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await compareAll(place, [operation('a')]);
+	await generate(place);
+	const before = [await operations(place), await tools(place)];
+	const failing = { ...createImportReader(draft), draft: () => assert.fail('no tool') };
+	const writer = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	await writer.operations([operation('a', { description: 'Changed.' }), operation('b')]);
+	await assert.rejects(writer.commit(schema, failing), /no tool/);
+	assert.deepEqual([await operations(place), await tools(place)], before);
+	assert.equal((await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items.length, 1);
+});
+
+test('a tool is not written from an operation that has changed since it was read', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	await compareAll(place, [operation('a')]);
+	const [read] = [...(await operations(place)).values()];
+	assert.ok(read);
+	await compareAll(place, [operation('a', { description: 'Changed.' })]);
+	const write = (asOf: Date) =>
+		store.tools.generate(place.organizationId, place.apiId, [{ operationId: read.id, asOf, tool: draft(read) }]);
+	assert.deepEqual(await write(read.updatedAt), { created: 0, updated: 0, unchanged: 0 });
+	const [now] = [...(await operations(place)).values()];
+	assert.deepEqual(await write(now?.updatedAt ?? assert.fail()), { created: 1, updated: 0, unchanged: 0 });
+});
+
+test('an import of thousands of operations, all of them changed, does not compare each with every other', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const many = (description: string): Operation[] =>
+		Array.from({ length: 5_000 }, (_, index) =>
+			operation(`GET /p${index}`, { operationId: `p${index}`, description: description.repeat(50) }),
+		);
+	await compareAll(place, many('Old words. '));
+	const started = performance.now();
+	const changes = await compareAll(place, many('New words. '));
+	assert.deepEqual([changes.changed, changes.text, changes.operations.length, changes.unlisted], [5_000, 5_000, 2_000, 3_000]);
+	assert.ok(performance.now() - started < 15_000, `${performance.now() - started} ms`);
 });
 
 test('an aborted import leaves nothing, and an import is unseen until it is committed', async () => {

@@ -1,7 +1,7 @@
 // The store on PostgreSQL: a given one, or the embedded one that starts and stops with it.
 
 import type { Config } from '../core/config.ts';
-import type { Log } from '../core/contracts.ts';
+import type { Log } from '../core/nouns.ts';
 import type { Repositories, Store } from '../core/store.ts';
 import { createAccessKeys } from './access-keys.ts';
 import { createAccounts } from './accounts.ts';
@@ -13,6 +13,8 @@ import { startEmbedded } from './embedded.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways.ts';
 import { createIdempotency } from './idempotency.ts';
+import { createImportJobs } from './import-jobs.ts';
+import { createImportQueue } from './import-queue.ts';
 import { keep } from './installation.ts';
 import { assertMigrated, migrate } from './migrate.ts';
 import { defineModels, type Models } from './models/index.ts';
@@ -21,6 +23,7 @@ import { patiently } from './patience.ts';
 import { createRecords } from './records.ts';
 import { createRuns } from './runs.ts';
 import { createTools } from './tools.ts';
+import { createUpstreamTokens } from './upstream-tokens.ts';
 
 export interface DatabaseOptions {
 	/** Null: the embedded one, under `dataDir`. */
@@ -85,6 +88,8 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		...createRepositories(database, models),
 		as: (actor) => createRepositories(database.as(actor), models),
 		idempotency: guard(createIdempotency(database)),
+		importQueue: guard(createImportQueue(database)),
+		upstreamTokens: guard(createUpstreamTokens(database)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
 		patiently,
@@ -103,6 +108,7 @@ const createRepositories = (database: Database, models: Models): Repositories =>
 	accessKeys: guard(createAccessKeys(database, models)),
 	audit: guard(createAudit(database)),
 	apis: guard(createApis(database, models)),
+	imports: guard(createImportJobs(database, models)),
 	tools: guard(createTools(database, models)),
 	gateways: guard(createGateways(database, models)),
 	runs: guard(createRuns(database)),

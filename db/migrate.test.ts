@@ -10,8 +10,22 @@ import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
 import { contract } from './migrations/0004-contract.ts';
+import { records } from './migrations/0005-records.ts';
+import { imports } from './migrations/0006-imports.ts';
+import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
+import { importJobs } from './migrations/0008-import-jobs.ts';
 
-const ALL = ['0001-foundation', '0002-identity', '0003-audit', '0004-contract', '0005-records'];
+const ALL = [
+	'0001-foundation',
+	'0002-identity',
+	'0003-audit',
+	'0004-contract',
+	'0005-records',
+	'0006-imports',
+	'0007-upstream-tokens',
+	'0008-import-jobs',
+	'0009-code',
+];
 
 test('an empty database is migrated once, and a second run has nothing to do', async () => {
 	await using empty = await testDatabase({ empty: true });
@@ -46,7 +60,7 @@ test('a store that may not migrate names what the database lacks', async () => {
 	const opening = openStore({ database: empty.database, dataDir: '', log: silent, migrate: false });
 	await assert.rejects(
 		opening,
-		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract, 0005-records: run "npm run migrate"/,
+		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract, 0005-records, 0006-imports, 0007-upstream-tokens, 0008-import-jobs, 0009-code: run "npm run migrate"/,
 	);
 });
 
@@ -100,6 +114,19 @@ INSERT INTO idempotency_keys (user_id, organization_id, key, operation, fingerpr
 SELECT user_id, organization_id, 'k', 'POST /tools', 'hash', gen_random_uuid() FROM memberships;
 `;
 
+/** And in that of the seventh. */
+const TOKEN_ROWS = `
+INSERT INTO upstream_tokens (organization_id, api_id, type, revision, sealed, expires_at)
+SELECT organization_id, api_id, type, 1, 'sealed', now() FROM api_credentials;
+`;
+
+/** And in those of the eighth. */
+const JOB_ROWS = `
+INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, status, finished_at)
+SELECT organization_id, id, '{}', 1, 'succeeded', now() FROM apis;
+INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, 'x' FROM import_jobs;
+`;
+
 /** As an older release left it. */
 async function leave(database: Endpoint, migrations: Migration[], rows: string): Promise<void> {
 	const done = migrations.map(({ name }) => `INSERT INTO migrations (name) VALUES ('${name}');`);
@@ -134,6 +161,30 @@ const FORMER: { id: string; migrations: Migration[]; rows: string; left: string[
 		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
 		left: ALL.slice(4),
 	},
+	{
+		id: 'the fifth',
+		migrations: [foundation, identity, audit, contract, records],
+		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
+		left: ALL.slice(5),
+	},
+	{
+		id: 'the sixth',
+		migrations: [foundation, identity, audit, contract, records, imports],
+		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
+		left: ALL.slice(6),
+	},
+	{
+		id: 'the seventh',
+		migrations: [foundation, identity, audit, contract, records, imports, upstreamTokens],
+		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS + TOKEN_ROWS,
+		left: ALL.slice(7),
+	},
+	{
+		id: 'the eighth',
+		migrations: [foundation, identity, audit, contract, records, imports, upstreamTokens, importJobs],
+		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS + TOKEN_ROWS + JOB_ROWS,
+		left: ALL.slice(8),
+	},
 ];
 
 for (const { id, migrations, rows, left } of FORMER)
@@ -154,6 +205,8 @@ for (const { id, migrations, rows, left } of FORMER)
 			const [{ organization, role } = assert.fail()] = await store.accounts.memberships(ada.id);
 			assert.equal(role, 'owner');
 			const api = (await store.apis.list(organization.id, { limit: 1 })).items[0]?.id ?? assert.fail();
+			assert.equal((await store.apis.schemas(organization.id, api, { limit: 1 })).items[0]?.changes, null);
+			assert.equal((await store.apis.credentials(organization.id, api))[0]?.place, null);
 			const known = (await store.audit.list(organization.id, { limit: 100 })).items.length;
 			await store.apis.update(organization.id, api, { outbound: { maxConcurrent: 1 } });
 			await store.apis.remove(organization.id, api, false);

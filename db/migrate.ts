@@ -3,12 +3,16 @@
 
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import { Umzug } from 'umzug';
-import type { Log } from '../core/contracts.ts';
+import type { Log } from '../core/nouns.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
 import { contract } from './migrations/0004-contract.ts';
 import { records } from './migrations/0005-records.ts';
+import { imports } from './migrations/0006-imports.ts';
+import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
+import { importJobs } from './migrations/0008-import-jobs.ts';
+import { code } from './migrations/0009-code.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -17,7 +21,7 @@ export interface Migration {
 }
 
 /** In order. */
-const MIGRATIONS: Migration[] = [foundation, identity, audit, contract, records];
+const MIGRATIONS: Migration[] = [foundation, identity, audit, contract, records, imports, upstreamTokens, importJobs, code];
 
 /** Any number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;

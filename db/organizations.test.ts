@@ -55,12 +55,12 @@ test('nobody makes no organization', async () => {
 test('a rename changes the name of that organization alone, and leaves the slug', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
-	const renamed = await store.organizations.rename(mine.organizationId, 'Other');
+	const renamed = await store.organizations.update(mine.organizationId, { name: 'Other' });
 	const [membership] = await store.accounts.memberships(mine.userId);
 	assert.deepEqual(renamed, membership?.organization);
 	assert.deepEqual([renamed?.name, renamed?.slug], ['Other', mine.slug]);
 	assert.equal((await store.accounts.memberships(theirs.userId))[0]?.organization.name, theirs.slug);
-	for (const none of [randomUUID(), 'x']) assert.equal(await store.organizations.rename(none, 'Other'), null);
+	for (const none of [randomUUID(), 'x']) assert.equal(await store.organizations.update(none, { name: 'Other' }), null);
 });
 
 test('a name that cannot be stored is refused, naming the field', async () => {
@@ -68,6 +68,6 @@ test('a name that cannot be stored is refused, naming the field', async () => {
 	const { userId, organizationId } = await addTenant(store);
 	for (const name of ['a\0b', 'a\udc00b']) {
 		await assert.rejects(store.organizations.create(userId, { name, slugs: ['acme'] }), unstorable('name'));
-		await assert.rejects(store.organizations.rename(organizationId, name), unstorable('name'));
+		await assert.rejects(store.organizations.update(organizationId, { name }), unstorable('name'));
 	}
 });

@@ -45,12 +45,16 @@ export function createOrganizations(database: Database, { Organization }: Models
 				}),
 			);
 		},
-		rename: (organizationId, name) =>
+		update: (organizationId, change) =>
 			database.write(async (transaction) => {
 				const where = { id: uuid(organizationId) };
-				const [, [renamed]] = await Organization.update(storable({ name }), { where, returning: true, transaction });
-				return renamed ? toOrganization(renamed) : null;
+				const [, [changed]] = await Organization.update(storable(change), { where, returning: true, transaction });
+				return changed ? toOrganization(changed) : null;
 			}),
+		async settings(organizationId) {
+			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['codeMayFetch'] });
+			return { codeMayFetch: found?.codeMayFetch ?? false };
+		},
 	};
 }
 

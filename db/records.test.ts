@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { PutOptions } from '../core/contracts.ts';
+import type { PutOptions } from '../core/nouns.ts';
 import type { Topic } from '../core/store.ts';
 import { actor, sorted, type Told, told } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';

@@ -1,7 +1,7 @@
 // Plugins' own documents. What has expired is not there, whether it was pruned yet or not; the database's clock decides.
 
 import { QueryTypes } from 'sequelize';
-import type { PutOptions, StoredRecord } from '../core/contracts.ts';
+import type { PutOptions, StoredRecord } from '../core/nouns.ts';
 import type { FoundRecord, RecordScope, RecordStore } from '../core/store.ts';
 import { document } from './batches.ts';
 import type { Database } from './connection.ts';

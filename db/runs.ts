@@ -7,11 +7,11 @@ import { lenient } from './text.ts';
 
 // The lock keeps an organization from going away between the look at it and the check of the foreign key.
 const ADD = `
-INSERT INTO tool_runs (organization_id, tool_id, gateway_id, key_id, subject, status, error, duration_ms, started_at)
-SELECT r.organization_id, r.tool_id, r.gateway_id, r.key_id, r.subject, r.status, r.error, r.duration_ms, r.started_at
+INSERT INTO tool_runs (organization_id, tool_id, gateway_id, key_id, subject, status, error, logs, duration_ms, started_at)
+SELECT r.organization_id, r.tool_id, r.gateway_id, r.key_id, r.subject, r.status, r.error, r.logs, r.duration_ms, r.started_at
 FROM json_to_recordset($1::json) AS r (
-	organization_id uuid, tool_id uuid, gateway_id uuid, key_id uuid, subject text, status text, error text, duration_ms integer,
-	started_at timestamptz
+	organization_id uuid, tool_id uuid, gateway_id uuid, key_id uuid, subject text, status text, error text, logs json,
+	duration_ms integer, started_at timestamptz
 )
 JOIN organizations o ON o.id = r.organization_id FOR KEY SHARE OF o`;
 
@@ -39,6 +39,7 @@ export function createRuns({ ordinary, bulk }: { ordinary: Sequelize; bulk: Sequ
 				subject: lenient(run.subject),
 				status: run.status,
 				error: run.error && lenient(run.error),
+				logs: run.logs ?? null,
 				duration_ms: Math.round(run.durationMs),
 				started_at: run.startedAt,
 			}));

@@ -1,7 +1,7 @@
 // Searching lists for words.
 
 import pg from 'pg';
-import { literal, Op } from 'sequelize';
+import { literal, Op, type WhereOptions } from 'sequelize';
 import { invalid } from '../core/errors.ts';
 
 const MOST_WORDS = 10;
@@ -11,7 +11,7 @@ const MOST_WORDS = 10;
  * takes an extension that not every server has, and an organization's rows are read in milliseconds.
  * @throws validation_failed
  */
-export function search(q: string | undefined, columns: string[]) {
+export function search(q: string | undefined, columns: string[]): WhereOptions {
 	const words = (q ?? '').split(/\s+/).filter((word) => word !== '');
 	if (words.length === 0) return {};
 	if (words.length > MOST_WORDS) throw invalid('query/q', `q must hold at most ${MOST_WORDS} words.`);

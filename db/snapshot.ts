@@ -32,6 +32,8 @@ SELECT 'gateway_tools', row_to_json(a) FROM place JOIN gateway_tools a USING (or
 UNION ALL
 SELECT 'tools', row_to_json(t) FROM place JOIN gateway_tools a USING (organization_id, gateway_id)
 JOIN tools t ON t.organization_id = a.organization_id AND t.id = a.tool_id AND t.status = 'active' AND NOT t.removed
+LEFT JOIN apis p ON p.organization_id = t.organization_id AND p.id = t.api_id
+WHERE p.status IS DISTINCT FROM 'inactive'
 UNION ALL
 SELECT 'apis', row_to_json(p) FROM place JOIN apis p USING (organization_id) WHERE p.id IN ${OF_TOOLS}
 UNION ALL

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Listed, Page, Store } from '../core/store.ts';
+import type { Actor, Listed, Page, Store } from '../core/store.ts';
 import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
@@ -18,6 +18,12 @@ async function furnish(store: Store) {
 	await writer.operations([operation('a')]);
 	await writer.commit(schema);
 	const operationId = (await store.apis.operations(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
+	const actor: Actor = { userId, email: 'a@example.com', accessKeyId: null, address: '::1', userAgent: null, requestId: 'r' };
+	const asked = { actor, body: Buffer.from('{}'), lease: null };
+	const imported = await store.imports.create(organizationId, api, asked);
+	assert.equal(imported?.state, 'created');
+	const job = imported.job.id;
+	const schemaId = (await store.apis.schemas(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
 	const tool = (await addTool(store, organizationId)).id;
 	const gateway = (await addGateway(store, organizationId)).id;
 	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
@@ -27,7 +33,7 @@ async function furnish(store: Store) {
 	const newKey = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash };
 	const key = (await store.gateways.addKey(organizationId, gateway, newKey))?.id ?? assert.fail();
 	await store.records.put(organizationId, { plugin: 'p', gatewayId: gateway }, 'key', { a: 1 }, { tags: ['t'] });
-	return { organizationId, userId, slug, api, operationId, tool, gateway, assignment, auth, hash, key };
+	return { organizationId, userId, slug, api, job, asked, schemaId, operationId, tool, gateway, assignment, auth, hash, key };
 }
 
 type Furniture = Awaited<ReturnType<typeof furnish>>;
@@ -44,6 +50,11 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 		store.apis.putCredential(me, { apiId: it.api, type: 'api_key', origin: 'https://x', secret: 's' }),
 	'apis.beginImport': (store, me, it) => store.apis.beginImport(me, it.api),
 	'apis.schemas': (store, me, it) => store.apis.schemas(me, it.api, PAGE),
+	'apis.schema': (store, me, it) => store.apis.schema(me, it.api, it.schemaId),
+	'imports.create': (store, me, it) => store.imports.create(me, it.api, it.asked),
+	'imports.list': (store, me, it) => store.imports.list(me, it.api, PAGE),
+	'imports.get': (store, me, it) => store.imports.get(me, it.api, it.job),
+	'imports.cancel': (store, me, it) => store.imports.cancel(me, it.api, it.job),
 	'apis.operations': (store, me, it) => store.apis.operations(me, it.api, PAGE),
 	'apis.countOperations': (store, me, it) => store.apis.countOperations(me, it.api),
 	'tools.get': (store, me, it) => store.tools.get(me, it.tool),
@@ -103,6 +114,7 @@ async function look(store: Store, { organizationId, api, gateway, slug }: Furnit
 		apis.list(organizationId, PAGE),
 		apis.credentials(organizationId, api),
 		apis.operations(organizationId, api, PAGE),
+		store.imports.list(organizationId, api, PAGE),
 		tools.list(organizationId, PAGE),
 		gateways.snapshot(slug, '/main'),
 		gateways.keys(organizationId, gateway, PAGE),
@@ -145,7 +157,18 @@ test('an id that is no UUID is not there, as is an organization that is none', a
 	await using store = await testStore();
 	const own = await furnish(store);
 	for (const bad of ['', 'x', '%', `${own.api} `, "' OR 1=1 --", '\0', '00000000-0000-0000-0000-000000000000']) {
-		const ids = { ...own, api: bad, operationId: bad, tool: bad, gateway: bad, assignment: bad, auth: bad, key: bad };
+		const ids = {
+			...own,
+			api: bad,
+			operationId: bad,
+			tool: bad,
+			gateway: bad,
+			job: bad,
+			schemaId: bad,
+			assignment: bad,
+			auth: bad,
+			key: bad,
+		};
 		for (const [id, verb] of Object.entries(VERBS)) {
 			await t.test(`${id} ${JSON.stringify(bad)}`, () => assertNothing(id, verb(store, own.organizationId, ids)));
 			await t.test(`${id} of organization ${JSON.stringify(bad)}`, () => assertNothing(id, verb(store, bad, own)));

@@ -30,12 +30,13 @@ export class Organization extends Model<InferAttributes<Organization>, InferCrea
 	declare id: CreationOptional<string>;
 	declare name: string;
 	declare slug: string;
+	declare codeMayFetch: CreationOptional<boolean>;
 	declare createdAt: CreationOptional<Date>;
 }
 
 export const defineOrganization = (sequelize: Sequelize): typeof Organization =>
 	class extends Organization {}.init(
-		{ id: ID(), name: DataTypes.TEXT, slug: DataTypes.TEXT, createdAt: DataTypes.DATE },
+		{ id: ID(), name: DataTypes.TEXT, slug: DataTypes.TEXT, codeMayFetch: DataTypes.BOOLEAN, createdAt: DataTypes.DATE },
 		table(sequelize, 'organizations'),
 	);
 

@@ -1,8 +1,8 @@
 // Connected APIs: their credentials, imported schemas and operations.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, JsonSchema } from '../../core/contracts.ts';
-import type { OutboundLimits } from '../../core/store.ts';
+import type { JsonObject, JsonSchema } from '../../core/nouns.ts';
+import type { ImportChanges, KeyPlace, OutboundLimits } from '../../core/store.ts';
 import { ID, table } from './table.ts';
 
 export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api>> {
@@ -45,6 +45,7 @@ export class ApiCredential extends Model<InferAttributes<ApiCredential>, InferCr
 	declare type: string;
 	declare origin: string;
 	declare secret: string;
+	declare place: CreationOptional<KeyPlace | null>;
 	declare updatedAt: CreationOptional<Date>;
 }
 
@@ -56,6 +57,7 @@ export const defineApiCredential = (sequelize: Sequelize): typeof ApiCredential 
 			type: { type: DataTypes.TEXT, primaryKey: true },
 			origin: DataTypes.TEXT,
 			secret: DataTypes.TEXT,
+			place: DataTypes.JSON,
 			updatedAt: DataTypes.DATE,
 		},
 		table(sequelize, 'api_credentials'),
@@ -74,6 +76,7 @@ export class ApiSchema extends Model<InferAttributes<ApiSchema>, InferCreationAt
 	declare sizeBytes: number;
 	declare sha256: string;
 	declare report: JsonObject;
+	declare changes: CreationOptional<ImportChanges | null>;
 	declare createdAt: CreationOptional<Date>;
 	declare updatedAt: CreationOptional<Date>;
 }
@@ -93,6 +96,7 @@ export const defineApiSchema = (sequelize: Sequelize): typeof ApiSchema =>
 			sizeBytes: DataTypes.INTEGER,
 			sha256: { type: DataTypes.TEXT, field: 'sha256' },
 			report: DataTypes.JSON,
+			changes: DataTypes.JSON,
 			createdAt: DataTypes.DATE,
 			updatedAt: DataTypes.DATE,
 		},

@@ -1,7 +1,7 @@
 // Gateways, the tools assigned to them, their auth methods and their keys.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, Scope } from '../../core/contracts.ts';
+import type { JsonObject, Scope } from '../../core/nouns.ts';
 import type { ValidationRules } from '../../core/store.ts';
 import { ID, table } from './table.ts';
 

@@ -4,6 +4,7 @@ import type { Sequelize } from 'sequelize';
 import { defineAccessKey, defineOrganization, defineUser } from './account.ts';
 import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
 import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
+import { defineImportJob } from './import-job.ts';
 import { defineTool } from './tool.ts';
 
 export type Models = ReturnType<typeof defineModels>;
@@ -16,6 +17,7 @@ export const defineModels = (sequelize: Sequelize) => ({
 	ApiCredential: defineApiCredential(sequelize),
 	ApiSchema: defineApiSchema(sequelize),
 	ApiOperation: defineApiOperation(sequelize),
+	ImportJob: defineImportJob(sequelize),
 	Tool: defineTool(sequelize),
 	Gateway: defineGateway(sequelize),
 	GatewayTool: defineGatewayTool(sequelize),

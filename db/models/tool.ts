@@ -1,7 +1,7 @@
 // Tools, with the two layers of their name and description.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, JsonSchema, ToolAnnotations } from '../../core/contracts.ts';
+import type { JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
 import { ID, table } from './table.ts';
 
 export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<Tool>> {

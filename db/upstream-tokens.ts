@@ -1,0 +1,60 @@
+// Access tokens to connected APIs, and whose turn it is to get the next one. No connection is held while a token server is asked:
+// a lease is a row's column with a time of its own, and the database's clock decides.
+
+import { QueryTypes } from 'sequelize';
+import type { TokenOwner, TokenRow, TokenStore } from '../core/store.ts';
+import type { Database } from './connection.ts';
+import { uuid } from './pages.ts';
+import { rows } from './rows.ts';
+
+const LEFT = `coalesce(extract(epoch FROM t.expires_at - now()) * 1000, 0)::float8 AS "leftMs"`;
+const IS_LEASED = 'coalesce(t.leased_until > now(), false)';
+
+const LOOK = `
+SELECT coalesce(t.revision, 0) AS revision, t.sealed, ${LEFT}, ${IS_LEASED} AS "isLeased"
+FROM api_credentials c LEFT JOIN upstream_tokens t USING (organization_id, api_id, type)
+WHERE c.organization_id = $1 AND c.api_id = $2 AND c.type = $3 AND c.secret = $4`;
+
+// The credential is locked first: whoever changes it waits, and then finds the row that goes with the former one.
+const LEASE = `
+INSERT INTO upstream_tokens AS t (organization_id, api_id, type, lease, leased_until)
+SELECT organization_id, api_id, type, $5::uuid, now() + $6::float8 * interval '1 millisecond' FROM (
+	SELECT organization_id, api_id, type FROM api_credentials
+	WHERE organization_id = $1 AND api_id = $2 AND type = $3 AND secret = $4 FOR SHARE
+) AS c
+ON CONFLICT (organization_id, api_id, type) DO UPDATE SET lease = excluded.lease, leased_until = excluded.leased_until
+WHERE NOT ${IS_LEASED} AND t.revision = $7
+RETURNING t.revision, t.sealed, ${LEFT}`;
+
+const OWNED = 'organization_id = $1 AND api_id = $2 AND type = $3 AND lease = $4';
+const KEEP = `
+UPDATE upstream_tokens SET sealed = $5, expires_at = now() + $6::float8 * interval '1 millisecond', revision = revision + 1,
+	lease = NULL, leased_until = NULL
+WHERE ${OWNED} RETURNING revision`;
+const GIVE_UP = `UPDATE upstream_tokens SET lease = NULL, leased_until = NULL WHERE ${OWNED}`;
+
+export function createUpstreamTokens({ ordinary }: Database): TokenStore {
+	return {
+		async turn(organizationId, owner, { useless, lease, leaseMs }) {
+			const credential = [...place(organizationId, owner), owner.secret];
+			const [found] = await rows<TokenRow & { isLeased: boolean }>(ordinary, LOOK, credential);
+			if (!found) return null;
+			const { isLeased, ...row } = found;
+			if (row.sealed !== null && row.leftMs > 0 && row.revision !== useless) return { state: 'found', row };
+			if (isLeased) return { state: 'wait' };
+			// Of several who found the same, one gets the lease; the others look again.
+			const [leased] = await rows<TokenRow>(ordinary, LEASE, [...credential, lease, leaseMs, row.revision]);
+			return leased ? { state: 'lease', row: leased } : { state: 'wait' };
+		},
+		async keep(organizationId, owner, { lease, sealed, lifetimeMs }) {
+			const bind = [...place(organizationId, owner), lease, sealed, lifetimeMs];
+			const [kept] = await rows<{ revision: number }>(ordinary, KEEP, bind);
+			return kept?.revision ?? null;
+		},
+		async giveUp(organizationId, owner, lease) {
+			await ordinary.query(GIVE_UP, { bind: [...place(organizationId, owner), lease], type: QueryTypes.UPDATE });
+		},
+	};
+}
+
+const place = (organizationId: string, { apiId, type }: TokenOwner): unknown[] => [uuid(organizationId), uuid(apiId), type];

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { buildClientSchema, buildSchema, type GraphQLSchema, parse, validate } from 'graphql';
-import { assertBounded, compileArguments, type JsonObject, type Operation } from '../../core/index.ts';
+import type { JsonObject, Operation } from '../../core/index.ts';
 import { readQuery } from '../../plugins/executors/graphql/document.ts';
 import graphql from '../../plugins/executors/graphql/index.ts';
+import { assertArguments, assertNames } from '../../test/helpers/corpus.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
 
@@ -68,22 +69,11 @@ for (const { name, text, reading } of documents) {
 }
 
 test('every name is valid, short enough to be prefixed, and unique without regard to case', () => {
-	for (const { name, reading } of documents) {
-		const names = reading.operations.map((operation) => operation.name);
-		for (const each of names) assert.match(each, /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/, name);
-		assert.equal(new Set(names.map((each) => each.toLowerCase())).size, names.length, name);
-	}
+	for (const { name, reading } of documents) assertNames(reading.operations, name);
 });
 
 test('every schema of arguments is a plain object at its root, compiles, and cannot be made to run long', () => {
-	eachOperation(({ parameters }, label) => {
-		assert.deepEqual([parameters['type'], parameters['additionalProperties']], ['object', false], label);
-		for (const keyword of ['allOf', 'anyOf', 'oneOf', 'not', '$ref', 'enum']) assert.ok(!(keyword in parameters), `${label}: ${keyword}`);
-		for (const arg of Object.keys(parameters['properties'] as JsonObject)) assert.match(arg, /^[A-Za-z0-9_.-]{1,64}$/, label);
-		assert.deepEqual(JSON.parse(JSON.stringify(parameters)), parameters, label);
-		assert.doesNotThrow(() => compileArguments(parameters), label);
-		assert.doesNotThrow(() => assertBounded(parameters, '/parameters'), label);
-	});
+	eachOperation((operation, label) => assertArguments(operation, label));
 });
 
 test('a schema has the definitions that it refers to, and no others', () => {
@@ -102,7 +92,7 @@ test('every generated document passes validation against its schema', () => {
 for (const depth of [0, 2, 3]) {
 	test(`every document of depth ${depth} passes validation as it was first written`, async () => {
 		for (const { name, text, schema } of documents) {
-			const config = { depth, maxLeaves: 1_000 };
+			const config = { depth, maxLeaves: 1_000, pageSize: 10 };
 			const reading = await readWith({ ...importer, parse: (source, _config, context) => importer.parse(source, config, context) }, text);
 			for (const { key, definition, outcome } of reading.operations) {
 				assert.deepEqual(validate(schema, parse(String(definition['query']))), [], `${name}: ${key}`);

@@ -13,7 +13,10 @@ const FORMS: IntrospectionOptions[] = [
 ];
 
 /** @throws schema_invalid with what the endpoint answered to the plain form */
-export async function introspect(url: string, { request, signal }: Pick<ImportContext, 'request' | 'signal'>): Promise<SchemaSource> {
+export async function introspect(
+	url: string,
+	{ request, signal }: Pick<ImportContext, 'request' | 'signal'>,
+): Promise<Pick<SchemaSource, 'text' | 'url'>> {
 	let said = '';
 	for (const form of FORMS) {
 		const answer = await request({

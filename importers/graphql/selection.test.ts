@@ -11,7 +11,7 @@ import { createSelector, type SelectionLimits } from './selection.ts';
 function selectionOf(sdl: string, limits: Partial<SelectionLimits> = {}): string {
 	const schema = buildSchema(sdl);
 	const field = schema.getQueryType()?.getFields()['f'] ?? assert.fail();
-	const selection = createSelector(schema, { depth: 1, maxLeaves: 200, ...limits })(field.type);
+	const selection = createSelector(schema, { depth: 1, maxLeaves: 200, pageSize: 10, ...limits })(field.type);
 	assert.deepEqual(validate(schema, parse(`{ f ${selection} }`)), [], selection);
 	return selection;
 }
@@ -25,6 +25,12 @@ const CASES: [what: string, sdl: string, selection: string, limits?: Partial<Sel
 	['no objects at depth 0', 'type Query { f: P } type P { a: Int q: Q } type Q { b: Int }', '{ a }', { depth: 0 }],
 	['more at depth 2', 'type Query { f: P } type P { q: Q } type Q { r: R } type R { c: Int }', '{ q { r { c } } }', { depth: 2 }],
 	['no type inside itself', 'type Query { f: P } type P { a: Int p: P q: Q } type Q { b: Int p: P }', '{ a q { b } }', { depth: 5 }],
+	[
+		'as many of what is paged as it is told to',
+		'type Query { f: PConnection } type PConnection { items(first: Int): [P] } type P { id: ID }',
+		'{ items(first: 25) { id } }',
+		{ pageSize: 25 },
+	],
 	[
 		'nodes before edges, and what a connection holds as if it were the answer',
 		`type Query { f: PConnection } type PConnection { edges: [PEdge] nodes: [P] pageInfo: PageInfo! total: Int }

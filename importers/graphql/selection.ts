@@ -21,6 +21,8 @@ export interface SelectionLimits {
 	/** Levels of objects below the answer itself; what wrappers hold does not count. */
 	depth: number;
 	maxLeaves: number;
+	/** What is paged is asked for so many at a time: servers refuse lists without a length (GitHub). */
+	pageSize: number;
 }
 
 /** `{ id name }`; empty for leaves. */
@@ -45,13 +47,13 @@ interface Walk {
 	queue: Visit[];
 	leavesLeft: number;
 	differing: Map<GraphQLAbstractType, ReadonlySet<string>>;
+	/** `(first: 10)` */
+	page: string;
 }
 
 /** Objects that are looked into, and how far below each other: enough for any budget of leaves, and an end for what has none. */
 const MAX_VISITS = 500;
 const MAX_PATH = 12;
-/** Servers refuse lists without a length (GitHub), and models need none that are long. */
-const PAGE = 10;
 
 /** Types that only hold what was asked for, and the fields of theirs that lead to it or say how it went. */
 const WRAPPER = /(?:Connection|Edge|Payload|PageInfo)$/;
@@ -64,7 +66,8 @@ export function createSelector(schema: GraphQLSchema, limits: SelectionLimits): 
 		if (!isCompositeType(named)) return '';
 		const root = emptySelection();
 		const first: Visit = { type: named, into: root, depth: limits.depth, path: new Set([named.name]) };
-		const walk: Walk = { schema, queue: [first], leavesLeft: limits.maxLeaves, differing };
+		const page = `(first: ${limits.pageSize})`;
+		const walk: Walk = { schema, queue: [first], leavesLeft: limits.maxLeaves, differing, page };
 		// It grows while it is walked, up to MAX_VISITS.
 		for (const visit of walk.queue) visitType(visit, walk);
 		return write(root) || '{ __typename }';
@@ -87,7 +90,7 @@ function addFragments({ into, depth, path }: Visit, type: GraphQLAbstractType, w
 	if (share === 0) return;
 	const differing = differingFields(type, walk);
 	for (const object of possible) {
-		const fields = Object.values(object.getFields()).filter(({ name }) => !isChosen(into, name));
+		const fields = Object.values(object.getFields()).filter(({ name }) => !isChosen(into, name, walk));
 		const fragment = emptySelection();
 		const part: Walk = { ...walk, leavesLeft: share };
 		const visit = { type: object, into: fragment, depth, path: new Set([...path, object.name]) };
@@ -98,8 +101,7 @@ function addFragments({ into, depth, path }: Visit, type: GraphQLAbstractType, w
 }
 
 /** Under its own name, at the abstract type itself. */
-const isChosen = ({ fields }: Selection, name: string): boolean => fields.has(name) || fields.has(`${name}${PAGE_ARGUMENT}`);
-const PAGE_ARGUMENT = `(first: ${PAGE})`;
+const isChosen = ({ fields }: Selection, name: string, { page }: Walk): boolean => fields.has(name) || fields.has(name + page);
 
 /**
  * Names that possible types give to fields of different types: two answers under one name must have one shape (§5.3.2).
@@ -128,7 +130,7 @@ function addFields({ type, into, depth, path }: Visit, fields: Fields, walk: Wal
 	const usable = fields.filter((field) => isUsable(field) && !(field.name === 'edges' && names.has('nodes')));
 	for (const field of usable) {
 		const inner = getNamedType(field.type);
-		const text = `${spell(field.name)}${takesPage(field) ? PAGE_ARGUMENT : ''}`;
+		const text = `${spell(field.name)}${takesPage(field) ? walk.page : ''}`;
 		if (isLeafType(inner)) addLeaf(into, text, walk);
 		const isWrapped = WRAPPER.test(type.name) && (WRAPPED.has(field.name) || WRAPPER.test(inner.name));
 		const left = depth - (isWrapped ? 0 : 1);

@@ -24,7 +24,7 @@ export function readAnswer(responses: Json | undefined, definitions: Definitions
 	const successes = Object.entries(isObject(responses) ? responses : {}).filter(([status]) => SUCCESS.test(status));
 	const contents = successes.map(([, response]) => {
 		const at = follow(root, response);
-		return 'fault' in at ? null : preferredMediaType(at.object['content']);
+		return 'fault' in at ? null : preferredMediaType(at.object['content'], root);
 	});
 	const accept = contents.find((mediaType) => mediaType !== null)?.name ?? null;
 	const [only] = contents;

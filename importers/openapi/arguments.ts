@@ -3,8 +3,11 @@
 
 import { createHash } from 'node:crypto';
 import { cleanText, headerNameFault, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { convertBody } from './body.ts';
 import type { Definitions } from './definitions.ts';
-import { isObject } from './document.ts';
+import { type Document, isObject } from './document.ts';
+import type { ConvertedBody } from './forms.ts';
+import { type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { type CredentialPlace, place } from './security.ts';
@@ -24,14 +27,15 @@ interface Parameter {
 	raw: JsonObject;
 }
 
-const LOCATIONS = ['path', 'query', 'header', 'cookie'] as const;
+const LOCATIONS = ['path', 'query', 'querystring', 'header', 'cookie'] as const;
 type Location = (typeof LOCATIONS)[number];
 
 const STYLES: Readonly<Record<Location, readonly string[]>> = {
 	path: ['simple', 'label', 'matrix'],
 	query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+	querystring: [],
 	header: ['simple'],
-	cookie: ['form'],
+	cookie: ['form', 'cookie'],
 };
 
 /** OpenAPI 3.1.1 §4.8.12.2: "the parameter definition SHALL be ignored". */
@@ -46,7 +50,10 @@ export interface ParameterSource {
 	/** Of the path item, then of the operation, which override. */
 	lists: (Json | undefined)[];
 	path: string;
+	/** Those that the path itself names, as a query template. */
+	queryNames: readonly string[];
 	credentialPlaces: ReadonlySet<CredentialPlace>;
+	document: Document;
 }
 
 /** A path, or a placeholder's name in it, without the blanks that no URL has. */
@@ -54,28 +61,30 @@ export const spell = (path: string): string => path.replace(/\s/g, encodeURIComp
 
 /** Arguments in the document's order; what is left out or made up is named in `faults`. */
 export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): Argument[] {
-	const declared = declaredParameters(source, definitions, faults);
+	const declared = declaredParameters(source, faults);
 	const placeholders = new Set([...source.path.matchAll(PLACEHOLDER)].map(([, name]) => name ?? ''));
 	const usable = declared.filter((parameter) => isUsable(parameter, source, placeholders, faults));
-	for (const name of placeholders) {
-		if (usable.some((parameter) => parameter.in === 'path' && parameter.name === name)) continue;
-		faults.add(`the path parameter ${quote(name)} is not declared: it is taken as a string`);
-		usable.push({ name, in: 'path', raw: { schema: { type: 'string' } } });
-	}
+	const add = (location: 'path' | 'query', name: string): void => {
+		if (usable.some((parameter) => parameter.in === location && parameter.name === name)) return;
+		faults.add(`the ${location} parameter ${quote(name)} is not declared: it is taken as a string`);
+		usable.push({ name, in: location, raw: { schema: { type: 'string' } } });
+	};
+	for (const name of placeholders) add('path', name);
+	for (const name of source.queryNames) add('query', name);
 	const args = nameArguments(usable);
 	return usable.map((parameter, index) => toArgument(parameter, args[index] ?? parameter.name, definitions));
 }
 
-function declaredParameters({ lists }: ParameterSource, { conversion }: Definitions, faults: Set<string>): Parameter[] {
+function declaredParameters({ lists, document }: ParameterSource, faults: Set<string>): Parameter[] {
 	const found = new Map<string, Parameter>();
 	for (const raw of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
-		const at = follow(conversion.document.root, raw);
+		const at = follow(document.root, raw);
 		if ('fault' in at) {
 			faults.add(`a parameter was left out: ${at.fault}`);
 			continue;
 		}
 		const { name, in: location } = at.object;
-		const known = LOCATIONS.find((candidate) => candidate === location);
+		const known = LOCATIONS.find((candidate) => candidate === location && (candidate !== 'querystring' || document.version === '3.2'));
 		if (typeof name !== 'string' || name === '' || !known) {
 			faults.add(`the parameter ${quote(String(name))} in ${quote(String(location))} was left out`);
 			continue;
@@ -92,6 +101,10 @@ function isUsable(parameter: Parameter, source: ParameterSource, placeholders: R
 		faults.add(`the path parameter ${quote(name)} is not in the path and was left out`);
 		return false;
 	}
+	if (location === 'querystring' && !wholeQuery(parameter.raw, source.document.root)) {
+		faults.add(`the query ${quote(name)} has a media type that no URL can hold and was left out`);
+		return false;
+	}
 	if (location === 'header' && IGNORED_HEADERS.has(name.toLowerCase())) return false;
 	const isWireName = location === 'header' ? headerNameFault(name) === null : location !== 'cookie' || COOKIE_NAME.test(name);
 	if (!isWireName) faults.add(`the ${location} parameter ${quote(name)} cannot be sent and was left out`);
@@ -99,20 +112,32 @@ function isUsable(parameter: Parameter, source: ParameterSource, placeholders: R
 }
 
 function toArgument({ name, in: location, raw }: Parameter, arg: string, definitions: Definitions): Argument {
-	const { contentType, schema } = describedBy(raw);
-	const converted = convertSchema(schema, definitions.mode, null, definitions.conversion);
+	const { root } = definitions.conversion.document;
+	const whole = location === 'querystring' ? wholeQuery(raw, root) : null;
+	const { wire: how, ...converted } = whole ? convertBody(whole, definitions) : convertValue(raw, location, definitions);
 	annotate(converted.schema, raw);
-	const wire: JsonObject = { arg, name: location === 'path' ? spell(name) : name, in: location };
-	if (contentType !== null) wire['contentType'] = contentType;
-	else Object.assign(wire, serialization(raw, location));
+	const wire: JsonObject = { arg, name: location === 'path' ? spell(name) : name, in: location, ...how };
 	return { ...converted, arg, wire, isRequired: location === 'path' || raw['required'] === true };
 }
 
+function convertValue(raw: JsonObject, location: Location, { mode, conversion }: Definitions): ConvertedBody {
+	const { contentType, schema } = describedBy(raw, conversion.document.root);
+	const wire = contentType === null ? serialization(raw, location) : { contentType };
+	return { ...convertSchema(schema, mode, null, conversion), wire };
+}
+
 /** By `schema`, or by the one media type of `content`. */
-function describedBy({ content, schema }: JsonObject): { contentType: string | null; schema: Json } {
+function describedBy({ content, schema }: JsonObject, root: JsonObject): { contentType: string | null; schema: Json } {
 	const [entry] = isObject(content) ? Object.entries(content) : [];
-	if (entry) return { contentType: entry[0], schema: (isObject(entry[1]) ? entry[1]['schema'] : undefined) ?? {} };
-	return { contentType: null, schema: schema ?? { type: 'string' } };
+	if (!entry) return { contentType: null, schema: schema ?? { type: 'string' } };
+	const at = follow(root, entry[1]);
+	return { contentType: entry[0], schema: ('object' in at ? at.object['schema'] : undefined) ?? {} };
+}
+
+/** OpenAPI 3.2 §4.12.1: the whole query in one media type. Null where it is none that is text. */
+function wholeQuery({ content }: JsonObject, root: JsonObject): MediaType | null {
+	const mediaType = preferredMediaType(content, root);
+	return mediaType?.kind === 'binary' || mediaType?.kind === 'multipart' ? null : mediaType;
 }
 
 function annotate(schema: JsonObject, raw: JsonObject): void {

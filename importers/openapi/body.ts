@@ -3,7 +3,7 @@
 import { cleanText, type Json, type JsonObject } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import { type ConvertedBody, convertForm } from './forms.ts';
-import { type MediaType, preferredMediaType } from './media-types.ts';
+import { JSON_SEQUENCE, type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { convertSchema } from './schemas.ts';
 
@@ -18,7 +18,7 @@ export function readBody(raw: Json | undefined, definitions: Definitions, faults
 	if (raw === undefined) return null;
 	const at = follow(definitions.conversion.document.root, raw);
 	if ('fault' in at) return { skip: `its request body is unknown: ${at.fault}` };
-	const mediaType = preferredMediaType(at.object['content']);
+	const mediaType = preferredMediaType(at.object['content'], definitions.conversion.document.root);
 	if (!mediaType) {
 		faults.add('its request body names no media type and was left out');
 		return null;
@@ -29,13 +29,21 @@ export function readBody(raw: Json | undefined, definitions: Definitions, faults
 	return { ...body, isRequired: at.object['required'] === true };
 }
 
-function convertBody(mediaType: MediaType, definitions: Definitions): ConvertedBody {
+/** What the executor is told of the media type, in `wire`. */
+export function convertBody(mediaType: MediaType, definitions: Definitions): ConvertedBody {
 	const { kind, contentType, raw } = mediaType;
 	if (kind === 'multipart' || kind === 'form') return convertForm(mediaType, definitions);
 	const wire: JsonObject = { contentType };
-	if (kind === 'json') return { ...convertSchema(raw['schema'] ?? {}, definitions.mode, null, definitions.conversion), wire };
+	const schema = kind === 'json' ? (raw['schema'] ?? {}) : kind === 'text' ? sequenceOf(mediaType) : null;
+	if (schema !== null) return { ...convertSchema(schema, definitions.mode, null, definitions.conversion), wire };
 	const text: JsonObject = { type: 'string' };
 	if (kind === 'xml') text['description'] = 'The XML document, as text.';
 	if (kind === 'binary') Object.assign(text, { contentEncoding: 'base64', description: 'The bytes of the body, in base64.' });
-	return { schema: text, refs: new Set(), faults: new Set(), sizeBytes: JSON.stringify(text).length, wire };
+	return { schema: text, refs: new Set(), faults: new Set(), sizeBytes: JSON.stringify(text).length, levels: 0, wire };
+}
+
+/** OpenAPI 3.2 §4.14.3: of a media type that is one value after the other, the description tells what each is. */
+function sequenceOf({ contentType, raw }: MediaType): JsonObject | null {
+	const { itemSchema } = raw;
+	return itemSchema !== undefined && JSON_SEQUENCE.test(contentType) ? { type: 'array', items: itemSchema } : null;
 }

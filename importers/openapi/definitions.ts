@@ -20,8 +20,12 @@ export interface Definitions {
 	close(pointers: Iterable<string>, budgetBytes: number): Closure;
 }
 
-/** Each level is a call of a validator inside another. */
-const MAX_LEVELS = 40;
+/**
+ * The compiler of schemas recurses over levels of nesting, and from one definition into the next, in an order of its own: so all
+ * of them together are bounded. It gets through about 1,000 such steps, wherever they are (`schemas.test.ts`).
+ */
+const MAX_STEPS = 700;
+const stepsOf = ({ levels }: Converted): number => 2 * levels + 2;
 const LEFT_OUT = { description: 'Anything: this definition was left out, the schema would have become too large.' };
 
 export function createDefinitions(conversion: Conversion, mode: Mode): Definitions {
@@ -39,20 +43,17 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 	function close(pointers: Iterable<string>, budgetBytes: number): Closure {
 		const closure: Closure = { definitions: {}, faults: new Set(), isWhole: true };
 		const seen = new Set(pointers);
-		let left = budgetBytes;
-		let level = [...seen];
-		for (let depth = 0; level.length > 0; depth++) {
-			const next: string[] = [];
-			for (const pointer of level) {
-				const definition = at(pointer);
-				const fits = definition.sizeBytes <= left && depth < MAX_LEVELS;
-				addTo(closure, pointer, fits ? definition : null);
-				if (!fits) continue;
-				left -= definition.sizeBytes;
-				for (const ref of definition.refs) if (!seen.has(ref)) next.push(ref);
-				for (const ref of definition.refs) seen.add(ref);
-			}
-			level = next;
+		let bytesLeft = budgetBytes;
+		let stepsLeft = MAX_STEPS;
+		// A set that grows while it is walked is walked to its end: the nearest come first.
+		for (const pointer of seen) {
+			const definition = at(pointer);
+			const fits = definition.sizeBytes <= bytesLeft && stepsOf(definition) <= stepsLeft;
+			addTo(closure, definitionName(pointer, conversion.document), fits ? definition : null);
+			if (!fits) continue;
+			bytesLeft -= definition.sizeBytes;
+			stepsLeft -= stepsOf(definition);
+			for (const ref of definition.refs) seen.add(ref);
 		}
 		return closure;
 	}
@@ -60,8 +61,8 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 	return { mode, conversion, at, close };
 }
 
-function addTo(closure: Closure, pointer: string, definition: Converted | null): void {
-	closure.definitions[definitionName(pointer)] = definition?.schema ?? LEFT_OUT;
+function addTo(closure: Closure, name: string, definition: Converted | null): void {
+	closure.definitions[name] = definition?.schema ?? LEFT_OUT;
 	for (const fault of definition?.faults ?? []) closure.faults.add(fault);
 	if (definition) return;
 	closure.isWhole = false;

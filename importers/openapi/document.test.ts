@@ -17,22 +17,35 @@ function refusal(text: string): GatewayError {
 	throw new assert.AssertionError({ message: `accepted: ${text.slice(0, 200)}` });
 }
 
-test('a document of 3.0 or 3.1 is read, as JSON, as YAML, and with a byte order mark', () => {
-	for (const [text, version] of [
-		['{"openapi":"3.0.4","paths":{}}', '3.0'],
-		['\ufeff{"openapi":"3.1.1","paths":{}}', '3.1'],
-		['openapi: 3.0.0\npaths: {}\n', '3.0'],
-		['openapi: 3.1\npaths: {}\n', '3.1'],
-		['openapi: 3.0\npaths: {}\n', '3.0'],
-		['{openapi: "3.1.0", paths: {}}', '3.1'],
-	] as const)
-		assert.equal(readDocument(text).version, version, text);
+test('a document of 2.0 to 3.2 is read, as JSON, as YAML, and with a byte order mark', () => {
+	for (const [text, version, format] of [
+		['{"openapi":"3.0.4","paths":{}}', '3.0', 'openapi 3.0.4'],
+		['\ufeff{"openapi":"3.1.1","paths":{}}', '3.1', 'openapi 3.1.1'],
+		['{"openapi":"3.2.0"}', '3.2', 'openapi 3.2.0'],
+		['openapi: 3.0.0\npaths: {}\n', '3.0', 'openapi 3.0.0'],
+		['openapi: 3.1\npaths: {}\n', '3.1', 'openapi 3.1'],
+		['openapi: 3.0\npaths: {}\n', '3.0', 'openapi 3.0'],
+		['{openapi: "3.1.0", paths: {}}', '3.1', 'openapi 3.1.0'],
+		['swagger: 2.0\npaths: {}\n', '2.0', 'swagger 2.0'],
+		['{"swagger":"2.0"}', '2.0', 'swagger 2.0'],
+	] as const) {
+		const document = readDocument(text);
+		assert.deepEqual([document.version, document.format, document.note], [version, format, null], text);
+	}
+});
+
+test('an unknown minor version is read as the nearest, with a warning', async () => {
+	for (const version of ['3.3.0', '3.10.1']) {
+		const { summary, warnings } = await readWith(importer, JSON.stringify({ openapi: version, paths: {} }));
+		assert.equal(summary.format, `openapi ${version}`);
+		assert.deepEqual(warnings, [{ message: `OpenAPI ${version} is not known: it was read as 3.2.`, fields: { pointer: '/openapi' } }]);
+	}
 });
 
 test('a document of another version is refused with what it is and what is read', () => {
-	assert.match(refusal('{"openapi":"3.2.0"}').message, /OpenAPI “3\.2\.0”.*3\.0 and 3\.1/);
-	assert.match(refusal('swagger: "2.0"').message, /Swagger “2\.0”.*3\.0 and 3\.1/);
-	assert.match(refusal('{"openapi":"3.10.0"}').message, /3\.10\.0/);
+	assert.match(refusal('{"openapi":"4.0.0"}').message, /OpenAPI “4\.0\.0”.*2\.0 and OpenAPI 3\.0, 3\.1 and 3\.2/);
+	assert.match(refusal('swagger: "1.2"').message, /Swagger “1\.2”.*3\.0, 3\.1 and 3\.2/);
+	assert.match(refusal('{"openapi":"3"}').message, /OpenAPI “3”/);
 	assert.deepEqual(
 		refusal('{"openapi":{"a":1}}').details.map(({ path }) => path),
 		['/openapi'],
@@ -50,6 +63,10 @@ test('a syntax error names its line and column', () => {
 	assert.match(refusal('{\n  "openapi": "3.0.0",\n  "paths": {]\n}').message, /line 3, column 13/);
 	assert.match(refusal('openapi: 3.0.0\npaths:\n\t/pets: {}\n').message, /line 3, column 1/);
 	assert.match(refusal('openapi: 3.0.0\nopenapi: 3.1.0\n').message, /line 2, column 1.*unique/);
+	assert.equal(
+		refusal('openapi: 3.0.0\n---\nopenapi: 3.1.0\n').message,
+		'The text holds several YAML documents: the second begins at line 2. Hand them in as files.',
+	);
 });
 
 test('a YAML alias bomb is refused', () => {
@@ -92,7 +109,7 @@ test('the summary names format, title, version and absolute servers', async () =
 	});
 	const { summary } = await readWith(importer, text, 'https://docs.example.com/openapi.json');
 	const servers = ['https://api.example.com/v1', 'https://docs.example.com/v2'];
-	assert.deepEqual(summary, { format: 'openapi 3.1.0', title: 'Pets', version: '2', servers });
+	assert.deepEqual(summary, { format: 'openapi 3.1.0', title: 'Pets', version: '2', servers, credentials: [] });
 });
 
 test('what the validator says is a warning with its pointer, and nobody is refused for it', async () => {
@@ -102,6 +119,16 @@ test('what the validator says is a warning with its pointer, and nobody is refus
 	);
 	assert.equal(operations[0]?.outcome, 'converted');
 	assert.deepEqual(warnings, [{ message: "must have required property 'responses'", fields: { pointer: '/paths/~1a/get' } }]);
+});
+
+test('a warning names the root as well as a path with blanks', async () => {
+	const pointed = async (document: object): Promise<unknown> =>
+		(await readWith(importer, JSON.stringify(document))).warnings.map(({ fields, message }) => [fields, message]);
+	assert.deepEqual(await pointed({ openapi: '3.0.3', paths: {} }), [[{ pointer: '' }, "must have required property 'info'"]]);
+	const paths = { '/a b': { get: {} } };
+	assert.deepEqual(await pointed({ openapi: '3.0.3', info: { title: 'x', version: '1' }, paths }), [
+		[{ pointer: '/paths/~1a b/get' }, "must have required property 'responses'"],
+	]);
 });
 
 test('the validator follows no reference out of the document', async () => {

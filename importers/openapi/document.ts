@@ -6,10 +6,17 @@ import { cleanText, GatewayError, type Json, type JsonObject, quote } from '../.
 
 export interface Document {
 	root: JsonObject;
-	version: '3.0' | '3.1';
-	/** As the document spells it: `3.0.3`. */
-	spelledVersion: string;
+	/** By whose rules it is read. */
+	version: '2.0' | '3.0' | '3.1' | '3.2';
+	/** As the document spells it: `openapi 3.0.3`. */
+	format: string;
+	/** What stands before the names of its schemas in references: `#/components/schemas/`. */
+	schemas: string;
+	/** Why it is read as another version than its own. */
+	note: string | null;
 }
+
+const READ = 'Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 are read';
 
 /** Real documents nest 30 to 60 levels; whatever walks one is safe with this many. */
 const MAX_DEPTH = 500;
@@ -31,13 +38,19 @@ export function detect(source: string): number {
 
 /** @throws schema_invalid naming line and column of a syntax error, or what the document is instead */
 export function readDocument(text: string): Document {
-	const value = parseText(text.replace(/^\ufeff/, ''));
-	checkDepth(value);
+	const value = readValue(text);
 	if (!isObject(value)) throw refused(`The document is no OpenAPI: its root must be an object, not ${typeName(value)}.`);
-	const { version, spelledVersion } = versionOf(value);
+	const version = versionOf(value);
 	if (value['paths'] !== undefined && !isObject(value['paths']))
 		throw refused(`/paths must be an object, not ${typeName(value['paths'])}.`, '/paths');
-	return { root: value, version, spelledVersion };
+	return { root: value, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
+}
+
+/** JSON or YAML of any kind. @throws schema_invalid naming line and column of a syntax error */
+export function readValue(text: string): Json {
+	const value = parseText(text.replace(/^\ufeff/, ''));
+	checkDepth(value);
+	return value;
 }
 
 /** JSON is tried first, since it is ten times as fast; YAML's reading of the same text also names the line of its fault. */
@@ -66,6 +79,8 @@ function parseYaml(text: string): Json {
 
 function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayError {
 	const { line, col } = lineCounter.linePos(error.pos[0]);
+	if (error.code === 'MULTIPLE_DOCS')
+		return refused(`The text holds several YAML documents: the second begins at line ${line}. Hand them in as files.`);
 	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);
 }
 
@@ -82,16 +97,22 @@ function checkDepth(root: Json): void {
 	}
 }
 
-function versionOf(root: JsonObject): Pick<Document, 'version' | 'spelledVersion'> {
+function versionOf(root: JsonObject): Pick<Document, 'version' | 'format' | 'note'> {
 	const { openapi, swagger } = root;
-	if (openapi === undefined && swagger !== undefined)
-		throw refused(`This is a Swagger ${quote(String(swagger))} document; OpenAPI 3.0 and 3.1 are read.`, '/swagger');
-	if (openapi === undefined) throw refused('The document is no OpenAPI: it has no field "openapi".');
-	// YAML reads an unquoted 3.0 as the number 3.
-	const spelledVersion = openapi === 3 ? '3.0' : String(openapi);
-	const [, version] = /^(3\.[01])(?:\.\d+)?(?:-[\w.]+)?$/.exec(spelledVersion) ?? [];
-	if (version === '3.0' || version === '3.1') return { version, spelledVersion };
-	throw refused(`This is an OpenAPI ${quote(spelledVersion)} document; OpenAPI 3.0 and 3.1 are read.`, '/openapi');
+	if (openapi === undefined && swagger === undefined) throw refused('The document is no OpenAPI: it has no field "openapi".');
+	if (openapi === undefined) {
+		// YAML reads an unquoted 2.0 as the number 2.
+		if (/^2(?:\.0)?$/.test(String(swagger))) return { version: '2.0', format: 'swagger 2.0', note: null };
+		throw refused(`This is a Swagger ${quote(String(swagger))} document; ${READ}.`, '/swagger');
+	}
+	const spelled = openapi === 3 ? '3.0' : String(openapi);
+	const [, minor] = /^3\.(\d{1,3})(?:\.\d+)?(?:-[\w.]+)?$/.exec(spelled) ?? [];
+	if (minor === undefined) throw refused(`This is an OpenAPI ${quote(spelled)} document; ${READ}.`, '/openapi');
+	const format = `openapi ${spelled}`;
+	const known = (['3.0', '3.1', '3.2'] as const)[Number(minor)];
+	return known
+		? { version: known, format, note: null }
+		: { version: '3.2', format, note: `OpenAPI ${spelled} is not known: it was read as 3.2.` };
 }
 
 export function refused(message: string, path = ''): GatewayError {

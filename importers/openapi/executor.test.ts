@@ -7,6 +7,7 @@ import http from '../../plugins/executors/http/index.ts';
 import { buildRequest } from '../../plugins/executors/http/request.ts';
 import { readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
+import { ADDITIONAL } from './operations.ts';
 
 const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com/v1' };
 
@@ -32,7 +33,10 @@ test('the executor writes each media type as the argument’s schema asks for it
 		['text/plain', 'x', 'x'],
 		['application/yaml', 'a: 1', 'a: 1'],
 		['application/x-ndjson', '{}\n{}', '{}\n{}'],
+		['application/ndjson', '{}\n{}', '{}\n{}'],
+		['application/x-jsonlines', '{}\n{}', '{}\n{}'],
 		['application/json-seq', 'x', 'x'],
+		['application/geo+json-seq', 'x', 'x'],
 		['application/xml', '<a/>', '<a/>'],
 		['application/soap+xml', '<a/>', '<a/>'],
 		['application/octet-stream', base64, 'bytes'],
@@ -40,8 +44,9 @@ test('the executor writes each media type as the argument’s schema asks for it
 		['image/*', base64, 'bytes'],
 	];
 	for (const [contentType, body, written] of cases) {
-		const { body: sent } = await requestOf('/x', { requestBody: { content: { [contentType]: {} } } }, { body });
+		const { body: sent, headers } = await requestOf('/x', { requestBody: { content: { [contentType]: {} } } }, { body });
 		assert.equal(String(sent), written, contentType);
+		if (!contentType.includes('*')) assert.equal(headers?.['content-type'], contentType);
 	}
 });
 
@@ -70,4 +75,22 @@ test('a file of a form travels as its bytes', async () => {
 		{ body: { file, note: 'n' } },
 	);
 	assert.match(String(body), /name="file"; filename="a\.txt"\r\nContent-Type: text\/plain\r\n\r\nbytes\r\n/);
+});
+
+test('the executor sends every method that becomes a tool', async () => {
+	for (const method of ADDITIONAL) {
+		const document = { openapi: '3.2.0', paths: { '/x': { additionalOperations: { [method]: { responses: {} } } } } };
+		const { operations } = await readWith(importer, JSON.stringify(document));
+		const { error } = http.config.validate(importer.tool(operations[0] ?? assert.fail(), api).executionConfig, { convert: false });
+		assert.deepEqual([operations[0]?.outcome, error], ['converted', undefined], method);
+	}
+});
+
+test('a server of an operation’s own makes its URL absolute, so that the credential of the API stays behind', async () => {
+	const { url } = await requestOf(
+		'/x',
+		{ servers: [{ url: 'https://{host}.example.com', variables: { host: { default: 'other' } } }] },
+		{},
+	);
+	assert.equal(url, 'https://other.example.com/x');
 });

@@ -1,6 +1,6 @@
 // Forms, urlencoded and multipart: always an object, with what the executor must know of single fields beside it.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { cleanText, headerNameFault, headerValueFault, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import { isObject } from './document.ts';
 import type { MediaType } from './media-types.ts';
@@ -19,7 +19,13 @@ interface Shape extends JsonObject {
 	required: Json[];
 }
 
+/** OpenAPI 3.2 §4.15.3: parts by their place. */
+const SEQUENCE = ['itemSchema', 'prefixEncoding', 'itemEncoding'];
 const MAX_MERGED = 50;
+const MAX_WRAPPERS = 8;
+const MAX_DESCRIPTION_CHARS = 500;
+/** The executor writes them from the part itself. */
+const OWN_HEADER = /^content-(?:type|disposition)$/i;
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
@@ -41,6 +47,7 @@ const FILE: JsonObject = {
 export function convertForm({ kind, contentType, raw }: MediaType, definitions: Definitions): ConvertedBody {
 	const { root } = definitions.conversion.document;
 	const faults = new Set<string>();
+	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add('the parts of its body have no names: such parts cannot be sent');
 	const shape = gatherFields(raw['schema'], root, faults);
 	const encoding = isObject(raw['encoding']) ? raw['encoding'] : {};
 	const files: JsonObject = {};
@@ -50,13 +57,15 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 		const file = kind === 'multipart' ? fileOf(field, hint, root) : null;
 		if (file) files[name] = file;
 		const part = readPart(hint, file !== null);
+		const headers = kind === 'multipart' ? readHeaders(name, hint, root, faults) : {};
+		if (Object.keys(headers).length > 0) part['headers'] = headers;
 		if (Object.keys(part).length > 0) parts[name] = part;
 	}
 	const fields = convertSchema(shape, definitions.mode, null, definitions.conversion);
 	const properties = { ...(isObject(fields.schema['properties']) ? fields.schema['properties'] : {}), ...files };
 	const schema = { ...fields.schema, properties };
 	const wire = Object.keys(parts).length > 0 ? { contentType, parts } : { contentType };
-	return { schema, refs: fields.refs, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };
+	return { ...fields, schema, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };
 }
 
 /** From the schema and what it is composed of. Only what every composition asks for is required. */
@@ -85,11 +94,30 @@ const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list 
 
 /** The schema of a field that holds one file or several; null when it holds none. */
 function fileOf(field: Json, hint: Json | undefined, root: JsonObject): JsonObject | null {
+	const { schema, isNullable } = unwrapped(field, root);
+	const { schema: items } = unwrapped(schema['items'], root);
+	const isList = schema['type'] === 'array';
+	if (!isFile(isList ? items : schema, hint)) return null;
+	const file: JsonObject = isList ? { type: 'array', items: FILE } : FILE;
+	const words = typeof schema['description'] === 'string' ? { description: cleanText(schema['description'], MAX_DESCRIPTION_CHARS) } : {};
+	return isNullable ? { ...words, anyOf: [file, { type: 'null' }] } : { ...file, ...words };
+}
+
+/** What a field is where it is there: an optional file is written `anyOf: [file, null]`, `type: [string, null]` or `allOf: [file]`. */
+function unwrapped(field: Json | undefined, root: JsonObject, hops = 0): { schema: JsonObject; isNullable: boolean } {
 	const at = follow(root, field);
-	if ('fault' in at) return null;
-	if (at.object['type'] !== 'array') return isFile(at.object, hint) ? FILE : null;
-	const items = follow(root, at.object['items']);
-	return 'object' in items && isFile(items.object, hint) ? { type: 'array', items: FILE } : null;
+	if ('fault' in at || hops > MAX_WRAPPERS) return { schema: {}, isNullable: false };
+	const { type, nullable, allOf, anyOf, oneOf, ...rest } = at.object;
+	const types = members(type);
+	const present = types.filter((name) => name !== 'null');
+	const isNullable = nullable === true || present.length < types.length;
+	const schema = { ...rest, ...(present.length > 1 ? { type: present } : type === undefined ? {} : { type: present[0] ?? type }) };
+	const combined = [allOf, anyOf, oneOf].flatMap(members);
+	const inner = combined.filter((member) => !isObject(member) || member['type'] !== 'null');
+	const [only, ...others] = inner;
+	if (type !== undefined || only === undefined || others.length > 0) return { schema, isNullable };
+	const found = unwrapped(only, root, hops + 1);
+	return { schema: { ...found.schema, ...schema }, isNullable: isNullable || found.isNullable || inner.length < combined.length };
 }
 
 /** `format: binary` in 3.0; in 3.1 a string of a media type that is no text and not encoded already (§4.8.14.5). */
@@ -101,13 +129,38 @@ function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject,
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 
+/** Of a part, those whose value the document gives: nobody is asked for one (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
+function readHeaders(field: string, hint: Json | undefined, root: JsonObject, faults: Set<string>): Record<string, string> {
+	const declared = isObject(hint) && isObject(hint['headers']) ? hint['headers'] : {};
+	const headers: Record<string, string> = {};
+	for (const [name, raw] of Object.entries(declared)) {
+		if (OWN_HEADER.test(name)) continue;
+		const at = follow(root, raw);
+		const value = 'object' in at ? fixedValue(at.object, root) : null;
+		const isRequired = 'object' in at && at.object['required'] === true;
+		if (value !== null && headerNameFault(name) === null && headerValueFault(value) === null) headers[name] = value;
+		else if (isRequired) faults.add(`the header ${quote(name)} of the part ${quote(field)} has no fixed value and is not sent`);
+	}
+	return headers;
+}
+
+/** An example is none: a checksum of something else would be refused. */
+function fixedValue({ schema }: JsonObject, root: JsonObject): string | null {
+	const at = follow(root, schema);
+	if ('fault' in at) return null;
+	const { const: only, enum: values, default: fallback } = at.object;
+	const value = only ?? (Array.isArray(values) && values.length === 1 ? values[0] : fallback);
+	return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
+}
+
 /** What the executor does not do by itself. */
 function readPart(hint: Json | undefined, isBinary: boolean): JsonObject {
 	const part: JsonObject = isBinary ? { binary: true } : {};
 	if (!isObject(hint)) return part;
-	const { contentType, style, explode } = hint;
+	const { contentType, style, explode, allowReserved } = hint;
 	if (typeof contentType === 'string' && (isBinary ? PART_TYPES : PART_TYPE).test(contentType)) part['contentType'] = contentType;
 	if (typeof style === 'string' && STYLE.test(style)) part['style'] = style;
 	if (typeof explode === 'boolean') part['explode'] = explode;
+	if (allowReserved === true) part['allowReserved'] = true;
 	return part;
 }

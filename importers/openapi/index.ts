@@ -10,42 +10,75 @@ import {
 	type SchemaSource,
 	type SchemaSummary,
 } from '../../core/index.ts';
-import { detect, isObject, readDocument } from './document.ts';
+import { type Document, detect, isObject, readDocument } from './document.ts';
+import { libraryOf } from './library.ts';
+import { linkDocuments } from './linking.ts';
 import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
-import { absoluteUrl, allServers } from './servers.ts';
+import { readPresets } from './presets.ts';
+import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
+import { fromSwagger } from './swagger.ts';
 import { toTool } from './tool.ts';
 import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
 
 const MAX_SERVERS = 20;
 
-async function* parse(source: SchemaSource, _config: unknown, context: ImportContext): AsyncGenerator<Operation, SchemaSummary> {
-	const document = readDocument(source.text);
-	const surroundings = surroundingsOf(document, source.url);
+interface ImportOptions {
+	serverVariables: ServerVariables;
+}
+
+const config = Joi.object<ImportOptions>({
+	serverVariables: Joi.object()
+		.pattern(Joi.string().max(100), Joi.string().allow('').max(500))
+		.max(50)
+		.default({})
+		.description('Values of variables in the URLs of servers, by name. Others have their defaults.'),
+});
+
+async function* parse(
+	source: SchemaSource,
+	{ serverVariables = {} }: Partial<ImportOptions>,
+	context: ImportContext,
+): AsyncGenerator<Operation, SchemaSummary> {
+	const written = readDocument(source.text);
+	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
+	await linkDocuments(written, libraryOf(source, context), context.log);
+	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
 	const entries = listOperations(document);
+	const { root } = document;
+	checkVariables(serverVariables, [
+		root['servers'],
+		...entries.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
+	]);
+	const surroundings = surroundingsOf(document, source.url, serverVariables);
 	const names = nameOperations(entries);
 	for (const [index, entry] of entries.entries()) yield convertOperation(entry, names[index] ?? '', surroundings);
-	const { info, servers } = document.root;
+	const summary = summarize(document, source.url, serverVariables);
+	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
+	return summary;
+}
+
+function summarize({ root, format }: Document, url: string | null, variables: ServerVariables): SchemaSummary {
+	const { info, servers } = root;
 	const words = (text: unknown): string | null =>
 		typeof text === 'string' || typeof text === 'number' ? cleanText(String(text), 200) : null;
-	const summary: SchemaSummary = {
-		format: `openapi ${document.spelledVersion}`,
+	return {
+		format: cleanText(format, 60),
 		title: isObject(info) ? words(info['title']) : null,
 		version: isObject(info) ? words(info['version']) : null,
-		servers: allServers(servers)
-			.flatMap((url) => absoluteUrl(url, source.url) ?? [])
+		servers: allServers(servers, variables)
+			.flatMap((server) => absoluteUrl(server, url) ?? [])
 			.slice(0, MAX_SERVERS),
+		credentials: readPresets(root, url),
 	};
-	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(document, context.log);
-	return summary;
 }
 
 export default {
 	kind: 'importer',
 	name: 'openapi',
 	summary: 'Imports OpenAPI documents, JSON or YAML, and makes a tool of every operation.',
-	spec: 'OpenAPI 3.0.4 and 3.1.1',
-	config: Joi.object({}),
+	spec: 'OpenAPI 3.0.4, 3.1.1 and 3.2.0, Swagger 2.0',
+	config,
 	detect,
 	parse,
 	tool: toTool,
-} satisfies SchemaImporter;
+} satisfies SchemaImporter<ImportOptions>;

@@ -15,6 +15,7 @@ const MAX_TITLE_CHARS = 100;
 const MAX_DESCRIPTION_CHARS = 800;
 const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARS = 500;
+const MAX_APPLIED = 200;
 
 /** Names the loss in the report. */
 export function lose(visit: Visit, fault: string): undefined {
@@ -43,8 +44,12 @@ const forRequests =
 	(value, visit, place, schema) =>
 		visit.mode === 'request' ? read(value, visit, place, schema) : undefined;
 
-const inside = (place: Place): Place => ({ depth: place.depth + 1, edge: null });
-const applied = (place: Place, edge: 'allOf' | 'other'): Place => ({ depth: place.depth + 1, edge: place.edge && edge });
+const inside = (place: Place): Place => ({ depth: place.depth + 1, edge: null, around: [] });
+const applied = (place: Place, edge: 'allOf' | 'other', schema: JsonObject): Place => ({
+	depth: place.depth + 1,
+	edge: place.edge && edge,
+	around: [...place.around, schema],
+});
 
 const child: Reader = (value, visit, place) => visit.convert(value, visit, inside(place));
 
@@ -96,50 +101,73 @@ const readPatternProperties: Reader = (value, visit, place) => {
 };
 
 const readAdditionalProperties: Reader = (value, visit, place, schema) => {
-	if (value === true) return true;
-	if (value !== false) return visit.convert(value, visit, inside(place));
-	const lostPatterns = isObject(schema['patternProperties']) && !keepsPatterns(schema['patternProperties'], visit);
-	return visit.mode === 'response' || lostPatterns ? undefined : false;
+	// What the lost ones admitted would count as additional.
+	if (!keepsMembers(schema, visit)) return undefined;
+	if (value === false) return visit.mode === 'response' ? undefined : false;
+	return value === true ? true : visit.convert(value, visit, inside(place));
 };
 
-const keepsPatterns = (patterns: JsonObject, visit: Visit): boolean =>
-	Object.keys(patterns).every((pattern) => visit.conversion.patternFault(pattern) === null);
+function keepsMembers({ properties = {}, patternProperties = {} }: JsonObject, visit: Visit): boolean {
+	const isReadable = isObject(properties) && isObject(patternProperties);
+	return isReadable && Object.keys(patternProperties).every((pattern) => visit.conversion.patternFault(pattern) === null);
+}
 
 /** A request need not bring what only the server sets, an answer not what only the client sends (OpenAPI 3.0.4 §4.7.24.2). */
-const readRequired: Reader = (value, visit, _place, schema) => {
+const readRequired: Reader = (value, visit, { around }, schema) => {
 	// `required: true` on a property itself is draft 3; it says nothing here.
 	if (!Array.isArray(value)) return undefined;
 	const flag = visit.mode === 'request' ? 'readOnly' : 'writeOnly';
 	const names = value.filter((name): name is string => typeof name === 'string' && name !== '__proto__');
-	const kept = [...new Set(names)].filter((name) => !isMarked(schema['properties'], name, flag, visit));
+	const { root } = visit.conversion.document;
+	const members = membersOf([schema, ...around], root);
+	const kept = [...new Set(names)].filter((name) => !members.some((properties) => isMarked(properties, name, flag, root)));
+	if (kept.length < names.length) visit.isExact = false;
 	return kept.length > 0 ? kept : undefined;
 };
 
-function isMarked(properties: Json | undefined, name: string, flag: string, visit: Visit): boolean {
-	const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+/** The `properties` of all that apply to the same value: a subtype requires what its base has declared. */
+function membersOf(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] {
+	const applied = new Set<Json>(schemas);
+	// A set that grows while it is walked is walked to its end.
+	for (const schema of applied) {
+		if (!isObject(schema) || applied.size > MAX_APPLIED) continue;
+		const { $ref: ref, allOf } = schema;
+		const found = typeof ref === 'string' ? lookUp(root, ref) : { fault: '' };
+		if (!('fault' in found)) applied.add(found.value);
+		for (const member of Array.isArray(allOf) ? allOf : []) applied.add(member);
+	}
+	return [...applied].flatMap((schema) => (isObject(schema) && isObject(schema['properties']) ? [schema['properties']] : []));
+}
+
+function isMarked(properties: JsonObject, name: string, flag: string, root: JsonObject): boolean {
+	const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
 	if (!isObject(property)) return false;
 	if (property[flag] === true) return true;
 	if (typeof property['$ref'] !== 'string') return false;
-	const found = lookUp(visit.conversion.document.root, property['$ref']);
+	const found = lookUp(root, property['$ref']);
 	return !('fault' in found) && isObject(found.value) && found.value[flag] === true;
 }
 
 const list =
 	(keyword: 'allOf' | 'anyOf' | 'oneOf'): Reader =>
-	(value, visit, place) => {
+	(value, visit, place, schema) => {
 		if (!Array.isArray(value) || value.length === 0) return misused(keyword, visit);
-		return value.map((member) => visit.convert(member, visit, applied(place, keyword === 'allOf' ? 'allOf' : 'other')));
+		const below = applied(place, keyword === 'allOf' ? 'allOf' : 'other', schema);
+		return value.map((member) => visit.convert(member, visit, below));
 	};
 
 /**
  * Under `not` whatever was loosened refuses more, not less: it is kept only if nothing was lost in it and it needs no
  * other definition, which may itself be loosened or left out.
  */
-const negation: Reader = (value, visit, place) => {
-	const trial: Visit = { ...visit, faults: new Set(), refs: new Set() };
-	const schema = visit.convert(value, trial, applied(place, 'other'));
+const negation: Reader = (value, visit, place, schema) => {
+	const trial: Visit = { ...visit, faults: new Set(), refs: new Set(), isExact: true };
+	const negated = visit.convert(value, trial, applied(place, 'other', schema));
 	visit.nodes = trial.nodes;
-	return trial.faults.size === 0 && trial.refs.size === 0 ? schema : lose(visit, 'a "not" that cannot be kept whole was dropped');
+	visit.levels = trial.levels;
+	return trial.isExact && trial.faults.size === 0 && trial.refs.size === 0
+		? negated
+		: lose(visit, 'a "not" that cannot be kept whole was dropped');
 };
 
 const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
@@ -186,6 +214,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
 	maxItems: when('maxItems', isCount),
 	uniqueItems: onlyTrue,
 	contains: child,
+	// Without it one item must fit. `maxContains` is dropped: of what is loosened there are more.
+	minContains: when('minContains', isCount),
 	properties: readProperties,
 	patternProperties: readPatternProperties,
 	additionalProperties: readAdditionalProperties,
@@ -206,4 +236,16 @@ export const READERS: Readonly<Record<string, Reader>> = {
 	writeOnly: onlyTrue,
 	contentEncoding: when('contentEncoding', isWord),
 	contentMediaType: when('contentMediaType', isWord),
+	// Where only one schema could be meant, `linking.ts` has made it a plain reference.
+	$dynamicRef: (_value, visit) => lose(visit, 'a $dynamicRef that several schemas could be meant by accepts anything'),
 };
+
+/** They check nothing, so to drop one makes no schema accept more. */
+const SILENT = new Set(
+	[
+		'title description default example examples deprecated readOnly writeOnly contentEncoding contentMediaType',
+		'discriminator xml externalDocs nullable $ref $schema $comment $defs $id $anchor $dynamicAnchor $vocabulary',
+	].flatMap((keywords) => keywords.split(' ')),
+);
+
+export const isSilent = (keyword: string): boolean => SILENT.has(keyword) || keyword.startsWith('x-');

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../core/index.ts';
 import { isObject } from './document.ts';
+import { follow } from './references.ts';
 
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';
 
@@ -17,9 +18,13 @@ export interface MediaType {
 
 const WIRE = /^[A-Za-z0-9!#$&^_.+*-]+\/[A-Za-z0-9!#$&^_.+*-]+(?:\s*;\s*[\w.-]+=(?:[\w.+/-]+|"[\w .:/+-]*"))*$/;
 
+/** One JSON text after the other: https://jsonlines.org, https://github.com/ndjson/ndjson-spec, RFC 7464 and RFC 8142. */
+export const JSON_SEQUENCE = /^application\/(?:(?:x-)?(?:jsonl|jsonlines|ndjson)|(?:[^;]*\+)?json-seq)\s*(?:;|$)/i;
+
 /** In order of preference. A type that no other pattern knows is bytes. The `http` executor tells them apart alike. */
 const KINDS: readonly (readonly [pattern: RegExp, kind: BodyKind])[] = [
-	[/^text\/(?!json$|xml$)|[+/](?:x-)?yaml$|\/(?:graphql|javascript|sql|x-ndjson|jsonl|json-seq|xml-dtd)$/, 'text'],
+	[/^text\/(?!json$|xml$)|[+/](?:x-)?yaml$|\/(?:graphql|javascript|sql|xml-dtd)$/, 'text'],
+	[JSON_SEQUENCE, 'text'],
 	[/json|^\*\/\*$|^application\/\*$/, 'json'],
 	[/^application\/x-www-form-urlencoded$/, 'form'],
 	// Not registered, and yet written where multipart is meant.
@@ -37,24 +42,22 @@ const SENT_AS: Readonly<Record<string, string>> = {
 	'multipart/*': 'multipart/form-data',
 	'application/form-data': 'multipart/form-data',
 };
-const REGISTERED_JSON = /^(?:application|text)\/json$|\+json$/;
 
-/** The one to use of a `content` map; null when there is none. */
-export function preferredMediaType(content: Json | undefined): MediaType | null {
-	const types = Object.entries(isObject(content) ? content : {}).flatMap(([name, raw]) => readMediaType(name, raw) ?? []);
+/** The one to use of a `content` map; null when there is none. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
+export function preferredMediaType(content: Json | undefined, root: JsonObject): MediaType | null {
+	const types = Object.entries(isObject(content) ? content : {}).flatMap(([name, raw]) => {
+		const at = follow(root, raw);
+		return readMediaType(name, 'fault' in at ? {} : at.object) ?? [];
+	});
 	const ranked = types.toSorted((a, b) => PREFERENCE.indexOf(a.kind) - PREFERENCE.indexOf(b.kind));
 	return ranked[0] ?? null;
 }
 
-function readMediaType(name: string, raw: Json): MediaType | null {
+function readMediaType(name: string, raw: JsonObject): MediaType | null {
 	const spelled = name.trim();
 	if (!WIRE.test(spelled)) return null;
 	const essence = spelled.split(';')[0]?.trim().toLowerCase() ?? '';
 	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
-	return { name: spelled, contentType: SENT_AS[essence] ?? wireType(spelled, essence, kind), kind, raw: isObject(raw) ? raw : {} };
-}
-
-function wireType(spelled: string, essence: string, kind: BodyKind): string {
-	if (essence.includes('*')) return 'application/octet-stream';
-	return kind === 'json' && !REGISTERED_JSON.test(essence) ? 'application/json' : spelled;
+	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : spelled);
+	return { name: spelled, contentType, kind, raw };
 }

@@ -82,6 +82,23 @@ test('a path parameter that is not declared is added, one that is not in the pat
 	assert.equal(operation.reasons.length, 3);
 });
 
+test('a query template at the end of a path is query, declared or not', async () => {
+	const parameters = [param('limit', 'query', { schema: { type: 'integer' } })];
+	const operation = await readOne('/pets/{id}{?limit,tags*,name:3}', {
+		parameters: [...parameters, param('id', 'path', { required: true })],
+	});
+	assert.equal(operation.definition['path'], '/pets/{id}');
+	assert.deepEqual(
+		wiresOf(operation).map(({ name, in: location }) => `${location} ${name}`),
+		['query limit', 'path id', 'query tags', 'query name'],
+	);
+	assert.deepEqual(argumentsOf(operation)['limit'], { type: 'integer' });
+	assert.deepEqual(operation.reasons, [
+		'The query parameter “tags” is not declared: it is taken as a string.',
+		'The query parameter “name” is not declared: it is taken as a string.',
+	]);
+});
+
 test('what a credential, a protocol or the executor sends itself is no argument', async () => {
 	const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' }, query: { type: 'apiKey', in: 'query', name: 'key' } };
 	const names = ['x-key', 'Accept', 'content-type', 'Authorization', 'Host', 'Content-Length', 'bad name', 'X-Good'];
@@ -103,7 +120,7 @@ test('of several media types the one that is easiest to fill is taken, and a ran
 		[['application/form-data'], 'multipart/form-data'],
 		[['image/*'], 'application/octet-stream'],
 		[['text/json'], 'text/json'],
-		[['application/vnd.example.json'], 'application/json'],
+		[['application/vnd.example.json'], 'application/vnd.example.json'],
 		[['bad\r\nX-Evil: 1/x', 'text/xml'], 'text/xml'],
 	] as const) {
 		const operation = await readOne('/x', { requestBody: { content: Object.fromEntries(types.map((type) => [type, {}])) } });
@@ -150,6 +167,55 @@ test('files of a multipart form are objects with data, and the rest of the form 
 		meta: { contentType: 'application/json' },
 		note: { style: 'form', explode: false },
 	});
+});
+
+test('a file that may be left out is a file, however the document writes that', async () => {
+	const File = { type: 'string', format: 'binary' };
+	const none = { type: 'null' };
+	const properties = {
+		list: { type: ['string', 'null'], format: 'binary' },
+		// FastAPI's optional uploads.
+		any: { anyOf: [File, none] },
+		many: { anyOf: [{ type: 'array', items: File }, none] },
+		wrapped: { allOf: [{ $ref: '#/components/schemas/File' }], nullable: true, description: 'A face.' },
+	};
+	const operation = await readOne(
+		'/x',
+		{ requestBody: { content: { 'multipart/form-data': { schema: { type: 'object', properties } } } } },
+		{ components: { schemas: { File } } },
+	);
+	const accepts = compileArguments(operation.parameters);
+	const file = { data: 'AAAA', filename: 'a.bin' };
+	const body = { list: file, any: file, many: [file], wrapped: file };
+	assert.deepEqual(accepts({ body }), []);
+	assert.deepEqual(accepts({ body: { list: null, any: null, many: null, wrapped: null } }), []);
+	for (const name of Object.keys(properties)) assert.notDeepEqual(accepts({ body: { ...body, [name]: 'AAAA' } }), [], name);
+	const { parts } = operation.definition['requestBody'] as { parts: JsonObject };
+	assert.deepEqual(parts, { list: { binary: true }, any: { binary: true }, many: { binary: true }, wrapped: { binary: true } });
+	const { properties: converted } = argumentsOf(operation)['body'] as { properties: Record<string, JsonObject> };
+	assert.equal(converted['wrapped']?.['description'], 'A face.');
+});
+
+test('a part’s headers are those that the document gives a value, and a required one without is named', async () => {
+	const headers = {
+		'X-Const': { schema: { const: 'c' } },
+		'X-Only': { schema: { enum: [7] } },
+		'X-Default': { $ref: '#/components/headers/Default' },
+		'X-Free': { schema: { type: 'string' }, example: 'e' },
+		'X-Asked': { schema: { type: 'string' }, required: true, example: 'e' },
+		'Content-Type': { schema: { const: 'text/html' } },
+		'X-Bad': { schema: { const: 'a\r\nb' } },
+		Host: { schema: { const: 'x' } },
+	};
+	const media = { schema: { type: 'object', properties: { note: { type: 'string' } } }, encoding: { note: { headers } } };
+	const read = (type: string): Promise<Operation> =>
+		readOne('/x', { requestBody: { content: { [type]: media } } }, { components: { headers: { Default: { schema: { default: true } } } } });
+	const { definition, reasons } = await read('multipart/form-data');
+	const parts = { note: { headers: { 'X-Const': 'c', 'X-Only': '7', 'X-Default': 'true' } } };
+	assert.deepEqual(definition['requestBody'], { arg: 'body', contentType: 'multipart/form-data', parts });
+	assert.deepEqual(reasons, ['The header “X-Asked” of the part “note” has no fixed value and is not sent.']);
+	// OpenAPI 3.1.1 §4.8.15.1: "This field SHALL be ignored if the request body media type is not a multipart."
+	assert.equal(((await read('application/x-www-form-urlencoded')).definition['requestBody'] as JsonObject)['parts'], undefined);
 });
 
 test('a broken operation is skipped with the reason, and its neighbours are not', async () => {

@@ -1,6 +1,6 @@
 // Operations of a document, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
 
-import { cleanText, type Json, type JsonObject, type Operation } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject, type Operation, quote } from '../../core/index.ts';
 import { readAnswer } from './answers.ts';
 import { readParameters, spell } from './arguments.ts';
 import { readBody } from './body.ts';
@@ -9,7 +9,7 @@ import { type Document, isObject } from './document.ts';
 import { follow } from './references.ts';
 import { createConversion } from './schemas.ts';
 import { type CredentialPlace, credentialPlaces, readSecurity } from './security.ts';
-import { absoluteUrl, firstServer } from './servers.ts';
+import { absoluteUrl, firstServer, type ServerVariables } from './servers.ts';
 import { joinArguments, nameBody } from './signature.ts';
 
 /** An operation as it lies in the document. */
@@ -33,18 +33,29 @@ export interface Surroundings {
 	url: string | null;
 	/** The document's first server, absolute if it can be. */
 	server: string | null;
+	serverVariables: ServerVariables;
+	/** The tags above each tag (OpenAPI 3.2 §4.22.1, `parent`). */
+	tagsAbove: ReadonlyMap<string, readonly string[]>;
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 /** They answer nothing that a tool could hand on. */
-const WITHOUT_TOOL = ['OPTIONS', 'HEAD', 'TRACE'];
+const WITHOUT_TOOL = ['OPTIONS', 'HEAD', 'TRACE', 'CONNECT'];
+/** Of the IANA registry, and one more: the `http` executor sends the same (`executor.test.ts`). */
+export const ADDITIONAL: ReadonlySet<string> = new Set(
+	[
+		'ACL BIND CHECKIN CHECKOUT COPY LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MKWORKSPACE MOVE ORDERPATCH PROPFIND PROPPATCH',
+		'PURGE REBIND REPORT SEARCH UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE GET PUT POST DELETE PATCH QUERY',
+	].flatMap((methods) => methods.split(' ')),
+);
 const MAX_DESCRIPTION_CHARS = 1000;
 const MAX_TAGS = 20;
 const MAX_REASONS = 20;
 
-export function surroundingsOf(document: Document, url: string | null): Surroundings {
+/** @param url where the document came from */
+export function surroundingsOf(document: Document, url: string | null, serverVariables: ServerVariables = {}): Surroundings {
 	const conversion = createConversion(document);
-	const server = firstServer(document.root['servers']);
+	const server = firstServer(document.root['servers'], serverVariables);
 	return {
 		document,
 		requests: createDefinitions(conversion, 'request'),
@@ -52,27 +63,46 @@ export function surroundingsOf(document: Document, url: string | null): Surround
 		credentialPlaces: credentialPlaces(document.root),
 		url,
 		server: server === null ? null : (absoluteUrl(server, url) ?? server),
+		serverVariables,
+		tagsAbove: tagsAbove(document.root['tags']),
 	};
 }
 
 /** In the document's order. A path item that cannot be read is one entry, of method `*`. */
-export function listOperations({ root }: Document): Entry[] {
-	const paths = isObject(root['paths']) ? root['paths'] : {};
-	return Object.entries(paths)
+export function listOperations(document: Document): Entry[] {
+	const paths = follow(document.root, document.root['paths']);
+	return Object.entries('object' in paths ? paths.object : {})
 		.filter(([path]) => !path.startsWith('x-'))
-		.flatMap(([path, value]) => listPathItem(path, value, root));
+		.flatMap(([path, value]) => listPathItem(path, value, document));
 }
 
-function listPathItem(path: string, value: Json, root: JsonObject): Entry[] {
+function listPathItem(path: string, value: Json, { root, version }: Document): Entry[] {
 	const at = follow(root, value);
 	if ('fault' in at) return [{ method: '*', path, operationId: null, raw: null, item: {}, fault: `its path item is unknown: ${at.fault}` }];
 	// Fields beside the `$ref` of a path item are read too: 3.1.1 leaves the choice (§4.8.9.1).
 	const item = isObject(value) ? { ...at.object, ...value } : at.object;
-	return METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => {
-		const raw = item[method] ?? null;
-		const operationId = isObject(raw) && typeof raw['operationId'] === 'string' ? cleanText(raw['operationId'], 300) || null : null;
-		return { method: method.toUpperCase(), path, operationId, raw, item, fault: null };
+	const fields = version === '3.2' ? [...METHODS, 'query'] : METHODS;
+	const listed = fields
+		.filter((method) => Object.hasOwn(item, method))
+		.map((method) => entryOf(method.toUpperCase(), path, item[method] ?? null, item));
+	return version === '3.2' ? [...listed, ...additionalOperations(path, item)] : listed;
+}
+
+/** OpenAPI 3.2 §4.10.1: methods that have no field of their own, spelled as they are sent. */
+function additionalOperations(path: string, item: JsonObject): Entry[] {
+	const additional = isObject(item['additionalOperations']) ? item['additionalOperations'] : {};
+	return Object.entries(additional).map(([method, raw]) => {
+		if (Object.hasOwn(item, method.toLowerCase()) && [...METHODS, 'query'].includes(method.toLowerCase()))
+			return { ...entryOf(`additionalOperations.${method}`, path, raw, item), fault: 'the path has an operation of this method already' };
+		const entry = entryOf(method, path, raw, item);
+		const isSent = ADDITIONAL.has(method) || WITHOUT_TOOL.includes(method);
+		return isSent ? entry : { ...entry, fault: `its method ${quote(method)} is not a registered one, spelled as it is sent` };
 	});
+}
+
+function entryOf(method: string, path: string, raw: Json, item: JsonObject): Entry {
+	const operationId = isObject(raw) && typeof raw['operationId'] === 'string' ? cleanText(raw['operationId'], 300) || null : null;
+	return { method: cleanText(method, 60), path, operationId, raw, item, fault: null };
 }
 
 export function convertOperation(entry: Entry, name: string, surroundings: Surroundings): Operation {
@@ -85,7 +115,7 @@ export function convertOperation(entry: Entry, name: string, surroundings: Surro
 		description: describe(operation, `${method} ${path}`),
 		method,
 		path,
-		tags: tagsOf(operation['tags']),
+		tags: tagsOf(operation['tags'], surroundings.tagsAbove),
 		deprecated: operation['deprecated'] === true,
 	};
 	const fault = entry.fault ?? faultOf(entry);
@@ -101,7 +131,8 @@ function convertCall(entry: Entry, operation: JsonObject, surroundings: Surround
 	const { requests, answers, document } = surroundings;
 	const faults = new Set<string>();
 	const lists = [entry.item['parameters'], operation['parameters']];
-	const source = { lists, path: entry.path, credentialPlaces: surroundings.credentialPlaces };
+	const { credentialPlaces } = surroundings;
+	const source = { lists, path: barePath(entry.path), queryNames: queryNames(entry.path), credentialPlaces, document };
 	const args = readParameters(source, requests, faults);
 	const body = readBody(operation['requestBody'], requests, faults);
 	if (body && 'skip' in body) return body;
@@ -132,15 +163,25 @@ function faultOf({ method, path, raw }: Entry): string | null {
 		: null;
 }
 
-/** Some documents tell operations of one path apart by a fragment, which no client sends. */
-const sentPath = (path: string): string => spell(path.replace(/#.*$/s, ''));
+/** RFC 6570 §3.2.8 and §3.2.9, as frameworks write it into paths: `/pets{?limit,offset*}`. */
+const QUERY_TEMPLATE = /\{[?&]([^{}]*)\}/g;
+
+/** Without query templates, and without the fragment by which some documents tell operations of one path apart: no client sends it. */
+const barePath = (path: string): string => path.replace(/#.*$/s, '').replace(QUERY_TEMPLATE, '');
+const sentPath = (path: string): string => spell(barePath(path));
+
+const queryNames = (path: string): string[] =>
+	[...path.matchAll(QUERY_TEMPLATE)]
+		.flatMap(([, names = '']) => names.split(',').map((name) => name.trim().replace(/(?:\*|:\d+)$/, '')))
+		.filter(Boolean);
 
 /** `server`: the operation's own; `rootServer`: the document's. Either may be relative to the API's base URL. */
-function serversOf({ item }: Entry, operation: JsonObject, { url, server }: Surroundings, faults: Set<string>): JsonObject {
+function serversOf({ item }: Entry, operation: JsonObject, surroundings: Surroundings, faults: Set<string>): JsonObject {
+	const { url, server, serverVariables } = surroundings;
 	const servers: JsonObject = server === null ? {} : { rootServer: server };
 	const own = [operation['servers'], item['servers']].find((list) => Array.isArray(list) && list.length > 0);
 	if (own === undefined) return servers;
-	const first = firstServer(own);
+	const first = firstServer(own, serverVariables);
 	if (first === null || absoluteUrl(first, url ?? 'https://relative.invalid') === null) {
 		faults.add("its own server has no usable URL: it is called at the API's base URL");
 		return servers;
@@ -160,12 +201,25 @@ function describe({ summary, description, deprecated }: JsonObject, fallback: st
 	return cleanText(parts.join('\n\n'), MAX_DESCRIPTION_CHARS) || fallback;
 }
 
-function tagsOf(tags: Json | undefined): string[] {
+/** Whoever chooses operations by a tag means those below it too. */
+function tagsOf(tags: Json | undefined, above: Surroundings['tagsAbove']): string[] {
 	if (!Array.isArray(tags)) return [];
-	return tags
-		.filter((tag) => typeof tag === 'string')
-		.map((tag) => cleanText(tag, 100))
-		.slice(0, MAX_TAGS);
+	const own = tags.filter((tag) => typeof tag === 'string');
+	const all = new Set([...own, ...own.flatMap((tag) => above.get(tag) ?? [])]);
+	return [...all].map((tag) => cleanText(tag, 100)).slice(0, MAX_TAGS);
+}
+
+function tagsAbove(tags: Json | undefined): Map<string, string[]> {
+	const parents = new Map<string, string>();
+	for (const tag of Array.isArray(tags) ? tags : []) {
+		if (isObject(tag) && typeof tag['name'] === 'string' && typeof tag['parent'] === 'string') parents.set(tag['name'], tag['parent']);
+	}
+	const above = [...parents.keys()].map((name): [string, string[]] => {
+		const found = new Set<string>();
+		for (let tag = parents.get(name); tag !== undefined && !found.has(tag) && found.size < MAX_TAGS; tag = parents.get(tag)) found.add(tag);
+		return [name, [...found]];
+	});
+	return new Map(above);
 }
 
 const sentence = (fault: string): string => `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;

@@ -1,8 +1,9 @@
-// Reference objects: local ones are followed, all others are named and left alone. Nothing is read or fetched.
+// Reference objects: local ones are followed, all others are named and left alone. What was read from other documents is local
+// by then (`linking.ts`).
 
 import { createHash } from 'node:crypto';
 import { type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { type Document, isObject } from './document.ts';
 
 /** What a reference leads to, or why it leads nowhere. */
 export type Found = { value: Json; pointer: string } | { fault: string };
@@ -10,14 +11,22 @@ export type Found = { value: Json; pointer: string } | { fault: string };
 const MAX_HOPS = 16;
 
 /** @param ref value of `$ref` */
-export function lookUp(root: JsonObject, ref: string): Found {
+export function lookUp(root: JsonObject, ref: string, hops = 0): Found {
 	if (!ref.startsWith('#')) return { fault: `external reference ${quote(ref)}` };
 	const tokens = parsePointer(ref.slice(1));
 	if (!tokens) return { fault: `reference ${quote(ref)} is no JSON pointer` };
 	let value: Json | undefined = root;
-	for (const token of tokens) value = member(value, token);
+	for (const token of tokens) value = member(value, token) ?? member(referred(root, value, hops), token);
 	if (value === undefined) return { fault: `reference ${quote(ref)} leads nowhere` };
 	return { value, pointer: `#${tokens.map((token) => `/${escapeToken(token)}`).join('')}` };
+}
+
+/** Many a description keeps all of its paths or schemas in another document: `schemas: { $ref: index.yaml }`. */
+function referred(root: JsonObject, value: Json | undefined, hops: number): Json | undefined {
+	const ref = isObject(value) ? value['$ref'] : undefined;
+	if (typeof ref !== 'string' || hops > MAX_HOPS) return undefined;
+	const found = lookUp(root, ref, hops + 1);
+	return 'fault' in found ? undefined : found.value;
 }
 
 /** An object of the document with its references followed to the end (Reference Object, OpenAPI 3.1.1 §4.8.23). */
@@ -34,12 +43,12 @@ export function follow(root: JsonObject, value: Json | undefined): { object: Jso
 	return { fault: 'references that lead in a circle' };
 }
 
-const PLAIN_COMPONENT = /^#\/components\/schemas\/([A-Za-z0-9_.-]{1,100})$/;
+const PLAIN = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** Key in `$defs` of the schema at a pointer: the component's own name where that is unmistakable. */
-export function definitionName(pointer: string): string {
-	const [, plain] = PLAIN_COMPONENT.exec(pointer) ?? [];
-	if (plain !== undefined && plain !== '__proto__') return plain;
+/** Key in `$defs` of the schema at a pointer: the schema's own name where that is unmistakable. */
+export function definitionName(pointer: string, { schemas }: Pick<Document, 'schemas'>): string {
+	const name = pointer.startsWith(schemas) ? pointer.slice(schemas.length) : '';
+	if (PLAIN.test(name) && name !== '__proto__') return name;
 	const last = pointer.slice(pointer.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]+/g, '_');
 	return `${last.slice(0, 60)}_${createHash('sha256').update(pointer).digest('hex').slice(0, 12)}`;
 }

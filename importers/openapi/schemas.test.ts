@@ -107,6 +107,68 @@ test('what only the server sets need not be sent', async () => {
 	assert.deepEqual(bodyOf(await withBody(schema, { Id }))['required'], ['name']);
 });
 
+test('what only the server sets need not be sent by a subtype that requires it either', async () => {
+	const Base = { type: 'object', properties: { id: { type: 'integer', readOnly: true }, name: { type: 'string' } } };
+	const base = { $ref: '#/components/schemas/Base' };
+	for (const [schema, version] of [
+		[{ allOf: [base, { type: 'object', required: ['id', 'name'] }] }, '3.0.3'],
+		[{ allOf: [base], required: ['id', 'name'] }, '3.0.3'],
+		[{ allOf: [{ allOf: [base] }, { allOf: [{ required: ['id', 'name'] }] }] }, '3.0.3'],
+		[{ ...base, required: ['id', 'name'] }, '3.1.0'],
+	] as const) {
+		const operation = await withBody(schema, { Base }, version);
+		assert.ok(admits(operation, { name: 'Rex' }), JSON.stringify(schema));
+		assert.ok(!admits(operation, { id: 1 }), JSON.stringify(schema));
+	}
+});
+
+test('a list may go without what it may contain none of', async () => {
+	const operation = await withBody({ type: 'array', contains: { type: 'string' }, minContains: 0 }, {}, '3.1.0');
+	assert.ok(admits(operation, [1]));
+	const two = await withBody({ type: 'array', contains: { type: 'string' }, minContains: 2, maxContains: 3 }, {}, '3.1.0');
+	assert.deepEqual([admits(two, ['a', 1]), admits(two, ['a', 'b'])], [false, true]);
+});
+
+test('additional properties are those of a lost pattern too, so their schema goes with it', async () => {
+	const patternProperties = { '^(?=a)b': { type: 'integer' } };
+	for (const additionalProperties of [false, { type: 'string' }])
+		assert.ok(admits(await withBody({ type: 'object', patternProperties, additionalProperties }, {}, '3.1.0'), { ab: 1 }));
+});
+
+test('a negation of what was loosened is dropped, and named', async () => {
+	const readOnly = { properties: { id: { readOnly: true } }, required: ['id'] };
+	for (const [negated, body] of [
+		[{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, { a: 1, b: 1 }],
+		[{ unevaluatedProperties: false, properties: { a: {} } }, { b: 1 }],
+		[{ if: { required: ['a'] }, else: { required: ['b'] } }, {}],
+		[readOnly, {}],
+		[{ allOf: [{ dependentSchemas: { a: { required: ['b'] } } }] }, { a: 1 }],
+	] as const) {
+		const operation = await withBody({ type: 'object', not: negated }, {}, '3.1.0');
+		assert.ok(admits(operation, body), JSON.stringify(negated));
+		assert.deepEqual(operation.reasons, ['A "not" that cannot be kept whole was dropped.']);
+	}
+	const whole = await withBody({ type: 'object', not: { required: ['a'], title: 'x', 'x-y': 1 } }, {}, '3.1.0');
+	assert.deepEqual([admits(whole, { a: 1 }), admits(whole, {}), whole.reasons], [false, true, []]);
+});
+
+test('a dynamic reference is followed where only one schema bears its name', async () => {
+	const Tree = {
+		$dynamicAnchor: 'node',
+		type: 'object',
+		properties: { value: { type: 'integer' }, children: { type: 'array', items: { $dynamicRef: '#node' } } },
+	};
+	const alone = await withBody({ $ref: '#node' }, { Tree }, '3.1.0');
+	assert.deepEqual(
+		[alone.outcome, admits(alone, { children: [{ value: 1 }] }), admits(alone, { children: [{ value: 'x' }] })],
+		['converted', true, false],
+	);
+	const Strict = { $dynamicAnchor: 'node', $ref: '#/components/schemas/Tree' };
+	const several = await withBody({ $ref: '#/components/schemas/Tree' }, { Tree, Strict }, '3.1.0');
+	assert.deepEqual(several.reasons, ['A $dynamicRef that several schemas could be meant by accepts anything.']);
+	assert.ok(admits(several, { children: [{ value: 'x' }] }));
+});
+
 test('a default stays only if its own schema accepts it', async () => {
 	const properties = {
 		a: { type: 'integer', default: 'ten' },
@@ -190,6 +252,33 @@ test('a long chain of definitions is cut before a validator overflows on it', as
 	const operation = await withBody({ $ref: '#/components/schemas/S0' }, { ...chain, S5000: {} });
 	assert.match(operation.reasons.join(), /left out/);
 	assert.ok(JSON.stringify(operation.parameters).length < 65 * 1024);
+});
+
+/** Every definition leads to the next, and the body to all of them, so that none is far from it. */
+function linked(length: number, link: (next: object) => object): [schema: object, schemas: object] {
+	const refTo = (index: number): object => ({ $ref: `#/components/schemas/S${index}` });
+	const schemas = Object.fromEntries(Array.from({ length }, (_, index) => [`S${index}`, link(refTo((index + 1) % length))]));
+	return [{ type: 'object', properties: Object.fromEntries(Object.keys(schemas).map((name, index) => [name, refTo(index)])) }, schemas];
+}
+
+const nested = (depth: number, wrap: (inner: object) => object): ((next: object) => object) =>
+	depth === 0 ? (next) => next : (next) => wrap(nested(depth - 1, wrap)(next));
+
+test('definitions that link in a chain are cut before the compiler of schemas overflows on it, however they link', async () => {
+	for (const [length, link] of [
+		[60, (next: object) => ({ properties: { next } })],
+		[300, (next: object) => ({ properties: { next } })],
+		[1_000, (next: object) => ({ properties: { next } })],
+		[300, (next: object) => ({ allOf: [next] })],
+		[300, (next: object) => ({ anyOf: [{ properties: { next } }, { type: 'null' }] })],
+		[100, nested(10, (inner) => ({ anyOf: [inner, { type: 'null' }] }))],
+		[60, nested(35, (inner) => ({ additionalProperties: inner }))],
+		[40, nested(35, (inner) => ({ type: 'array', items: inner }))],
+	] as const) {
+		const operation = await withBody(...linked(length, link));
+		assert.equal(operation.outcome, length === 60 && operation.reasons.length === 0 ? 'converted' : 'degraded', String(length));
+		assert.ok(admits(operation, {}));
+	}
 });
 
 test('a reference that leads nowhere, to an anchor or out of the document accepts anything and says so', async () => {

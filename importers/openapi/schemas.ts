@@ -1,10 +1,10 @@
-// Schema objects of OpenAPI 3.0 and 3.1 as JSON Schema 2020-12. Keywords are taken from a list, each with a value that
+// Schema objects of OpenAPI 2.0 to 3.2 as JSON Schema 2020-12. Keywords are taken from a list, each with a value that
 // the dialect allows, so the result always compiles; what is lost on the way is named. Only ever loosened, never tightened.
 
 import { compileArguments, type Json, type JsonObject, patternFault } from '../../core/index.ts';
 import { type Document, isObject } from './document.ts';
 import { type Edge, InPlace } from './in-place.ts';
-import { lose, READERS } from './keywords.ts';
+import { isSilent, lose, READERS } from './keywords.ts';
 import { definitionName, lookUp } from './references.ts';
 
 /** Arguments are checked before a call; answers are only described, so what servers are known to get wrong is left out. */
@@ -30,7 +30,11 @@ export interface Visit {
 	refs: Set<string>;
 	/** What was lost, a sentence each. */
 	faults: Set<string>;
+	/** False once the result accepts more than what was written, told as a fault or not. */
+	isExact: boolean;
 	nodes: number;
+	/** Of the schemas in it, how far below its root the deepest one lies. */
+	levels: number;
 	/** For the readers of single keywords, to convert what they hold. */
 	convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject;
 }
@@ -39,6 +43,8 @@ export interface Visit {
 export interface Place {
 	depth: number;
 	edge: Edge | null;
+	/** The schemas around it that apply to the very same value, as they are written. */
+	around: readonly JsonObject[];
 }
 
 export interface Converted {
@@ -46,6 +52,8 @@ export interface Converted {
 	refs: Set<string>;
 	faults: Set<string>;
 	sizeBytes: number;
+	/** How far below its root the deepest schema in it lies. */
+	levels: number;
 }
 
 const MAX_DEPTH = 40;
@@ -70,9 +78,9 @@ export function createConversion(document: Document): Conversion {
 
 /** @param self pointer of the schema if it is a definition */
 export function convertSchema(raw: Json | undefined, mode: Mode, self: string | null, conversion: Conversion): Converted {
-	const visit: Visit = { conversion, mode, self, refs: new Set(), faults: new Set(), nodes: 0, convert };
-	const schema = convert(raw, visit, { depth: 0, edge: 'other' });
-	return { schema, refs: visit.refs, faults: visit.faults, sizeBytes: JSON.stringify(schema).length };
+	const visit: Visit = { conversion, mode, self, refs: new Set(), faults: new Set(), isExact: true, nodes: 0, levels: 0, convert };
+	const schema = convert(raw, visit, { depth: 0, edge: 'other', around: [] });
+	return { schema, refs: visit.refs, faults: visit.faults, sizeBytes: JSON.stringify(schema).length, levels: visit.levels };
 }
 
 function convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject {
@@ -81,16 +89,17 @@ function convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject 
 	if (!isObject(raw)) return anything(visit, 'a schema that is not an object accepts anything');
 	if (place.depth > MAX_DEPTH) return anything(visit, `a schema nested deeper than ${MAX_DEPTH} levels accepts anything below`);
 	if (++visit.nodes > MAX_NODES) return anything(visit, `a schema of more than ${MAX_NODES} parts accepts anything beyond`);
+	visit.levels = Math.max(visit.levels, place.depth);
 	const schema = readKeywords(ownKeywords(raw, visit), visit, place);
 	const ref = typeof raw['$ref'] === 'string' ? reference(raw['$ref'], visit, place) : undefined;
 	if (ref) schema['$ref'] = ref;
 	keepFittingDefault(schema, visit);
-	return raw['nullable'] === true ? nullable(schema) : schema;
+	return raw['nullable'] === true || raw['x-nullable'] === true ? nullable(schema) : schema;
 }
 
 /** OpenAPI 3.0.4 §4.7.23: siblings of `$ref` "SHALL be ignored"; a description does no harm. In 3.1 all of them count. */
 function ownKeywords(raw: JsonObject, { conversion }: Visit): JsonObject {
-	if (typeof raw['$ref'] !== 'string' || conversion.document.version === '3.1') return raw;
+	if (typeof raw['$ref'] !== 'string' || conversion.document.version !== '3.0') return raw;
 	return typeof raw['description'] === 'string' ? { description: raw['description'] } : {};
 }
 
@@ -100,6 +109,7 @@ function readKeywords(raw: JsonObject, visit: Visit, place: Place): JsonObject {
 		const read = Object.hasOwn(READERS, keyword) ? READERS[keyword] : undefined;
 		const kept = read?.(value, visit, place, raw);
 		if (kept !== undefined) Object.assign(schema, merge(schema, keyword, kept));
+		if ((kept === undefined && !isSilent(keyword)) || keyword === 'oneOf') visit.isExact = false;
 	}
 	return schema;
 }
@@ -119,7 +129,7 @@ function reference(ref: string, visit: Visit, place: Place): string | undefined 
 	const { document, inPlace } = visit.conversion;
 	const found = lookUp(document.root, ref);
 	if ('fault' in found) return lose(visit, `${found.fault}: it accepts anything`);
-	const name = definitionName(found.pointer);
+	const name = definitionName(found.pointer, document);
 	if (place.edge !== null && inPlace.isEndless(found.pointer))
 		return lose(visit, `${name} combines too many other schemas to be checked: it accepts anything`);
 	if (visit.self !== null && place.edge !== null && inPlace.closesCycle(visit.self, found.pointer, place.edge))

@@ -54,7 +54,7 @@ function alternativesOf(requirement: Json, root: JsonObject, faults: Set<string>
 	return alternatives;
 }
 
-function typesOf(scheme: JsonObject | null): CredentialType[] {
+export function typesOf(scheme: JsonObject | null): CredentialType[] {
 	const type = scheme?.['type'];
 	const http = String(scheme?.['scheme']).toLowerCase();
 	if (type === 'apiKey') return ['api_key'];
@@ -64,13 +64,13 @@ function typesOf(scheme: JsonObject | null): CredentialType[] {
 	return type === 'http' && http === 'bearer' ? ['bearer_token'] : [];
 }
 
-function schemesOf(root: JsonObject): JsonObject {
+export function schemesOf(root: JsonObject): JsonObject {
 	const components = root['components'];
 	const schemes = isObject(components) ? components['securitySchemes'] : undefined;
 	return isObject(schemes) ? schemes : {};
 }
 
-function schemeOf(name: string, root: JsonObject): JsonObject | null {
+export function schemeOf(name: string, root: JsonObject): JsonObject | null {
 	const schemes = schemesOf(root);
 	if (!Object.hasOwn(schemes, name)) return null;
 	const found = follow(root, schemes[name]);

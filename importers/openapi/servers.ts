@@ -1,18 +1,40 @@
 // Server objects: where an operation is called (OpenAPI 3.1.1 §4.8.5). The base URL that the user gave to the API wins
 // over the document's; only an operation's or a path's own server leads elsewhere.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { invalid, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { isObject } from './document.ts';
 
-/** The first usable server, variables by their defaults; null when there is none. May be relative. */
-export function firstServer(servers: Json | undefined): string | null {
-	return allServers(servers)[0] ?? null;
+const NAME = /\{([^{}]+)\}/g;
+const MAX_NAMED = 20;
+
+/** What the user set, by the variable's name. */
+export type ServerVariables = Readonly<Record<string, string>>;
+
+/** The first usable server; null when there is none. May be relative. */
+export function firstServer(servers: Json | undefined, given: ServerVariables): string | null {
+	return allServers(servers, given)[0] ?? null;
 }
 
-/** The URLs of a list of servers, without a trailing slash. */
-export function allServers(servers: Json | undefined): string[] {
+/** The URLs of a list of servers, without a trailing slash. Variables are what the user set, or their defaults. */
+export function allServers(servers: Json | undefined, given: ServerVariables): string[] {
 	if (!Array.isArray(servers)) return [];
-	return servers.map(serverUrl).filter((url) => url !== null);
+	return servers.map((server) => serverUrl(server, given)).filter((url) => url !== null);
+}
+
+/** @param lists every list of servers in the document. @throws validation_failed for what no server has, or none of its variables may be */
+export function checkVariables(given: ServerVariables, lists: (Json | undefined)[]): void {
+	const servers = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
+	for (const [name, value] of Object.entries(given)) {
+		const at = `/options/serverVariables/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+		const variables = servers.filter(({ url }) => namesIn(url).includes(name)).map((server) => variableOf(server, name));
+		if (variables.length === 0) {
+			const names = [...new Set(servers.flatMap(({ url }) => namesIn(url)))].slice(0, MAX_NAMED);
+			throw invalid(at, `No server has a variable ${quote(name)}: there are ${names.map(quote).join(', ') || 'none'}.`);
+		}
+		if (variables.some((variable) => admits(variable, value))) continue;
+		const values = variables.flatMap((variable) => (Array.isArray(variable['enum']) ? variable['enum'] : [])).slice(0, MAX_NAMED);
+		throw invalid(at, `${quote(name)} must be one of ${[...new Set(values.map(String))].map(quote).join(', ')}.`);
+	}
 }
 
 /** @returns the URL that `relative` means at `base`, without a trailing slash; null when that is no http(s) URL */
@@ -22,22 +44,29 @@ export function absoluteUrl(relative: string, base: string | null): string | nul
 	return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-function serverUrl(server: Json): string | null {
+function serverUrl(server: Json, given: ServerVariables): string | null {
 	if (!isObject(server) || typeof server['url'] !== 'string') return null;
-	const url = fillVariables(server['url'], server['variables']);
-	return url === null || /[\s\\{}]/.test(url) ? null : url;
+	const values = new Map(namesIn(server['url']).map((name) => [name, fillOf(server, name, given)]));
+	// A variable without a value: nobody can know where that is.
+	if ([...values.values()].includes(null)) return null;
+	const url = server['url'].replace(NAME, (_, name: string) => values.get(name) ?? '');
+	return /[\s\\{}]/.test(url) ? null : url;
 }
 
-/** Null when a variable has no default. */
-function fillVariables(url: string, variables: Json | undefined): string | null {
-	const defaults = isObject(variables) ? variables : {};
-	const names = [...url.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name ?? '');
-	if (names.some((name) => defaultOf(defaults, name) === null)) return null;
-	return url.replace(/\{([^{}]+)\}/g, (_, name: string) => defaultOf(defaults, name) ?? '');
-}
+const namesIn = (url: Json | undefined): string[] => (typeof url === 'string' ? [...url.matchAll(NAME)].map(([, name]) => name ?? '') : []);
 
-function defaultOf(variables: JsonObject, name: string): string | null {
-	const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-	const value = isObject(variable) ? variable['default'] : undefined;
+function fillOf(server: JsonObject, name: string, given: ServerVariables): string | null {
+	const variable = variableOf(server, name);
+	const set = Object.hasOwn(given, name) ? given[name] : undefined;
+	if (set !== undefined && admits(variable, set)) return set;
+	const value = variable['default'];
 	return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }
+
+function variableOf({ variables }: JsonObject, name: string): JsonObject {
+	const variable = isObject(variables) && Object.hasOwn(variables, name) ? variables[name] : undefined;
+	return isObject(variable) ? variable : {};
+}
+
+const admits = ({ enum: values }: JsonObject, value: string): boolean =>
+	!Array.isArray(values) || values.length === 0 || values.map(String).includes(value);

@@ -27,9 +27,11 @@ function rootPath(rootServer: Json | undefined, baseUrl: string): string {
 	return origin === base.origin ? pathname.replace(/\/+$/, '') : '';
 }
 
-/** RFC 9110 §9.2: which methods are safe, and which may be repeated. What POST and PATCH destroy, nobody can tell. */
+const SAFE = new Set(['GET', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH']);
+
+/** RFC 9110 §9.2 and the IANA registry of methods: which methods are safe, and which may be repeated. What POST and PATCH destroy, nobody can tell. */
 function annotationsOf(method: string): ToolAnnotations {
-	if (method === 'GET') return { readOnlyHint: true, openWorldHint: true };
+	if (SAFE.has(method)) return { readOnlyHint: true, openWorldHint: true };
 	const annotations: ToolAnnotations = { readOnlyHint: false, openWorldHint: true };
 	if (method === 'DELETE') annotations.destructiveHint = true;
 	if (method === 'DELETE' || method === 'PUT') annotations.idempotentHint = true;

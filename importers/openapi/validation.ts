@@ -13,7 +13,9 @@ const MAX_WALK = 2_000;
 const MAX_WARNINGS = 50;
 
 /** Last of all: the validator expands the document in place. Nothing is read or fetched. */
-export async function warnOfFaults({ root }: Document, log: Log): Promise<void> {
+export async function warnOfFaults({ root, version }: Document, log: Log): Promise<void> {
+	// The validator knows no 3.2.
+	if (version === '3.2') return;
 	if (expandedNodes(root) > MAX_EXPANDED_NODES) {
 		log.warn({ pointer: '' }, 'The document was not validated: with its references expanded it is too large.');
 		return;
@@ -53,12 +55,24 @@ function expandedNodes(root: JsonObject): number {
 	return count(root, 0);
 }
 
-/** The validator lists one fault a line, `#/paths/… must …`, under a heading; other faults are one sentence. */
+/** Of the shape there are as many as there are; other faults are one sentence. */
 function faultsOf(error: unknown): { pointer: string; message: string }[] {
-	const lines = (error instanceof Error ? error.message : String(error)).split('\n').map((line) => line.trim());
-	const listed = lines.flatMap((line) => {
-		const [, pointer, fault] = /^#(\/\S+) (.+)$/.exec(line) ?? [];
-		return pointer && fault ? [{ pointer: cleanText(pointer, 300), message: cleanText(fault, 300) }] : [];
-	});
-	return listed.length > 0 ? listed : [{ pointer: '', message: cleanText(lines[0] ?? '', 300) }];
+	const details = error instanceof Error && 'details' in error && Array.isArray(error.details) ? error.details : [];
+	const listed = details.filter(isFault).map(({ instancePath, message }) => ({
+		pointer: cleanText(instancePath, 300),
+		message: cleanText(message, 300),
+	}));
+	const [first = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+	const faults = listed.length > 0 ? listed : [{ pointer: '', message: cleanText(first, 300) }];
+	// Each form that a place could have says the same of what it lacks.
+	return [...new Map(faults.map((fault) => [`${fault.pointer}\n${fault.message}`, fault])).values()];
 }
+
+/** As Ajv lists them. */
+const isFault = (value: unknown): value is { instancePath: string; message: string } =>
+	typeof value === 'object' &&
+	value !== null &&
+	'instancePath' in value &&
+	typeof value.instancePath === 'string' &&
+	'message' in value &&
+	typeof value.message === 'string';

@@ -1,0 +1,247 @@
+// References to other documents become references inside one: what is referred to is put under `x-documents` of the document, as
+// it is, and each reference is turned into a pointer. Nothing is expanded, so cycles stay cycles. Names that schemas give
+// themselves (`$id`, `$anchor`; JSON Schema 2020-12 core §8.2) become pointers too.
+
+import { createHash } from 'node:crypto';
+import { asGatewayError, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
+import { type Document, isObject, readValue, refused } from './document.ts';
+import type { Library } from './library.ts';
+import { escapeToken, lookUp } from './references.ts';
+
+interface Reference {
+	holder: JsonObject;
+	/** As it is written, and its two parts. */
+	ref: string;
+	uri: string;
+	fragment: string;
+	document: Place;
+	/** The innermost schema around it that has a name of its own, or the document. */
+	resource: Place;
+}
+
+interface Place {
+	/** What references in it are relative to. */
+	base: string;
+	/** Pointer of it in the root document, without `#`. */
+	at: string;
+}
+
+/** What is known of all documents that were read so far. */
+interface Links {
+	references: Reference[];
+	/** Pointers by address. */
+	resources: Map<string, string>;
+	/** Pointers by `<pointer of the resource>#<anchor>`. */
+	anchors: Map<string, string>;
+	/** Schemas with a `$dynamicRef`, and the pointers of those that each name could mean. */
+	dynamic: { holders: JsonObject[]; targets: Map<string, string[]> };
+	/** Objects of YAML aliases are met more than once. */
+	seen: Set<Json>;
+}
+
+const KEY = 'x-documents';
+/** Below these, keys are names of whoever wrote the document, not fields. */
+const NAMED = new Set(
+	[
+		'properties patternProperties dependentSchemas $defs definitions schemas responses parameters requestBodies headers securitySchemes',
+		'securityDefinitions links callbacks pathItems paths webhooks content mediaTypes encoding additionalOperations',
+	].flatMap((names) => names.split(' ')),
+);
+/** Values, which may look like references and are none. */
+const LITERAL = /^(?:example|examples|default|enum|const|value|x-.*)$/;
+const OWN = /^x-/;
+
+/** Changes the document in place. @throws schema_invalid, egress_refused for references that must not be followed */
+export async function linkDocuments({ root, version }: Document, library: Library, log: Log): Promise<void> {
+	const links: Links = {
+		references: [],
+		resources: new Map([[library.home, '']]),
+		anchors: new Map(),
+		dynamic: { holders: [], targets: new Map() },
+		seen: new Set(),
+	};
+	collect(root, { base: selfOf(root, library.home), at: '' }, { identifies: version === '3.1' || version === '3.2', isRoot: true }, links);
+	const found = await readOthers(root, links, library, log);
+	for (const reference of links.references) {
+		const pointer = locate(reference, found, { root, links, library });
+		if (pointer !== null) reference.holder['$ref'] = `#${pointer}`;
+	}
+	for (const holder of links.dynamic.holders) settle(holder, links);
+}
+
+/** Which schema a `$dynamicRef` means depends on the way to it (JSON Schema 2020-12 core §8.2.3.2), unless there is only one of that name. */
+function settle(holder: JsonObject, { dynamic }: Links): void {
+	const [, name = ''] = String(holder['$dynamicRef']).split('#');
+	const [only, ...more] = dynamic.targets.get(name) ?? [];
+	if (only === undefined || more.length > 0 || holder['$ref'] !== undefined) return;
+	holder['$ref'] = `#${only}`;
+	delete holder['$dynamicRef'];
+}
+
+/** OpenAPI 3.2 §4.1.1: `$self` "provides the self-assigned URI of this document, which also serves as its base URI". */
+function selfOf(value: Json, address: string): string {
+	const self = isObject(value) ? value['$self'] : undefined;
+	return (typeof self === 'string' ? withoutFragment(self, address) : null) ?? address;
+}
+
+const withoutFragment = (uri: string, base: string): string | null => URL.parse(uri, base)?.href.split('#')[0] ?? null;
+
+interface Dialect {
+	/** Whether it has `$id` and `$anchor`. */
+	identifies: boolean;
+	/** What else lies in other documents, under names of their own, is there to be referred to; in the root only if it is. */
+	isRoot: boolean;
+}
+
+function collect(value: Json, document: Place, { identifies, isRoot }: Dialect, links: Links): void {
+	links.resources.set(document.base, document.at);
+	const path: string[] = [];
+	const within = (key: string, child: Json, resource: Place, isNamed: boolean): void => {
+		path.push(key);
+		walk(child, resource, isNamed);
+		path.pop();
+	};
+
+	function walk(node: Json, around: Place, isNamed: boolean): void {
+		if (node === null || typeof node !== 'object' || links.seen.has(node)) return;
+		links.seen.add(node);
+		if (Array.isArray(node)) {
+			for (const [index, child] of node.entries()) within(String(index), child, around, false);
+			return;
+		}
+		const resource = isNamed || !identifies ? around : identify(node, { document, around, path }, links);
+		const { $ref: ref, $dynamicRef: dynamicRef } = node;
+		if (typeof dynamicRef === 'string' && identifies && !isNamed) links.dynamic.holders.push(node);
+		if (typeof ref === 'string') {
+			const [uri = '', ...fragment] = ref.split('#');
+			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource });
+		}
+		for (const [key, child] of Object.entries(node)) {
+			if (isNamed || !LITERAL.test(key) || (path.length === 0 && !isRoot && OWN.test(key)))
+				within(key, child, resource, !isNamed && NAMED.has(key) && isObject(child));
+		}
+	}
+
+	walk(value, document, false);
+	// The list grows while it is walked.
+	for (const { uri, fragment } of isRoot ? links.references : []) {
+		const [, key = ''] = fragment.split('/');
+		if (uri === '' && OWN.test(key) && isObject(value) && Object.hasOwn(value, key)) within(key, value[key] ?? null, document, false);
+	}
+}
+
+interface Spot {
+	document: Place;
+	around: Place;
+	/** Keys from the document to here. */
+	path: readonly string[];
+}
+
+function identify({ $id: id, ...node }: JsonObject, { document, around, path }: Spot, links: Links): Place {
+	const { $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node;
+	const anchors = [anchor, dynamicAnchor].filter((name) => typeof name === 'string');
+	if (anchors.length === 0 && typeof id !== 'string') return around;
+	const at = document.at + path.map((key) => `/${escapeToken(key).replaceAll('%', '%25')}`).join('');
+	const base = typeof id === 'string' ? withoutFragment(id, around.base) : null;
+	const resource = base === null ? around : { base, at };
+	if (base !== null && !links.resources.has(base)) links.resources.set(base, at);
+	// A plain reference takes either (core §8.2.2).
+	for (const name of anchors) links.anchors.set(`${resource.at}#${name}`, at);
+	if (typeof dynamicAnchor === 'string') {
+		const { targets } = links.dynamic;
+		const known = targets.get(dynamicAnchor);
+		if (known) known.push(at);
+		else targets.set(dynamicAnchor, [at]);
+	}
+	return resource;
+}
+
+/** @returns pointers of what was read, by the address that was asked for */
+async function readOthers(root: JsonObject, links: Links, library: Library, log: Log): Promise<ReadonlyMap<string, string>> {
+	const found = new Map<string, string>();
+	const asked = new Set<string>();
+	const embedded: JsonObject = {};
+	let next = [...links.references];
+	for (let depth = 1; next.length > 0; depth++) {
+		const known = links.references.length;
+		for (const reference of next) {
+			const { uri, ref, document } = reference;
+			if (uri === '' || isKnown(reference, links)) continue;
+			const address = library.resolve(uri, document.base);
+			if (asked.has(address) || links.resources.has(address)) continue;
+			asked.add(address);
+			if (depth > library.maxDepth)
+				throw refused(`The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: hand them in as files.`);
+			const other = await readOther(address, ref, library);
+			if ('fault' in other) {
+				if (other.fault !== null) log.warn({ pointer: document.at }, `${quote(ref)} could not be read: ${other.fault}.`);
+				continue;
+			}
+			const key = keyOf(other.address, library.home);
+			const at = `/${KEY}/${key}`;
+			embedded[key] = other.value;
+			found.set(address, at);
+			links.resources.set(other.address, at);
+			collect(other.value, { base: selfOf(other.value, other.address), at }, { identifies: true, isRoot: false }, links);
+		}
+		next = links.references.slice(known);
+	}
+	if (found.size > 0) root[KEY] = embedded;
+	return found;
+}
+
+function isKnown({ uri, resource }: Reference, { resources }: Links): boolean {
+	const named = withoutFragment(uri, resource.base);
+	return named !== null && resources.has(named);
+}
+
+async function readOther(
+	address: string,
+	ref: string,
+	library: Library,
+): Promise<{ value: Json; address: string } | { fault: string | null }> {
+	const answer = await library.read(address, ref);
+	if ('fault' in answer) return answer;
+	try {
+		return { value: readValue(answer.text), address: answer.address };
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (known?.code !== 'schema_invalid') throw error;
+		return { fault: known.message.replace(/\.$/, '') };
+	}
+}
+
+/** The same wherever the documents lie, as long as they lie together. */
+function keyOf(address: string, home: string): string {
+	const folder = home.slice(0, home.lastIndexOf('/') + 1);
+	const name = address.startsWith(folder) ? address.slice(folder.length) : address;
+	const last = name.slice(name.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]+/g, '_');
+	return `${last.slice(0, 40)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+}
+
+interface Everything {
+	root: JsonObject;
+	links: Links;
+	library: Library;
+}
+
+/** Null when the reference is right as it is, or leads to what was not read. */
+function locate(reference: Reference, found: ReadonlyMap<string, string>, { root, links, library }: Everything): string | null {
+	const { uri, fragment, document, resource } = reference;
+	const target = uri === '' ? resource.at : targetOf(reference, found, links, library);
+	if (target === undefined) return null;
+	if (fragment !== '' && !fragment.startsWith('/')) return links.anchors.get(`${target}#${fragment}`) ?? null;
+	const pointer = target + fragment;
+	if (uri !== '') return pointer === '' ? null : pointer;
+	// Many a schema that names itself is still written as a part of its document.
+	const inDocument = target !== document.at && 'fault' in lookUp(root, `#${pointer}`);
+	return inDocument ? document.at + fragment : pointer === fragment ? null : pointer;
+}
+
+function targetOf({ uri, document, resource }: Reference, found: ReadonlyMap<string, string>, { resources }: Links, library: Library) {
+	const named = withoutFragment(uri, resource.base);
+	const known = named === null ? undefined : resources.get(named);
+	if (known !== undefined) return known;
+	const address = library.resolve(uri, document.base);
+	return found.get(address) ?? resources.get(address);
+}

@@ -1,0 +1,43 @@
+// What a document says of credentials, as far as a user would have to look it up: names of keys, token URLs and scopes
+// (OpenAPI 3.2.0 §4.27 to §4.29).
+
+import { type CredentialPreset, cleanText, type Json, type JsonObject } from '../../core/index.ts';
+import { isObject } from './document.ts';
+import { schemeOf, schemesOf, typesOf } from './security.ts';
+import { absoluteUrl } from './servers.ts';
+
+const MAX_PRESETS = 20;
+const MAX_SCOPES = 100;
+const MAX_CHARS = 200;
+/** Those that a service can go through by itself come first; `implicit` has no token URL. */
+const FLOWS = ['clientCredentials', 'authorizationCode', 'deviceAuthorization', 'password'];
+
+/** @param url where the document came from, for token URLs that are relative */
+export function readPresets(root: JsonObject, url: string | null): CredentialPreset[] {
+	const presets = Object.keys(schemesOf(root)).flatMap((name): CredentialPreset[] => {
+		const scheme = schemeOf(name, root);
+		const [type] = typesOf(scheme);
+		if (!scheme || !type) return [];
+		const credentials = type === 'api_key' ? keyPlace(scheme) : type === 'oauth2' ? tokenPlace(scheme, url) : {};
+		return credentials ? [{ scheme: cleanText(name, MAX_CHARS), type, credentials }] : [];
+	});
+	return presets.slice(0, MAX_PRESETS);
+}
+
+/** Null when it is in no place where keys go. */
+function keyPlace({ name, in: place }: JsonObject): JsonObject | null {
+	if (typeof name !== 'string' || !['header', 'query', 'cookie'].includes(String(place))) return null;
+	return { name: cleanText(name, MAX_CHARS), in: String(place) };
+}
+
+/** Empty where the document tells no token URL, as for OpenID Connect. */
+function tokenPlace({ flows }: JsonObject, url: string | null): JsonObject {
+	for (const name of FLOWS) {
+		const flow: Json | undefined = isObject(flows) ? flows[name] : undefined;
+		const tokenUrl = isObject(flow) && typeof flow['tokenUrl'] === 'string' ? absoluteUrl(flow['tokenUrl'], url) : null;
+		if (!isObject(flow) || tokenUrl === null) continue;
+		const scopes = isObject(flow['scopes']) ? Object.keys(flow['scopes']) : [];
+		return { tokenUrl, scopes: scopes.slice(0, MAX_SCOPES).map((scope) => cleanText(scope, MAX_CHARS)) };
+	}
+	return {};
+}

@@ -1,0 +1,124 @@
+// Where imported documents lie: among the files that came with the first one, or at URLs, which are read through the guard.
+
+import { asGatewayError, decodeXml, type ImportContext, type SchemaSource } from '../../core/index.ts';
+
+/** Of all documents together. */
+export const MAX_CHARS = 32 * 1024 * 1024;
+const FETCH_TIMEOUT_MS = 30_000;
+
+/** A path among the files or a URL; null when there is nowhere to look. */
+export function resolveLocation(location: string, at: string | null, source: SchemaSource): string | null {
+	if (source.files.size > 0) return resolveFile(location.trim(), at ?? '', source.files);
+	if (source.url === null) return null;
+	const url = URL.parse(location.trim(), at ?? source.url);
+	if (!url || !/^https?:$/.test(url.protocol)) return null;
+	url.hash = '';
+	return url.href;
+}
+
+/** By its path from the document that names it; else by its file name, if one file alone has it: bundles keep the URLs of old. */
+function resolveFile(location: string, at: string, files: SchemaSource['files']): string | null {
+	const url = URL.parse(location, `file:///${at.split('/').map(encodeURIComponent).join('/')}`);
+	const path = url?.protocol === 'file:' ? decode(url.pathname.slice(1)) : null;
+	// Files may be called as their URLs were: `Shop.svc?xsd=xsd0`.
+	const paths = url && path !== null ? [path + url.search, path] : [];
+	const found = paths.find((one) => files.has(one));
+	if (found !== undefined) return found;
+	const [whole = ''] = location.split('#');
+	const names = [...new Set([whole, whole.split('?')[0] ?? ''].map((one) => decode(lastOf(one))))];
+	const same = names.map((name) => [...files.keys()].filter((other) => lastOf(other) === name)).find(({ length }) => length > 0) ?? [];
+	return same.length === 1 ? (same[0] ?? null) : null;
+}
+
+/** A query may hold slashes, too. */
+function lastOf(path: string): string {
+	const query = path.indexOf('?');
+	const before = query < 0 ? path : path.slice(0, query);
+	return path.slice(before.lastIndexOf('/') + 1);
+}
+
+const START_BYTES = 64 * 1024;
+const SCHEMA = /^<(?:[\w.-]+:)?schema\s/;
+const TARGET = /\stargetNamespace\s*=\s*(?:"([^"]*)"|'([^']*)')/;
+
+/** Paths of schemas by their namespace: an import need not say where one lies (Part 1, §4.2.3), and tools that write files leave it out. */
+export function schemaFiles(files: SchemaSource['files']): Map<string, string[]> {
+	const found = new Map<string, string[]>();
+	for (const [path, bytes] of files) {
+		const tag = firstTag(decodeXml(bytes.subarray(0, START_BYTES)));
+		const match = SCHEMA.test(tag) ? TARGET.exec(tag) : null;
+		const namespace = match?.[1] ?? match?.[2];
+		if (namespace !== undefined) found.set(namespace, [...(found.get(namespace) ?? []), path]);
+	}
+	return found;
+}
+
+/** After declarations, instructions and comments; empty where there is none. */
+function firstTag(text: string): string {
+	let at = 0;
+	for (;;) {
+		while (/\s/.test(text.charAt(at))) at++;
+		const close = text.startsWith('<!--', at) ? '-->' : text.startsWith('<?', at) ? '?>' : null;
+		const end = text.indexOf(close ?? '>', at);
+		if (end < 0 || close === null) return text.slice(at, end + 1);
+		at = end + close.length;
+	}
+}
+
+function decode(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		// A stray percent sign stands for itself.
+		return text;
+	}
+}
+
+interface Found {
+	text: string;
+	at: string;
+}
+
+/** The text of a document and where it was found in the end, or why there is none as the rest of a sentence. */
+export async function readLocation(
+	target: string,
+	{ source, context }: { source: SchemaSource; context: ImportContext },
+): Promise<Found | { fault: string }> {
+	if (source.files.size === 0) return fetchText(target, context);
+	const bytes = source.files.get(target);
+	return bytes ? { text: decodeXml(bytes), at: target } : { fault: 'it did not come with the document' };
+}
+
+async function fetchText(url: string, context: ImportContext): Promise<Found | { fault: string }> {
+	const headers = { accept: 'text/xml, application/xml, */*;q=0.5' };
+	try {
+		const answer = await context.request({
+			method: 'GET',
+			url,
+			headers,
+			timeoutMs: FETCH_TIMEOUT_MS,
+			maxBytes: MAX_CHARS,
+			signal: context.signal,
+		});
+		if (answer.status !== 200) return { fault: `it was answered with status ${answer.status}` };
+		// What it imports lies beside where it led to.
+		return { text: decodeXml(answer.body, answer.headers['content-type']), at: answer.url };
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (!known || context.signal.aborted) throw error;
+		return { fault: known.message.replace(/\.$/, '') };
+	}
+}
+
+/** An XML declaration after a comment, such as a licence's, is not allowed, and found in documents all the same. */
+export function withoutLateDeclaration(text: string): string {
+	let at = text.length - text.trimStart().length;
+	while (text.startsWith('<!--', at)) {
+		const end = text.indexOf('-->', at);
+		if (end < 0) return text;
+		at = end + 3;
+		while (/\s/.test(text.charAt(at))) at++;
+	}
+	const end = at > 0 && /^<\?xml\s/.test(text.slice(at, at + 6)) ? text.indexOf('?>', at) : -1;
+	return end < 0 ? text : text.slice(end + 2);
+}

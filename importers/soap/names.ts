@@ -1,0 +1,49 @@
+// Namespaces of WSDL and XML Schema, and names within them.
+
+import { attributeOf, quote, resolveName, type XmlElement } from '../../core/index.ts';
+
+export const XSD = 'http://www.w3.org/2001/XMLSchema';
+export const WSDL = 'http://schemas.xmlsoap.org/wsdl/';
+export const WSDL_2 = 'http://www.w3.org/ns/wsdl';
+export const SOAP_11 = 'http://schemas.xmlsoap.org/wsdl/soap/';
+export const SOAP_12 = 'http://schemas.xmlsoap.org/wsdl/soap12/';
+export const MIME = 'http://schemas.xmlsoap.org/wsdl/mime/';
+export const ENCODING_11 = 'http://schemas.xmlsoap.org/soap/encoding/';
+export const ENCODING_12 = 'http://www.w3.org/2003/05/soap-encoding';
+export const XML = 'http://www.w3.org/XML/1998/namespace';
+
+export interface Name {
+	uri: string;
+	local: string;
+}
+
+/** As a key of maps; `{` cannot begin a local name. */
+export const keyOf = ({ uri, local }: Name): string => `{${uri}}${local}`;
+
+export const isXsd = (element: XmlElement, ...locals: string[]): boolean => element.uri === XSD && locals.includes(element.local);
+export const isEncoding = (uri: string): boolean => uri === ENCODING_11 || uri === ENCODING_12;
+
+/** Children in a namespace, by their local name. */
+export const childrenOf = (element: XmlElement, uri: string, ...locals: string[]): XmlElement[] =>
+	element.children.filter((child) => child.uri === uri && locals.includes(child.local));
+
+/** What an attribute such as `type` names; null when it is absent, or no name. An unknown prefix leads into no namespace. */
+export function nameIn(element: XmlElement, attribute: string, uri = ''): Name | null {
+	const value = attributeOf(element, attribute, uri);
+	if (value === null) return null;
+	const name = resolveName(value, element) ?? { uri: '', local: value.slice(value.indexOf(':') + 1).trim() };
+	return isUsableName(name.local) ? name : null;
+}
+
+/** Of an attribute of type `xs:boolean`. */
+export const isTrue = (element: Pick<XmlElement, 'attributes'>, attribute: string): boolean =>
+	/^\s*(?:true|1)\s*$/.test(attributeOf(element, attribute) ?? '');
+
+/** Standard namespaces that documents import without bringing them. */
+const WELL_KNOWN = /^https?:\/\/(?:www\.w3\.org|schemas\.xmlsoap\.org|docs\.oasis-open\.org|ws-i\.org|www\.ws-i\.org)(?:\/|$)/;
+export const isWellKnown = (uri: string): boolean => WELL_KNOWN.test(uri);
+
+export const show = ({ uri, local }: Name): string => quote(uri === '' ? local : `{${uri}}${local}`);
+
+/** A name without a prefix (Namespaces in XML 1.0, production 4), but for one that could not be an object's own property. */
+export const isUsableName = (name: string): boolean => name !== '__proto__' && /^[\p{L}_][\p{L}\p{N}\p{M}_.\-·]{0,499}$/u.test(name);

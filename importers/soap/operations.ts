@@ -1,0 +1,162 @@
+// Operations, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
+
+import { cleanText, type JsonObject, type Named, type Operation } from '../../core/index.ts';
+import { type Closures, createClosures } from './closure.ts';
+import { indexComponents } from './components.ts';
+import type { DocumentSet } from './documents.ts';
+import { type Message, modelOfMessage, readMessage } from './messages.ts';
+import { createModels, type Models } from './model.ts';
+import type { ImportOptions } from './options.ts';
+import { createPolicies, type Policies, type WsSecurity } from './policy.ts';
+import { createSchemas, type Schemas } from './schemas.ts';
+import { answerOf, headerKeyOf, parametersOf } from './signature.ts';
+import { createTypes, type Types, textOf } from './types.ts';
+import { type BoundOperation, type Entry, readWsdl, type Wsdl } from './wsdl.ts';
+
+export interface Surroundings {
+	wsdl: Wsdl;
+	types: Types;
+	schemas: Schemas;
+	models: Models;
+	closures: Closures;
+	policies: Policies;
+	options: ImportOptions;
+}
+
+const MAX_DESCRIPTION_CHARS = 1000;
+
+/** @throws validation_failed for options that name what is not there */
+export function readService(documents: DocumentSet, options: ImportOptions): Surroundings {
+	const types = createTypes(indexComponents(documents));
+	const [schemas, models] = [createSchemas(types), createModels(types)];
+	const closures = createClosures(schemas, models);
+	return { wsdl: readWsdl(documents.definitions, options), types, schemas, models, closures, policies: createPolicies(), options };
+}
+
+/** One identity for each, in the order given: what a document tells apart in no other way is numbered. */
+export function identify(entries: readonly Entry[]): Named[] {
+	const counts = new Map<string, number>();
+	return entries.map((entry) => {
+		const path = pathOf(entry);
+		const count = (counts.get(path) ?? 0) + 1;
+		counts.set(path, count);
+		return { method: 'POST', path: count === 1 ? path : `${path}#${count}`, operationId: entry.name };
+	});
+}
+
+function pathOf({ service, portType, name, isOverloaded, inputName }: Entry): string {
+	const names = [service ?? '', portType, name, ...(isOverloaded ? [inputName] : [])];
+	return `/${names.map((one) => encodeURIComponent(one.toWellFormed())).join('/')}`;
+}
+
+export function convertOperation(
+	entry: Entry,
+	{ identity, name }: { identity: Named; name: string },
+	surroundings: Surroundings,
+): Operation {
+	const common = {
+		...identity,
+		key: identity.path.slice(1),
+		name,
+		description: describe(entry),
+		tags: [entry.service ?? entry.portType],
+		deprecated: false,
+	};
+	const converted = convert(entry, surroundings);
+	if (!('skip' in converted)) return { ...common, ...converted };
+	const reasons = [sentence(converted.skip)];
+	return { ...common, parameters: { type: 'object' }, outputSchema: null, definition: {}, outcome: 'skipped', reasons };
+}
+
+type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
+
+function convert(entry: Entry, surroundings: Surroundings): Converted | { skip: string } {
+	const { bound, input, name } = entry;
+	if (!bound) return { skip: 'no SOAP binding over HTTP has it' };
+	if (!input) return { skip: 'it is sent by the server: nobody calls it' };
+	const request = readMessage({ message: input, bound: bound.input, owner: `${name}_request`, wrapper: name }, bound, surroundings);
+	if ('skip' in request) return request;
+	const response = readAnswer(entry, bound, surroundings);
+	return write(entry, bound, { request, response }, surroundings);
+}
+
+/** Null for what answers nothing, or nothing that is told. */
+function readAnswer({ output, name }: Entry, bound: BoundOperation, surroundings: Surroundings): Message | null {
+	if (!output || !bound.output) return null;
+	const message = readMessage(
+		{ message: output, bound: bound.output, owner: `${name}_response`, wrapper: `${name}Response` },
+		bound,
+		surroundings,
+	);
+	return 'skip' in message ? null : message;
+}
+
+interface Messages {
+	request: Message;
+	response: Message | null;
+}
+
+function write(
+	entry: Entry,
+	bound: BoundOperation,
+	{ request, response }: Messages,
+	{ schemas, models, closures, wsdl, policies, options }: Surroundings,
+): Converted {
+	const sent = modelOfMessage(request, models);
+	const answered = response && modelOfMessage(response, models);
+	const model = closures.models([...sent.references, ...(answered?.references ?? [])]);
+	const around = { schemas, closures, left: model.left };
+	const signature = parametersOf(request, around);
+	const headerKey = response && headerKeyOf(response, schemas);
+	const wsSecurity = securityOf(bound, policies, options);
+	const definition: JsonObject = {
+		...(entry.address === null ? {} : { address: entry.address }),
+		...(wsdl.rootAddress === null ? {} : { rootAddress: wsdl.rootAddress }),
+		version: bound.version,
+		style: bound.style,
+		action: bound.action,
+		...(wsSecurity ? { wsSecurity } : {}),
+		namespaces: models.namespaces(new Set([...model.namespaces, ...sent.namespaces, ...(answered?.namespaces ?? [])])),
+		types: model.types,
+		request: {
+			...sent.model,
+			...(bound.input.isEncoded ? { encoded: true } : {}),
+			...(Object.keys(signature.renamed).length > 0 ? { arguments: signature.renamed } : {}),
+			...(signature.headerArgument === null ? {} : { headerKey: signature.headerArgument }),
+		},
+		...(answered
+			? {
+					response: {
+						...answered.model,
+						...(bound.output?.isEncoded ? { encoded: true } : {}),
+						...(headerKey === null ? {} : { headerKey }),
+					},
+				}
+			: {}),
+	};
+	const reasons = [...new Set([...request.faults, ...signature.faults, ...model.faults, ...(response?.faults ?? [])])].map(sentence);
+	return {
+		parameters: signature.parameters,
+		outputSchema: response && answerOf(response, headerKey, around),
+		definition,
+		outcome: reasons.length > 0 ? 'degraded' : 'converted',
+		reasons,
+	};
+}
+
+/** The binding, its operation and the input of that may each carry a policy. What the user says counts more. */
+function securityOf(
+	{ binding, operation, definitions }: BoundOperation,
+	policies: Policies,
+	{ wsSecurity }: ImportOptions,
+): WsSecurity | null {
+	if (wsSecurity !== undefined) return wsSecurity === 'none' ? null : wsSecurity;
+	return policies.wsSecurityOf([binding, operation, ...operation.children.filter(({ local }) => local === 'input')], definitions);
+}
+
+function describe({ documentation, service, portType, name }: Entry): string {
+	const text = documentation ? textOf(documentation).replace(/\s+/g, ' ') : '';
+	return cleanText(text, MAX_DESCRIPTION_CHARS) || cleanText(`${service ?? portType}: ${name}`, MAX_DESCRIPTION_CHARS);
+}
+
+const sentence = (fault: string): string => `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;

@@ -1,0 +1,77 @@
+// Ports of services (WSDL 1.1 §2.6, §2.7): where a SOAP binding over HTTP is offered, and of which version.
+
+import { attributeOf, type XmlElement } from '../../core/index.ts';
+import { childrenOf, keyOf, type Name, nameIn, SOAP_11, SOAP_12, WSDL } from './names.ts';
+
+export type Version = '1.1' | '1.2';
+
+export interface Placed {
+	node: XmlElement;
+	definitions: XmlElement;
+	name: Name;
+}
+
+export interface Port {
+	service: string | null;
+	/** Null where a binding stands for it. */
+	name: string | null;
+	binding: Placed;
+	version: Version;
+	address: string | null;
+}
+
+/** Over HTTP; SOAP 1.2 names it by another URI, and some documents the one of SOAP 1.1 or none. */
+const HTTP = /^$|^http:\/\/schemas\.xmlsoap\.org\/soap\/http\/?$|^http:\/\/www\.w3\.org\/2003\/05\/soap\/bindings\/HTTP\/?$/;
+
+export const targetOf = (definitions: XmlElement | undefined): string =>
+	definitions ? (attributeOf(definitions, 'targetNamespace') ?? '') : '';
+
+export const place = (node: XmlElement, definitions: XmlElement): Placed => ({
+	node,
+	definitions,
+	name: { uri: targetOf(definitions), local: attributeOf(node, 'name') ?? '' },
+});
+
+/** Of a document without a service, each SOAP binding is a port at the API's base URL. */
+export function readPorts(services: Placed[], bindings: Map<string, Placed>): Port[] {
+	const ports = services.flatMap(({ node, name }) =>
+		childrenOf(node, WSDL, 'port').flatMap((port) => {
+			const bindingName = nameIn(port, 'binding');
+			const binding = bindingName ? (bindings.get(keyOf(bindingName)) ?? null) : null;
+			const version = binding && versionOf(binding.node);
+			if (!binding || !version) return [];
+			const [address] = port.children.filter(({ uri, local }) => local === 'address' && (uri === SOAP_11 || uri === SOAP_12));
+			return [
+				{
+					service: name.local,
+					name: attributeOf(port, 'name'),
+					binding,
+					version,
+					address: address ? attributeOf(address, 'location') : null,
+				},
+			];
+		}),
+	);
+	if (services.some(({ node }) => childrenOf(node, WSDL, 'port').length > 0)) return ports;
+	return [...bindings.values()].flatMap((binding) => {
+		const version = versionOf(binding.node);
+		return version ? [{ service: null, name: null, binding, version, address: null }] : [];
+	});
+}
+
+export const soapIn = (node: XmlElement, local: string): XmlElement | undefined =>
+	node.children.find((child) => child.local === local && (child.uri === SOAP_11 || child.uri === SOAP_12));
+
+function versionOf(binding: XmlElement): Version | null {
+	const soap = soapIn(binding, 'binding');
+	if (!soap || !HTTP.test(attributeOf(soap, 'transport') ?? '')) return null;
+	return soap.uri === SOAP_12 ? '1.2' : '1.1';
+}
+
+/** Ports of one service that offer the same port type are ways to the same operations: SOAP 1.1 comes before 1.2. */
+export function groupPorts(ports: Port[]): Port[][] {
+	const groups = Map.groupBy(ports, ({ service, binding }) => JSON.stringify([service, portTypeOf(binding)]));
+	return [...groups.values()].map((group) => group.toSorted((a, b) => (a.version < b.version ? -1 : a.version > b.version ? 1 : 0)));
+}
+
+export const portTypeOf = ({ node }: Placed): Name => nameIn(node, 'type') ?? { uri: '', local: '' };

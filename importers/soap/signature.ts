@@ -1,0 +1,115 @@
+// A message as the arguments of a tool, or as what it answers: a plain object, with the definitions it needs and no more.
+
+import { createHash } from 'node:crypto';
+import type { JsonObject, JsonSchema } from '../../core/index.ts';
+import { type Closures, faultOfLeft } from './closure.ts';
+import type { Message } from './messages.ts';
+import type { Mode, Schemas, Written } from './schemas.ts';
+import type { Definition } from './types.ts';
+
+/** Above this a model reads a schema no more; what is left out accepts anything. */
+const MAX_REQUEST_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 32 * 1024;
+/** Of a model's argument. */
+const MAX_NAME_CHARS = 64;
+const HEADER = 'header';
+const VALUE = 'value';
+
+export interface Signature {
+	parameters: JsonSchema;
+	/** Members of the message, by arguments that are called otherwise. */
+	renamed: JsonObject;
+	/** The argument that holds the header. */
+	headerArgument: string | null;
+	faults: Set<string>;
+}
+
+interface Surroundings {
+	schemas: Schemas;
+	closures: Closures;
+	/** What the executor's model leaves out. */
+	left: ReadonlySet<Definition>;
+}
+
+export function parametersOf(message: Message, { schemas, closures, left }: Surroundings): Signature {
+	const faults = new Set<string>();
+	const root = rootOf(message, 'request', schemas);
+	// The schema of arguments is an object with properties.
+	const members = root.schema['properties'] as JsonObject;
+	const header = message.header && schemas.of(message.header, 'request', true);
+	const names = nameArguments(Object.keys(members));
+	const headerArgument = header ? unused(HEADER, new Set(names.values())) : null;
+	const properties: JsonObject = Object.fromEntries(Object.entries(members).map(([key, schema]) => [names.get(key) ?? key, schema]));
+	if (header && headerArgument !== null) properties[headerArgument] = { ...header.schema, description: 'Headers of the message.' };
+	const budget = MAX_REQUEST_BYTES - JSON.stringify(properties).length;
+	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'request', budget, left);
+	if (closure.left.size > 0) faults.add(faultOfLeft(closure.left));
+	const { required, ...rest } = root.schema;
+	const parameters: JsonSchema = {
+		...rest,
+		properties,
+		...(Array.isArray(required) ? { required: required.map((key) => names.get(String(key)) ?? key) } : {}),
+		...(Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {}),
+	};
+	const renamed = Object.fromEntries([...names].filter(([key, name]) => key !== name).map(([key, name]) => [name, key]));
+	return { parameters, renamed, headerArgument, faults };
+}
+
+/** Null unless all of it can be told. @param headerKey of the result, where headers come back */
+export function answerOf(message: Message, headerKey: string | null, { schemas, closures, left }: Surroundings): JsonSchema | null {
+	const root = rootOf(message, 'response', schemas);
+	const header = message.header && schemas.of(message.header, 'response', true);
+	// As in `parametersOf`.
+	const properties = {
+		...(root.schema['properties'] as JsonObject),
+		...(header && headerKey !== null ? { [headerKey]: header.schema } : {}),
+	};
+	const budget = MAX_RESPONSE_BYTES - JSON.stringify(properties).length;
+	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'response', Math.max(0, budget), left);
+	if (budget < 0 || closure.left.size > 0) return null;
+	return { type: 'object', properties, ...(Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {}) };
+}
+
+/** Beside the members of a message. */
+export function headerKeyOf(message: Message, schemas: Schemas): string | null {
+	if (!message.header) return null;
+	return unused(HEADER, new Set(Object.keys(rootOf(message, 'response', schemas).schema['properties'] as JsonObject)));
+}
+
+function rootOf(message: Message, mode: Mode, schemas: Schemas): Written {
+	if (message.root !== 'value') return schemas.of(message.definition, mode, true);
+	const { element } = message;
+	const { schema, references } = schemas.element({ element, min: 1, max: 1 }, element.name.local, mode);
+	const isRequired = mode === 'request' && Object.keys(schema).length > 0;
+	return {
+		schema: { type: 'object', properties: { [VALUE]: schema }, ...(isRequired ? { required: [VALUE] } : {}), additionalProperties: false },
+		references,
+	};
+}
+
+/** Models and their vendors take names of Latin letters, digits, `_`, `.` and `-`. */
+function nameArguments(keys: string[]): Map<string, string> {
+	const names = new Map<string, string>();
+	const taken = new Set(keys);
+	for (const key of keys) {
+		const safe = key.replace(/^[@$]/, '').replace(/[^A-Za-z0-9_.-]/g, '_');
+		if (safe === key && key.length <= MAX_NAME_CHARS) {
+			names.set(key, key);
+			continue;
+		}
+		const short =
+			safe.length <= MAX_NAME_CHARS
+				? safe
+				: `${safe.slice(0, MAX_NAME_CHARS - 9)}_${createHash('sha256').update(key).digest('hex').slice(0, 8)}`;
+		const name = unused(short, taken);
+		taken.add(name);
+		names.set(key, name);
+	}
+	return names;
+}
+
+function unused(name: string, taken: ReadonlySet<string>): string {
+	let free = name;
+	for (let count = 2; taken.has(free); count++) free = `${name.slice(0, MAX_NAME_CHARS - 4)}_${count}`;
+	return free;
+}

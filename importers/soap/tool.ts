@@ -1,0 +1,39 @@
+// From a stored operation to a tool of the `soap` executor.
+
+import type { Api, Json, Operation, ToolDraft } from '../../core/index.ts';
+
+export function toTool({ name, description, parameters, outputSchema, definition }: Operation, api: Api): ToolDraft {
+	// These two are the importer's own; all else is the executor's config as it stands.
+	const { address, rootAddress, ...config } = definition;
+	const endpoint = endpointOf(address, rootAddress, api.baseUrl);
+	return {
+		name,
+		description,
+		executor: 'soap',
+		parameters,
+		outputSchema,
+		// What an operation does to the server, WSDL does not say.
+		annotations: { readOnlyHint: false, openWorldHint: true },
+		executionConfig: { ...config, ...(endpoint === null ? {} : { endpoint }) },
+	};
+}
+
+/**
+ * Null: the API's base URL is the endpoint. A path: where that URL has none, or the operation's port has another than the
+ * document's first. A URL: the port is of another origin than the first.
+ */
+function endpointOf(address: Json | undefined, rootAddress: Json | undefined, baseUrl: string): string | null {
+	const [own, first, base] = [httpUrl(address), httpUrl(rootAddress), httpUrl(baseUrl)];
+	if (!own || !first || !base) return null;
+	if (own.href === first.href) return base.pathname === '/' && own.origin === base.origin && own.pathname !== '/' ? pathOf(own) : null;
+	return own.origin === first.origin ? pathOf(own) : own.href;
+}
+
+const pathOf = ({ pathname, search }: URL): string => `${pathname}${search}`;
+
+function httpUrl(value: Json | undefined): URL | null {
+	const url = typeof value === 'string' ? URL.parse(value.trim()) : null;
+	if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) return null;
+	url.hash = '';
+	return url;
+}

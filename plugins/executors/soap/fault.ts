@@ -1,0 +1,36 @@
+// Faults (SOAP 1.1 §4.4, SOAP 1.2 part 1 §5.4) as what a model can read: code, words, detail.
+
+import { excerptOf, type Json, type ToolResult, type XmlElement } from '../../../core/index.ts';
+
+const MAX_CODE_CHARS = 100;
+const MAX_WORDS_CHARS = 1000;
+const MAX_DETAIL_CHARS = 2048;
+
+/** @param detail of the fault, as it was read; null when it has none */
+export function faultResult(fault: XmlElement, detail: Json, secrets: readonly string[]): ToolResult {
+	const code = excerptOf(codeOf(fault), MAX_CODE_CHARS, secrets);
+	const words = excerptOf(textAt(fault, 'faultstring') || textAt(fault, 'Reason', 'Text'), MAX_WORDS_CHARS, secrets);
+	const shown =
+		detail === null ? '' : excerptOf(typeof detail === 'string' ? detail.trim() : JSON.stringify(detail), MAX_DETAIL_CHARS, secrets);
+	const lines = [`SOAP fault${code && ` ${code}`}: ${words || 'no reason is given.'}`, shown && `Detail: ${shown}`];
+	return { content: [{ type: 'text', text: lines.filter(Boolean).join('\n') }], isError: true };
+}
+
+export const detailOf = (fault: XmlElement): XmlElement | undefined => childOf(fault, 'detail') ?? childOf(fault, 'Detail');
+
+/** `Client.Authentication`, or with the code inside the code `Sender (InvalidOrder)`. */
+function codeOf(fault: XmlElement): string {
+	const outer = local(textAt(fault, 'faultcode') || textAt(fault, 'Code', 'Value'));
+	const inner = local(textAt(fault, 'Code', 'Subcode', 'Value'));
+	return inner === '' ? outer : `${outer} (${inner})`;
+}
+
+const local = (name: string): string => name.trim().replace(/^[^:\s]{1,200}:(?=[^/\s])/, '');
+
+const childOf = (element: XmlElement | undefined, name: string): XmlElement | undefined =>
+	element?.children.find((child) => child.local === name);
+
+function textAt(element: XmlElement, ...path: string[]): string {
+	const found = path.reduce<XmlElement | undefined>(childOf, element);
+	return found?.text.trim() ?? '';
+}

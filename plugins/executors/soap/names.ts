@@ -1,0 +1,67 @@
+// Names on the wire: prefixes for the namespaces that one envelope uses, and names that arguments bring themselves.
+
+import { invalid } from '../../../core/index.ts';
+import { checked, escapeAttribute } from './text.ts';
+
+export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
+export const XSD = 'http://www.w3.org/2001/XMLSchema';
+export const XML = 'http://www.w3.org/XML/1998/namespace';
+export const ENVELOPES = {
+	'1.1': 'http://schemas.xmlsoap.org/soap/envelope/',
+	'1.2': 'http://www.w3.org/2003/05/soap-envelope',
+} as const;
+export const ENCODINGS = {
+	'1.1': 'http://schemas.xmlsoap.org/soap/encoding/',
+	'1.2': 'http://www.w3.org/2003/05/soap-encoding',
+} as const;
+
+const XMLNS = 'http://www.w3.org/2000/xmlns/';
+const PREFIXES: ReadonlyMap<string, string> = new Map([
+	[XSI, 'xsi'],
+	[XSD, 'xsd'],
+	[XML, 'xml'],
+	[ENCODINGS['1.1'], 'enc'],
+	[ENCODINGS['1.2'], 'enc'],
+]);
+
+const NC_NAME = /^[\p{L}_][\p{L}\p{N}\p{M}_.\-·]{0,499}$/u;
+/** A name without a prefix (Namespaces in XML 1.0, production 4). */
+export const isNcName = (name: string): boolean => NC_NAME.test(name);
+
+const CLARK = /^\{([^{}<>"\s]{0,1000})\}(.+)$/su;
+
+export interface Names {
+	/** `n0:Order`; without a prefix in no namespace. */
+	qualify(uri: string, local: string): string;
+	/** ` xmlns:n0="…"` for all that was qualified. */
+	declarations(): string;
+}
+
+export function createNames(): Names {
+	const prefixes = new Map<string, string>();
+	let numbered = 0;
+	return {
+		qualify(uri, local) {
+			if (uri === '') return local;
+			const prefix = prefixes.get(uri) ?? PREFIXES.get(uri) ?? `n${numbered++}`;
+			prefixes.set(uri, prefix);
+			return `${prefix}:${local}`;
+		},
+		declarations: () =>
+			[...prefixes]
+				.filter(([uri]) => uri !== XML)
+				.map(([uri, prefix]) => ` xmlns:${prefix}="${escapeAttribute(uri)}"`)
+				.join(''),
+	};
+}
+
+/** A name that an argument brings, as `local` or `{namespace}local`. @throws validation_failed for what is none in XML */
+export function givenName(name: string, uri: string, at: string): { uri: string; local: string } {
+	const [, given, local] = CLARK.exec(name) ?? [null, uri, name];
+	// Declarations of namespaces are the envelope's own (Namespaces in XML 1.0, §3).
+	if (local === undefined || !isNcName(local) || local === 'xmlns' || given === XMLNS)
+		throw invalid(at, `${at} must be called by a name of XML, such as "item" or "{urn:shop}item".`);
+	return { uri: checked(given ?? uri, at), local };
+}
+
+export const pointer = (at: string, key: string): string => `${at}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,0 +1,82 @@
+// The members of an object that are still to be written, each as the values it stands for.
+
+import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { elementsOf, isElement, itemsOf, keyOf, type Particle, type TypeModel } from './model.ts';
+import { pointer } from './names.ts';
+
+export interface Pending {
+	/** Whether anything is there for the particle to write. */
+	has(particle: Particle): boolean;
+	/** How many different members a particle would write. */
+	covers(particle: Particle): number;
+	/** Whether all that the particle asks for is there. */
+	completes(particle: Particle): boolean;
+	/** The next values of an element, at most so many. @returns each with its pointer */
+	take(key: string, most: number): { value: Json; at: string }[];
+	/** What is not told by the type. Once. */
+	takeOthers(): { key: string; value: Json; at: string }[];
+	/** @throws validation_failed naming what nobody took */
+	assertEmpty(): void;
+}
+
+/** @param attributes keys that are written as such */
+export function pendingOf(value: JsonObject, type: TypeModel, attributes: ReadonlySet<string>, at: string): Pending {
+	const elements = elementsOf(type.of ?? []);
+	const many = new Map(elements.map((element) => [keyOf(element), element.many === true]));
+	const queues = new Map<string, { values: Json[]; taken: number }>();
+	let others: { key: string; value: Json; at: string }[] = [];
+	for (const [key, member] of Object.entries(value)) {
+		if (attributes.has(key)) continue;
+		const isMany = many.get(key);
+		if (isMany === undefined) others.push({ key, value: member, at: pointer(at, key) });
+		else queues.set(key, { values: isMany && Array.isArray(member) ? member : [member], taken: 0 });
+	}
+	const left = (key: string): number => {
+		const queue = queues.get(key);
+		return queue ? queue.values.length - queue.taken : 0;
+	};
+	const has = (particle: Particle): boolean => {
+		if (isElement(particle)) return left(keyOf(particle)) > 0;
+		return particle.any === true ? others.length > 0 : itemsOf(particle).some(has);
+	};
+	const completes = (particle: Particle): boolean => {
+		if (isElement(particle)) return particle.optional === true || particle.fixed !== undefined || has(particle);
+		if (particle.any || (particle.optional && !has(particle))) return true;
+		return particle.choice ? particle.choice.some(completes) : itemsOf(particle).every(completes);
+	};
+	return {
+		has,
+		completes,
+		covers(particle) {
+			if (isElement(particle)) return Number(has(particle));
+			const keys = elementsOf(itemsOf(particle)).map(keyOf);
+			return new Set(keys.filter((key) => left(key) > 0)).size || Number(has(particle));
+		},
+		take(key, most) {
+			const queue = queues.get(key);
+			if (!queue) return [];
+			const from = queue.taken;
+			queue.taken = Math.min(queue.values.length, from + most);
+			const isList = many.get(key) === true && queue.values.length > 1;
+			return queue.values.slice(from, queue.taken).map((item, index) => ({
+				value: item,
+				at: isList ? `${pointer(at, key)}/${from + index}` : pointer(at, key),
+			}));
+		},
+		takeOthers() {
+			const taken = others;
+			others = [];
+			return taken;
+		},
+		assertEmpty() {
+			const [other] = others;
+			if (other) throw invalid(other.at, `${other.at} is not known here. Known: ${[...many.keys()].slice(0, 20).join(', ') || 'nothing'}.`);
+			const extra = [...queues.keys()].find((key) => left(key) > 0);
+			if (extra === undefined) return;
+			throw invalid(
+				pointer(at, extra),
+				`${pointer(at, extra)} cannot be sent with what else is given: of a choice the service takes one, and of this no more.`,
+			);
+		},
+	};
+}

@@ -1,0 +1,219 @@
+// From elements to JSON, by the model of their types: lists where several may stand, digits kept, what nobody told kept too.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { attributeOf, type Json, type JsonObject, resolveName, type XmlElement } from '../../../core/index.ts';
+import type { SoapConfig } from './config.ts';
+import { attributeKey, type ElementModel, elementsOf, keyOf, type TypeModel } from './model.ts';
+import { ENCODINGS, ENVELOPES, XML, XSD, XSI } from './names.ts';
+import { readText } from './text.ts';
+import { typeNamed, uriOf } from './writer.ts';
+
+export interface Reading {
+	config: SoapConfig;
+	/** Parts of the answer beside its message, by content id. */
+	attachments: ReadonlyMap<string, Buffer>;
+	/** Elements that others refer to, by their id, in SOAP's encoding; null in a literal message. */
+	referred: ReadonlyMap<string, XmlElement> | null;
+	/** What may still be read: an answer can refer to one part of it many times, and include an attachment as often. */
+	budget: { elements: number; chars: number };
+	/** What may stand in a type, once it was asked for. */
+	finders: Map<TypeModel, Finder>;
+}
+
+type Finder = (child: XmlElement) => ElementModel | undefined;
+
+const XOP = 'http://www.w3.org/2004/08/xop/include';
+const MAX_ELEMENTS = 200_000;
+/** Twice what an answer of the largest size can hold. */
+const MAX_CHARS = 8 * 1024 * 1024;
+/** Read in about 2 ms. */
+const STEP_ELEMENTS = 2_000;
+const MAX_DEPTH = 100;
+const SCHEMELESS = new Set<string>([XSI, ...Object.values(ENVELOPES), ...Object.values(ENCODINGS)]);
+
+/** @param root whose descendants may be referred to. @param isEncoded whether they are */
+export function createReading(config: SoapConfig, root: XmlElement, isEncoded: boolean, attachments: Reading['attachments']): Reading {
+	const budget = { elements: MAX_ELEMENTS, chars: MAX_CHARS };
+	return { config, attachments, referred: isEncoded ? indexIds(root) : null, budget, finders: new Map() };
+}
+
+function indexIds(root: XmlElement): Map<string, XmlElement> {
+	const found = new Map<string, XmlElement>();
+	const open = [root];
+	for (let next = open.pop(); next !== undefined; next = open.pop()) {
+		const id = attributeOf(next, 'id') ?? attributeOf(next, 'id', ENCODINGS['1.2']);
+		if (id !== null && !found.has(id)) found.set(id, next);
+		open.push(...next.children);
+	}
+	return found;
+}
+
+/** Work that stops now and then, so that others have their turn. */
+export type Steps<T> = Generator<void, T>;
+
+export async function inSteps<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+	for (let step = steps.next(); ; step = steps.next()) {
+		if (step.done) return step.value;
+		await nextTurn();
+		signal.throwIfAborted();
+	}
+}
+
+/** @throws Error when the answer is too deep, too large, or refers to itself */
+export function* readElement(type: string, written: XmlElement, reading: Reading, depth = 0): Steps<Json> {
+	if (--reading.budget.elements < 0) throw new Error(`it stands for more than ${MAX_ELEMENTS} elements`);
+	spend(sizeOf(written), reading);
+	if (reading.budget.elements % STEP_ELEMENTS === 0) yield;
+	if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels, or refers to itself`);
+	const element = referredBy(written, reading);
+	if (element !== written) return yield* readElement(type, element, reading, depth + 1);
+	if (isNil(element)) return null;
+	if (type === 'xs:anyType') return yield* readAnything(element, reading, depth);
+	if (type.startsWith('xs:')) return readText(type, characters(element, reading));
+	return yield* readComplex(typeNamed(type, reading), element, reading, depth);
+}
+
+function spend(chars: number, { budget }: Reading): void {
+	budget.chars -= chars;
+	if (budget.chars < 0) throw new Error(`it stands for more than ${MAX_CHARS} characters`);
+}
+
+const sizeOf = ({ local, text, attributes }: XmlElement): number =>
+	attributes.reduce((sum, attribute) => sum + attribute.local.length + attribute.value.length, local.length + text.length);
+
+/** SOAP 1.1 §5.2.1: `href` to an element elsewhere; SOAP 1.2 calls it `ref`. */
+function referredBy(element: XmlElement, { referred }: Reading): XmlElement {
+	const href = attributeOf(element, 'href') ?? attributeOf(element, 'ref', ENCODINGS['1.2']);
+	return (href === null ? undefined : referred?.get(href.replace(/^#/, ''))) ?? element;
+}
+
+const isNil = (element: XmlElement): boolean => /^\s*(?:true|1)\s*$/.test(attributeOf(element, 'nil', XSI) ?? '');
+
+/** The text of an element, or in base64 the attachment that it includes (XOP §2.1). */
+function characters({ text, children }: XmlElement, reading: Reading): string {
+	const include = children.find(({ uri, local }) => uri === XOP && local === 'Include');
+	if (!include) return text;
+	const id = decode((attributeOf(include, 'href') ?? '').replace(/^cid:/i, ''));
+	const attachment = reading.attachments.get(id);
+	if (!attachment) throw new Error('it includes a part that did not come with it');
+	spend(Math.ceil(attachment.length / 3) * 4, reading);
+	return attachment.toString('base64');
+}
+
+function decode(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		// A stray percent sign stands for itself.
+		return text;
+	}
+}
+
+function* readComplex(declared: TypeModel, element: XmlElement, reading: Reading, depth: number): Steps<Json> {
+	if (declared.array) {
+		const { type } = declared.array;
+		const items: Json[] = [];
+		for (const child of element.children) items.push(yield* readElement(type, child, reading, depth + 1));
+		return items;
+	}
+	const { type, value } = typeShown(declared, element, reading);
+	const result = new Members();
+	if (value !== null) result.put('@xsi:type', value, false);
+	readAttributes(type, element, reading, result);
+	const text = characters(element, reading);
+	if (type.text !== undefined && (type.of === undefined || text.trim() !== '')) result.put('$value', readText(type.text, text), false);
+	else if (type.text === undefined && text.trim() !== '') result.put('$value', text.trim(), false);
+	const find = finderOf(type, reading);
+	for (const child of element.children) {
+		const known = find(child);
+		if (known) result.put(keyOf(known), yield* readElement(known.type, child, reading, depth + 1), known.many === true);
+		else if (child.uri !== XOP) result.put(child.local, yield* readElement('xs:anyType', child, reading, depth + 1), false);
+	}
+	return result.json;
+}
+
+/** What `xsi:type` says to stand in the place of the declared type. */
+function typeShown(declared: TypeModel, element: XmlElement, reading: Reading): { type: TypeModel; value: string | null } {
+	const shown = declared.subtypes && attributeOf(element, 'type', XSI);
+	const name = shown ? resolveName(shown, element) : null;
+	for (const [value, id] of Object.entries((name && declared.subtypes) ?? {})) {
+		const type = typeNamed(id, reading);
+		if (type.qname?.[1] === name?.local && uriOf(type.qname?.[0], reading) === name?.uri) return { type, value };
+	}
+	return { type: declared, value: null };
+}
+
+function readAttributes({ attributes = [] }: TypeModel, element: XmlElement, reading: Reading, result: Members): void {
+	for (const { local, uri, value } of element.attributes) {
+		if (SCHEMELESS.has(uri) || (reading.referred !== null && uri === '' && (local === 'id' || local === 'href'))) continue;
+		const known =
+			attributes.find(({ name, ns }) => name === local && uriOf(ns, reading) === uri) ?? attributes.find(({ name }) => name === local);
+		result.put(known ? attributeKey(known) : `@${uri === XML ? 'xml:' : ''}${local}`, known ? readText(known.type, value) : value, false);
+	}
+}
+
+function finderOf(type: TypeModel, reading: Reading): Finder {
+	const known = reading.finders.get(type) ?? createFinder(type, reading);
+	reading.finders.set(type, known);
+	return known;
+}
+
+/** By namespace and name; else by the name alone, since servers get namespaces wrong. */
+function createFinder({ of = [] }: TypeModel, reading: Reading): Finder {
+	const exact = new Map<string, ElementModel>();
+	const loose = new Map<string, ElementModel>();
+	for (const element of elementsOf(of)) {
+		const key = `${uriOf(element.ns, reading)} ${element.name}`;
+		if (!exact.has(key)) exact.set(key, element);
+		if (!loose.has(element.name)) loose.set(element.name, element);
+	}
+	return ({ uri, local }) => exact.get(`${uri} ${local}`) ?? loose.get(local);
+}
+
+/** Without a model: text where there is nothing else, lists where a name comes again. */
+export function* readAnything(element: XmlElement, reading: Reading, depth = 0): Steps<Json> {
+	const result = new Members();
+	readAttributes({}, element, reading, result);
+	for (const child of element.children) {
+		if (child.uri !== XOP) result.put(child.local, yield* readElement('xs:anyType', child, reading, depth + 1), false);
+	}
+	const text = characters(element, reading);
+	if (result.isEmpty) return readText(builtInType(element), text);
+	if (text.trim() !== '') result.put('$value', text.trim(), false);
+	return result.json;
+}
+
+function builtInType(element: XmlElement): string {
+	const shown = attributeOf(element, 'type', XSI);
+	const name = shown ? resolveName(shown, element) : null;
+	return name && (name.uri === XSD || name.uri === ENCODINGS['1.1']) ? `xs:${name.local}` : 'xs:string';
+}
+
+/** Members of an object in the order of the answer. */
+class Members {
+	readonly #members = new Map<string, Json>();
+	readonly #lists = new Set<string>();
+
+	/** @param isList always a list; else only when the name comes again */
+	put(key: string, value: Json, isList: boolean): void {
+		const known = this.#members.get(key);
+		if (known === undefined) {
+			if (isList) this.#lists.add(key);
+			this.#members.set(key, isList ? [value] : value);
+		} else if (this.#lists.has(key) && Array.isArray(known)) known.push(value);
+		else {
+			this.#lists.add(key);
+			this.#members.set(key, [known, value]);
+		}
+	}
+
+	get isEmpty(): boolean {
+		return this.#members.size === 0;
+	}
+
+	get json(): JsonObject {
+		// Of this name, none could be an object's own.
+		this.#members.delete('__proto__');
+		return Object.fromEntries(this.#members);
+	}
+}

@@ -1,0 +1,155 @@
+// From an answer to a tool's result: results as data, faults and whatever is no SOAP as what a model can read.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+	decodeXml,
+	excerptOf,
+	failedResult,
+	type Json,
+	type JsonObject,
+	type JsonSchema,
+	jsonResult,
+	type OutboundResponse,
+	parseXmlGradually,
+	statusLine,
+	type ToolResult,
+	withoutSecrets,
+	type XmlElement,
+} from '../../../core/index.ts';
+import type { SoapConfig } from './config.ts';
+import { detailOf, faultResult } from './fault.ts';
+import type { MessageModel } from './model.ts';
+import { isObject } from './model.ts';
+import { readParts } from './multipart.ts';
+import { ENVELOPES } from './names.ts';
+import { createReading, inSteps, type Reading, readAnything, readElement, type Steps } from './reader.ts';
+
+const BOUNDS = { maxDepth: 100, maxNodes: 200_000 };
+const MAX_BLANK_BYTES = 16;
+const EXCERPT_BYTES = 8192;
+const MAX_EXCERPT_CHARS = 2048;
+const MAX_FAULT_CHARS = 300;
+
+interface Envelope {
+	root: XmlElement;
+	header: XmlElement | undefined;
+	body: XmlElement;
+	attachments: ReadonlyMap<string, Buffer>;
+}
+
+/** What of the call counts for its answer. */
+export interface Asked {
+	/** Of the tool: what the data must still fit when it is cut. */
+	schema: JsonSchema | null;
+	/** What an upstream may say back and the caller must not read. */
+	secrets: readonly string[];
+	signal: AbortSignal;
+}
+
+export async function readResponse(response: OutboundResponse, config: SoapConfig, asked: Asked): Promise<ToolResult> {
+	const { schema, secrets, signal } = asked;
+	if (isBlank(response.body)) return response.status < 300 ? accepted(response) : failedResult(response, secrets);
+	const read = await readEnvelope(response, signal);
+	if ('fault' in read) {
+		if (response.status === 202 && !config.response) return accepted(response);
+		return response.status >= 400 ? failedResult(response, secrets) : noMessage(response, read.fault, secrets);
+	}
+	const reading = createReading(config, read.root, config.response?.encoded === true, read.attachments);
+	const fault = faultIn(read.body, config);
+	try {
+		if (fault) return faultResult(fault, await readDetail(fault, reading, signal), secrets);
+		if (response.status >= 400) return failedResult(response, secrets);
+		const result = await inSteps(resultOf(read, config, reading), signal);
+		// What may be megabytes takes a turn of its own.
+		await nextTurn();
+		const text = JSON.stringify(result);
+		await nextTurn();
+		return await jsonResult(withoutSecrets(text, secrets), schema);
+	} catch (error) {
+		signal.throwIfAborted();
+		return noMessage(response, error instanceof Error ? error.message : '', secrets);
+	}
+}
+
+async function readEnvelope(response: OutboundResponse, signal: AbortSignal): Promise<Envelope | { fault: string }> {
+	try {
+		const { root: part, attachments } = readParts(response);
+		const root = await parseXmlGradually(decodeXml(part.body, part.contentType), BOUNDS, signal);
+		const isEnvelope = root.local === 'Envelope' && Object.values<string>(ENVELOPES).includes(root.uri);
+		const inside = (local: string): XmlElement | undefined =>
+			root.children.find((child) => child.local === local && child.uri === root.uri);
+		const body = inside('Body');
+		return isEnvelope && body
+			? { root, header: inside('Header'), body, attachments }
+			: { fault: 'it is XML, but no SOAP envelope with a body' };
+	} catch (error) {
+		signal.throwIfAborted();
+		return { fault: error instanceof Error ? error.message : '' };
+	}
+}
+
+/** Nothing, or line breaks, as some servers end every answer. */
+const isBlank = (body: Buffer): boolean => body.length <= MAX_BLANK_BYTES && body.toString('latin1').trim() === '';
+
+/** In whatever namespace, as servers get it wrong, unless the operation itself answers with an element of that name. */
+function faultIn({ children }: XmlElement, { response }: SoapConfig): XmlElement | undefined {
+	const isElsewhere = ({ uri }: XmlElement): boolean => !Object.values<string>(ENVELOPES).includes(uri);
+	return children.find((child) => child.local === 'Fault' && !(response?.element?.name === 'Fault' && isElsewhere(child)));
+}
+
+/** Null where there is none. What is wrong with it is no reason to hide the fault. */
+async function readDetail(fault: XmlElement, reading: Reading, signal: AbortSignal): Promise<Json> {
+	const detail = detailOf(fault);
+	if (!detail) return null;
+	try {
+		return await inSteps(readAnything(detail, reading), signal);
+	} catch (error) {
+		signal.throwIfAborted();
+		return `cannot be read, as ${error instanceof Error ? error.message : ''}.`;
+	}
+}
+
+function accepted({ status }: OutboundResponse): ToolResult {
+	return { content: [{ type: 'text', text: `${statusLine(status)}: the service took the message and answers nothing.` }] };
+}
+
+function noMessage({ status, headers, body }: OutboundResponse, fault: string, secrets: readonly string[]): ToolResult {
+	const excerpt = excerptOf(decodeXml(body.subarray(0, EXCERPT_BYTES), headers['content-type']), MAX_EXCERPT_CHARS, secrets);
+	const text = `${statusLine(status)}, but the answer cannot be read: ${excerptOf(fault, MAX_FAULT_CHARS, secrets).replace(/\.$/, '')}.\n${excerpt}`;
+	return { content: [{ type: 'text', text: text.trimEnd() }], isError: true };
+}
+
+function* resultOf({ header, body }: Envelope, config: SoapConfig, reading: Reading): Steps<Json> {
+	const { response } = config;
+	if (!response) return yield* readAnything(body, reading);
+	const result = yield* readBody(body, response, config, reading);
+	if (result === null) throw new Error(`it holds ${namesOf(body)}, not ${response.element?.name ?? 'what the operation answers'}`);
+	if (header && response.header !== undefined && response.headerKey !== undefined) {
+		result[response.headerKey] = yield* readElement(response.header, { ...header, attributes: [] }, reading);
+	}
+	return result;
+}
+
+const namesOf = ({ children }: XmlElement): string =>
+	children
+		.slice(0, 3)
+		.map(({ local }) => local)
+		.join(', ') || 'nothing';
+
+/** Null when the body holds another element than the operation answers with. What it is called counts only in document style. */
+function* readBody(
+	body: XmlElement,
+	{ root, element, type }: MessageModel,
+	{ style }: SoapConfig,
+	reading: Reading,
+): Steps<JsonObject | null> {
+	if (root === 'elements') return membersOf(yield* readElement(type ?? '', { ...body, attributes: [] }, reading));
+	const named = body.children.find(({ local }) => local === element?.name);
+	const found = named ?? (style === 'rpc' ? body.children[0] : undefined);
+	if (!found || !element) return null;
+	const value = yield* readElement(element.type, found, reading);
+	return root === 'value' ? { value } : membersOf(value);
+}
+
+/** An element that is nil has no members. */
+const membersOf = (value: Json): JsonObject => (isObject(value) ? value : {});

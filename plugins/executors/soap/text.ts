@@ -1,0 +1,86 @@
+// Between JSON and the texts of XML Schema's built-in types (Part 2, §3): digits are never lost on the way.
+
+import { invalid, type Json } from '../../../core/index.ts';
+
+const INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
+const FLOATS = new Set(['float', 'double']);
+/** Whose white space counts. */
+const VERBATIM = new Set(['string', 'anySimpleType', 'anyType']);
+/** Made once: that takes longer than a thousand numbers. */
+const WITHOUT_EXPONENT = new Intl.NumberFormat('en-US', { useGrouping: false, maximumFractionDigits: 100 });
+
+/** Production 2 of XML 1.0: what no document may hold, be it escaped or not. */
+const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+const isListType = (type: string): boolean => type.endsWith('*');
+const baseOf = (type: string): string => type.replace(/^xs:|\*$/g, '');
+
+/** @param at JSON pointer of the value among the arguments. @throws validation_failed */
+export function writeText(type: string, value: Json, at: string): string {
+	if (!isListType(type)) return writeScalar(baseOf(type), value, at);
+	const items = Array.isArray(value) ? value : [value];
+	return items.map((item, index) => listItem(writeScalar(baseOf(type), item, `${at}/${index}`), `${at}/${index}`)).join(' ');
+}
+
+/** White space is what separates the items of a list. */
+function listItem(text: string, at: string): string {
+	if (text === '' || /\s/.test(text)) throw invalid(at, `${at} must be text without white space: it is one item of a list.`);
+	return text;
+}
+
+function writeScalar(base: string, value: Json, at: string): string {
+	if (typeof value === 'string') return checked(value, at);
+	if (typeof value === 'boolean') return String(value);
+	if (typeof value === 'number') return writeNumber(base, value, at);
+	throw invalid(at, `${at} must be a string, number or boolean.`);
+}
+
+function writeNumber(base: string, value: number, at: string): string {
+	if (FLOATS.has(base)) return String(value);
+	if (Number.isInteger(value) && !Number.isSafeInteger(value))
+		throw invalid(at, `${at} must be given as a string of digits: a number of this size has lost some already.`);
+	const text = String(value);
+	return text.includes('e') ? WITHOUT_EXPONENT.format(value) : text;
+}
+
+export function checked(text: string, at: string): string {
+	if (FORBIDDEN.test(text)) throw invalid(at, `${at} must not hold control characters: XML cannot carry them.`);
+	return text;
+}
+
+export const escapeText = (text: string): string =>
+	text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\r', '&#13;');
+
+export const escapeAttribute = (text: string): string =>
+	escapeText(text).replaceAll('"', '&quot;').replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
+
+/** Numbers only where a double holds all that the type can; an empty number is null; what is no value of the type stays text. */
+export function readText(type: string, text: string): Json {
+	const base = baseOf(type);
+	return isListType(type)
+		? text
+				.split(/\s+/)
+				.filter(Boolean)
+				.map((item) => readScalar(base, item))
+		: readScalar(base, text);
+}
+
+function readScalar(base: string, text: string): Json {
+	if (VERBATIM.has(base)) return text;
+	const trimmed = text.trim();
+	if (base === 'boolean') return readBoolean(trimmed);
+	const isInteger = INTEGERS.has(base);
+	if (!isInteger && !FLOATS.has(base)) return trimmed;
+	if (trimmed === '') return null;
+	const number = Number(trimmed);
+	const isExact = isInteger
+		? /^[+-]?[0-9]+$/.test(trimmed) && Number.isSafeInteger(number)
+		: /^[-+.0-9eE]+$/.test(trimmed) && Number.isFinite(number);
+	return isExact ? number : trimmed;
+}
+
+function readBoolean(text: string): Json {
+	if (text === '') return null;
+	if (text === 'true' || text === '1') return true;
+	return text === 'false' || text === '0' ? false : text;
+}

@@ -1,0 +1,200 @@
+// From JSON to elements, by the model of their types: in the order that the schema asks for, qualified, escaped. Nothing of an
+// argument reaches the message unescaped, and no member is dropped in silence: what has no place is a fault that names it.
+
+import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { givenType, writeAnything, writeAttributes } from './any.ts';
+import type { SoapConfig } from './config.ts';
+import type { Effort } from './effort.ts';
+import {
+	type ElementModel,
+	elementsOf,
+	type GroupModel,
+	isElement,
+	isEmptiable,
+	isObject,
+	itemsOf,
+	keyOf,
+	type Particle,
+	type TypeModel,
+	takesAny,
+} from './model.ts';
+import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
+import { type Pending, pendingOf } from './pending.ts';
+import { escapeText, writeText } from './text.ts';
+
+/** Done step by step, so that others can have their turn between two: a message can be a megabyte. */
+export type Steps<T> = Generator<void, T>;
+
+export interface Writing {
+	config: SoapConfig;
+	names: Names;
+	effort: Effort;
+	/** With `xsi:type` on every element, as SOAP's encoding asks. */
+	isEncoded: boolean;
+}
+
+/** A value whose type nobody told: of a config that an importer did not write. */
+const UNKNOWN: TypeModel = { open: true };
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+const MAX_NAMED = 20;
+
+export const uriOf = (ns: number | undefined, { config }: Pick<Writing, 'config'>): string =>
+	ns === undefined ? '' : (config.namespaces[ns] ?? '');
+
+export const typeNamed = (type: string, { config }: Pick<Writing, 'config'>): TypeModel =>
+	Object.hasOwn(config.types, type) ? (config.types[type] ?? UNKNOWN) : UNKNOWN;
+
+/** @param at JSON pointer of the value among the arguments. @throws validation_failed */
+export function* writeElement(element: ElementModel, value: Json, at: string, writing: Writing, extra = ''): Steps<string> {
+	yield;
+	const { names, isEncoded } = writing;
+	const tag = names.qualify(uriOf(element.ns, writing), element.name);
+	if (value === null) return writeNull(element, tag, at, names);
+	if (element.type === 'xs:anyType') return writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names });
+	if (element.type.startsWith('xs:')) {
+		const type = isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(XSD, element.type.replace(/^xs:|\*$/g, ''))}"` : '';
+		return `<${tag}${extra}${type}>${escapeText(writeText(element.type, value, at))}</${tag}>`;
+	}
+	const type = typeNamed(element.type, writing);
+	if (type.array) return yield* writeArray(type.array, tag, value, at, writing);
+	const { attributes, content } = yield* writeContent(type, value, at, writing);
+	return content === '' ? `<${tag}${extra}${attributes}/>` : `<${tag}${extra}${attributes}>${content}</${tag}>`;
+}
+
+function writeNull({ nil, optional, type }: ElementModel, tag: string, at: string, names: Names): string {
+	if (nil || type === 'xs:anyType') return `<${tag} ${names.qualify(XSI, 'nil')}="true"/>`;
+	if (optional) return '';
+	throw invalid(at, `${at} must not be null.`);
+}
+
+/** What stands in an element of a complex type, and its attributes with a space before each. */
+export function* writeContent(
+	declared: TypeModel,
+	value: Json,
+	at: string,
+	writing: Writing,
+): Steps<{ attributes: string; content: string }> {
+	// Of text with attributes, the text alone is enough.
+	const members: JsonObject =
+		isObject(value) || declared.text === undefined || Array.isArray(value) ? membersOf(value, at) : { $value: value };
+	const { type, shown } = chosenType(declared, members, at, writing);
+	writing.effort.spend(type.of ?? [], at);
+	const { written, keys } = writeAttributes(type, members, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
+	const pending = pendingOf(members, type, keys, at);
+	const text = type.text === undefined || members['$value'] === undefined ? '' : writeValue(type, members['$value'], at);
+	const content = yield* writeAll(type.of ?? [], pending, at, writing);
+	const others = type.open && !takesAny(type.of ?? []) ? writeOthers(pending, uriOf(type.ns, writing), writing) : '';
+	pending.assertEmpty();
+	return { attributes: shown + written, content: text + content + others };
+}
+
+function membersOf(value: Json, at: string): JsonObject {
+	if (isObject(value)) return value;
+	throw invalid(at, `${at || '/'} must be an object.`);
+}
+
+function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string): string {
+	return value === null ? '' : escapeText(writeText(text, value, pointer(at, '$value')));
+}
+
+/** The type itself, or the one that `@xsi:type` says to stand in its place. */
+function chosenType(declared: TypeModel, members: JsonObject, at: string, writing: Writing): { type: TypeModel; shown: string } {
+	const asked = members['@xsi:type'];
+	const values = Object.keys(declared.subtypes ?? {});
+	const place = pointer(at, '@xsi:type');
+	if (asked === undefined || asked === null || (asked === declared.qname?.[1] && !declared.abstract)) {
+		if (!declared.abstract || values.length === 0)
+			return { type: declared, shown: writing.isEncoded ? typeAttribute(declared, writing) : '' };
+		throw invalid(place, `${place} is required: it says which type the value is of, one of ${values.join(', ')}.`);
+	}
+	// Of a type that is not known in full, whoever calls knows more.
+	if (declared.open && values.length === 0) return { type: declared, shown: givenType(asked, place, writing.names) };
+	const id = typeof asked === 'string' && Object.hasOwn(declared.subtypes ?? {}, asked) ? declared.subtypes?.[asked] : undefined;
+	if (id === undefined) throw invalid(place, `${place} must be one of ${values.join(', ') || 'no types: there are no others here'}.`);
+	const type = typeNamed(id, writing);
+	return { type, shown: typeAttribute(type, writing) };
+}
+
+const typeAttribute = ({ qname }: TypeModel, writing: Writing): string =>
+	qname ? ` ${writing.names.qualify(XSI, 'type')}="${writing.names.qualify(uriOf(qname[0], writing), qname[1])}"` : '';
+
+function* writeAll(particles: readonly Particle[], pending: Pending, at: string, writing: Writing): Steps<string> {
+	let written = '';
+	for (const particle of particles) written += yield* writeParticle(particle, pending, at, writing);
+	return written;
+}
+
+function* writeParticle(particle: Particle, pending: Pending, at: string, writing: Writing): Steps<string> {
+	if (isElement(particle)) return yield* writeMember(particle, pending, at, writing);
+	if (particle.any) return writeOthers(pending, '', writing);
+	return yield* writeGroup(particle, pending, at, writing);
+}
+
+/** A group that occurs several times takes of each list what belongs to one occurrence, as long as there is anything. */
+function* writeGroup(group: GroupModel, pending: Pending, at: string, writing: Writing): Steps<string> {
+	const most = group.most === undefined ? 1 : group.most || NO_LIMIT;
+	if (!pending.has(group)) return group.optional ? '' : yield* writeOccurrence(group, pending, at, writing);
+	let written = '';
+	for (let count = 0; count < most && pending.has(group); count++) written += yield* writeOccurrence(group, pending, at, writing);
+	return written;
+}
+
+function* writeOccurrence(group: GroupModel, pending: Pending, at: string, writing: Writing): Steps<string> {
+	yield;
+	writing.effort.spend(itemsOf(group), at);
+	if (group.choice) return yield* writeChoice(group.choice, pending, at, writing);
+	return yield* writeAll(itemsOf(group), pending, at, writing);
+}
+
+/** The alternative that most of what is given belongs to, of those first that lack nothing. */
+function* writeChoice(alternatives: readonly Particle[], pending: Pending, at: string, writing: Writing): Steps<string> {
+	const [chosen] = alternatives
+		.map((alternative) => ({ alternative, covers: pending.covers(alternative) }))
+		.filter(({ covers }) => covers > 0)
+		.map((usable) => ({ ...usable, completes: pending.completes(usable.alternative) }))
+		.toSorted((a, b) => Number(b.completes) - Number(a.completes) || b.covers - a.covers);
+	if (chosen) return yield* writeParticle(chosen.alternative, pending, at, writing);
+	if (alternatives.some(isEmptiable)) return '';
+	const keys = elementsOf(alternatives).map(keyOf).slice(0, MAX_NAMED);
+	throw invalid(at, `${at || '/'} must hold one of: ${[...new Set(keys)].join(', ')}.`);
+}
+
+function* writeMember(element: ElementModel, pending: Pending, at: string, writing: Writing): Steps<string> {
+	const most = element.most === undefined ? 1 : element.most || NO_LIMIT;
+	const taken = pending.take(keyOf(element), most);
+	let written = '';
+	for (const { value, at: place } of taken) written += yield* writeElement(element, value, place, writing);
+	if (taken.length > 0 || element.optional) return written;
+	if (element.fixed !== undefined) return yield* writeElement(element, element.fixed, at, writing);
+	const place = pointer(at, keyOf(element));
+	throw invalid(place, `${place} is required but is missing.`);
+}
+
+function writeOthers(pending: Pending, uri: string, { names }: Writing): string {
+	return pending
+		.takeOthers()
+		.map(({ key, value, at }) => writeAnything(key, value, { at, uri, names }, true))
+		.join('');
+}
+
+/** SOAP 1.1 §5.4.2; SOAP 1.2 part 2, §3.1.6. */
+function* writeArray(item: ElementModel, tag: string, value: Json, at: string, writing: Writing): Steps<string> {
+	if (!Array.isArray(value)) throw invalid(at, `${at} must be an array.`);
+	const { names, config } = writing;
+	const encoding = ENCODINGS[config.version];
+	const type = itemType(item, writing);
+	const sized =
+		config.version === '1.1'
+			? ` ${names.qualify(encoding, 'arrayType')}="${type}[${value.length}]"`
+			: ` ${names.qualify(encoding, 'itemType')}="${type}" ${names.qualify(encoding, 'arraySize')}="${value.length}"`;
+	const shown = writing.isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(encoding, 'Array')}"` : '';
+	let items = '';
+	for (const [index, one] of value.entries()) items += yield* writeElement({ ...item, nil: true }, one, `${at}/${index}`, writing);
+	return `<${tag}${shown}${sized}>${items}</${tag}>`;
+}
+
+function itemType({ type }: ElementModel, writing: Writing): string {
+	if (type.startsWith('xs:')) return writing.names.qualify(XSD, type.replace(/^xs:|\*$/g, ''));
+	const { qname } = typeNamed(type, writing);
+	return qname ? writing.names.qualify(uriOf(qname[0], writing), qname[1]) : writing.names.qualify(XSD, 'anyType');
+}

@@ -1,0 +1,193 @@
+// From an upload to types: one .proto, several that import each other, or descriptor sets. What is missing comes from the
+// well-known and the bundled files; nothing is read from disk or network.
+
+import { create, createFileRegistry, type DescFile, type FileRegistry } from '@bufbuild/protobuf';
+import { Edition, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { cleanText, type Log, quote, type SchemaSource } from '../../core/index.ts';
+import { checkFile } from './check.ts';
+import { commentsOf } from './comments.ts';
+import { isDescriptorSet, readDescriptorSet } from './descriptor-sets.ts';
+import { refused } from './fault.ts';
+import { checkImport, checkSize, createFinder, decode } from './files.ts';
+import { createBundle, wellKnownAt } from './known-files.ts';
+import { listSymbols, resolveReferences } from './references.ts';
+import { parseText } from './text.ts';
+
+export interface Description {
+	registry: FileRegistry;
+	/** Knows the options that say something of a method or field. */
+	options: FileRegistry;
+	/** What was handed in, or named of it, in the order of paths. */
+	files: DescFile[];
+	/** By full name. */
+	comments: ReadonlyMap<string, string>;
+	format: string;
+}
+
+/** Of a single text that was handed in without a name. */
+const ONLY = 'schema.proto';
+const MAX_NAMED = 10;
+const MAX_CHAIN = 200;
+
+interface Loading {
+	/** What was handed in, not yet read: a text or a compiled file. */
+	given: Map<string, string | FileDescriptorProto>;
+	find: (wanted: string, from: string) => string | null;
+	bundle: FileRegistry;
+	comments: Map<string, string>;
+	read: Map<string, FileDescriptorProto>;
+	/** What is imported stands before what imports it. */
+	done: Map<string, FileDescriptorProto>;
+	open: Set<string>;
+	missing: Map<string, string[]>;
+}
+
+/** Of one file that was named as the root only its services are. @throws schema_invalid naming the file */
+export function readDescription(source: Handed, log: Log): Description {
+	checkSize(source.files);
+	const { given, copies } = uploaded(source);
+	if (given.size === 0) throw refused('There is neither a .proto file nor a descriptor set to read.');
+	const paths = [...given.keys()].sort();
+	const roots = paths.filter(rootsOf(source, copies));
+	const bundle = createBundle();
+	const loading: Loading = {
+		given,
+		find: finderOf(paths, copies),
+		bundle,
+		comments: new Map(),
+		read: new Map(),
+		done: new Map(),
+		open: new Set(),
+		missing: new Map(),
+	};
+	// What no service needs is not looked at any further: uploads have tests and examples that define one name twice.
+	for (const path of roots) if (read(path, loading).service.length > 0) load(path, loading);
+	const registry = link(loading);
+	warnOfMissing(loading.missing, log);
+	const files = roots.map((path) => registry.getFile(path)).filter((file) => file !== undefined);
+	return { registry, options: bundle, files, comments: loading.comments, format: formatOf(files) };
+}
+
+type Handed = Pick<SchemaSource, 'text' | 'files'> & Partial<Pick<SchemaSource, 'path'>>;
+
+interface Uploaded {
+	given: Loading['given'];
+	/** From the path of a file to that of another with the same text: many uploads have one file twice. */
+	copies: Map<string, string>;
+}
+
+function uploaded({ text, files, path: entry }: Handed): Uploaded {
+	const given: Loading['given'] = new Map();
+	const copies: Uploaded['copies'] = new Map();
+	const texts = new Map<string, string>();
+	const add = (path: string, one: string | FileDescriptorProto): void => {
+		const first = typeof one === 'string' ? texts.get(one) : undefined;
+		if (first !== undefined) copies.set(path, first);
+		else given.set(path, one);
+		if (typeof one === 'string') texts.set(one, first ?? path);
+	};
+	const addSet = (bytes: Uint8Array, path: string): void => {
+		for (const file of readDescriptorSet(bytes, path)) if (!given.has(file.name)) add(file.name, file);
+	};
+	if (files.size === 0) {
+		const bytes = Buffer.from(text);
+		if (isDescriptorSet(bytes)) addSet(bytes, '');
+		else if (text.trim() !== '') add(ONLY, withoutMark(text));
+	}
+	for (const [path, bytes] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+		if (path.endsWith('.proto') || (path === entry && !isDescriptorSet(bytes))) add(path, withoutMark(decode(path, bytes)));
+		else if (isDescriptorSet(bytes)) addSet(bytes, path);
+	}
+	return { given, copies };
+}
+
+/** A descriptor set that is named has many files, which are all what is meant. */
+function rootsOf({ path: entry = null, files }: Handed, copies: Uploaded['copies']): (path: string) => boolean {
+	if (entry === null || isDescriptorSet(files.get(entry) ?? new Uint8Array())) return () => true;
+	return (path) => path === (copies.get(entry) ?? entry);
+}
+
+function finderOf(paths: readonly string[], copies: Uploaded['copies']): Loading['find'] {
+	const find = createFinder([...paths, ...copies.keys()]);
+	return (wanted, from) => {
+		const found = find(wanted, from);
+		return found === null ? null : (copies.get(found) ?? found);
+	};
+}
+
+const withoutMark = (text: string): string => text.replace(/^\ufeff/, '');
+
+/** What a file imports comes first. @throws schema_invalid for cycles, imports from elsewhere, and what no file may have */
+function load(path: string, loading: Loading): void {
+	const { open, done } = loading;
+	if (done.has(path)) return;
+	if (open.has(path)) throw refused(`${quote(path)} imports itself, by way of ${[...open].slice(-3).map(quote).join(', ')}.`, path);
+	if (open.size >= MAX_CHAIN) throw refused(`${quote(path)} is imported by way of more than ${MAX_CHAIN} other files.`, path);
+	open.add(path);
+	const file = read(path, loading);
+	checkFile(file);
+	file.dependency = file.dependency.map((wanted) => locate(wanted, path, loading)).filter((found) => found !== null);
+	open.delete(path);
+	done.set(path, file);
+}
+
+function read(path: string, { given, bundle, comments, read: known }: Loading): FileDescriptorProto {
+	const before = known.get(path);
+	if (before) return before;
+	const one = given.get(path) ?? '';
+	const { file, comments: found } = typeof one === 'string' ? parseText(path, one, bundle) : { file: one, comments: commentsOf(one) };
+	for (const [name, comment] of found) comments.set(name, comment);
+	known.set(path, file);
+	return file;
+}
+
+/** @returns the path of what is meant; null when nobody has it */
+function locate(wanted: string, from: string, loading: Loading): string | null {
+	checkImport(wanted, from);
+	const known = wellKnownAt(wanted);
+	if (known) return adopt(known, loading);
+	const own = loading.find(wanted, from);
+	if (own !== null) {
+		load(own, loading);
+		return own;
+	}
+	const bundled = loading.bundle.getFile(wanted);
+	if (bundled) return adopt(bundled, loading);
+	loading.missing.set(from, [...(loading.missing.get(from) ?? []), wanted]);
+	return null;
+}
+
+function adopt(file: DescFile, loading: Loading): string {
+	const { name } = file.proto;
+	if (loading.done.has(name)) return name;
+	for (const dependency of file.dependencies) adopt(dependency, loading);
+	loading.done.set(name, file.proto);
+	return name;
+}
+
+function link({ done, given, missing }: Loading): FileRegistry {
+	const files = [...done.values()];
+	const symbols = listSymbols(files);
+	for (const [path, file] of done) if (given.has(path)) resolveReferences(file, symbols, missing.get(path) ?? []);
+	try {
+		return createFileRegistry(create(FileDescriptorSetSchema, { file: files }));
+	} catch (error) {
+		throw refused(`The types cannot be put together: ${cleanText(error instanceof Error ? error.message : String(error), 300)}.`);
+	}
+}
+
+/** That nothing lacks them was found out: they can have been imported for options only. */
+function warnOfMissing(missing: ReadonlyMap<string, string[]>, log: Log): void {
+	const wanted = [...new Set([...missing.values()].flat())];
+	for (const path of wanted.slice(0, MAX_NAMED)) log.warn({ pointer: path }, `${quote(path)} is missing, and its options are ignored.`);
+	if (wanted.length > MAX_NAMED) log.warn({}, `${wanted.length - MAX_NAMED} more imports are missing, and their options are ignored.`);
+}
+
+function formatOf(files: readonly DescFile[]): string {
+	const names = new Set(
+		files.map(({ proto }) =>
+			proto.syntax === 'editions' ? `edition ${Edition[proto.edition]?.replace('EDITION_', '')}` : proto.syntax || 'proto2',
+		),
+	);
+	return `protobuf ${[...names].sort().join(', ')}`;
+}

@@ -1,0 +1,138 @@
+// Methods of services, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
+
+import type { DescExtension, DescFile, DescMethod, FileRegistry } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
+import { cleanText, type JsonObject, type Named, type Operation } from '../../core/index.ts';
+import { createDefinitions, type Definitions } from './definitions.ts';
+import type { Description } from './document.ts';
+import { type HttpBinding, methodOptionsOf } from './options.ts';
+import { compactSet, type Reachable } from './reach.ts';
+import { convertAnswer, convertRequest } from './signature.ts';
+
+/** What an import may choose; it goes with each operation into its tool. */
+export interface ImportOptions {
+	protocol: 'grpc' | 'http';
+	rootCertificates?: string;
+	timeoutMs?: number;
+}
+
+export interface Surroundings {
+	description: Description;
+	definitions: Definitions;
+	reachable: Reachable;
+	given: ImportOptions;
+}
+
+const MAX_DESCRIPTION_CHARS = 1000;
+/** As base64. Among all of Google's methods none needs half of it. */
+const MAX_DESCRIPTORS_CHARS = 512 * 1024;
+
+const METHODS: Readonly<Record<DescMethod['methodKind'], string>> = {
+	unary: 'UNARY',
+	server_streaming: 'SERVER_STREAM',
+	client_streaming: 'CLIENT_STREAM',
+	bidi_streaming: 'BIDI_STREAM',
+};
+
+export function createSurroundings(description: Description, given: ImportOptions): Surroundings {
+	const extensions = extensionsOf(description.registry);
+	const { options, comments } = description;
+	const order = new Map([...description.registry.files].map((file, index) => [file, index]));
+	const reachable = { registry: description.registry, extensions, order };
+	return { description, definitions: createDefinitions({ options, comments, extensions }), reachable, given };
+}
+
+/** Options are no data. */
+function extensionsOf(registry: FileRegistry): Map<string, DescExtension[]> {
+	const all = [...registry].filter((desc) => desc.kind === 'extension');
+	return Map.groupBy(all, ({ extendee }) => extendee.typeName);
+}
+
+/** In the order of files and of what stands in them. */
+export const listMethods = (files: readonly DescFile[]): DescMethod[] =>
+	files.flatMap(({ services }) => services.flatMap(({ methods }) => methods));
+
+/** `Service_Method`; where two services have one name, the package goes before it. */
+export function namedMethods(methods: readonly DescMethod[]): Named[] {
+	const short = ({ parent, name }: DescMethod): string => `${parent.name}_${name}`;
+	const count = Map.groupBy(methods, (method) => short(method).toLowerCase());
+	return methods.map((method) => {
+		const isAlone = count.get(short(method).toLowerCase())?.length === 1;
+		const { parent, name, methodKind } = method;
+		return {
+			method: METHODS[methodKind],
+			path: `/${parent.typeName}/${name}`,
+			operationId: isAlone ? short(method) : `${parent.typeName}_${name}`,
+		};
+	});
+}
+
+export function convertMethod(method: DescMethod, named: Named, name: string, surroundings: Surroundings): Operation {
+	const common = {
+		...named,
+		key: named.path.slice(1),
+		name,
+		description: describe(method, surroundings.description),
+		tags: [method.parent.typeName],
+		deprecated: method.deprecated,
+	};
+	const result = convert(method, surroundings);
+	if (!('skip' in result)) return { ...common, ...result };
+	const nothing = { parameters: { type: 'object' }, outputSchema: null, definition: {} };
+	return { ...common, ...nothing, outcome: 'skipped', reasons: [sentence(result.skip)] };
+}
+
+type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
+
+function convert(method: DescMethod, { description, definitions, reachable, given }: Surroundings): Converted | { skip: string } {
+	const { bindings, answers } = methodOptionsOf(method, description.options);
+	const isHttp = given.protocol === 'http';
+	const fault = isHttp ? httpFault(method, bindings) : null;
+	if (fault !== null) return { skip: fault };
+	const faults = new Set<string>();
+	const required = isHttp && bindings.length === 1 ? pathFields(method, bindings[0]) : [];
+	const { parameters, argument } = convertRequest(method, required, definitions, faults);
+	const descriptors = Buffer.from(compactSet(method, answers, reachable)).toString('base64');
+	if (descriptors.length > MAX_DESCRIPTORS_CHARS)
+		return { skip: `its messages take more than ${MAX_DESCRIPTORS_CHARS} characters to describe` };
+	const reasons = [...faults].map(sentence);
+	return {
+		parameters,
+		outputSchema: isHttp ? null : convertAnswer(method, definitions),
+		definition: {
+			...given,
+			service: method.parent.typeName,
+			method: method.name,
+			descriptors,
+			...(argument === null ? {} : { argument }),
+			...(isHttp ? { bindings: bindings as unknown as JsonObject[] } : {}),
+			readOnly: method.idempotency === Idempotency.NO_SIDE_EFFECTS || bindings[0]?.method === 'GET',
+			idempotent: method.idempotency === Idempotency.IDEMPOTENT,
+		},
+		outcome: reasons.length > 0 ? 'degraded' : 'converted',
+		reasons,
+	};
+}
+
+/** Why it cannot be called over HTTP; null when it can. */
+function httpFault({ methodKind }: DescMethod, bindings: readonly HttpBinding[]): string | null {
+	if (bindings.length === 0) return 'it has no google.api.http rule, and the import asks for HTTP';
+	if (methodKind === 'client_streaming' || methodKind === 'bidi_streaming')
+		return 'it takes a stream, which HTTP with JSON has no form for';
+	return null;
+}
+
+/** Of the request itself; what is deeper is looked for when it is called. */
+function pathFields({ input }: DescMethod, binding: HttpBinding | undefined): string[] {
+	const names = [...(binding?.path ?? '').matchAll(/\{([^}=]+)/g)].map(([, name]) => name);
+	return input.fields.filter(({ name }) => names.includes(name)).map(({ jsonName }) => jsonName);
+}
+
+function describe(method: DescMethod, { comments }: Description): string {
+	const { parent, name, deprecated } = method;
+	const comment = comments.get(`${parent.typeName}.${name}`) ?? '';
+	const text = cleanText(comment, MAX_DESCRIPTION_CHARS) || `${parent.name}.${name}`;
+	return deprecated && !/^deprecated/i.test(text) ? `Deprecated. ${text}` : text;
+}
+
+const sentence = (fault: string): string => `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;

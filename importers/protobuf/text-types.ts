@@ -1,0 +1,181 @@
+// Messages, enums and extensions of a parsed text → their descriptors.
+
+import { create, type Registry } from '@bufbuild/protobuf';
+import {
+	type DescriptorProto,
+	DescriptorProtoSchema,
+	type EnumDescriptorProto,
+	EnumDescriptorProtoSchema,
+	EnumOptionsSchema,
+	type FieldDescriptorProto,
+	FieldDescriptorProtoSchema,
+	FieldOptionsSchema,
+	FieldDescriptorProto_Label as Label,
+	MessageOptionsSchema,
+	FieldDescriptorProto_Type as Type,
+} from '@bufbuild/protobuf/wkt';
+import protobuf from 'protobufjs';
+import { convertOptions } from './text-options.ts';
+
+/** Where a definition stands, and what all of one file share. */
+export interface Place {
+	/** Full name; empty at the top of a file without a package. */
+	name: string;
+	comments: Map<string, string>;
+	registry: Registry;
+}
+
+export interface Members {
+	messages: DescriptorProto[];
+	enums: EnumDescriptorProto[];
+	extensions: FieldDescriptorProto[];
+}
+
+const SCALARS: ReadonlyMap<string, Type> = new Map([
+	['double', Type.DOUBLE],
+	['float', Type.FLOAT],
+	['int64', Type.INT64],
+	['uint64', Type.UINT64],
+	['int32', Type.INT32],
+	['fixed64', Type.FIXED64],
+	['fixed32', Type.FIXED32],
+	['bool', Type.BOOL],
+	['string', Type.STRING],
+	['bytes', Type.BYTES],
+	['uint32', Type.UINT32],
+	['sfixed32', Type.SFIXED32],
+	['sfixed64', Type.SFIXED64],
+	['sint32', Type.SINT32],
+	['sint64', Type.SINT64],
+]);
+const LABELS: ReadonlyMap<string, Label> = new Map([
+	['required', Label.REQUIRED],
+	['repeated', Label.REPEATED],
+]);
+
+export const within = (place: Place, name: string): Place => ({ ...place, name: place.name === '' ? name : `${place.name}.${name}` });
+
+export function addComment({ comments }: Place, name: string, comment: string | null | undefined): void {
+	if (comment) comments.set(name, comment);
+}
+
+/** What stands in a file or a message, fields aside. */
+export function convertMembers(scope: protobuf.NamespaceBase, place: Place): Members {
+	const members: Members = { messages: [], enums: [], extensions: [] };
+	const groups = groupsOf(scope);
+	for (const one of scope.nestedArray) {
+		if (one instanceof protobuf.Type) members.messages.push(convertMessage(one, within(place, one.name)));
+		if (one instanceof protobuf.Enum) members.enums.push(convertEnum(one, within(place, one.name)));
+		if (one instanceof protobuf.Field) members.extensions.push(convertField(one, place, groups));
+	}
+	return members;
+}
+
+/** Names of groups are names of types and of fields at once. */
+function groupsOf(scope: protobuf.NamespaceBase): ReadonlySet<string> {
+	// `group` is missing from the parser's declarations of types.
+	const groups = scope.nestedArray.filter((one) => one instanceof protobuf.Type && (one as { group?: boolean }).group === true);
+	return new Set(groups.map(({ name }) => name));
+}
+
+function convertMessage(type: protobuf.Type, place: Place): DescriptorProto {
+	addComment(place, place.name, type.comment);
+	const groups = groupsOf(type);
+	// An extension that extends a message of the same file stands among its fields, too, under a full name.
+	const fields = type.fieldsArray.filter(({ name }) => !name.startsWith('.'));
+	const oneofs = type.oneofsArray.filter((oneof) => oneof.fieldsArray.some((field) => fields.includes(field)));
+	// protoc has the oneofs of `optional` fields behind the others.
+	const ordered = [...oneofs.filter((oneof) => !isSynthetic(oneof)), ...oneofs.filter(isSynthetic)];
+	const entries: DescriptorProto[] = [];
+	const field = fields.map((one) => {
+		const made = one instanceof protobuf.MapField ? convertMap(one, place, entries) : convertField(one, place, groups);
+		if (one.partOf) made.oneofIndex = ordered.indexOf(one.partOf);
+		return made;
+	});
+	const { messages, enums, extensions } = convertMembers(type, place);
+	return create(DescriptorProtoSchema, {
+		name: type.name,
+		field,
+		oneofDecl: ordered.map(({ name }) => ({ name })),
+		nestedType: [...messages, ...entries],
+		enumType: enums,
+		extension: extensions,
+		extensionRange: (type.extensions ?? []).map(([start = 0, end = 0]) => ({ start, end: end + 1 })),
+		options: convertOptions(MessageOptionsSchema, type, place.registry),
+	});
+}
+
+const isSynthetic = ({ fieldsArray }: protobuf.OneOf): boolean => fieldsArray.every(({ options }) => options?.['proto3_optional'] === true);
+
+function convertField(field: protobuf.Field, place: Place, groups: ReadonlySet<string>): FieldDescriptorProto {
+	const isGroup = groups.has(field.type) && field.type.toLowerCase() === field.name.toLowerCase();
+	// The parser keeps the case of all but the first letter; protoc's fields of groups are in lower case.
+	const name = isGroup ? field.name.toLowerCase() : field.name;
+	addComment(place, within(place, name).name, field.comment);
+	const made = describeField(field, name, place);
+	const scalar = SCALARS.get(field.type);
+	if (scalar !== undefined) return Object.assign(made, { type: scalar });
+	return Object.assign(made, { typeName: field.type }, isGroup ? { type: Type.GROUP } : {});
+}
+
+function describeField(field: protobuf.FieldBase, name: string, place: Place): FieldDescriptorProto {
+	const fallback = defaultOf(field);
+	return create(FieldDescriptorProtoSchema, {
+		name,
+		number: field.id,
+		label: LABELS.get(ruleOf(field)) ?? Label.OPTIONAL,
+		jsonName: jsonNameOf(field) ?? camelCase(name),
+		...(field.extend === undefined ? {} : { extendee: field.extend }),
+		...(field.options?.['proto3_optional'] === true && field.extend === undefined ? { proto3Optional: true } : {}),
+		...(fallback === null ? {} : { defaultValue: fallback }),
+		options: convertOptions(FieldOptionsSchema, field, place.registry),
+	});
+}
+
+/** `rule` and `jsonName` are missing from the parser's declarations, or are declared otherwise. */
+const ruleOf = (field: protobuf.FieldBase): string => String((field as { rule?: string | undefined }).rule ?? '');
+const jsonNameOf = (field: protobuf.FieldBase): string | undefined => {
+	const given = (field as { jsonName?: unknown }).jsonName;
+	return typeof given === 'string' ? given : undefined;
+};
+
+/** Null where the parser has no more than about the number. */
+function defaultOf({ options }: protobuf.FieldBase): string | null {
+	const value: unknown = options?.['default'];
+	if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return null;
+	return value === undefined ? null : String(value);
+}
+
+/** As protoc derives names for JSON. */
+export function camelCase(name: string): string {
+	return name.replace(/_+(.?)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+/** A map is a list of entries, each a message (https://protobuf.dev/programming-guides/proto3/#backwards). */
+function convertMap(field: protobuf.MapField, place: Place, entries: DescriptorProto[]): FieldDescriptorProto {
+	addComment(place, within(place, field.name).name, field.comment);
+	const entryName = `${camelCase(`_${field.name}`)}Entry`;
+	const scalar = SCALARS.get(field.type);
+	const value = scalar === undefined ? { typeName: field.type } : { type: scalar };
+	entries.push(
+		create(DescriptorProtoSchema, {
+			name: entryName,
+			field: [
+				{ name: 'key', number: 1, label: Label.OPTIONAL, jsonName: 'key', type: SCALARS.get(field.keyType) ?? Type.STRING },
+				{ name: 'value', number: 2, label: Label.OPTIONAL, jsonName: 'value', ...value },
+			],
+			options: { mapEntry: true },
+		}),
+	);
+	const made = describeField(field, field.name, place);
+	return Object.assign(made, { label: Label.REPEATED, type: Type.MESSAGE, typeName: entryName });
+}
+
+function convertEnum(given: protobuf.Enum, place: Place): EnumDescriptorProto {
+	addComment(place, place.name, given.comment);
+	return create(EnumDescriptorProtoSchema, {
+		name: given.name,
+		value: Object.entries(given.values).map(([name, number]) => ({ name, number })),
+		options: convertOptions(EnumOptionsSchema, given, place.registry),
+	});
+}

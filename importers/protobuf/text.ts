@@ -1,0 +1,129 @@
+// One .proto text → its FileDescriptorProto, with the names of types as they are written: what they mean depends on other files.
+
+import { create } from '@bufbuild/protobuf';
+import {
+	Edition,
+	type FileDescriptorProto,
+	FileDescriptorProtoSchema,
+	FileOptionsSchema,
+	MethodDescriptorProtoSchema,
+	MethodOptionsSchema,
+	type ServiceDescriptorProto,
+	ServiceDescriptorProtoSchema,
+	ServiceOptionsSchema,
+} from '@bufbuild/protobuf/wkt';
+import protobuf from 'protobufjs';
+import { cleanText, quote } from '../../core/index.ts';
+import { MAX_FIELDS } from './check.ts';
+import { refused } from './fault.ts';
+import { convertOptions } from './text-options.ts';
+import { addComment, convertMembers, type Place, within } from './text-types.ts';
+
+export interface ParsedFile {
+	file: FileDescriptorProto;
+	/** By full name: `pkg.Message.field`. */
+	comments: Map<string, string>;
+}
+
+/** @param registry of the options that are kept. @throws schema_invalid naming file and line */
+export function parseText(path: string, text: string, registry: Place['registry']): ParsedFile {
+	try {
+		return convertFile(path, text, registry);
+	} catch (error) {
+		const said =
+			error instanceof RangeError ? 'it is nested too deeply' : cleanText(error instanceof Error ? error.message : String(error), 300);
+		throw refused(`${quote(path)} cannot be read: ${said}.`, path);
+	}
+}
+
+function convertFile(path: string, text: string, registry: Place['registry']): ParsedFile {
+	assertBounded(text);
+	const parsed = protobuf.parse(text, new protobuf.Root(), { keepCase: true, alternateCommentMode: true });
+	const { imports, weakImports, package: packageName = '' } = parsed;
+	const scope = scopeOf(parsed.root, packageName);
+	const place: Place = { name: packageName, comments: new Map(), registry };
+	const { messages, enums, extensions } = convertMembers(scope, place);
+	const services = scope.nestedArray.filter((one) => one instanceof protobuf.Service);
+	const file = create(FileDescriptorProtoSchema, {
+		name: path,
+		package: packageName,
+		dependency: [...(imports ?? []), ...(weakImports ?? [])],
+		...syntaxOf(text),
+		options: convertOptions(FileOptionsSchema, scope, registry),
+		messageType: messages,
+		enumType: enums,
+		extension: extensions,
+		service: services.map((service) => convertService(service, within(place, service.name))),
+	});
+	return { file, comments: place.comments };
+}
+
+/** What these hold is no field. */
+const UNBOUNDED: ReadonlySet<string> = new Set(['enum', 'service']);
+/** Of edition 2024, before `message` and `enum`. */
+const VISIBILITIES: ReadonlySet<string> = new Set(['export', 'local']);
+
+/** Before the parser sees it. @throws when a message has more statements than it may have fields */
+function assertBounded(text: string): void {
+	const tokens = protobuf.tokenize(text, false);
+	const blocks: { keyword: string | null; count: number }[] = [];
+	let keyword: string | null = null;
+	for (let token = tokens.next(); token !== null; token = tokens.next()) {
+		const block = blocks.at(-1);
+		if (token === '{') blocks.push({ keyword, count: 0 });
+		else if (token === '}') {
+			blocks.pop();
+			const outer = blocks.at(-1);
+			// Its fields are those of the message.
+			if (block?.keyword === 'oneof' && outer) outer.count += block.count;
+		} else if (token === ';' && block) block.count++;
+		if (!UNBOUNDED.has(block?.keyword ?? '') && (block?.count ?? 0) > MAX_FIELDS)
+			throw new Error(`a message has more than ${MAX_FIELDS} fields (line ${tokens.line})`);
+		if (!VISIBILITIES.has(token)) keyword = '{};'.includes(token) ? null : (keyword ?? token);
+	}
+}
+
+function scopeOf(root: protobuf.Root, packageName: string): protobuf.NamespaceBase {
+	let at: protobuf.NamespaceBase = root;
+	for (const part of packageName.split('.').filter(Boolean)) {
+		const next: protobuf.ReflectionObject | null = at.get(part);
+		if (!(next instanceof protobuf.Namespace)) throw new Error(`the package ${quote(packageName)} cannot be used`);
+		at = next;
+	}
+	return at;
+}
+
+const EDITIONS: Readonly<Record<string, Edition>> = {
+	'2023': Edition.EDITION_2023,
+	'2024': Edition.EDITION_2024,
+	'2026': Edition.EDITION_2026,
+};
+
+const SYNTAXES = ['proto2', 'proto3'];
+
+/** It must be the first statement; the parser, which has checked it, does not tell. */
+function syntaxOf(text: string): { syntax: string; edition?: Edition } {
+	const tokens = protobuf.tokenize(text, false);
+	const [keyword, , , value = ''] = [tokens.next(), tokens.next(), tokens.next(), tokens.next() ?? ''];
+	if (keyword === 'syntax' && !SYNTAXES.includes(value)) throw new Error(`there is no syntax ${quote(value)}`);
+	if (keyword === 'syntax') return { syntax: value };
+	const edition = keyword === 'edition' ? EDITIONS[value] : undefined;
+	return edition === undefined ? { syntax: 'proto2' } : { syntax: 'editions', edition };
+}
+
+function convertService(service: protobuf.Service, place: Place): ServiceDescriptorProto {
+	addComment(place, place.name, service.comment);
+	const methods = service.methodsArray.map((method) => {
+		addComment(place, `${place.name}.${method.name}`, method.comment);
+		return create(MethodDescriptorProtoSchema, {
+			name: method.name,
+			inputType: method.requestType,
+			outputType: method.responseType,
+			clientStreaming: method.requestStream ?? false,
+			serverStreaming: method.responseStream ?? false,
+			options: convertOptions(MethodOptionsSchema, method, place.registry),
+		});
+	});
+	const options = convertOptions(ServiceOptionsSchema, service, place.registry);
+	return create(ServiceDescriptorProtoSchema, { name: service.name, method: methods, options });
+}

@@ -1,0 +1,109 @@
+// google.protobuf.Any: what it holds is known by name only, and may be nothing that this tool knows.
+
+import {
+	create,
+	createFileRegistry,
+	type DescMessage,
+	type FileRegistry,
+	fromBinary,
+	type Message,
+	type Registry,
+	toBinary,
+} from '@bufbuild/protobuf';
+import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
+import {
+	type Any,
+	BytesValueSchema,
+	FileDescriptorProtoSchema,
+	FieldDescriptorProto_Label as Label,
+	FieldDescriptorProto_Type as Type,
+} from '@bufbuild/protobuf/wkt';
+import { RPC_FILES } from './known-files.ts';
+
+const ANY = 'google.protobuf.Any';
+/** An Any may hold an Any, and so on. */
+const MAX_LEVELS = 32;
+const FULL_NAME = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
+const MAX_NAME_CHARS = 500;
+const NAMELESS = 'type.googleapis.com/unknown';
+
+export interface AnyTypes {
+	/** What is known: the types of a tool, and those of google.rpc. */
+	find(name: string): DescMessage | undefined;
+	/** The same, and for all others a message of some bytes, as `wrapUnknown` leaves them. */
+	registry: Registry;
+}
+
+export function anyTypes(known: FileRegistry): AnyTypes {
+	const find = (name: string): DescMessage | undefined => known.getMessage(name) ?? RPC_FILES.getMessage(name);
+	return { find, registry: { ...known, getMessage: (name) => find(name) ?? unknownType(name) } };
+}
+
+/** `message <name> { bytes value = 1; }`, which on the wire is a BytesValue. */
+function unknownType(name: string): DescMessage | undefined {
+	const at = name.lastIndexOf('.');
+	const field = { name: 'value', jsonName: 'value', number: 1, label: Label.OPTIONAL, type: Type.BYTES };
+	const messageType = [{ name: name.slice(at + 1), field: [field] }];
+	const file = create(FileDescriptorProtoSchema, {
+		name: 'unknown.proto',
+		syntax: 'proto3',
+		package: name.slice(0, Math.max(0, at)),
+		messageType,
+	});
+	return createFileRegistry(file, () => undefined).getMessage(name);
+}
+
+const nameIn = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+
+export function holdsAny(root: DescMessage): boolean {
+	const seen = new Set([root]);
+	// A set that grows while it is walked is walked to its end.
+	for (const desc of seen) {
+		if (desc.typeName === ANY) return true;
+		for (const { message } of desc.fields) if (message) seen.add(message);
+	}
+	return false;
+}
+
+/** In place: what an Any of an unknown type holds becomes bytes, and so `{"@type": …, "value": base64}` in JSON. */
+export function wrapUnknown(desc: DescMessage, message: Message, types: AnyTypes, level = 0): void {
+	// A message of this type is an Any.
+	if (desc.typeName === ANY) wrapAny(message as Any, types, level);
+	else walk(reflect(desc, message), types, level);
+}
+
+function wrapAny(any: Any, types: AnyTypes, level: number): void {
+	if (any.typeUrl === '') return;
+	const name = nameIn(any.typeUrl);
+	const desc = types.find(name);
+	const inner = desc === undefined || level >= MAX_LEVELS ? null : parse(desc, any.value);
+	if (desc !== undefined && inner !== null) {
+		wrapUnknown(desc, inner, types, level + 1);
+		any.value = toBinary(desc, inner);
+		return;
+	}
+	any.value = toBinary(BytesValueSchema, create(BytesValueSchema, { value: any.value }));
+	if (name.length > MAX_NAME_CHARS || !FULL_NAME.test(name)) any.typeUrl = NAMELESS;
+	// What is no such message after all, or is too deep, must not be taken for one.
+	else if (desc !== undefined) any.typeUrl += '.unread';
+}
+
+function parse(desc: DescMessage, bytes: Uint8Array): Message | null {
+	try {
+		return fromBinary(desc, bytes);
+	} catch {
+		// A sender that means another type by this name.
+		return null;
+	}
+}
+
+function walk(message: ReflectMessage, types: AnyTypes, level: number): void {
+	for (const field of message.fields) {
+		if (!field.message || !message.isSet(field)) continue;
+		if (field.fieldKind === 'message') wrapUnknown(field.message, message.get(field).message, types, level);
+		if (field.fieldKind === 'list' && field.listKind === 'message')
+			for (const item of message.get(field)) wrapUnknown(field.message, (item as ReflectMessage).message, types, level);
+		if (field.fieldKind === 'map' && field.mapKind === 'message')
+			for (const [, value] of message.get(field)) wrapUnknown(field.message, (value as ReflectMessage).message, types, level);
+	}
+}

@@ -1,0 +1,147 @@
+// Between arguments and the bytes of messages: the canonical JSON of Protobuf (https://protobuf.dev/programming-guides/json/).
+
+import {
+	create,
+	createFileRegistry,
+	type DescMessage,
+	type DescMethod,
+	type FileRegistry,
+	fromBinary,
+	fromJson,
+	type Message,
+	toBinary,
+	toJson,
+} from '@bufbuild/protobuf';
+import { type DescriptorProto, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { cleanText, GatewayError, invalid, type Json } from '../../../core/index.ts';
+import { type AnyTypes, anyTypes, holdsAny, wrapUnknown } from './any.ts';
+import type { GrpcConfig } from './config.ts';
+import { wellKnownFor } from './known-files.ts';
+
+const MAX_FAULT_CHARS = 300;
+/** As the importer has it of full names, which are the longest. */
+const MAX_NAME_CHARS = 512;
+
+export interface Codec {
+	method: DescMethod;
+	/** For what an Any holds, in answers and in the details of a status. */
+	types: AnyTypes;
+	/** Of fields and values: an answer holds names as often as values, so it says how much text a few bytes can become. */
+	longestNameChars: number;
+	/** @param at JSON pointer of the arguments. @throws validation_failed naming the field */
+	read(json: Json, at: string): Message;
+	encode(json: Json, at: string): Buffer;
+	/** @throws upstream_failed */
+	decode(bytes: Uint8Array): Json;
+	/** Of a request, as the server would write it. */
+	show(message: Message): Json;
+	/** The same, with the fields that have their default value. */
+	showAll(message: Message): Json;
+}
+
+/** @throws GatewayError validation_failed when the config's descriptors do not hold the method */
+export function createCodec({ descriptors, service, method: name }: Pick<GrpcConfig, 'descriptors' | 'service' | 'method'>): Codec {
+	const { known, longestNameChars } = readRegistry(descriptors);
+	const method = known.getService(service)?.methods.find((one) => one.name === name);
+	if (!method) throw invalid('/executionConfig/descriptors', '"descriptors" must hold the service and the method.');
+	const types = anyTypes(known);
+	const { registry } = types;
+	const { input, output } = method;
+	const hasAny = holdsAny(output);
+	const read = (json: Json, at: string): Message => {
+		try {
+			return fromJson(input, json, { registry: known });
+		} catch (error) {
+			throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} no ${input.typeName}: ${faultOf(error)}`);
+		}
+	};
+	return {
+		method,
+		types,
+		longestNameChars,
+		read,
+		encode(json, at) {
+			const message = read(json, at);
+			try {
+				return Buffer.from(toBinary(input, message));
+			} catch (error) {
+				throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} no ${input.typeName}: ${faultOf(error)}`);
+			}
+		},
+		decode(bytes) {
+			try {
+				const message = fromBinary(output, bytes);
+				if (hasAny) wrapUnknown(output, message, types);
+				return toJson(output, message, { registry }) as Json;
+			} catch (cause) {
+				throw new GatewayError('upstream_failed', `The answer is no ${output.typeName}: ${faultOf(cause)}`, { cause });
+			}
+		},
+		show: (message) => toJson(input, message, { registry }) as Json,
+		showAll: (message) => toJson(input, message, { registry, alwaysEmitImplicit: true }) as Json,
+	};
+}
+
+function readRegistry(descriptors: string): { known: FileRegistry; longestNameChars: number } {
+	const { known, longestNameChars } = linked(descriptors);
+	if (longestNameChars > MAX_NAME_CHARS)
+		throw invalid('/executionConfig/descriptors', `"descriptors" must not hold names of more than ${MAX_NAME_CHARS} characters.`);
+	return { known, longestNameChars };
+}
+
+function linked(descriptors: string): { known: FileRegistry; longestNameChars: number } {
+	try {
+		const { file } = fromBinary(FileDescriptorSetSchema, Buffer.from(descriptors, 'base64'));
+		for (const { messageType, extension } of file) {
+			messageType.forEach(completeNames);
+			extension.forEach(completeName);
+		}
+		const own = createFileRegistry(create(FileDescriptorSetSchema, { file: [...wellKnownFor(file), ...file] }));
+		return { known: own, longestNameChars: longestNameIn(own) };
+	} catch (error) {
+		throw invalid('/executionConfig/descriptors', `"descriptors" must be a FileDescriptorSet in base64: ${faultOf(error)}`);
+	}
+}
+
+function longestNameIn(registry: FileRegistry): number {
+	let longest = 0;
+	for (const desc of registry) {
+		const names =
+			desc.kind === 'message'
+				? desc.fields.map(({ jsonName }) => jsonName)
+				: desc.kind === 'enum'
+					? desc.values.map(({ name }) => name)
+					: [];
+		for (const { length } of [desc.typeName, ...names]) longest = Math.max(longest, length);
+	}
+	return longest;
+}
+
+/** The importer leaves out the names that can be derived. */
+function completeNames(message: DescriptorProto): void {
+	message.field.forEach(completeName);
+	message.extension.forEach(completeName);
+	message.nestedType.forEach(completeNames);
+}
+
+function completeName(field: FileDescriptorProto['extension'][number]): void {
+	if (field.jsonName === '') field.jsonName = field.name.replace(/_+(.?)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+export function faultOf(error: unknown): string {
+	if (error instanceof RangeError && /call stack/.test(error.message)) return 'it is nested too deeply.';
+	// What formats times and durations fails by these, unlike all other checks.
+	if (error instanceof RangeError && /^Invalid (?:count|time) value/.test(error.message))
+		return 'a google.protobuf.Duration or Timestamp in it is out of range.';
+	const said = cleanText(error instanceof Error ? error.message : String(error), MAX_FAULT_CHARS);
+	return `${said
+		.replace(/^cannot (?:decode|encode) /, '')
+		.replace(' from JSON: ', ': ')
+		.replace(/\.$/, '')}.`;
+}
+
+/** The own JSON of these is no object of their fields. */
+export const isPlain = ({ typeName }: DescMessage): boolean =>
+	!/^google\.protobuf\.(?:Any|Timestamp|Duration|FieldMask|Struct|(?:List|Bool|Bytes|Double|Float|U?Int(?:32|64)|String)?Value)$/.test(
+		typeName,
+	);

@@ -1,0 +1,37 @@
+// The thread of decoding.ts: bytes in, JSON texts out.
+
+import { parentPort } from 'node:worker_threads';
+import { asGatewayError } from '../../../core/index.ts';
+import { type Codec, createCodec } from './codec.ts';
+import { type CodecSource, type Decoded, type DecodingTask, MAX_TEXT_CHARS } from './decoding.ts';
+
+/** Each may hold the types of a large API. */
+const MAX_CODECS = 8;
+const codecs = new Map<string, Codec>();
+
+parentPort?.on('message', (task: DecodingTask) => parentPort?.postMessage(decode(task)));
+
+function decode({ id, source, messages }: DecodingTask): Decoded {
+	try {
+		const codec = codecOf(source);
+		let leftChars = MAX_TEXT_CHARS;
+		const texts = messages.map((bytes) => {
+			const text = JSON.stringify(codec.decode(bytes));
+			leftChars -= text.length;
+			if (leftChars < 0) throw new RangeError('Too long.');
+			return text;
+		});
+		return { id, texts };
+	} catch (error) {
+		return { id, fault: asGatewayError(error)?.message ?? `The answer is longer than ${MAX_TEXT_CHARS} characters as JSON.` };
+	}
+}
+
+function codecOf(source: CodecSource): Codec {
+	const key = `${source.service}/${source.method} ${source.descriptors}`;
+	const codec = codecs.get(key) ?? createCodec(source);
+	codecs.delete(key);
+	codecs.set(key, codec);
+	if (codecs.size > MAX_CODECS) codecs.delete(codecs.keys().next().value ?? key);
+	return codec;
+}

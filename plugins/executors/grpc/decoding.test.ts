@@ -1,0 +1,128 @@
+// Large answers: the same as small ones, without keeping anybody waiting.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { Metadata } from '@grpc/grpc-js';
+import importer from '../../../importers/protobuf/index.ts';
+import { failure } from '../../../test/helpers/egress.ts';
+import { readWith } from '../../../test/helpers/importer.ts';
+import { createCodec } from './codec.ts';
+import { config } from './config.ts';
+import { decodeAll } from './decoding.ts';
+import { failedCall } from './status.ts';
+
+const PROTO = `syntax = "proto3"; service S { rpc Get(M) returns (M); }
+message M { repeated Empty empties = 1; repeated bool flags = 2; repeated E names = 3; repeated int64 numbers = 4; repeated string texts = 5; string text = 6; }
+message Empty {}
+enum E { ${'A'.repeat(60)} = 0; }`;
+const [operation] = (await readWith(importer, PROTO)).operations;
+if (!operation) throw new Error('The service has no method.');
+const source = await config.validateAsync(importer.tool(operation).executionConfig);
+const codec = createCodec(source);
+
+const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)]);
+const field = (number: number, bytes: Uint8Array): Buffer =>
+	Buffer.concat([Buffer.from([(number << 3) | 2, ...varint(bytes.length)]), bytes]);
+const repeated = (bytes: number[], size: number): Buffer => Buffer.alloc(size - (size % bytes.length)).fill(Buffer.from(bytes));
+
+/** Each the worst of its kind: as little on the wire and as much in memory as can be. */
+const SHAPES: [what: string, make: (size: number) => Buffer][] = [
+	['messages of two bytes', (size) => repeated([10, 0], size)],
+	['booleans', (size) => field(2, Buffer.alloc(size, 1))],
+	['enums', (size) => field(3, Buffer.alloc(size >> 3))],
+	['numbers of 64 bits', (size) => field(4, Buffer.alloc(size, 1))],
+	['texts of one letter', (size) => repeated([42, 1, 97], size)],
+	['one text', (size) => field(6, Buffer.alloc(size, 97))],
+];
+
+function cpuMs(): number {
+	const { user, system } = process.threadCpuUsage();
+	return (user + system) / 1000;
+}
+
+/** @returns the longest time, of the processor, in which nothing else ran on this thread */
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+	let [at, longest] = [cpuMs(), 0];
+	const ticks = setInterval(() => {
+		const now = cpuMs();
+		longest = Math.max(longest, now - at);
+		at = now;
+	}, 1);
+	await work();
+	await new Promise((resolve) => setTimeout(resolve, 5));
+	clearInterval(ticks);
+	return longest;
+}
+
+for (const [what, make] of SHAPES)
+	test(`1 MiB of ${what} becomes JSON without a block of more than 20 ms`, async (t) => {
+		const bytes = make(1024 * 1024 - 8);
+		let texts: string[] = [];
+		const block = await longestBlock(async () => {
+			texts = await decodeAll([bytes], codec, source);
+		});
+		t.diagnostic(`${block.toFixed(1)} ms, ${texts[0]?.length} characters`);
+		assert.ok(block <= 20, `${block.toFixed(1)} ms`);
+		assert.ok(texts[0] === JSON.stringify(codec.decode(bytes)));
+	});
+
+/** `message M { repeated E names = 3; } enum E { <name> = 0; }` */
+async function withName(name: string): Promise<typeof source> {
+	const file = {
+		name: 'a.proto',
+		syntax: 'proto3',
+		service: [{ name: 'S', method: [{ name: 'Get', inputType: '.M', outputType: '.M' }] }],
+		messageType: [{ name: 'M', field: [{ name: 'names', number: 3, label: 3, type: 14, typeName: '.E' }] }],
+		enumType: [{ name: 'E', value: [{ name, number: 0 }] }],
+	};
+	const set = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [file as object] }));
+	return config.validateAsync({ service: 'S', method: 'Get', descriptors: Buffer.from(set).toString('base64') });
+}
+
+test('few bytes that stand for much text keep nobody waiting either, nor do those of a status', async () => {
+	const long = await withName('A'.repeat(512));
+	const [longCodec, bytes] = [createCodec(long), field(3, Buffer.alloc(20_000))];
+	longCodec.decode(field(3, Buffer.of(0)));
+	let texts: string[] = [];
+	const block = await longestBlock(async () => {
+		texts = await decodeAll([bytes], longCodec, long);
+	});
+	assert.ok(block <= 20, `${block.toFixed(1)} ms`);
+	assert.equal(texts[0]?.length, '{"names":[]}'.length + 20_000 * 515 - 1);
+	const detail = Buffer.concat([field(1, Buffer.from('type.googleapis.com/M')), field(2, bytes)]);
+	const metadata = new Metadata();
+	metadata.set('grpc-status-details-bin', field(3, detail));
+	const outcome = { messages: [], answered: true, tookMs: 0, cut: null, foreignType: null, status: { code: 5, details: 'gone', metadata } };
+	const place = { host: '', hostname: '', port: 1, isTls: false, prefix: '', origin: '' };
+	const told = (which: typeof codec) => failedCall(outcome, { config: long, place, codec: which, secrets: [] }).content;
+	assert.deepEqual(told(longCodec), [{ type: 'text', text: 'NOT_FOUND (5): gone' }]);
+	assert.match(JSON.stringify(told(codec)), /NOT_FOUND \(5\): gone.*AAAA/);
+});
+
+test('a config with a name that would make any answer a large one is refused', async () => {
+	const given = await withName('A'.repeat(513));
+	assert.throws(() => createCodec(given), /must not hold names of more than 512 characters/);
+});
+
+test('messages keep their order, and calls their answers', async () => {
+	const parts = Array.from({ length: 20 }, (_, at) => field(6, Buffer.alloc(40_000 + at, 97)));
+	const answers = await Promise.all(parts.map((bytes) => decodeAll([bytes, field(6, Buffer.from('end'))], codec, source)));
+	assert.deepEqual(
+		answers.map(([first = '', last]) => [first.length, last]),
+		parts.map((_, at) => ['{"text":""}'.length + 40_000 + at, '{"text":"end"}']),
+	);
+});
+
+test('what is no such message is told as it is of small ones', async () => {
+	const small = await failure(decodeAll([Buffer.of(0xff)], codec, source), 'upstream_failed');
+	const large = await failure(decodeAll([Buffer.alloc(100_000, 0xff)], codec, source), 'upstream_failed');
+	assert.match(small.message, /^The answer is no M: /);
+	assert.match(large.message, /^The answer is no M: /);
+});
+
+test('what becomes too long a text is refused', async () => {
+	const { message } = await failure(decodeAll([field(3, Buffer.alloc(1024 * 1024))], codec, source), 'upstream_failed');
+	assert.match(message, /longer than 16777216 characters as JSON/);
+});

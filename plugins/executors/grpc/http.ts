@@ -1,0 +1,126 @@
+// A call by JSON over HTTP, as google/api/http.proto lays it out: what the path names goes there, the body's field into the body,
+// and the rest into the query.
+
+import { randomUUID } from 'node:crypto';
+import type { DescMessage } from '@bufbuild/protobuf';
+import {
+	asGatewayError,
+	type Call,
+	decodeText,
+	failedResult,
+	GatewayError,
+	invalid,
+	isJsonType,
+	isTextType,
+	type Json,
+	type JsonObject,
+	jsonResult,
+	type OutboundRequest,
+	type OutboundResponse,
+	secretsAdded,
+	statusLine,
+	type ToolResult,
+	textResult,
+	withoutSecrets,
+} from '../../../core/index.ts';
+import { messagesIn } from './arguments.ts';
+import { MAX_RECEIVED_BYTES, placeOf } from './channels.ts';
+import { type Codec, isPlain } from './codec.ts';
+import type { GrpcConfig, HttpBinding } from './config.ts';
+import { type Fields, fillPath, percentEncode } from './template.ts';
+
+export async function callByHttp(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<ToolResult> {
+	const request = { ...buildRequest(args, config, codec, call), signal: call.signal };
+	const signed = await call.sign(request);
+	return readResponse(await call.request(signed), secretsAdded(request, signed));
+}
+
+export async function previewByHttp(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<JsonObject> {
+	const { method, url, headers = {}, body } = await call.sign(buildRequest(args, config, codec, call));
+	return { protocol: 'http', method, url, headers, body: body === null || body === undefined ? null : String(body) };
+}
+
+/** @throws validation_failed when the arguments fit none of the bindings: of the first, why */
+export function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec, call: Pick<Call, 'api'>): OutboundRequest {
+	const { origin, prefix } = placeOf(call);
+	const [first] = messagesIn(args, config);
+	if (!first) throw new GatewayError('validation_failed', 'Over HTTP there must be a message to send.');
+	const message = codec.read(first.json, first.at);
+	const fields = { given: first.json, canonical: objectOf(codec.show(message)), complete: objectOf(codec.showAll(message)) };
+	let fault: unknown = new GatewayError('validation_failed', 'The tool has no binding to HTTP.');
+	for (const [index, binding] of (config.bindings ?? []).entries()) {
+		try {
+			const { path, query, body } = lay(binding, fields, codec.method.input);
+			const url = checked(origin, prefix, path, query);
+			const { timeoutMs } = config;
+			return { method: binding.method, url, ...content(body), timeoutMs, maxBytes: MAX_RECEIVED_BYTES };
+		} catch (error) {
+			if (asGatewayError(error)?.code !== 'validation_failed') throw error;
+			if (index === 0) fault = error;
+		}
+	}
+	throw fault;
+}
+
+const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {});
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
+
+function content(body: Json | undefined): Pick<OutboundRequest, 'headers' | 'body'> {
+	if (body === undefined) return { headers: { accept: ACCEPT } };
+	return { headers: { accept: ACCEPT, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+interface Laid {
+	path: string;
+	query: string[];
+	body: Json | undefined;
+}
+
+function lay({ path: template, body: bodyField }: HttpBinding, fields: Fields, desc: DescMessage): Laid {
+	const { path, rest } = fillPath(template, fields, desc);
+	if (bodyField === '*') return { path, query: [], body: rest };
+	if (bodyField === undefined) return { path, query: queryOf(rest, desc, ''), body: undefined };
+	const name = desc.fields.find((field) => field.name === bodyField)?.jsonName ?? bodyField;
+	// A body that is a message has no default, and is one without fields.
+	const { [name]: body = fields.complete[name] ?? {}, ...others } = rest;
+	return { path, query: queryOf(others, desc, ''), body };
+}
+
+/** "Repeated message fields must not be mapped to URL query parameters", and neither can maps: there is no form for them. */
+function queryOf(fields: JsonObject, desc: DescMessage, prefix: string): string[] {
+	return Object.entries(fields).flatMap(([name, value]) => {
+		const field = desc.fields.find(({ jsonName }) => jsonName === name);
+		const key = prefix + name;
+		if (field?.fieldKind === 'message' && isPlain(field.message)) return queryOf(isObject(value) ? value : {}, field.message, `${key}.`);
+		const items = Array.isArray(value) ? value : [value];
+		if (items.some((item) => typeof item === 'object' && item !== null))
+			throw invalid(
+				`/${key.replaceAll('.', '/')}`,
+				`${key} cannot be sent: over HTTP it would have to go into the URL, which has no form for it.`,
+			);
+		return items.filter((item) => item !== null).map((item) => `${percentEncode(key)}=${percentEncode(String(item))}`);
+	});
+}
+
+/** The last word: whatever the arguments were, the request stays on its origin and under its prefix. */
+function checked(origin: string, prefix: string, path: string, query: string[]): string {
+	const url = new URL(`${origin}${prefix}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`);
+	if (url.origin !== origin || url.pathname !== prefix + path || url.hash !== '')
+		throw new GatewayError('validation_failed', 'The arguments would lead the URL out of the path that the tool was made for.');
+	return url.href;
+}
+
+/** What answers google.api.HttpBody may be of any type. @param secrets that the caller must not read */
+async function readResponse(response: OutboundResponse, secrets: readonly string[]): Promise<ToolResult> {
+	const { status, headers, body } = response;
+	const contentType = headers['content-type'] ?? '';
+	if (status >= 400) return failedResult(response, secrets);
+	if (body.length === 0) return textResult(statusLine(status));
+	const readText = (): string => withoutSecrets(decodeText(body, contentType), secrets);
+	if (isJsonType(contentType) || contentType === '') return jsonResult(readText());
+	if (isTextType(contentType)) return textResult(readText());
+	const mimeType = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+	return { content: [{ type: 'resource', resource: { uri: `urn:uuid:${randomUUID()}`, mimeType, blob: body.toString('base64') } }] };
+}

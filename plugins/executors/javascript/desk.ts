@@ -1,0 +1,169 @@
+// Where a run asks its host for what it may have: to print, to wait, to send a request, to say how it ended. All of it is counted
+// here, and nothing that comes in is believed.
+
+import { randomUUID } from 'node:crypto';
+import { type Ending, type EngineFault, type GuestAnswer, type GuestRequest, LIMITS } from './messages.ts';
+import { preludeBase } from './prelude-base.ts';
+import { preludeWeb } from './prelude-web.ts';
+import { measure } from './result.ts';
+import { changedUrl, fromBase64, toBase64 } from './web.ts';
+
+const MAX_TIMER_MS = 60_000;
+/** What the prelude asks for when it is needed. */
+const PARTS: Readonly<Record<string, string>> = { base: JSON.stringify(`(${preludeBase})`), web: JSON.stringify(`(${preludeWeb})`) };
+
+export interface DeskParts {
+	/** It is answered by `deliver`. */
+	request(id: string, request: GuestRequest): void;
+}
+
+export class Desk {
+	/** Null while it goes on. */
+	ending: Ending | null = null;
+	readonly #parts: DeskParts;
+	readonly #lines: string[] = [];
+	readonly #timers = new Map<string, NodeJS.Timeout>();
+	readonly #due: [id: string, text: string][] = [];
+	readonly #verbs: Readonly<Record<string, (first: string, second: string) => string | undefined>> = {
+		returned: (json) => this.#end(measure(json)),
+		unusable: (json) => this.#end({ type: 'unusable', message: asText(json).slice(0, 300) }),
+		threw: (json) => this.#end({ type: 'threw', fault: asFault(json) }),
+		log: (level, line) => this.#print(asText(level), asText(line)),
+		timer: (id, delayMs) => this.#startTimer(asText(id), Number(delayMs)),
+		clear: (id) => this.#clearTimer(asText(id)),
+		request: (id, request) => this.#send(asText(id), asRequest(request)),
+		part: (name) => PARTS[asText(name)],
+		uuid: () => JSON.stringify(randomUUID()),
+		url: (texts) => changedUrl(parsed(texts)),
+		atob: (text) => fromBase64(asText(text)),
+		btoa: (text) => toBase64(asText(text)),
+	};
+	#requests = 0;
+	/** Requests without an answer yet. */
+	#open = 0;
+	#logBytes = 0;
+	#unkept = 0;
+	#wake: () => void = () => undefined;
+
+	constructor(parts: DeskParts) {
+		this.#parts = parts;
+	}
+
+	/** @param texts JSON, if they are what they should be */
+	serve(verb: string, [first = '', second = '']: string[]): string | undefined {
+		return Object.hasOwn(this.#verbs, verb) ? this.#verbs[verb]?.(first, second) : undefined;
+	}
+
+	logs(): string[] {
+		return this.#unkept === 0 ? this.#lines : [...this.#lines, `[${this.#unkept} more were not kept]`];
+	}
+
+	deliver(id: string, answer: GuestAnswer): void {
+		this.#open--;
+		this.#due.push([id, JSON.stringify(answer)]);
+		this.#wake();
+	}
+
+	wake(): void {
+		this.#wake();
+	}
+
+	/** What the run is to hear next. */
+	next(): [id: string, text: string] | null {
+		return this.#due.shift() ?? null;
+	}
+
+	/** Resolves when there is something to hear, or to look at; a run that waits for nothing has ended. */
+	news(): Promise<void> {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		if (this.#timers.size + this.#open > 0) this.#wake = resolve;
+		else {
+			this.#end({ type: 'stuck' });
+			resolve();
+		}
+		return promise;
+	}
+
+	close(): void {
+		for (const timer of this.#timers.values()) clearTimeout(timer);
+		this.#timers.clear();
+	}
+
+	/** The first word counts. */
+	#end(ending: Ending): undefined {
+		this.ending ??= ending;
+	}
+
+	#print(level: string, line: string): undefined {
+		const text = `${level.slice(0, 8)}: ${line}`;
+		const room = LIMITS.logBytes - this.#logBytes;
+		const sizeBytes = Buffer.byteLength(text);
+		if (this.#lines.length >= LIMITS.logLines || room <= 0) {
+			this.#unkept++;
+			return;
+		}
+		this.#logBytes += Math.min(sizeBytes, room);
+		this.#lines.push(sizeBytes <= room ? text : `${Buffer.from(text).toString('utf8', 0, room)}…`);
+	}
+
+	/** @returns what is wrong */
+	#startTimer(id: string, delayMs: number): string | undefined {
+		if (this.#timers.size >= LIMITS.timers) return JSON.stringify(`A run may wait for ${LIMITS.timers} timers at once.`);
+		const fire = (): void => {
+			this.#timers.delete(id);
+			this.#due.push([id, '']);
+			this.#wake();
+		};
+		this.#clearTimer(id);
+		this.#timers.set(id, setTimeout(fire, Math.max(1, Math.min(delayMs || 0, MAX_TIMER_MS))));
+		return undefined;
+	}
+
+	#clearTimer(id: string): undefined {
+		clearTimeout(this.#timers.get(id));
+		this.#timers.delete(id);
+	}
+
+	#send(id: string, request: GuestRequest): undefined {
+		this.#open++;
+		const fault = ++this.#requests > LIMITS.requests ? `A run may make ${LIMITS.requests} requests.` : bodyFault(request);
+		// The main thread hears of no more than it has agreed to hear.
+		if (fault === null) this.#parts.request(id, request);
+		else this.deliver(id, { fault });
+	}
+}
+
+const bodyFault = ({ body }: GuestRequest): string | null =>
+	body !== null && Buffer.byteLength(body) > LIMITS.requestBytes ? `A body may have ${LIMITS.requestBytes / 1024 / 1024} MB.` : null;
+
+/** Undefined when it is no JSON. */
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch {
+		// Only code that has got hold of the host by itself says such things.
+		return undefined;
+	}
+}
+
+const asText = (json: string): string => {
+	const value = parsed(json);
+	return typeof value === 'string' ? value : '';
+};
+
+function asFault(json: string): EngineFault {
+	const value = parsed(json);
+	const [name = 'Error', message = '', stack = ''] = Array.isArray(value) ? value.map(String) : [];
+	return { name, message, stack };
+}
+
+function asRequest(json: string): GuestRequest {
+	const { url, method, headers, body } = (parsed(json) ?? {}) as Partial<Record<keyof GuestRequest, unknown>>;
+	const entries = Object.entries(typeof headers === 'object' && headers !== null ? headers : {});
+	return {
+		url: String(url),
+		method: String(method),
+		headers: Object.fromEntries(entries.map(([name, value]) => [name, String(value)])),
+		body: typeof body === 'string' ? body : null,
+	};
+}

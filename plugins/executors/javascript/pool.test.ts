@@ -1,0 +1,188 @@
+// The threads: their share for each organization, what becomes of those that fail, and that two tenants share nothing.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool, MAX_THREADS } from './pool.ts';
+import type { Ended, RunLimits } from './thread.ts';
+
+const pool = createPool();
+after(() => pool.close());
+
+interface Given extends Partial<RunLimits> {
+	owner?: string;
+	parameters?: unknown;
+	memoryMb?: number;
+}
+
+function run(code: string, { owner = 'acme', parameters = {}, memoryMb = 64, ...limits }: Given = {}): Promise<Ended> {
+	const task = { owner, code, parameters: JSON.stringify(parameters), memoryBytes: memoryMb * 1024 * 1024, mayRequest: false };
+	const none = { timeoutMs: 5000, signal: new AbortController().signal, request: async () => ({ fault: 'No.' }) };
+	return pool.run(task, { ...none, ...limits });
+}
+
+const resultOf = ({ ending }: Ended): unknown => (ending.type === 'returned' ? JSON.parse(ending.json) : ending);
+
+/** It has no code that the engine could interrupt. */
+const DEAF = 'return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);';
+
+test('a thousand runs at once all end well, and the event loop is not held up', async () => {
+	await run('return 1');
+	const loop = monitorEventLoopDelay({ resolution: 5 });
+	loop.enable();
+	const owners = ['a', 'b', 'c', 'd'];
+	const runs = Array.from({ length: 1000 }, (_, n) =>
+		run('return parameters.n * 2', { owner: owners[n % 4] ?? 'a', parameters: { n }, timeoutMs: 20_000 }),
+	);
+	const values = (await Promise.all(runs)).map(resultOf);
+	loop.disable();
+	assert.deepEqual(
+		values,
+		Array.from({ length: 1000 }, (_, n) => n * 2),
+	);
+	assert.ok(loop.percentile(99) < 100e6, `p99 ${loop.percentile(99) / 1e6} ms`);
+});
+
+test('one organization has half of the threads at most, and another is served meanwhile', async () => {
+	const share = MAX_THREADS / 2;
+	const stop = new AbortController();
+	let begun = 0;
+	const request = async () => {
+		begun++;
+		await delay(60_000, undefined, { signal: stop.signal }).catch(() => undefined);
+		return { fault: 'No.' };
+	};
+	const code = 'await fetch("http://x").catch(() => 1); return 1';
+	const task = { owner: 'greedy', code, parameters: '{}', memoryBytes: 64 * 1024 * 1024, mayRequest: true };
+	const greedy = Array.from({ length: share * 3 }, () => pool.run(task, { timeoutMs: 20_000, signal: stop.signal, request }));
+	while (begun < share) await delay(10);
+	const started = performance.now();
+	assert.equal(resultOf(await run('return "served"', { owner: 'modest' })), 'served');
+	assert.ok(performance.now() - started < 3000);
+	assert.equal(begun, share);
+	stop.abort(new Error('enough'));
+	await Promise.allSettled(greedy);
+	assert.equal(begun, share, 'those who waited never began');
+});
+
+test('a place whose run computed for long rests before the next', async () => {
+	const code = 'for (let i = 0; i < 1e7; i++); return Date.now();';
+	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run(code, { owner: 'computing' }));
+	const begun = run('return Date.now()', { owner: 'computing' });
+	const rests = (await Promise.all(busy)).map((ended) => Number(resultOf(ended)) + 4 * ended.computedMs);
+	const tooEarlyMs = Math.min(...rests) - Number(resultOf(await begun));
+	assert.ok(tooEarlyMs < 20, `${tooEarlyMs} ms too early`);
+});
+
+test('a run that cannot be interrupted is cut on time with its thread, and others are not touched', async () => {
+	const bystander = run('await new Promise((ok) => setTimeout(ok, 900)); return "whole"', { owner: 'other' });
+	const started = performance.now();
+	const { ending } = await run(DEAF, { timeoutMs: 300 });
+	const tookMs = performance.now() - started;
+	assert.equal(ending.type, 'late');
+	assert.ok(tookMs >= 295 && tookMs < 300 + 250, `${tookMs} ms`);
+	assert.equal(resultOf(await bystander), 'whole');
+	assert.equal(resultOf(await run('return "next"')), 'next');
+});
+
+test('whose client leaves is stopped: while it computes, while it waits, deaf or not, and before it began', async () => {
+	for (const code of ['for (;;) {}', 'await new Promise((ok) => setTimeout(ok, 60000))', DEAF]) {
+		const client = new AbortController();
+		const running = run(code, { signal: client.signal, owner: randomUUID() });
+		await delay(150);
+		const started = performance.now();
+		client.abort(new Error('gone'));
+		assert.equal((await running).ending.type, 'cancelled', code);
+		assert.ok(performance.now() - started < 250, code);
+	}
+	await assert.rejects(run('return 1', { signal: AbortSignal.abort(new Error('gone')) }), /gone/);
+});
+
+test('a run that waits for its turn leaves the queue with its client', async () => {
+	const stop = new AbortController();
+	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run('for (;;) {}', { owner: 'full', signal: stop.signal, timeoutMs: 20_000 }));
+	const client = new AbortController();
+	const waiting = run('return 1', { owner: 'full', signal: client.signal });
+	client.abort(new Error('gone'));
+	await assert.rejects(waiting, /gone/);
+	stop.abort(new Error('enough'));
+	for (const { ending } of await Promise.all(busy)) assert.equal(ending.type, 'cancelled');
+});
+
+test('who has more waiting than may wait is told to come back', async () => {
+	const stop = new AbortController();
+	const parameters = { text: 'x'.repeat(1024 * 1024) };
+	const many = Array.from({ length: 40 }, () => run('for (;;) {}', { owner: 'heavy', parameters, signal: stop.signal, timeoutMs: 20_000 }));
+	const outcomes = Promise.allSettled(many);
+	await delay(50);
+	stop.abort(new Error('enough'));
+	const refused = (await outcomes).filter((one) => one.status === 'rejected' && one.reason.code === 'rate_limited');
+	assert.ok(refused.length > 0 && refused.length < 40, `${refused.length}`);
+});
+
+/** What the first leaves wherever it can, the second looks for everywhere. */
+const LEAVE = `
+	globalThis.secret = parameters.secret; Object.prototype.secret = parameters.secret; Array.prototype.secret = parameters.secret;
+	Object.assign(JSON, { secret: parameters.secret }); Math.random.secret = parameters.secret; Symbol.for(parameters.secret);
+	Promise.prototype.then.secret = parameters.secret; console.secret = parameters.secret; setTimeout(() => parameters.secret, 50);
+	JSON.stringify = () => '"' + parameters.secret + '"'; Error.prototype.message = parameters.secret;
+	return new Array(1000).fill(parameters.secret);`;
+const LOOK = `
+	const found = [];
+	const seen = new Set();
+	const walk = (it, path) => {
+		if (typeof it === "string" && it.includes("secret-of")) found.push(path);
+		if (it === null || (typeof it !== "object" && typeof it !== "function") || seen.has(it) || path.length > 200) return;
+		seen.add(it);
+		for (const key of Reflect.ownKeys(it)) { try { if (String(key).includes("secret")) found.push(path + String(key)); walk(it[key], path + "." + String(key)); } catch {} }
+	};
+	walk(globalThis, "");
+	return found;`;
+
+test('nothing of a run is there in the next, of the same organization or of another', async () => {
+	for (const owner of ['acme', 'acme', 'other', 'acme']) {
+		assert.equal(resultOf(await run(LEAVE, { owner, parameters: { secret: `secret-of-${owner}` } })) !== null, true);
+		for (const next of [owner, 'third']) assert.deepEqual(resultOf(await run(LOOK, { owner: next })), []);
+	}
+});
+
+test('what answers a run too late does not answer the next one, whatever its number', async () => {
+	const answer = (text: string, afterMs: number) => async () => {
+		await delay(afterMs);
+		return { status: 200, headers: {}, url: 'http://x/', text };
+	};
+	const task = (code: string) => ({ owner: 'late', code, parameters: '{}', memoryBytes: 64 * 1024 * 1024, mayRequest: true });
+	const limits = { timeoutMs: 5000, signal: new AbortController().signal };
+	await pool.run(task('fetch("http://x"); return 1'), { ...limits, request: answer('foreign', 150) });
+	const own = await pool.run(task('return (await fetch("http://x")).text()'), { ...limits, request: answer('own', 300) });
+	assert.equal(resultOf(own), 'own');
+});
+
+test('two tenants at once get their own results only', async () => {
+	const one = (owner: string, n: number) =>
+		run(
+			'globalThis.mine = parameters.id; await null; await new Promise((ok) => setTimeout(ok, 1)); return [globalThis.mine, parameters.id]',
+			{
+				owner,
+				parameters: { id: `${owner}-${n}` },
+			},
+		);
+	const ids = Array.from({ length: 200 }, (_, n) => [n % 2 === 0 ? 'left' : 'right', n] as const);
+	const values = await Promise.all(ids.map(async ([owner, n]) => resultOf(await one(owner, n))));
+	assert.deepEqual(
+		values,
+		ids.map(([owner, n]) => [`${owner}-${n}`, `${owner}-${n}`]),
+	);
+});
+
+test('what is left uninitialized shows nothing of another organization', async () => {
+	const mark = 'S3CR3T-'.repeat(1000);
+	await run('globalThis.a = Array.from({ length: 500 }, (_, n) => parameters.mark + n); return 1', {
+		owner: 'first',
+		parameters: { mark },
+	});
+	const code = 'const b = new Uint8Array(8e6); let hits = 0; for (let i = 0; i < b.length; i += 97) if (b[i] !== 0) hits++; return hits;';
+	assert.equal(resultOf(await run(code, { owner: 'second' })), 0);
+});

@@ -1,0 +1,52 @@
+// Attacks on the sandbox (test/catalog/sandbox.ts): each is contained, ends on time, and harms neither the host nor the next run.
+
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import type { Call } from '../../../core/lent.ts';
+import type { JsonObject, ToolResult } from '../../../core/nouns.ts';
+import { SANDBOX_CASES, type SandboxCase } from '../../../test/catalog/sandbox.ts';
+import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
+import { httpUpstream } from '../../../test/helpers/upstream.ts';
+
+/** Of what is to be stopped, and of what is to come to an end by itself. */
+const [SHORT_MS, LONG_MS] = [400, 5000];
+const OVERRUN_MS = 250;
+const PROBE = 'return [typeof left, typeof {}.left, Object.keys(globalThis).length, JSON.stringify({ a: [1].map((one) => one + 1) })];';
+const CLEAN = ['undefined', 'undefined', 0, '{"a":[2]}'];
+
+before(async () => {
+	// The first run starts the thread; that is not what is measured.
+	await runCode('return 1');
+});
+
+test('there are at least sixty attacks, each with a name of its own', () => {
+	assert.ok(SANDBOX_CASES.length >= 60, `only ${SANDBOX_CASES.length}`);
+	assert.equal(new Set(SANDBOX_CASES.map(({ id }) => id)).size, SANDBOX_CASES.length);
+});
+
+for (const attack of SANDBOX_CASES)
+	test(`contained: ${attack.id}`, async (t) => {
+		const upstream = await httpUpstream(t, (request, response) => {
+			if (request.url === '/never') return;
+			response.end(request.url === '/large' ? Buffer.alloc(1024 * 1024, 'x') : 'small');
+		});
+		const call = codeCall(t, { codeMayFetch: attack.mayRequest ?? false });
+		await judge(attack, { url: upstream.origin }, call);
+		assert.deepEqual((await runCode(PROBE, { call })).structured, CLEAN, 'the next run of the same organization');
+	});
+
+async function judge({ code, expected }: SandboxCase, parameters: JsonObject, call: Call): Promise<void> {
+	const mayBeLate = expected === null || ('error' in expected && expected.error.test('took longer than 1 ms, and was stopped'));
+	const timeoutMs = mayBeLate ? SHORT_MS : LONG_MS;
+	const started = performance.now();
+	const result = await runCode(code, { parameters, call, timeoutMs });
+	const overrunMs = performance.now() - started - timeoutMs;
+	assert.ok(overrunMs <= OVERRUN_MS, `it went on for ${Math.round(overrunMs)} ms`);
+	assert.ok(JSON.stringify(result).length < 2.5 * 1024 * 1024, 'what it hands out is bounded');
+	if (expected === null) return;
+	if ('value' in expected) assert.deepEqual([result.isError, result.structured], [undefined, expected.value], textOf(result));
+	else assert.match(result.isError ? textOf(result) : `no error: ${textOf(result)}`, expected.error);
+}
+
+const textOf = ({ content }: ToolResult): string =>
+	content.map((block) => (block.type === 'text' ? block.text.slice(0, 500) : block.type)).join('\n');

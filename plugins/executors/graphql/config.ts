@@ -27,8 +27,10 @@ export const config: Joi.ObjectSchema<GraphqlConfig> = Joi.object<GraphqlConfig>
 		.messages({ 'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment' })
 		.description('URL that takes the query by POST. Tools of an API go to its base URL instead'),
 	query: Joi.string().max(65_536).required().description('GraphQL document with one operation, or several and operationName'),
-	operationName: Joi.string().max(200).pattern(NAME, 'GraphQL name').description('Of several operations of the query, the one to run'),
-	headers: headerRules.description('Request headers, beside those of the stored credential'),
+	operationName: Joi.string().max(200).pattern(NAME, 'a GraphQL name').description('Of several operations of the query, the one to run'),
+	headers: headerRules.description(
+		'Request headers, beside those of the stored credential. Whoever may read the tool sees them: what is secret belongs into the credentials of an API',
+	),
 	selectArgument: Joi.string()
 		.max(64)
 		.description('Written by importers: the argument whose text, a selection, takes the place of what the operation’s only field asks for'),

@@ -47,8 +47,8 @@ export function readQuery({ query, operationName, selectArgument }: GraphqlConfi
 	return { document, operation: first };
 }
 
-/** The body of the request. @throws validation_failed */
-export function writeRequest(config: GraphqlConfig, args: JsonObject): JsonObject {
+/** The body of the request, which may be sent twice unless it is a mutation (GraphQL §6.2.1: queries have no side effects). @throws validation_failed */
+export function writeRequest(config: GraphqlConfig, args: JsonObject): { body: JsonObject; repeatable: boolean } {
 	const { document, operation } = readQuery(config);
 	const declared = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
 	// What the operation does not declare, some servers refuse (Hasura).
@@ -56,7 +56,8 @@ export function writeRequest(config: GraphqlConfig, args: JsonObject): JsonObjec
 	const { selectArgument, operationName } = config;
 	const selected = selectArgument !== undefined && Object.hasOwn(args, selectArgument) ? (args[selectArgument] ?? null) : null;
 	const query = selected === null ? config.query : replaceSelection({ document, operation }, String(selected), `/${selectArgument}`);
-	return { query, variables, ...(operationName === undefined ? {} : { operationName }) };
+	const body: JsonObject = { query, variables, ...(operationName === undefined ? {} : { operationName }) };
+	return { body, repeatable: operation.operation === OperationTypeNode.QUERY };
 }
 
 function replaceSelection({ document, operation }: Query, text: string, at: string): string {

@@ -170,9 +170,9 @@ const RESULTS: [what: string, Answer, ToolResult][] = [
 		{ status: 401, body: { message: 'Bad credentials' } },
 		failed('HTTP 401 Unauthorized\n{"message":"Bad credentials"}'),
 	],
-	['500 in HTML', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, failed('HTTP 500 Internal Server Error\n<h1>Oops</h1>')],
+	['500 in HTML', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, failed('HTTP 500 Internal Server Error\nOops')],
 	['500 with data', { status: 500, body: { data: pet } }, failed('HTTP 500 Internal Server Error\n{"data":{"pet":{"name":"Rex"}}}')],
-	['HTML', { type: 'text/html', body: '<p>' }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n<p>')],
+	['HTML', { type: 'text/html', body: '<p>Log in' }, failed('HTTP 200 OK, but the answer is no GraphQL response.\nLog in')],
 	['no body', { status: 204 }, failed('HTTP 204 No Content, but the answer is no GraphQL response.')],
 	['other JSON', { body: { pets: [] } }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n{"pets":[]}')],
 	['a list', { body: [{ data: pet }] }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n[{"data":{"pet":{"name":"Rex"}}}]')],
@@ -209,19 +209,59 @@ test('Headers, cookies and extensions of the upstream do not leave', async (t) =
 		assert.ok(!JSON.stringify(await answer(t, { headers, body })).includes('canary'));
 });
 
-test('Data that is too long is cut and says so, and is not structured; so is data that is nested too deeply', async (t) => {
-	const long = await answer(t, { body: { data: { pet: 'x'.repeat(2 * 1024 * 1024) } } });
-	assert.equal(long.structured, undefined);
-	assert.match(JSON.stringify(long.content).slice(-100), /\[cut: the first 1048576 of 2097162 characters\]/);
+test('Data that is too long or nested too deeply is cut where it is, and says so beside the errors', async (t) => {
+	const long = await answer(t, {
+		body: { errors: [{ message: 'one is missing' }], data: { pets: Array(700_000).fill({ a: 1 }), total: 7 }, extensions: {} },
+	});
+	const { pets, total } = long.structured as { pets: object[]; total: number };
+	const [shown, note, warning] = long.content.map((block) => (block.type === 'text' ? block.text : ''));
+	assert.deepEqual([JSON.parse(shown ?? ''), total], [long.structured, 7]);
+	assert.equal(note, `The answer was too long and is cut:\n/pets: the first ${pets.length.toLocaleString('en')} of 700,000 items`);
+	assert.match(warning ?? '', /incomplete.*\none is missing/);
 	const deep = await answer(t, { body: `{"data":{"pet":${'['.repeat(100_000)}${']'.repeat(100_000)}}}` });
-	assert.deepEqual([deep.structured, deep.isError, deep.content.length], [undefined, undefined, 1]);
+	assert.deepEqual(
+		[JSON.stringify(deep.structured), deep.isError, deep.content.length],
+		[`{"pet":${'['.repeat(128)}${']'.repeat(128)}}`, undefined, 2],
+	);
+});
+
+test('What is no JSON is no GraphQL response, however long', async (t) => {
+	const bodies = [
+		'{"data":{bad}}',
+		'{"data":{"a":1}',
+		'{"data":{"a":1}}}',
+		'{"data":{"a":1} "errors":[]}',
+		'{"errors":[x],"data":{"a":1}}',
+		`{${'"a":1,'.repeat(1e6)}"data":{}}`,
+	];
+	for (const body of bodies) {
+		const { content, isError } = await answer(t, { body });
+		assert.equal(isError, true, body.slice(0, 40));
+		assert.match(JSON.stringify(content), /the answer is no GraphQL response/);
+	}
+});
+
+test('What an endpoint says back of a credential is hidden, in data and in errors', async (t) => {
+	const upstream = await httpUpstream(t, (request, response) => {
+		const said = request.headers.authorization;
+		const body = request.url === '/fail' ? { errors: [{ message: `no user ${said}` }] } : { data: { said } };
+		response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+	});
+	const signed = (request: OutboundRequest): OutboundRequest => ({
+		...request,
+		headers: { ...request.headers, authorization: 'Bearer canary-token' },
+	});
+	for (const path of ['/fail', '/data']) {
+		const said = JSON.stringify(await run(t, { endpoint: upstream.origin + path }, { id: 1 }, { signed }));
+		assert.ok(!said.includes('canary') && said.includes('Bearer [hidden]'), said);
+	}
 });
 
 test('Failures of the network and refusals of the guard are thrown, with their code', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
 		if (request.url === '/private') response.writeHead(307, { location: 'http://10.0.0.1/' }).end();
 		if (request.url === '/reset') response.socket?.destroy();
-		if (request.url === '/large') response.end(Buffer.alloc(4 * 1024 * 1024 + 1, 32));
+		if (request.url === '/large') response.end(Buffer.alloc(10 * 1024 * 1024 + 1, 32));
 	});
 	const codes: [url: string, code: string][] = [
 		[`${upstream.origin}/private`, 'egress_refused'],

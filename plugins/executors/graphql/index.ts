@@ -1,6 +1,6 @@
 // The `graphql` executor: one query or mutation per call, by POST, written by hand or by the GraphQL importer.
 
-import { GatewayError, invalid, type OutboundRequest, type ToolExecutor } from '../../../core/index.ts';
+import { GatewayError, invalid, type OutboundRequest, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type GraphqlConfig } from './config.ts';
 import { readQuery, writeRequest } from './document.ts';
 import { readResponse } from './response.ts';
@@ -18,26 +18,27 @@ export default {
 			throw invalid('/executionConfig/endpoint', message);
 		}
 		readQuery(given);
-		await checkUrl(given.endpoint);
+		await checkUrl(given.endpoint, '/executionConfig/endpoint');
 	},
 	async execute(args, given, call) {
 		const url = given.endpoint ?? call.api?.baseUrl;
 		if (url === undefined) throw new GatewayError('validation_failed', 'The tool has no endpoint, and no API whose base URL could be it.');
+		const { body, repeatable } = writeRequest(given, args);
 		const request: OutboundRequest = {
 			method: 'POST',
 			url,
 			headers: { ...lowerCased(given.headers), accept: ACCEPT, 'content-type': 'application/json' },
-			body: JSON.stringify(writeRequest(given, args)),
+			body: JSON.stringify(body),
+			repeatable,
 			timeoutMs: given.timeoutMs,
-			maxBytes: MAX_BYTES,
 			signal: call.signal,
 		};
-		return readResponse(await call.request(await call.sign(request)));
+		const signed = await call.sign(request);
+		const response = await call.request(signed);
+		return readResponse(response, { schema: call.tool?.outputSchema ?? null, secrets: secretsAdded(request, signed) });
 	},
 } satisfies ToolExecutor<GraphqlConfig>;
 
-/** The whole answer must be parsed to know its errors, and more would block the event loop too long. A model reads far less. */
-const MAX_BYTES = 4 * 1024 * 1024;
 /** GraphQL over HTTP: the new type first; servers that are older know the other. */
 const ACCEPT = 'application/graphql-response+json, application/json';
 

@@ -1,71 +1,109 @@
 // From a GraphQL answer to a tool's result (GraphQL §7.1, GraphQL over HTTP): data as data, errors as what a model can read.
 
 import {
+	bodyExcerpt,
 	decodeText,
 	excerptOf,
 	failedResult,
 	type Json,
 	type JsonObject,
+	type JsonSchema,
 	jsonResult,
+	membersOf,
 	type OutboundResponse,
+	type Outline,
+	outlineJson,
 	statusLine,
 	type ToolResult,
-	textResult,
+	withoutSecrets,
 } from '../../../core/index.ts';
 
 const MAX_ERRORS = 10;
 const MAX_MESSAGE_CHARS = 500;
 const MAX_PATH_CHARS = 200;
+/** GraphQL §7.1: data, errors and extensions. */
+const MAX_MEMBERS = 100;
+/** What is longer may be JSON although there is no structured content of it. */
+const MAX_CHECKED_CHARACTERS = 1024 * 1024;
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function readResponse(response: OutboundResponse): ToolResult {
+export interface Reading {
+	/** Of the tool: what the data must still fit when it is cut. */
+	schema: JsonSchema | null;
+	/** What an upstream may say back and the caller must not read. */
+	secrets: readonly string[];
+}
+
+export async function readResponse(response: OutboundResponse, { schema, secrets }: Reading): Promise<ToolResult> {
 	const { status, headers, body } = response;
-	const text = decodeText(body, headers['content-type'] ?? '');
-	const answer = parseAnswer(text);
-	const errors = answer === null || !Array.isArray(answer['errors']) ? [] : answer['errors'];
-	if (answer === null || status >= 400 || (errors.length === 0 && !isObject(answer['data']))) return refused(response, errors);
-	const { data = null } = answer;
-	if (errors.length === 0) return dataResult(data, text);
-	if (!hasData(data)) return failure(describeErrors(errors));
-	const result = dataResult(data, text);
+	const answer = await readAnswer(withoutSecrets(decodeText(body, headers['content-type'] ?? ''), secrets));
+	const errors = answer?.errors ?? [];
+	if (answer === null || status >= 400) return refused(response, errors, secrets);
+	const result = await readData(answer.data, schema);
+	if (errors.length === 0) return result ?? refused(response, errors, secrets);
+	if (result === null || !hasData(result)) return failure(describeErrors(errors));
 	const warning = `The answer is incomplete, what failed is null:\n${describeErrors(errors)}`;
 	return { ...result, content: [...result.content, { type: 'text', text: warning }] };
 }
 
-/** Null when it is no JSON object, whatever its header says. */
-function parseAnswer(text: string): JsonObject | null {
+interface Answer {
+	/** JSON, as the upstream wrote it. */
+	data: string;
+	errors: Json[];
+}
+
+/**
+ * Null when it is no JSON object, whatever its header says. The members are found first: the whole may be more than can be parsed at
+ * once without holding the event loop.
+ */
+async function readAnswer(text: string): Promise<Answer | null> {
+	const outline = await outlineJson(text, 1);
+	if (outline === null || text[outline.start] !== '{') return null;
+	const members = topLevel(outline);
+	if (members === null) return null;
+	const { structured: errors } = await jsonResult(members.get('"errors"') ?? '[]');
+	if (errors === undefined) return null;
+	return { data: members.get('"data"') ?? 'null', errors: Array.isArray(errors) ? errors : [] };
+}
+
+function topLevel(outline: Outline): Map<string, string> | null {
+	const members = new Map<string, string>();
+	let count = 0;
 	try {
-		const answer = JSON.parse(text) as Json;
-		return isObject(answer) ? answer : null;
-	} catch {
-		// Told by `refused`, with its beginning.
-		return null;
+		for (const { key, start, end } of membersOf(outline, outline.start)) {
+			members.set(key, outline.text.slice(start, end));
+			count += 1;
+			if (count > MAX_MEMBERS) return null;
+		}
+		return members;
+	} catch (error) {
+		if (error instanceof SyntaxError) return null;
+		throw error;
 	}
 }
 
+/** Null when it is no object. */
+async function readData(data: string, schema: JsonSchema | null): Promise<ToolResult | null> {
+	if (!data.startsWith('{')) return null;
+	const result = await jsonResult(data, schema);
+	const isJson = result.structured !== undefined || data.length > MAX_CHECKED_CHARACTERS;
+	return isJson ? result : null;
+}
+
 /** No GraphQL, or a status that says the request failed as a whole. */
-function refused(response: OutboundResponse, errors: Json[]): ToolResult {
+function refused(response: OutboundResponse, errors: Json[], secrets: readonly string[]): ToolResult {
 	const { status, headers, body } = response;
 	if (errors.length > 0) return failure(`${statusLine(status)}\n${describeErrors(errors)}`);
-	if (status >= 400) return failedResult(response);
-	const excerpt = excerptOf(decodeText(body.subarray(0, 8192), headers['content-type'] ?? ''));
+	if (status >= 400) return failedResult(response, secrets);
+	const excerpt = bodyExcerpt(body, headers['content-type'] ?? '', secrets);
 	return failure(`${statusLine(status)}, but the answer is no GraphQL response.\n${excerpt}`.trimEnd());
 }
 
 /** §6.4.4: an error in a field that may not be null takes its parents with it, up to what the tool asked for. */
-function hasData(data: Json): boolean {
-	return isObject(data) && Object.values(data).some((value) => value !== null);
-}
-
-function dataResult(data: Json, text: string): ToolResult {
-	try {
-		return jsonResult(JSON.stringify(data));
-	} catch (error) {
-		// What was read iteratively may be too deep to be written recursively: the text is there already.
-		if (error instanceof RangeError) return textResult(text);
-		throw error;
-	}
+function hasData({ structured }: ToolResult): boolean {
+	// Without it, it is data that is too long to be shown as such.
+	return structured === undefined || (isObject(structured) && Object.values(structured).some((value) => value !== null));
 }
 
 const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });

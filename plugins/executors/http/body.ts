@@ -2,8 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { headerValueFault, invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { inCharset } from './charset.ts';
 import type { Part } from './config.ts';
-import { percentEncode, spellPieces } from './serialize.ts';
+import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
 import { plainText } from './template.ts';
 
 export interface Body {
@@ -11,24 +12,41 @@ export interface Body {
 	content: string | Buffer;
 }
 
+const RECORD_SEPARATOR = '\u001e';
+
 type Parts = Readonly<Record<string, Part>>;
 
-const JSON_TYPE = /^(?:application\/json|text\/json|[^;]*\+json|\*\/\*|application\/\*)\s*(?:;|$)/i;
+/** Registered ones, and those of vendors (`application/vnd.example.v1.json`). */
+const JSON_TYPE = /^(?:text\/json|(?!text\/)[^;]*json[^;]*|\*\/\*|application\/\*)\s*(?:;|$)/i;
 const FORM_TYPE = /^application\/(?:x-www-form-urlencoded|form-data)\s*(?:;|$)/i;
 const MULTIPART_TYPE = /^multipart\//i;
+/** One JSON text per line: https://jsonlines.org, https://github.com/ndjson/ndjson-spec. */
+const LINES_TYPE = /^application\/(?:x-)?(?:jsonl|jsonlines|ndjson)\s*(?:;|$)/i;
+/** RFC 7464, and RFC 8142 for its suffix. */
+const SEQUENCE_TYPE = /^[^;]*[/+]json-seq\s*(?:;|$)/i;
 /** Sent as the text that the argument is; what is neither this nor one of the above is base64. */
-const TEXT_TYPE =
-	/^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graphql|\/javascript|\/sql|\/x-ndjson|\/jsonl|\/json-seq|\/xml-dtd)\s*(?:;|$))/i;
+const TEXT_TYPE = /^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graphql|\/javascript|\/sql|\/xml-dtd)\s*(?:;|$))/i;
 
 /** @param at JSON pointer of the argument, for messages. @throws validation_failed */
 export function writeBody(contentType: string, value: Json, at: string, parts: Parts = {}): Body {
-	if (JSON_TYPE.test(contentType))
+	if (isJson(contentType))
 		return { contentType: contentType.includes('*') ? 'application/json' : contentType, content: JSON.stringify(value) };
 	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, parts) };
 	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'multipart'), at, parts);
-	if (TEXT_TYPE.test(contentType)) return { contentType, content: plainText(value) };
+	if (typeof value !== 'string' && LINES_TYPE.test(contentType)) return { contentType, content: sequence(value, '') };
+	if (typeof value !== 'string' && SEQUENCE_TYPE.test(contentType)) return { contentType, content: sequence(value, RECORD_SEPARATOR) };
+	if (LINES_TYPE.test(contentType) || SEQUENCE_TYPE.test(contentType)) return { contentType, content: value as string };
+	if (TEXT_TYPE.test(contentType)) return { contentType, content: inCharset(plainText(value), contentType, at) };
 	if (typeof value !== 'string') throw invalid(at, `${at} must be a base64 string: it is sent as ${contentType}.`);
 	return { contentType, content: fromBase64(value, at) };
+}
+
+const isJson = (contentType: string): boolean =>
+	JSON_TYPE.test(contentType) && !LINES_TYPE.test(contentType) && !SEQUENCE_TYPE.test(contentType);
+
+/** A text is the sequence already. */
+function sequence(value: Json, before: string): string {
+	return (Array.isArray(value) ? value : [value]).map((item) => `${before}${JSON.stringify(item)}\n`).join('');
 }
 
 /** A text is taken to be encoded already. */
@@ -40,13 +58,14 @@ function form(value: Json, at: string, parts: Parts): string {
 }
 
 /** OpenAPI 3.1 §4.8.15.1: objects are JSON unless the description asks for a style. */
-function formPieces(name: string, value: Json, { style, explode, contentType }: Part): string[] {
+function formPieces(name: string, value: Json, { style, explode, allowReserved, contentType }: Part): string[] {
 	if (value === null) return [];
 	const key = percentEncode(name);
-	const styled = style !== undefined || explode !== undefined;
-	const asJson = contentType === undefined ? !Array.isArray(value) : JSON_TYPE.test(contentType);
+	const styled = style !== undefined || explode !== undefined || allowReserved !== undefined;
+	const encode = allowReserved ? encodeReserved : percentEncode;
+	const asJson = contentType === undefined ? !Array.isArray(value) : isJson(contentType);
 	if (!styled && typeof value === 'object' && asJson) return [`${key}=${percentEncode(JSON.stringify(value))}`];
-	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode: percentEncode }, value);
+	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode }, value);
 }
 
 interface Piece {
@@ -58,7 +77,7 @@ function multipart(contentType: string, value: JsonObject, at: string, parts: Pa
 	// 128 random bits: no content holds them but by knowing them.
 	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
 	const pieces = Object.entries(value).flatMap(([name, item]) => {
-		const items = Array.isArray(item) && !JSON_TYPE.test(parts[name]?.contentType ?? '') ? item : [item];
+		const items = Array.isArray(item) && !isJson(parts[name]?.contentType ?? '') ? item : [item];
 		return items.filter((one) => one !== null).map((one) => piece(name, one, `${at}/${name}`, parts[name] ?? {}));
 	});
 	const chunks = pieces.flatMap(({ headers, content }) => [
@@ -73,8 +92,8 @@ function multipart(contentType: string, value: JsonObject, at: string, parts: Pa
 function piece(name: string, value: Json, at: string, part: Part): Piece {
 	if (part.binary) return file(name, value, at, part);
 	const type = part.contentType ?? (typeof value === 'object' ? 'application/json' : undefined);
-	const content = type !== undefined && JSON_TYPE.test(type) ? JSON.stringify(value) : plainText(value);
-	return { headers: partHeaders(name, undefined, type), content: Buffer.from(content) };
+	const content = type !== undefined && isJson(type) ? JSON.stringify(value) : plainText(value);
+	return { headers: partHeaders({ name, contentType: type, more: part.headers }), content: Buffer.from(content) };
 }
 
 /** `{ data (base64), filename, contentType }`, or the base64 alone. */
@@ -84,7 +103,7 @@ function file(name: string, value: Json, at: string, part: Part): Piece {
 	if (typeof data !== 'string' || typeof filename !== 'string' || typeof contentType !== 'string')
 		throw invalid(at, `${at} must be a base64 string or { data: base64, filename, contentType }.`);
 	if (headerValueFault(contentType) !== null) throw invalid(`${at}/contentType`, `${at}/contentType must be a media type.`);
-	return { headers: partHeaders(name, filename, contentType), content: fromBase64(data, at) };
+	return { headers: partHeaders({ name, filename, contentType, more: part.headers }), content: fromBase64(data, at) };
 }
 
 /** An encoding object may list several types, or a range of them. */
@@ -93,11 +112,19 @@ function firstType(listed = ''): string {
 	return first === '' || first.includes('*') ? 'application/octet-stream' : first;
 }
 
-function partHeaders(name: string, filename: string | undefined, contentType: string | undefined): string[] {
+interface PartHeaders {
+	name: string;
+	filename?: string;
+	contentType: string | undefined;
+	more: Record<string, string> | undefined;
+}
+
+function partHeaders({ name, filename, contentType, more = {} }: PartHeaders): string[] {
 	const disposition = `Content-Disposition: form-data; name="${quoted(name)}"`;
 	return [
 		filename === undefined ? disposition : `${disposition}; filename="${quoted(filename)}"`,
 		...(contentType === undefined ? [] : [`Content-Type: ${contentType}`]),
+		...Object.entries(more).map(([header, value]) => `${header}: ${value}`),
 	];
 }
 

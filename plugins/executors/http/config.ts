@@ -6,20 +6,23 @@ import { CREDENTIALS, type CredentialType, headerNameFault, headerRules, type Js
 export interface Parameter {
 	arg: string;
 	name: string;
-	in: 'path' | 'query' | 'header' | 'cookie';
+	in: 'path' | 'query' | 'querystring' | 'header' | 'cookie';
 	style?: Style;
 	explode?: boolean;
 	allowReserved?: boolean;
 	contentType?: string;
+	parts?: Record<string, Part>;
 }
 
-export type Style = 'matrix' | 'label' | 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject';
+export type Style = 'matrix' | 'label' | 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'cookie';
 
 export interface Part {
 	contentType?: string;
 	binary?: boolean;
 	style?: Style;
 	explode?: boolean;
+	allowReserved?: boolean;
+	headers?: Record<string, string>;
 }
 
 export interface RequestBody {
@@ -40,11 +43,21 @@ export interface HttpConfig {
 	timeoutMs: number;
 }
 
+/** Those of RFC 9110 and RFC 5789, and of the IANA registry what APIs speak besides (WebDAV's above all). */
+const METHODS = [
+	...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'],
+	...['ACL', 'BIND', 'CHECKIN', 'CHECKOUT', 'COPY', 'LABEL', 'LINK', 'LOCK', 'MERGE', 'MKACTIVITY', 'MKCALENDAR', 'MKCOL', 'MKWORKSPACE'],
+	...['MOVE', 'ORDERPATCH', 'PROPFIND', 'PROPPATCH', 'PURGE', 'REBIND', 'REPORT', 'SEARCH', 'UNBIND', 'UNCHECKOUT', 'UNLINK', 'UNLOCK'],
+	'UPDATE',
+];
+
 const STYLES_OF: Readonly<Record<Parameter['in'], readonly Style[]>> = {
 	path: ['matrix', 'label', 'simple'],
 	query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+	// The whole query at once (OpenAPI 3.2 §4.12.1): always in a media type.
+	querystring: [],
 	header: ['simple'],
-	cookie: ['form'],
+	cookie: ['form', 'cookie'],
 };
 
 const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:\s*;[\t\x20-\x7e]*)?$/;
@@ -74,13 +87,36 @@ const url = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorRepor
 
 const style = Joi.string()
 	.valid(...new Set(Object.values(STYLES_OF).flat()))
-	.description('How arrays and objects are written: OpenAPI 3.1, section 4.8.12.2');
+	.description('How arrays and objects are written: OpenAPI 3.2, section 4.12.2.2');
 const explode = Joi.boolean().description('Whether each item of an array or object is written on its own; by default only in style form');
-const contentType = Joi.string().pattern(MEDIA_TYPE, 'media type');
+const contentType = Joi.string().pattern(MEDIA_TYPE, 'a media type');
+
+function besideOurs(headers: Record<string, string>, helpers: Joi.CustomHelpers): Record<string, string> | Joi.ErrorReport {
+	const ours = Object.keys(headers).find((name) => /^content-(?:type|disposition)$/i.test(name));
+	return ours === undefined ? headers : wrong(helpers, `names ${ours}, which is written from the part’s name, file and contentType`);
+}
+
+const part = Joi.object<Part>({
+	contentType: Joi.string()
+		.pattern(MEDIA_TYPES, 'media types')
+		.description('Media type of this part, or several of which a file’s own is one; by default JSON for objects'),
+	binary: Joi.boolean().description('The value is { data (base64), filename, contentType }, or base64 alone'),
+	style,
+	explode,
+	allowReserved: Joi.boolean().description('Leave reserved characters of the field’s value as they are, except those that would end it'),
+	headers: headerRules
+		.custom(besideOurs)
+		.description('Of a multipart body: headers of this part beside Content-Type and Content-Disposition'),
+});
+
+const parts = Joi.object().pattern(/./, part);
 
 /** Each place has its own styles, and a header its rules. */
 const fitting = (value: Parameter, helpers: Joi.CustomHelpers): Parameter | Joi.ErrorReport => {
 	const styles = STYLES_OF[value.in];
+	if (value.in !== 'querystring' && value.parts !== undefined) return wrong(helpers, 'has parts, which only a querystring has');
+	if (value.in === 'querystring' && (value.contentType === undefined || value.style !== undefined))
+		return wrong(helpers, 'is the whole query: it needs a contentType, and takes no style');
 	if (value.style !== undefined && !styles.includes(value.style))
 		return wrong(helpers, `has a style that does not exist in ${value.in}: it must be one of ${styles.join(', ')}`);
 	const fault = value.in === 'header' ? headerNameFault(value.name) : null;
@@ -98,29 +134,23 @@ const parameter = Joi.object<Parameter>({
 	explode,
 	allowReserved: Joi.boolean().description('Leave reserved characters of a query value as they are, except those that would end it'),
 	contentType: contentType.description('Write the whole value in this media type instead of a style'),
+	parts: parts.description('Of a querystring that is a form: how each of its properties is written'),
 }).custom(fitting);
-
-const part = Joi.object<Part>({
-	contentType: Joi.string()
-		.pattern(MEDIA_TYPES, 'media types')
-		.description('Media type of this part, or several of which a file’s own is one; by default JSON for objects'),
-	binary: Joi.boolean().description('The value is { data (base64), filename, contentType }, or base64 alone'),
-	style,
-	explode,
-});
 
 const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
-	parts: Joi.object().pattern(/./, part).description('Of a form: how each of its properties is written'),
+	parts: parts.description('Of a form: how each of its properties is written'),
 });
 
+/** Not sealed: templates are text that people edit, and are shown to those who do. */
+const SEEN = 'Whoever may read the tool sees them: what is secret belongs into the credentials of an API';
 const TEXT_TEMPLATE = 'may hold {placeholders}; dropped when the arguments of all of them are absent';
 
 export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 	method: Joi.string()
 		.uppercase()
-		.valid('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY')
+		.valid(...METHODS)
 		.required()
 		.description('HTTP method'),
 	url: Joi.string()
@@ -130,7 +160,7 @@ export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 		.description(
 			'Absolute http(s) URL, or for tools of an API a path that is appended to its base URL. {argument} in path or query is replaced',
 		),
-	headers: headerRules.description(`Request headers; values ${TEXT_TEMPLATE}`),
+	headers: headerRules.description(`Request headers; values ${TEXT_TEMPLATE}. ${SEEN}`),
 	query: Joi.object()
 		.pattern(/./, [Joi.string().allow(''), Joi.number(), Joi.boolean()])
 		.description(`Query parameters; values ${TEXT_TEMPLATE}; a list is written once per item`),

@@ -66,21 +66,84 @@ for (const type of ['application/pdf', undefined])
 		assert.deepEqual([mimeType, blob], [type ?? 'application/octet-stream', PNG.toString('base64')]);
 	});
 
-test('A long text is cut and says so, and cut JSON is not structured', async (t) => {
-	const body = JSON.stringify('x'.repeat(2 * 1024 * 1024));
-	for (const type of ['application/json', 'text/plain']) {
-		const { content, structured } = await answer(t, { type, body });
-		const shown = content[0]?.type === 'text' ? content[0].text : assert.fail();
-		assert.equal(shown, `${body.slice(0, 1_048_576)}\n[cut: the first 1048576 of 2097154 characters]`);
-		assert.equal(structured, undefined);
+test('A long text is cut and says so', async (t) => {
+	const body = 'x'.repeat(2 * 1024 * 1024);
+	const { content, structured } = await answer(t, { type: 'text/plain', body });
+	const shown = content[0]?.type === 'text' ? content[0].text : assert.fail();
+	assert.equal(shown, `${body.slice(0, 1_048_576)}\n[cut: the first 1048576 of 2097152 characters]`);
+	assert.equal(structured, undefined);
+});
+
+test('Long JSON is cut to less JSON of the same shape, and says what was cut', async (t) => {
+	const pets = Array.from({ length: 60_000 }, (_, id) => ({ id, name: `Pet number ${id}` }));
+	const { content, structured } = await answer(t, { type: 'application/json', body: JSON.stringify({ pets, total: 60_000 }) });
+	const [shown, note] = content.map((block) => (block.type === 'text' ? block.text : assert.fail()));
+	const kept = structured as { pets: object[]; total: number };
+	assert.deepEqual([JSON.parse(shown ?? ''), kept.total, kept.pets], [kept, 60_000, pets.slice(0, kept.pets.length)]);
+	assert.equal(note, `The answer was too long and is cut:\n/pets: the first ${kept.pets.length.toLocaleString('en')} of 60,000 items`);
+});
+
+test('What is cut still fits the tool’s output schema, or is not structured', async (t) => {
+	const upstream = await httpUpstream(t, (_request, response) =>
+		response.setHeader('content-type', 'application/json').end(JSON.stringify({ list: Array(700_000).fill('x') })),
+	);
+	const config = await http.config.validateAsync({ method: 'GET', url: upstream.origin });
+	for (const [minItems, isStructured] of [
+		[1, true],
+		[600_000, false],
+	] as const) {
+		const outputSchema = { type: 'object', properties: { list: { type: 'array', minItems } }, required: ['list'] };
+		const call = Object.assign(loopbackCall(t), { tool: { outputSchema } });
+		assert.equal((await http.execute({}, config, call)).structured !== undefined, isStructured);
 	}
 });
 
-test('JSON that is nested too deeply to be written again stays text', async (t) => {
+test('A file is handed over whole, or not at all where it is too long', async (t) => {
+	const fits = await answer(t, { type: 'image/png', body: Buffer.alloc(4 * 1024 * 1024) });
+	assert.equal(fits.content[0]?.type, 'image');
+	for (const type of ['image/png', 'application/zip'])
+		assert.deepEqual(await answer(t, { type, body: Buffer.alloc(4 * 1024 * 1024 + 1) }), {
+			content: text(
+				`HTTP 200 OK, but the answer is left out: it is ${type} of 4,194,305 bytes, and a result takes files of up to 4,194,304.`,
+			),
+			isError: true,
+		});
+});
+
+test('An answer of more than 10 MiB is a failure, whatever it is', async (t) => {
+	for (const type of ['application/json', 'text/plain', 'image/png'])
+		await assert.rejects(answer(t, { type, body: Buffer.alloc(10 * 1024 * 1024 + 1, 32) }), (error) => {
+			const ours = asGatewayError(error);
+			return ours?.code === 'upstream_failed' && /answered with more than 10485760 bytes/.test(ours.message);
+		});
+});
+
+test('JSON that is nested too deeply to be written again is emptied where it is', async (t) => {
 	const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 	const { content, structured } = await answer(t, { type: 'application/json', body: deep(100_000) });
-	assert.deepEqual([content.length, structured], [1, undefined]);
-	assert.notEqual((await answer(t, { type: 'application/json', body: deep(100) })).structured, undefined);
+	assert.deepEqual([content[0], JSON.stringify(structured)], [{ type: 'text', text: deep(129) }, deep(129)]);
+	assert.match(JSON.stringify(content[1]), /emptied, nested more than 128 levels deep/);
+	assert.deepEqual((await answer(t, { type: 'application/json', body: deep(100) })).content, text(deep(100)));
+});
+
+test('What an upstream says back of a credential is hidden, in answers and in failures', async (t) => {
+	const secret = 'sk-"0123456789';
+	const upstream = await httpUpstream(t, (request, response) => {
+		const said = { authorization: request.headers.authorization, url: request.url, cookie: request.headers.cookie };
+		response.writeHead(request.url?.startsWith('/fail') ? 401 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
+	});
+	const signed = (request: OutboundRequest): OutboundRequest => ({
+		...request,
+		url: `${request.url}?key=${encodeURIComponent(secret)}`,
+		headers: { ...request.headers, authorization: `Bearer ${secret}`, cookie: `a=shown; s=${secret}` },
+	});
+	for (const path of ['/fail', '/echo']) {
+		const config = await http.config.validateAsync({ method: 'GET', url: upstream.origin + path, headers: { cookie: 'a=shown' } });
+		const result = await http.execute({}, config, loopbackCall(t, { signed }));
+		assert.doesNotMatch(JSON.stringify(result), /0123456789/);
+		assert.match(JSON.stringify(result), /Bearer \[hidden\].*key=\[hidden\].*a=shown; s=\[hidden\]/);
+		assert.equal(result.structured !== undefined, path === '/echo');
+	}
 });
 
 const FAILURES: [what: string, Answer, expected: string][] = [
@@ -89,7 +152,11 @@ const FAILURES: [what: string, Answer, expected: string][] = [
 		{ status: 404, type: 'application/json', body: '{"message":"no such pet"}' },
 		'HTTP 404 Not Found\n{"message":"no such pet"}',
 	],
-	['500 in HTML', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, 'HTTP 500 Internal Server Error\n<h1>Oops</h1>'],
+	[
+		'500 in HTML, as what a browser would show',
+		{ status: 500, type: 'text/html', body: '<style>h1 {}</style><h1>Oops</h1><p>See <b>the log</b></p>' },
+		'HTTP 500 Internal Server Error\nOops\nSee the log',
+	],
 	['400 of nothing', { status: 400 }, 'HTTP 400 Bad Request'],
 	['a status without a name', { status: 499, body: 'x' }, 'HTTP 499\nx'],
 	['502 with an image', { status: 502, type: 'image/png', body: PNG }, 'HTTP 502 Bad Gateway'],

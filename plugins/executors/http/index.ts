@@ -1,6 +1,6 @@
 // The `http` executor: one request per call, written by hand or by an importer (OpenAPI 3.1 §4.8.12 and RFC 6570 for its bytes).
 
-import { invalid, type ToolExecutor } from '../../../core/index.ts';
+import { invalid, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type HttpConfig } from './config.ts';
 import { buildRequest } from './request.ts';
 import { readResponse } from './response.ts';
@@ -19,10 +19,12 @@ export default {
 				'"url" must be absolute, such as https://api.example.com/pets: only tools of an API have a base URL.',
 			);
 		}
-		await checkUrl(url.replace(/\{[^{}]+\}/g, 'x'));
+		await checkUrl(url.replace(/\{[^{}]+\}/g, 'x'), '/executionConfig/url');
 	},
 	async execute(args, config, call) {
-		const request = await call.sign({ ...buildRequest(config, args, call.api), signal: call.signal });
-		return readResponse(await call.request(request));
+		const request = { ...buildRequest(config, args, call.api), signal: call.signal };
+		const signed = await call.sign(request);
+		const response = await call.request(signed);
+		return readResponse(response, { schema: call.tool?.outputSchema ?? null, secrets: secretsAdded(request, signed) });
 	},
 } satisfies ToolExecutor<HttpConfig>;

@@ -10,11 +10,13 @@ import {
 	type OutboundRequest,
 } from '../../../core/index.ts';
 import { writeBody } from './body.ts';
-import { climbs, type HttpConfig } from './config.ts';
+import { climbs, type HttpConfig, type Parameter } from './config.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
 import { fillJson, fillText, fillValue, plainText, type Read, reader } from './template.ts';
 
 const IN_QUERY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /** Asks for what becomes structured content, and takes anything. */
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
@@ -103,7 +105,14 @@ function looseQuery(name: string, value: Json): string[] {
 }
 
 function parameterQuery(config: HttpConfig, read: Read): string[] {
-	return present(config, 'query', read).flatMap(({ parameter, value }) => queryPieces(parameter, value));
+	const pieces = present(config, 'query', read).flatMap(({ parameter, value }) => queryPieces(parameter, value));
+	return [...pieces, ...present(config, 'querystring', read).map(({ parameter, value }) => wholeQuery(parameter, value))];
+}
+
+/** A form is a query as it stands; of any other media type the whole text is encoded (OpenAPI 3.2 §4.12.4). */
+function wholeQuery({ arg, contentType = '', parts }: Parameter, value: Json): string {
+	const { content } = writeBody(contentType, value, `/${arg}`, parts);
+	return FORM.test(contentType) ? String(content) : percentEncode(String(content));
 }
 
 type Place = NonNullable<HttpConfig['parameters']>[number]['in'];

@@ -6,29 +6,35 @@ import {
 	failedResult,
 	isJsonType,
 	isTextType,
+	type JsonSchema,
 	jsonResult,
 	type OutboundResponse,
 	statusLine,
 	type ToolResult,
 	textResult,
+	withoutSecrets,
 } from '../../../core/index.ts';
 
 const MEDIA_TYPE = /^(image|audio)\//i;
+/** A result is written as one JSON text with the file in base64: of this many bytes in less than 20 ms. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-export function readResponse(response: OutboundResponse): ToolResult {
-	const { status, body } = response;
-	const contentType = response.headers['content-type'] ?? '';
-	if (status >= 400) return failedResult(response);
-	if (body.length === 0) return textResult(statusLine(status));
-	if (isJsonType(contentType)) return jsonResult(decodeText(body, contentType));
-	if (isTextType(contentType)) return textResult(decodeText(body, contentType));
-	if (contentType === '') return unnamed(body);
-	return binary(contentType, body);
+export interface Reading {
+	/** Of the tool: what the data must still fit when it is cut. */
+	schema: JsonSchema | null;
+	/** What an upstream may say back and the caller must not read. */
+	secrets: readonly string[];
 }
 
-function unnamed(body: Buffer): ToolResult {
-	if (body.includes(0) || !isUtf8(body)) return binary('application/octet-stream', body);
-	return jsonResult(decodeText(body, ''));
+export async function readResponse(response: OutboundResponse, { schema, secrets }: Reading): Promise<ToolResult> {
+	const { status, body } = response;
+	const contentType = response.headers['content-type'] ?? '';
+	if (status >= 400) return failedResult(response, secrets);
+	if (body.length === 0) return textResult(statusLine(status));
+	const isUnnamed = contentType === '' && !body.includes(0) && isUtf8(body);
+	if (!isUnnamed && !isJsonType(contentType) && !isTextType(contentType)) return binary(contentType, response);
+	const text = withoutSecrets(decodeText(body, contentType), secrets);
+	return isTextType(contentType) && !isJsonType(contentType) ? textResult(text) : jsonResult(text, schema);
 }
 
 function isUtf8(body: Buffer): boolean {
@@ -41,9 +47,17 @@ function isUtf8(body: Buffer): boolean {
 	}
 }
 
-function binary(contentType: string, body: Buffer): ToolResult {
+/** Half a file is none: one that is too long is a failure, which says that the call itself was answered. */
+function binary(contentType: string, { status, body }: OutboundResponse): ToolResult {
+	const mimeType = (contentType.split(';')[0] ?? '').trim().toLowerCase() || 'application/octet-stream';
+	if (body.length > MAX_FILE_BYTES) {
+		const sizes = `${body.length.toLocaleString('en')} bytes, and a result takes files of up to ${MAX_FILE_BYTES.toLocaleString('en')}`;
+		return {
+			content: [{ type: 'text', text: `${statusLine(status)}, but the answer is left out: it is ${mimeType} of ${sizes}.` }],
+			isError: true,
+		};
+	}
 	const data = body.toString('base64');
-	const mimeType = (contentType.split(';')[0] ?? '').trim().toLowerCase();
 	const kind = MEDIA_TYPE.exec(mimeType)?.[1];
 	if (kind === 'image' || kind === 'audio') return { content: [{ type: kind, data, mimeType }] };
 	// Not the URL: its query may hold the credential.

@@ -1,4 +1,4 @@
-// Every style and explode of OpenAPI 3.1 §4.8.12 (RFC 6570 underneath), to the byte.
+// Every style and explode of OpenAPI 3.1 §4.8.12 and 3.2 §4.12 (RFC 6570 underneath), to the byte.
 
 import { invalid, type Json } from '../../../core/index.ts';
 import type { Parameter, Style } from './config.ts';
@@ -22,7 +22,7 @@ export function percentEncode(text: string): string {
 }
 
 /** RFC 6570 §3.2.3, less the characters that would end a query parameter or be read as a space. */
-function encodeReserved(text: string): string {
+export function encodeReserved(text: string): string {
 	return text.replace(/%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+|[\s\S]+?(?=%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]|$)/g, (piece) =>
 		/^(?:%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+)$/.test(piece) ? piece : percentEncode(piece),
 	);
@@ -39,7 +39,9 @@ export function pathValue(parameter: Parameter, value: Json): string {
 		explode: parameter.explode ?? false,
 		encode: percentEncode,
 	};
-	return spellPath(spelling, shapeOf(value));
+	const shape = shapeOf(value);
+	// RFC 6570 §2.3: a list or object without members is undefined, and expands to nothing.
+	return isEmpty(shape) ? '' : spellPath(spelling, shape);
 }
 
 /** `name=value` pieces, to be joined by `&`; none when there is nothing to send. */
@@ -61,7 +63,18 @@ export function headerText(parameter: Parameter, value: Json): string | null {
 /** `name=value` pieces, to be joined by `; `. */
 export function cookiePieces(parameter: Parameter, value: Json): string[] {
 	if (parameter.contentType) return [`${parameter.name}=${percentEncode(inMediaType(parameter.contentType, value))}`];
-	return spellPieces({ name: parameter.name, style: 'form', explode: parameter.explode ?? true, encode: percentEncode }, value);
+	const style = parameter.style ?? 'form';
+	const encode = style === 'cookie' ? (text: string): string => cookieText(text, parameter.arg) : percentEncode;
+	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode }, value);
+}
+
+/** OpenAPI 3.2, style `cookie`: "no percent-encoding or other escaping is applied", so what RFC 6265 §4.1.1 does not let stand is refused. */
+function cookieText(text: string, arg: string): string {
+	if (/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(text)) return text;
+	throw invalid(
+		`/${arg}`,
+		`${arg} must be text that a cookie can hold: visible ASCII characters without quotes, commas, semicolons and backslashes.`,
+	);
 }
 
 /** Query, cookies and forms: pieces of the styles that write `name=value`. */

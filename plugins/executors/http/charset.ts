@@ -1,0 +1,41 @@
+// Text in the charset that its media type names.
+
+import { invalid } from '../../../core/index.ts';
+
+interface Charset {
+	/** The greatest code unit that it has. */
+	most: number;
+	encode(text: string): Buffer;
+}
+
+const latin1: Charset = { most: 0xff, encode: (text) => Buffer.from(text, 'latin1') };
+const ascii: Charset = { most: 0x7f, encode: (text) => Buffer.from(text, 'latin1') };
+const utf16le: Charset = { most: 0xffff, encode: (text) => Buffer.from(text, 'utf16le') };
+const utf16be: Charset = { most: 0xffff, encode: (text) => Buffer.from(text, 'utf16le').swap16() };
+/** RFC 2781 §4.3: without a byte order mark it would be read as big-endian by some and as little-endian by others. */
+const utf16: Charset = { most: 0xffff, encode: (text) => utf16be.encode(`\ufeff${text}`) };
+
+const CHARSETS: Readonly<Record<string, Charset>> = {
+	'us-ascii': ascii,
+	ascii,
+	'iso-8859-1': latin1,
+	latin1,
+	'utf-16': utf16,
+	'utf-16le': utf16le,
+	'utf-16be': utf16be,
+};
+
+/**
+ * UTF-8 where none is named. Of charsets that are not known here, ASCII alone: nearly all write it alike.
+ * @throws validation_failed for characters that the charset does not have
+ */
+export function inCharset(text: string, contentType: string, at: string): string | Buffer {
+	const name = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
+	if (name === 'utf-8' || name === 'utf8') return text;
+	const charset = Object.hasOwn(CHARSETS, name) ? CHARSETS[name] : undefined;
+	const { most, encode } = charset ?? ascii;
+	for (let index = 0; index < text.length; index++) {
+		if (text.charCodeAt(index) > most) throw invalid(at, `${at} holds characters that cannot be written as ${name}, in which it is sent.`);
+	}
+	return encode(text);
+}

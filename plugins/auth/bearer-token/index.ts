@@ -33,7 +33,6 @@ export default {
 			.min(16)
 			.max(MAX_SECRET_LENGTH)
 			.pattern(/^[\x21-\x7e]+$/)
-			// Joi's own sentence would show the token.
 			.messages({ 'string.pattern.base': '{{#label}} must be visible ASCII characters without spaces' })
 			.meta({ secret: true })
 			.description('One token for all clients, who may then list and call tools. Without it, only keys and tokens of Gatehouse are taken.'),

@@ -31,7 +31,7 @@ export default {
 	async check({ jwksUrl }: JwtConfig, { checkUrl }: SaveContext) {
 		if (jwksUrl === undefined) return;
 		if (!isTrustworthy(jwksUrl)) throw invalid('/configuration/jwksUrl', 'jwksUrl must be https outside of private networks');
-		await checkUrl(jwksUrl);
+		await checkUrl(jwksUrl, '/configuration/jwksUrl');
 	},
 
 	async authenticate(request: Incoming, config: JwtConfig, context: Context) {

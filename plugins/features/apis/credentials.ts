@@ -13,6 +13,7 @@ import {
 	type JsonObject,
 	notFound,
 	operation,
+	shownPlace,
 	storeOf,
 } from '../../../core/index.ts';
 import { findApi } from './find.ts';
@@ -50,13 +51,14 @@ export const storeCredentials = (core: Core): ServerRoute =>
 async function store(request: Request, api: ApiRow, core: Core): Promise<CredentialRow> {
 	// The body has passed BODY.
 	const { type, credentials } = request.payload as { type: string; credentials: JsonObject };
-	if (isCredentialType(type) && type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']));
+	if (type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']), '/credentials/tokenUrl');
 	const secret = core.secrets.seal(JSON.stringify(credentials), credentialPlace(api.organizationId, api.id, type));
 	const row = await storeOf(request, core).apis.putCredential(api.organizationId, {
 		apiId: api.id,
 		type,
 		origin: new URL(api.baseUrl).origin,
 		secret,
+		place: isCredentialType(type) ? shownPlace(type, credentials) : null,
 	});
 	if (!row) throw notFound('API');
 	return row;

@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Judge, readDocument, shownBody } from '../../../test/helpers/document.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import {
+	type Account,
+	type Answer,
+	must,
+	publishGateway,
+	registerAccount,
+	send,
+	startTestService,
+	type TestService,
+} from '../../../test/helpers/service.ts';
 import { assertChangesOnly, assertVersioned, etagOf } from '../../../test/helpers/versions.ts';
 
 let service: TestService;
@@ -104,6 +113,116 @@ test('a type that no importer reads is a 400 that lists those there are', async 
 	const { status, body } = await account.post('/apis', { name: 'x', type: 'fortran', baseUrl: 'https://x.example.com' });
 	assert.deepEqual([status, body.details[0].path], [400, '/type']);
 	assert.match(body.message, /openapi/);
+});
+
+const UNSTORABLE: [type: string, credentials: object, at: string][] = [
+	['api_key', { key: 'hunter2\n', name: 'X-Key' }, '/credentials/key'],
+	['api_key', { key: 'hunter2\u0001', name: 'q', in: 'query' }, '/credentials/key'],
+	['bearer_token', { token: 'hunter2\r' }, '/credentials/token'],
+	['basic_auth', { username: 'hunter2:', password: 'x' }, '/credentials/username'],
+	['oauth2', { tokenUrl: 'https://a.example', clientId: 'a', clientSecret: 'hunter2\t' }, '/credentials/clientSecret'],
+];
+
+test('a credential that cannot be stored is named by the answer, and not shown', async () => {
+	const { id } = (await connect()).body.data;
+	for (const [type, credentials, at] of UNSTORABLE) {
+		const { status, body } = await account.post(`/apis/${id}/credentials`, { type, credentials });
+		assert.deepEqual([status, body.details[0].path], [400, at]);
+		assert.ok(!JSON.stringify(body).includes('hunter2'), body.message);
+	}
+});
+
+test('a URL that outbound calls may not reach is a 400 that names its field', async () => {
+	const { id } = (await connect()).body.data;
+	const private_ = 'http://10.0.0.1/';
+	const oauth = { tokenUrl: private_, clientId: 'a', clientSecret: 'b' };
+	const refusals: [answer: Answer, at: string][] = [
+		[await account.post('/apis', { name: 'x', type: 'openapi', baseUrl: private_ }), '/baseUrl'],
+		[await account.patch(`/apis/${id}`, { baseUrl: 'https://a:b@pets.example.com' }), '/baseUrl'],
+		[await account.post(`/apis/${id}/credentials`, { type: 'oauth2', credentials: oauth }), '/credentials/tokenUrl'],
+		[await account.post(`/apis/${id}/import-schema`, { schemaUrl: private_ }), '/schemaUrl'],
+		[await account.post(`/apis/${id}/import-schema`, { schemaUrl: 'nowhere' }), '/schemaUrl'],
+	];
+	for (const [{ status, body }, at] of refusals) {
+		assert.deepEqual([status, body.error, body.details?.[0].path], [400, 'EGRESS_REFUSED', at]);
+		assert.match(body.message, new RegExp(`^${at.split('/').at(-1)} cannot be called: `));
+	}
+});
+
+test('the tools of an inactive API are in no gateway, and come back with it', async () => {
+	const { id } = (await connect()).body.data;
+	const paths = {
+		'/pets': { get: { operationId: 'listPets', responses: {} } },
+		'/dogs': { get: { operationId: 'listDogs', responses: {} } },
+	};
+	const schemaContent = JSON.stringify({ openapi: '3.0.3', info: { title: 'Pets', version: '1' }, paths });
+	must(await account.post(`/apis/${id}/import-schema`, { schemaContent, generateTools: true }), 200);
+	const path = `/organizations/${account.organization.id}/tools`;
+	const { tools } = must(await account.get(`${path}?apiId=${id}&q=pets`), 200).body.data;
+	const own = { name: 'own', type: 'http', executionConfig: { method: 'GET', url: 'https://pets.example.com' } };
+	const [{ id: assigned }, { id: free }] = [
+		must(await account.post(path, own), 201).body.data,
+		must(await account.post(path, { ...own, name: 'free' }), 201).body.data,
+	];
+	const gateway = await publishGateway(account, { toolIds: [tools[0].id, assigned] });
+	const served = async () => {
+		const headers = { 'x-api-key': gateway.key, accept: 'application/json, text/event-stream' };
+		const { body } = await send(gateway.url, 'POST', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers });
+		return body.result.tools.map(({ name }: { name: string }) => name);
+	};
+	const available = async () => {
+		const { body } = must(await account.get(`/gateways/${gateway.id}/tools/available`), 200);
+		return body.data.tools.map(({ name }: { name: string }) => name);
+	};
+	assert.deepEqual(
+		[await served(), await available()],
+		[
+			['listPets', 'own'],
+			['listDogs', 'free'],
+		],
+	);
+	must(await account.patch(`/apis/${id}`, { status: 'inactive' }), 200);
+	assert.deepEqual([await served(), await available()], [['own'], ['free']]);
+	must(await account.patch(`/apis/${id}`, { status: 'active' }), 200);
+	assert.deepEqual(
+		[await served(), await available()],
+		[
+			['listPets', 'own'],
+			['listDogs', 'free'],
+		],
+	);
+	must(await account.del(`/tools/${free}`), 200);
+});
+
+test('where every field may be absent, so may the body', async () => {
+	const { id } = (await connect()).body.data;
+	const generated = must(await account.post(`/apis/${id}/generate-tools`), 200).body.data;
+	assert.deepEqual(generated, { created: 0, updated: 0, unchanged: 0, total: 0 });
+	assert.equal(must(await account.post(`/apis/${id}/credentials/test`), 404).body.message, 'A credential of the API not found.');
+	for (const route of ['generate-tools', 'credentials/test']) {
+		assert.equal(judge.document.paths[`/apis/{id}/${route}`].post.requestBody.required, false);
+		for (const body of ['[]', '"x"', '7']) must(await account.post(`/apis/${id}/${route}`, body), 400);
+	}
+});
+
+test('an API that is as it was is a 304, as the document says', async () => {
+	const { id } = (await connect()).body.data;
+	const path = `/apis/${id}`;
+	const answer = await account.get(path, { 'if-none-match': etagOf(must(await account.get(path), 200)) });
+	assert.equal(answer.status, 304);
+	assert.equal(judge.fault('GET /apis/{id}', answer), null);
+});
+
+test('details name places by JSON pointer, and the whole body by the empty one (RFC 6901)', async () => {
+	const { id } = (await connect()).body.data;
+	for (const path of ['/apis', `/apis/${id}/credentials`, `/apis/${id}/import-schema`]) {
+		const whole = must(await account.post(path, '[]'), 400).body;
+		assert.equal(whole.details[0].path, '');
+		assert.match(whole.message, /^"body" must be of type object/);
+		const odd = must(await account.post(path, { 'a/b~c': 1 }), 400).body;
+		const named = odd.details.find(({ message }: { message: string }) => message.includes('is not a field of this body'));
+		assert.equal(named?.path, '/a~1b~0c');
+	}
 });
 
 test('answers are what the document says, from connecting an API to removing it, and its examples pass', async () => {

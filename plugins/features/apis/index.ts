@@ -27,17 +27,22 @@ import {
 	unknownType,
 	words,
 } from '../../../core/index.ts';
+import { testCredentials } from './credential-test.ts';
 import { storeCredentials } from './credentials.ts';
 import { findApi } from './find.ts';
+import { followApiImport } from './import-events.ts';
+import { cancelApiImport, getApiImport, importApiSchema, listApiImports } from './imports.ts';
 import { OUTBOUND } from './outbound.ts';
 import { API, API_WITH_CREDENTIALS, presentApi, presentCredential } from './present.ts';
-import { generateApiTools, importApiSchema, listApiOperations, listApiSchemas } from './schemas.ts';
+import { generateApiTools, getApiSchema, listApiOperations, listApiSchemas } from './schemas.ts';
 
 const baseUrl = Joi.string()
 	.uri({ scheme: ['http', 'https'] })
 	.max(2000)
 	.description('Where the API’s paths begin. Another origin drops the credentials that were stored for the former one.');
-const status = Joi.string().valid('active', 'inactive');
+const status = Joi.string()
+	.valid('active', 'inactive')
+	.description('`inactive`: its tools are in no gateway, whatever their own status says.');
 const type = Joi.string().max(64);
 
 const CREATE = body({
@@ -68,10 +73,16 @@ export default {
 			updateApi(core),
 			deleteApi(core),
 			importApiSchema(core),
+			listApiImports(core),
+			getApiImport(core),
+			followApiImport(core),
+			cancelApiImport(core),
 			generateApiTools(core),
 			listApiOperations(core),
 			listApiSchemas(core),
+			getApiSchema(core),
 			storeCredentials(core),
+			testCredentials(core),
 		]);
 	},
 } satisfies Feature;
@@ -169,7 +180,7 @@ async function connect(request: Request, core: Core): Promise<ApiRow> {
 			core.registry.list('importer').map(({ name }) => name),
 		);
 	}
-	await core.egress.check(api.baseUrl);
+	await core.egress.check(api.baseUrl, '/baseUrl');
 	return storeOf(request, core).apis.create(organizationOf(request).id, { ...api, description: text, outbound });
 }
 
@@ -177,7 +188,7 @@ async function update(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed UPDATE.
 	const change = request.payload as Change;
 	const { id, organizationId } = await findApi(request, core);
-	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl);
+	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl, '/baseUrl');
 	const api = await storeOf(request, core).apis.update(organizationId, id, change, expectedVersion(request));
 	if (!api) throw notFound('API');
 	return api;

@@ -6,6 +6,7 @@ import {
 	type CredentialRow,
 	count,
 	jsonObject,
+	type ListedSchemaRow,
 	type OperationRow,
 	type SchemaRow,
 	shape,
@@ -21,7 +22,7 @@ const fields = {
 	type: Joi.string().description('The importer that reads its description.'),
 	baseUrl: Joi.string().description('Where its paths begin.'),
 	description: text.allow(null),
-	status: Joi.string().valid('active', 'inactive'),
+	status: Joi.string().valid('active', 'inactive').description('`inactive`: its tools are in no gateway, whatever their own status says.'),
 	outbound: OUTBOUND.allow(null),
 	createdAt: timestamp,
 	updatedAt: timestamp,
@@ -52,12 +53,34 @@ export const presentCredential = ({ apiId, type, origin, updatedAt }: Credential
 
 export const API_WITH_CREDENTIALS = shape({ ...fields, credentials: Joi.array().items(CREDENTIAL) }).meta({ schema: 'ApiWithCredentials' });
 
-export const IMPORT_REPORT = shape({
+const reportFields = {
 	format: text.description('What the document turned out to be: `openapi 3.1.0`.'),
 	title: text.allow(null),
 	version: text.allow(null),
 	servers: Joi.array().items(text).description('Base URLs that the document names.'),
+	credentials: Joi.array()
+		.items(
+			shape({
+				scheme: text.description('As the description calls it.'),
+				type: Joi.string().valid('api_key', 'bearer_token', 'basic_auth', 'oauth2'),
+				credentials: jsonObject.description('What the description tells of it: `name` and `in`, or `tokenUrl` and `scopes`.'),
+			}),
+		)
+		.optional()
+		.description('What `POST /apis/{id}/credentials` would take, without the secrets; up to 20.'),
 	counts: shape({ operations: count, converted: count, degraded: count, skipped: count }),
+	warnings: Joi.array()
+		.items(
+			shape({
+				message: text,
+				pointer: text.optional().description('Where, as the format tells places: a JSON pointer, a line, a type or a file.'),
+			}),
+		)
+		.description('Up to 100.'),
+};
+
+export const IMPORT_REPORT = shape({
+	...reportFields,
 	operations: Joi.array()
 		.items(
 			shape({
@@ -68,12 +91,42 @@ export const IMPORT_REPORT = shape({
 			}),
 		)
 		.description('Those that did not convert whole, up to 2,000.'),
-	warnings: Joi.array()
-		.items(shape({ message: text, pointer: text.optional().description('JSON pointer into the document.') }))
-		.description('Up to 100.'),
 }).meta({ schema: 'ImportReport' });
 
-export const SCHEMA = shape({
+const changesFields = {
+	added: count,
+	removed: count,
+	restored: count.description('There again after they had been removed.'),
+	changed: count,
+	unchanged: count,
+	breaking: count.description('Of the changed, and of the restored that are not what they were: callers have to change, or may have to.'),
+	additive: count.description('The same: callers need not change.'),
+	text: count.description('The same: what is said about them.'),
+	toolsUpdated: count.description('Tools that were there already and follow what changed.'),
+	unlisted: count.description('How many more there are.'),
+};
+
+export const IMPORT_CHANGES = shape({
+	...changesFields,
+	operations: Joi.array()
+		.items(
+			shape({
+				key: text,
+				name: text,
+				change: Joi.string().valid('added', 'removed', 'restored', 'changed'),
+				kind: Joi.string()
+					.valid('breaking', 'additive', 'text')
+					.allow(null)
+					.description('When in doubt, `breaking`. Null: nothing to tell.'),
+				reasons: Joi.array().items(text).description('A sentence each, the gravest first.'),
+			}),
+		)
+		.description('The gravest first, up to 2,000 and 512 KiB. Of a first import none: all of it is new.'),
+})
+	.description('Of operations, since the import before.')
+	.meta({ schema: 'ImportChanges' });
+
+const schemaFields = {
 	id: uuid,
 	apiId: uuid,
 	format: text,
@@ -83,11 +136,19 @@ export const SCHEMA = shape({
 	sourceUrl: text.allow(null).description('Where it was fetched from; null when it was handed in.'),
 	sizeBytes: count,
 	sha256: Joi.string().description('Of the document, hexadecimal.'),
-	report: IMPORT_REPORT,
 	createdAt: timestamp,
-}).meta({ schema: 'ApiSchema' });
+};
 
-export const presentSchema = (row: SchemaRow) => ({
+export const SCHEMA = shape({ ...schemaFields, report: IMPORT_REPORT, changes: IMPORT_CHANGES.allow(null) }).meta({ schema: 'ApiSchema' });
+
+/** A hundred of them with every operation would be fifty megabytes. */
+export const LISTED_SCHEMA = shape({
+	...schemaFields,
+	report: shape(reportFields).meta({ schema: 'ListedImportReport' }),
+	changes: shape(changesFields).meta({ schema: 'ListedImportChanges' }).allow(null),
+}).meta({ schema: 'ListedApiSchema' });
+
+export const presentSchema = <S extends SchemaRow | ListedSchemaRow>(row: S) => ({
 	id: row.id,
 	apiId: row.apiId,
 	format: row.format,
@@ -98,6 +159,7 @@ export const presentSchema = (row: SchemaRow) => ({
 	sizeBytes: row.sizeBytes,
 	sha256: row.sha256,
 	report: row.report,
+	changes: row.changes,
 	createdAt: row.createdAt,
 });
 

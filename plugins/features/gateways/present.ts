@@ -77,7 +77,9 @@ const tool = {
 	description: text.description('As models read it.'),
 	type: Joi.string().description('What runs the tool; `api`: made of an operation of an API.'),
 	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
-	status: Joi.string().valid('active', 'inactive', 'removed').description('Only an active one is shown to clients of the gateway.'),
+	status: Joi.string()
+		.valid('active', 'inactive', 'removed')
+		.description('Only an active one is shown to clients of the gateway, and one of an API only while that is active.'),
 };
 
 const presentTool = ({ description, type, parameters, status }: ToolRow) => ({ description, type, parameters, status });

@@ -67,9 +67,10 @@ test('a rename keeps the slug', async () => {
 	assert.deepEqual(must(await owner.get(`/organizations/${made.id}`), 200).body.data, renamed);
 });
 
-const BAD_NAMES: [id: string, body: unknown, path: string][] = [
-	['no body', undefined, '/'],
-	['no name', {}, '/name'],
+/** `changed`: the path for a change, where it is another than for a new one. */
+const BAD_NAMES: [id: string, body: unknown, path: string, changed?: string][] = [
+	['no body', undefined, ''],
+	['no name', {}, '/name', ''],
 	['a blank name', { name: ' \t ' }, '/name'],
 	['a name of 201 characters', { name: 'n'.repeat(201) }, '/name'],
 	['a number', { name: 7 }, '/name'],
@@ -79,10 +80,13 @@ const BAD_NAMES: [id: string, body: unknown, path: string][] = [
 	['a role', { name: 'a', role: 'owner' }, '/role'],
 	['an id', { name: 'a', id: '00000000-0000-4000-8000-000000000000' }, '/id'],
 ];
-for (const [id, body, path] of BAD_NAMES) {
+for (const [id, body, path, changed = path] of BAD_NAMES) {
 	test(`an organization is neither made nor renamed by ${id}`, async () => {
 		const answers = [await owner.post('/organizations', body), await owner.patch(`/organizations/${owner.organization.id}`, body)];
-		for (const answer of answers) assert.equal(must(answer, 400).body.details[0].path, path);
+		assert.deepEqual(
+			answers.map((answer) => must(answer, 400).body.details[0].path),
+			[path, changed],
+		);
 	});
 }
 

@@ -1,4 +1,4 @@
-// Organizations: those of the user, a new one, its name. Their people have files of their own.
+// Organizations: those of the user, a new one, its name and what it allows. Their people have files of their own.
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -9,6 +9,8 @@ import {
 	type Feature,
 	listQuery,
 	notFound,
+	type OrganizationRow,
+	type OrganizationSettings,
 	operation,
 	organizationOf,
 	page,
@@ -19,9 +21,12 @@ import {
 } from '../../../core/index.ts';
 import { invitationRoutes } from './invitations.ts';
 import { memberRoutes } from './members.ts';
-import { MEMBERSHIP, ORGANIZATION, presentMembership, presentOrganization } from './present.ts';
+import { MEMBERSHIP, ORGANIZATION, presentMembership, presentOrganization, SETTINGS } from './present.ts';
 
-const NAMED = body({ name: displayName.required() }).example({ name: 'Acme' });
+const NEW = body({ name: displayName.required() }).example({ name: 'Acme' });
+const CHANGE = body({ name: displayName, settings: SETTINGS })
+	.min(1)
+	.example({ name: 'Acme', settings: { codeMayFetch: true } });
 
 export default {
 	kind: 'feature',
@@ -32,8 +37,8 @@ export default {
 		server.route([
 			listOrganizations(core),
 			createOrganization(core),
-			getOrganization(),
-			renameOrganization(core),
+			getOrganization(core),
+			updateOrganization(core),
 			...memberRoutes(core),
 			...invitationRoutes(core),
 		]);
@@ -62,14 +67,14 @@ const createOrganization = (core: Core): ServerRoute =>
 		id: 'createOrganization',
 		summary: 'Makes an organization, of which the user becomes the owner.',
 		need: 'account',
-		body: NAMED,
+		body: NEW,
 		answer: ORGANIZATION,
 		status: 201,
 		idempotent: true,
 		handler: (request) => create(request, core),
 	});
 
-const getOrganization = (): ServerRoute =>
+const getOrganization = (core: Core): ServerRoute =>
 	operation({
 		method: 'GET',
 		path: '/organizations/{orgId}',
@@ -77,32 +82,37 @@ const getOrganization = (): ServerRoute =>
 		summary: 'Shows an organization.',
 		need: 'organization:read',
 		answer: ORGANIZATION,
-		handler: (request) => presentOrganization(organizationOf(request), request.auth.credentials.role),
+		handler: (request) => present(request, organizationOf(request), core),
 	});
 
-const renameOrganization = (core: Core): ServerRoute =>
+const updateOrganization = (core: Core): ServerRoute =>
 	operation({
 		method: 'PATCH',
 		path: '/organizations/{orgId}',
 		id: 'renameOrganization',
-		summary: 'Renames an organization; its slug stays.',
+		summary: 'Renames an organization, or changes what it allows; its slug stays.',
 		need: 'organization:write',
-		body: NAMED,
+		body: CHANGE,
 		answer: ORGANIZATION,
-		handler: (request) => rename(request, core),
+		handler: (request) => update(request, core),
 	});
 
 async function create(request: Request, core: Core) {
-	const name = nameIn(request);
+	// The body has passed NEW.
+	const { name } = request.payload as { name: string };
 	const made = await storeOf(request, core).organizations.create(userIdOf(request), { name, slugs: slugs(name) });
-	return presentOrganization(made, 'owner');
+	return presentOrganization(made, 'owner', await core.store.organizations.settings(made.id));
 }
 
-async function rename(request: Request, core: Core) {
-	const renamed = await storeOf(request, core).organizations.rename(organizationOf(request).id, nameIn(request));
-	if (!renamed) throw notFound('Organization');
-	return presentOrganization(renamed, request.auth.credentials.role);
+async function update(request: Request, core: Core) {
+	// The body has passed CHANGE.
+	const { name, settings } = request.payload as { name?: string; settings?: OrganizationSettings };
+	const change = { ...(name !== undefined && { name }), ...settings };
+	const changed = await storeOf(request, core).organizations.update(organizationOf(request).id, change);
+	if (!changed) throw notFound('Organization');
+	return present(request, changed, core);
 }
 
-/** The body has passed NAMED. */
-const nameIn = (request: Request): string => (request.payload as { name: string }).name;
+async function present(request: Request, row: OrganizationRow, { store }: Core) {
+	return presentOrganization(row, request.auth.credentials.role, await store.organizations.settings(row.id));
+}

@@ -6,6 +6,7 @@ import {
 	type MemberRow,
 	type MembershipRow,
 	type OrganizationRow,
+	type OrganizationSettings,
 	ROLES,
 	type Role,
 	shape,
@@ -24,23 +25,30 @@ const organization = {
 	createdAt: timestamp,
 };
 
-export const ORGANIZATION = shape(organization).meta({ schema: 'Organization' });
+const codeMayFetch = Joi.boolean().description('Whether JavaScript tools may send requests, through the egress guard like every other.');
+
+/** As a client changes them; what is not named stays. */
+export const SETTINGS = Joi.object({ codeMayFetch }).min(1).description('What the organization allows.');
+
+export const ORGANIZATION = shape({
+	...organization,
+	settings: shape({ codeMayFetch }).description('What the organization allows.'),
+}).meta({ schema: 'Organization' });
 
 /** @param asker role of the user who asks */
-export const presentOrganization = ({ id, name, slug, createdAt }: OrganizationRow, asker: Role | null) => ({
-	id,
-	name,
-	slug,
-	role: asker,
-	createdAt,
+export const presentOrganization = (row: OrganizationRow, asker: Role | null, { codeMayFetch: mayFetch }: OrganizationSettings) => ({
+	...presentBrief(row, asker),
+	settings: { codeMayFetch: mayFetch },
 });
+
+const presentBrief = ({ id, name, slug, createdAt }: OrganizationRow, asker: Role | null) => ({ id, name, slug, role: asker, createdAt });
 
 export const MEMBERSHIP = shape({ ...organization, joinedAt: timestamp.description('When the user joined.') }).meta({
 	schema: 'Membership',
 });
 
 export const presentMembership = ({ organization: its, role: held, joinedAt }: MembershipRow) => ({
-	...presentOrganization(its, held),
+	...presentBrief(its, held),
 	joinedAt,
 });
 

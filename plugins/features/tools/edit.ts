@@ -3,10 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import {
+	asGatewayError,
 	assertBounded,
 	type Core,
 	compileArguments,
 	expectedVersion,
+	GatewayError,
 	invalid,
 	type JsonObject,
 	type JsonSchema,
@@ -18,6 +20,9 @@ import {
 	toolPlace,
 	unknownType,
 } from '../../../core/index.ts';
+
+/** Null takes users' own words away, so that the imported ones are seen again. */
+export type ToolEdit = Partial<Omit<ToolBody, 'name' | 'description'>> & { name?: string | null; description?: string | null };
 
 export interface ToolBody {
 	name: string;
@@ -63,11 +68,13 @@ export async function addTool(
 /** Of a tool that came from an API, only what a re-import leaves alone. */
 const OF_THE_API = ['parameters', 'code', 'executionConfig'] as const;
 
-export async function changeTool(request: Request, change: Partial<ToolBody>, core: Core): Promise<ToolRow> {
+export async function changeTool(request: Request, change: ToolEdit, core: Core): Promise<ToolRow> {
 	const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
 	if (!row) throw notFound('Tool');
 	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
+	const bare = (['name', 'description'] as const).find((field) => row.imported === null && change[field] === null);
+	if (bare) throw invalid(`/${bare}`, `${bare} must be a string: only a tool of an API has an imported one to go back to.`);
 	if (change.parameters) checkParameters(change.parameters);
 	const sealed = await changedConfig(row, change, core);
 	const columns = { ...change, ...sealed };
@@ -76,7 +83,7 @@ export async function changeTool(request: Request, change: Partial<ToolBody>, co
 	return updated;
 }
 
-async function changedConfig(row: ToolRow, change: Partial<ToolBody>, core: Core): Promise<{ executionConfig?: JsonObject }> {
+async function changedConfig(row: ToolRow, change: ToolEdit, core: Core): Promise<{ executionConfig?: JsonObject }> {
 	if (change.executionConfig === undefined && change.code === undefined) return {};
 	const place = toolPlace(row.organizationId, row.id);
 	const executionConfig = change.executionConfig ?? core.registry.open('executor', row.executor, row.executionConfig, core.secrets, place);
@@ -94,6 +101,22 @@ function checkParameters(parameters: JsonSchema): void {
 
 /** @throws validation_failed, egress_refused */
 async function checkConfig(type: string, config: JsonObject, core: Core): Promise<void> {
-	const parsed = core.registry.parse('executor', type, config, '/executionConfig');
+	const parsed = parse(type, config, core);
 	await core.registry.get('executor', type)?.check?.(parsed, { log: core.log, checkUrl: core.egress.check });
+}
+
+function parse(type: string, config: JsonObject, core: Core): JsonObject {
+	try {
+		return core.registry.parse('executor', type, config, '/executionConfig');
+	} catch (error) {
+		throw blameCode(error);
+	}
+}
+
+/** To the executor `code` is a part of its config; in the body it stands beside that. */
+function blameCode(error: unknown): unknown {
+	const known = asGatewayError(error);
+	if (!known?.details.some(({ path }) => path === '/executionConfig/code')) return error;
+	const details = known.details.map((detail) => (detail.path === '/executionConfig/code' ? { ...detail, path: '/code' } : detail));
+	return new GatewayError(known.code, known.message, { details, cause: error });
 }

@@ -3,11 +3,14 @@
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
+	asGatewayError,
 	body,
 	type Core,
 	clientSignal,
 	count,
+	GatewayError,
 	type Json,
+	jsonObject,
 	operation,
 	organizationOf,
 	type RunResult,
@@ -20,11 +23,28 @@ const BODY = body({
 	parameters: Joi.object().unknown().default({}).description('What the tool’s own `parameters` ask for; their defaults are filled in.'),
 }).example({ parameters: { id: '7' } });
 
+const QUERY = Joi.object({
+	dryRun: Joi.boolean()
+		.default(false)
+		.description('Sends nothing, and answers with the `request` that would be sent: arguments are checked alike, secrets are hidden.'),
+});
+
 const RESULT = shape({
-	result: Joi.any().description('Data where the tool answers with data, else its text, else its content blocks; null when it failed.'),
+	result: Joi.any().description(
+		'Data where the tool answers with data, else its text, else its content blocks; null when it failed, and of a dry run.',
+	),
 	duration: count.description('Milliseconds.'),
 	status: Joi.string().valid('success', 'failed'),
 	error: shape({ code: Joi.string(), message: text }).optional().description('Of a run that failed.'),
+	request: jsonObject
+		.optional()
+		.description(
+			'Of a dry run: `method`, `url`, `headers` and `body` of an HTTP request, `bodyEncoding` saying whether the body is `text` or ' +
+				'`base64`, without the headers that frame it (host, content-length, connection); tools that speak another protocol show theirs. ' +
+				'`••••` stands for what is secret.',
+		),
+	notes: Joi.array().items(text).optional().description('Of a result that is data: what was cut of it, or is missing in it.'),
+	logs: Joi.array().items(Joi.string()).optional().description('What the tool printed, a line each; absent when it printed nothing.'),
 }).meta({ schema: 'ToolRun' });
 
 export const executeTool = (core: Core): ServerRoute =>
@@ -33,11 +53,15 @@ export const executeTool = (core: Core): ServerRoute =>
 		path: '/organizations/{orgId}/tools/{id}/execute',
 		id: 'executeTool',
 		summary: 'Runs a tool once.',
-		description: 'A run that failed is an answer too, with `status: failed`. Arguments that the tool does not take are a 400.',
+		description:
+			'A run that failed is an answer too, with `status: failed`. Arguments that the tool does not take are a 400. A dry run opens no ' +
+			'secret, asks for no token and is recorded nowhere; where nothing can be shown before it is sent, it is a 501.',
 		need: 'tools:execute',
+		query: QUERY,
 		body: BODY,
+		bodyIs: 'optional',
 		answer: RESULT,
-		errors: ['not_implemented'],
+		errors: ['not_implemented', 'conflict'],
 		idempotent: true,
 		slow: true,
 		handler: (request) => execute(request, core),
@@ -47,18 +71,34 @@ export const executeTool = (core: Core): ServerRoute =>
 async function execute(request: Request, core: Core) {
 	// The body has passed BODY.
 	const { parameters } = request.payload as { parameters: Json };
+	// And the query QUERY.
+	const { dryRun } = request.query as { dryRun: boolean };
 	const caller = {
 		method: 'management',
 		subject: `user:${userIdOf(request)}`,
 		userId: userIdOf(request),
 		scopes: ['tools:read', 'tools:execute'] as const,
 	};
-	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, {
-		caller,
-		signal: clientSignal(request),
-	});
-	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success' };
-	return { result: null, duration: run.durationMs, status: 'failed', error: failure(run) };
+	const by = { caller, signal: clientSignal(request), isDry: dryRun };
+	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);
+	if (run.request) return { result: null, duration: run.durationMs, status: 'success', request: run.request };
+	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run) };
+	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success', ...printed };
+	return { result: null, duration: run.durationMs, status: 'failed', error: failure(run), ...printed };
+}
+
+/** Whoever checks arguments names their places among the arguments: here they stand in a body. */
+function blameBody(error: unknown): never {
+	const known = asGatewayError(error);
+	if (known?.code !== 'validation_failed') throw error;
+	const details = known.details.map(({ path, message }) => ({ path: `/parameters${path}`, message }));
+	throw new GatewayError('validation_failed', known.message, { details, cause: error });
+}
+
+/** Beside data: what was cut of it, or is missing in it. */
+function remarks({ structured, content }: RunResult): { notes?: string[] } {
+	const texts = structured === undefined ? [] : content.slice(1).flatMap((block) => (block.type === 'text' ? [block.text] : []));
+	return texts.length === 0 ? {} : { notes: texts };
 }
 
 /** Data where there is data, else the text, else the blocks as they are. */

@@ -80,6 +80,31 @@ test('a stale If-Match is told before anything is written, and a foreign tool st
 	assert.equal(must(await account.get(`/tools/${id}`), 200).body.data.name, 'pet');
 });
 
+test('what is wrong with a new tool is named where it stands in the body', async () => {
+	const wrong: [change: object, error: string, at: string][] = [
+		[{ code: 'return 1' }, 'VALIDATION_FAILED', '/code'],
+		[{ executionConfig: { method: 'GET', url: 'http://10.0.0.1/{id}' } }, 'EGRESS_REFUSED', '/executionConfig/url'],
+		[{ type: 'graphql', executionConfig: { endpoint: 'http://10.0.0.1/', query: '{ a }' } }, 'EGRESS_REFUSED', '/executionConfig/endpoint'],
+		[{ type: 'javascript', executionConfig: {}, code: undefined }, 'VALIDATION_FAILED', '/code'],
+	];
+	for (const [change, error, at] of wrong) {
+		const { body } = must(await account.post(tools, { ...HTTP, ...change }), 400);
+		assert.deepEqual([body.error, body.details[0].path], [error, at]);
+	}
+	const { id } = must(await account.post(tools, HTTP), 201).body.data;
+	assert.equal(must(await account.patch(`/tools/${id}`, { code: 'return 1' }), 400).body.details[0].path, '/code');
+});
+
+test('what is wrong with arguments is named where it stands in the body, which may be absent', async () => {
+	const parameters = { type: 'object', properties: { id: { type: 'string' } } };
+	const id = await createHttpTool(account, { name: 'strict', url: `${origin}/{id}`, parameters });
+	const run = (body?: unknown) => account.post(`${tools}/${id}/execute`, body);
+	for (const body of [{ parameters: { id: 7 } }, { parameters: { id: '..' } }, { parameters: {} }, {}, undefined])
+		assert.equal(must(await run(body), 400).body.details[0].path, '/parameters/id', JSON.stringify(body));
+	const easy = await createHttpTool(account, { name: 'easy', url: `${origin}/json` });
+	assert.deepEqual(must(await account.post(`${tools}/${easy}/execute`), 200).body.data.result, { ok: true });
+});
+
 test('answers are what the document says, from making a tool to removing it, and its examples pass', async () => {
 	const told = (operation: string, answer: Answer) => {
 		assert.equal(judge.fault(operation, answer), null, operation);

@@ -23,7 +23,7 @@ import {
 	type ToolRow,
 	words,
 } from '../../../core/index.ts';
-import { addTool, changeTool, type ToolBody } from './edit.ts';
+import { addTool, changeTool, type ToolBody, type ToolEdit } from './edit.ts';
 import { executeTool } from './execute.ts';
 import { presentTool, TOOL } from './present.ts';
 
@@ -50,9 +50,11 @@ const CREATE = body({
 	executionConfig: { method: 'GET', url: 'https://petstore.example.com/v1/pets/{id}' },
 });
 
+const OWN = 'Of a tool from an API: null for the imported one.';
+
 const UPDATE = body({
-	name: displayName,
-	description,
+	name: displayName.allow(null).description(OWN),
+	description: description.allow(null).description(`What it does, as models read it. ${OWN}`),
 	parameters,
 	code,
 	executionConfig: executionConfig.description('As the type asks for. As a whole: a change replaces all of it.'),
@@ -133,14 +135,16 @@ const updateTool = (core: Core): ServerRoute =>
 		path: '/tools/{id}',
 		id: 'updateTool',
 		summary: 'Changes what is named of a tool.',
-		description: 'Of a tool that was made of an API’s operation: name, description and status, which a later import leaves alone.',
+		description:
+			'Of a tool that was made of an API’s operation: name, description and status, which a later import leaves alone. Null as name or ' +
+			'description brings back what was imported.',
 		need: 'tools:write',
 		body: UPDATE,
 		answer: TOOL,
 		errors: ['egress_refused'],
 		versioned: true,
 		// The body has passed UPDATE.
-		handler: async (request) => show(request, await changeTool(request, request.payload as Partial<ToolBody>, core), core),
+		handler: async (request) => show(request, await changeTool(request, request.payload as ToolEdit, core), core),
 	});
 
 const deleteTool = (core: Core): ServerRoute =>

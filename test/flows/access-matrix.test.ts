@@ -233,7 +233,11 @@ test('a list, an object or a number where a text is expected is a 400 that names
 });
 
 /** Change nothing of an organization, or nothing here: there are no operations to make tools of. */
-const LEAVES_NO_ENTRY = ['POST /organizations/{orgId}/tools/{id}/execute', 'POST /apis/{id}/generate-tools'];
+const LEAVES_NO_ENTRY = [
+	'POST /organizations/{orgId}/tools/{id}/execute',
+	'POST /apis/{id}/credentials/test',
+	'POST /apis/{id}/generate-tools',
+];
 
 test('every route that changes something of an organization leaves an entry that names who asked, and by which request', async () => {
 	const { account } = stranger;

@@ -97,6 +97,17 @@ test('errors are told as errors, and partial data comes with what is missing', a
 	assert.equal(upstream.requests.length, before, 'nothing was sent');
 });
 
+test('over REST, data that is incomplete says so beside it', async (t) => {
+	const upstream = await graphqlServer(t);
+	const { tools } = await connect(t, upstream);
+	const path = `/organizations/${account.organization.id}/tools/${tools.find(({ name }) => name === 'pet')?.id}/execute`;
+	const { result, notes, status } = must(await account.post(path, { parameters: { id: 8 } }), 200).body.data;
+	assert.deepEqual([result.pet.secret, status, notes.length], [null, 'success', 1]);
+	assert.match(notes[0], /incomplete.*\nTom keeps his secret \(at pet\.secret\)/);
+	const whole = must(await account.post(path, { parameters: { id: 7 } }), 200).body.data;
+	assert.equal(whole.notes, undefined);
+});
+
 test('each type of credential reaches the endpoint', async (t) => {
 	const tokens = await httpUpstream(t, (_request, response) =>
 		response.setHeader('content-type', 'application/json').end('{"access_token":"granted","token_type":"bearer"}'),
@@ -157,7 +168,8 @@ test('importing again changes nothing, and hostile schemas are a 400 while other
 	const { apiId } = await connect(t, upstream);
 	const path = `/apis/${apiId}/import-schema`;
 	const again = must(await account.post(path, { schemaUrl: `${upstream.origin}/graphql` }), 200).body.data;
-	assert.deepEqual(again.changes, { added: 0, changed: 0, unchanged: 6, removed: 0 });
+	const nothing = { added: 0, changed: 0, removed: 0, restored: 0, breaking: 0, additive: 0, text: 0, toolsUpdated: 0 };
+	assert.deepEqual(again.changes, { ...nothing, unchanged: 6, operations: [], unlisted: 0 });
 	const deep = (open: string, close: string): string => open.repeat(20_000) + close.repeat(20_000);
 	const documents = [
 		`type Query { a: ${deep('[', ']')} }`,

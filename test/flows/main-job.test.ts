@@ -165,8 +165,16 @@ test('a re-import keeps ids and the users’ own names, and marks what is gone',
 	must(await account.patch(`/tools/${get.id}`, { name: 'my_pet', description: 'Mine.' }), 200);
 	const { delete: _gone, ...kept } = DOCUMENT.paths['/pets/{petId}'];
 	const changed = { ...DOCUMENT, paths: { ...DOCUMENT.paths, '/pets/{petId}': { get: { ...kept.get, summary: 'Another text' } } } };
-	const { changes } = must(await account.post(`/apis/${apiId}/import-schema`, content(changed)), 200).body.data;
-	assert.deepEqual(changes, { added: 0, changed: 1, unchanged: 1, removed: 1 });
+	const { operations, ...changes } = must(await account.post(`/apis/${apiId}/import-schema`, content(changed)), 200).body.data.changes;
+	const counts = { added: 0, changed: 1, unchanged: 1, removed: 1, restored: 0, breaking: 0, additive: 0, text: 1, toolsUpdated: 1 };
+	assert.deepEqual(changes, { ...counts, unlisted: 0 });
+	assert.deepEqual(
+		operations.map(({ name, change, reasons }: { name: string; change: string; reasons: string[] }) => [name, change, ...reasons]),
+		[
+			['deletePet', 'removed'],
+			['getPet', 'changed', 'The description changed.'],
+		],
+	);
 	const afterwards = must(await account.get(toolsPath), 200).body.data.tools;
 	assert.deepEqual(afterwards.map((tool: { id: string }) => tool.id).sort(), before.map((tool: { id: string }) => tool.id).sort());
 	const mine = afterwards.find((tool: { id: string }) => tool.id === get.id);
@@ -200,7 +208,7 @@ test('a tool written by hand is executed over the management API: success, failu
 	assert.match(failed.error.message, /404/);
 	const bad = await account.post(`${base}/${id}/execute`, { parameters: { id: 'x', more: 1 } });
 	assert.equal(bad.status, 400);
-	assert.deepEqual(bad.body.details.map(({ path }: { path: string }) => path).sort(), ['/id', '/more']);
+	assert.deepEqual(bad.body.details.map(({ path }: { path: string }) => path).sort(), ['/parameters/id', '/parameters/more']);
 });
 
 test('every verb of gateways, tools and APIs answers as decided: 201, 200, and 404 after a removal', async () => {

@@ -60,6 +60,7 @@ export async function readDocument(url: string): Promise<Judge> {
 			const described = shared ? document.components.responses[shared.split('/').at(-1) ?? ''] : response;
 			const missing = Object.keys(described.headers ?? {}).find((name) => headers.get(name) === null);
 			if (missing) return `the header ${missing} is missing`;
+			if (!described.content) return body === null ? null : 'there is a body, and none is on the page';
 			const sent = headers.get('content-type')?.split(';')[0] ?? '';
 			const type = described.content?.[sent] ? sent : '*/*';
 			if (!described.content?.[type]) return `the media type ${sent} is not on the page`;

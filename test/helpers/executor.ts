@@ -1,25 +1,48 @@
 // What an executor is run with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it got.
 
 import type { TestContext } from 'node:test';
-import type { Api, Call, OutboundRequest } from '../../core/contracts.ts';
 import { createEgress } from '../../core/egress.ts';
+import type { Call, OutboundRequest } from '../../core/lent.ts';
+import { Memo } from '../../core/memo.ts';
+import type { Api, Tool } from '../../core/nouns.ts';
 import { tcpUpstream, type Upstream } from './upstream.ts';
 
-/** Of `Call`, what executors of HTTP use; reading anything else fails. `sign` adds what `signed` says. */
+/** Of `Call`, what executors send with; whatever else they read is not there. `sign` adds what `signed` says. */
 export function loopbackCall(
 	t: TestContext,
 	options: { api?: Api; signed?: (request: OutboundRequest) => OutboundRequest; signal?: AbortSignal } = {},
 ): Call {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
+	const memo = new Memo(100);
 	t.after(() => egress.close());
-	const call: Pick<Call, 'request' | 'sign' | 'signal' | 'api'> = {
+	const call: Pick<Call, 'request' | 'fetch' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings'> = {
 		request: (request) => egress.request(request),
+		fetch: (url, init) => egress.fetch(url, init),
+		connect: (host, port) => egress.connect(host, port),
+		turn: (_url, work) => work(() => undefined),
+		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
+		renew: async () => null,
 		signal: options.signal ?? new AbortController().signal,
 		api: options.api ?? null,
+		tool: TOOL,
+		settings: async () => ({ codeMayFetch: true }),
 	};
 	return call as Call;
 }
+
+const TOOL: Tool = {
+	id: 'tool',
+	organizationId: 'org',
+	name: 'tool',
+	description: '',
+	executor: '',
+	parameters: { type: 'object' },
+	outputSchema: null,
+	annotations: {},
+	apiId: null,
+	version: '1',
+};
 
 export function apiAt(baseUrl: string): Api {
 	return { id: 'api', organizationId: 'org', name: 'Pets', type: 'openapi', baseUrl };
@@ -28,7 +51,10 @@ export function apiAt(baseUrl: string): Api {
 /** One request as its bytes, in latin1 so that every byte is one character. */
 export interface Recorded {
 	line: string;
+	/** Names in lower case, values as they came, of which the last counts. */
 	headers: Record<string, string>;
+	/** The header lines, in latin1 and in order. */
+	fields: string[];
 	body: Buffer;
 }
 
@@ -72,5 +98,5 @@ function parse(bytes: Buffer): Recorded | null {
 		headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim();
 	}
 	const body = bytes.subarray(end + 4);
-	return body.length < Number(headers['content-length'] ?? 0) ? null : { line, headers, body };
+	return body.length < Number(headers['content-length'] ?? 0) ? null : { line, headers, fields, body };
 }

@@ -83,7 +83,10 @@ export interface GraphqlServer extends Upstream {
 }
 
 /** At `/graphql`, by POST only. `isAllowed` decides on 401. */
-export async function graphqlServer(t: TestContext, isAllowed: (request: GraphqlRequest) => boolean = () => true): Promise<GraphqlServer> {
+export async function graphqlServer(
+	t: TestContext,
+	isAllowed: (request: GraphqlRequest) => boolean | Promise<boolean> = () => true,
+): Promise<GraphqlServer> {
 	const requests: GraphqlRequest[] = [];
 	const upstream = await httpUpstream(t, async (request, response) => {
 		let body = '';
@@ -94,7 +97,7 @@ export async function graphqlServer(t: TestContext, isAllowed: (request: Graphql
 		const asked: GraphqlRequest = { url: request.url ?? '', headers: request.headers, query, variables };
 		if (!isIntrospection) requests.push(asked);
 		response.setHeader('content-type', 'application/graphql-response+json');
-		if (!isIntrospection && !isAllowed(asked)) return void response.writeHead(401).end('{"errors":[{"message":"Who are you?"}]}');
+		if (!isIntrospection && !(await isAllowed(asked))) return void response.writeHead(401).end('{"errors":[{"message":"Who are you?"}]}');
 		const result = await graphql({ schema: SCHEMA, source: query, rootValue: ROOT, variableValues: variables });
 		response.writeHead(result.data === undefined ? 400 : 200).end(JSON.stringify(result));
 	});

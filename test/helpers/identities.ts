@@ -3,10 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { loadConfig } from '../../core/config.ts';
-import type { Gateway, Identity } from '../../core/contracts.ts';
 import { createIdentities } from '../../core/identity.ts';
+import type { Identity } from '../../core/lent.ts';
 import { createLimits, limitTable } from '../../core/limits.ts';
 import type { MountedGateway } from '../../core/mount.ts';
+import type { Gateway } from '../../core/nouns.ts';
 import { createPasswords, type Passwords } from '../../core/passwords.ts';
 import { Recorder } from '../../core/recorder.ts';
 import { createShared } from '../../core/shared.ts';

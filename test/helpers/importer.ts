@@ -1,6 +1,7 @@
 // What an importer makes of a text, read to the end without a worker or a store.
 
-import type { ImportContext, Operation, SchemaImporter, SchemaSummary } from '../../core/index.ts';
+import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../../core/index.ts';
+import { parseConfig } from '../../core/registry.ts';
 
 export interface Reading {
 	operations: Operation[];
@@ -8,23 +9,38 @@ export interface Reading {
 	warnings: { message: string; fields: object }[];
 }
 
-/** Neither calls out: an importer that tries fails its test. */
+interface ReadingOptions extends Partial<SchemaSource> {
+	/** Of the import. */
+	options?: object;
+	/** In place of one that fails the test of an importer that calls out. */
+	request?: ImportContext['request'];
+}
+
 const noWayOut = (): never => {
 	throw new Error('The importer called out.');
 };
 
-export async function readWith(importer: SchemaImporter, text: string, url: string | null = null): Promise<Reading> {
+export async function readWith(
+	importer: SchemaImporter,
+	text: string,
+	url: string | null = null,
+	{ options = {}, request = noWayOut, ...more }: ReadingOptions = {},
+): Promise<Reading> {
 	const warnings: Reading['warnings'] = [];
 	const warn = (fields: object, message: string): void => void warnings.push({ fields, message });
 	const quiet = (): void => undefined;
 	const context: ImportContext = {
 		log: { debug: quiet, info: quiet, warn, error: warn },
 		fetch: noWayOut,
-		request: noWayOut,
+		request,
 		signal: new AbortController().signal,
 	};
 	const operations: Operation[] = [];
-	const reading = importer.parse({ text, url }, {}, context);
+	const reading = importer.parse(
+		{ text, url, path: null, files: new Map(), ...more },
+		parseConfig(importer.config, options, '/options'),
+		context,
+	);
 	let next = await reading.next();
 	for (; !next.done; next = await reading.next()) operations.push(next.value);
 	return { operations, summary: next.value, warnings };

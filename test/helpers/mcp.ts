@@ -2,8 +2,8 @@
 
 import mcp from '../../adapters/mcp/index.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/call.ts';
-import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contracts.ts';
 import { Memo } from '../../core/memo.ts';
+import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/nouns.ts';
 import { silent } from './postgres.ts';
 
 export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;

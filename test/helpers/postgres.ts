@@ -1,5 +1,5 @@
 // A database of one's own on a real PostgreSQL: the one named by TEST_DATABASE_URL, the one on 127.0.0.1, or an embedded one.
-// Databases are copies of a template that each process migrates once.
+// Databases are copies of a template that is migrated once for a run of many files, or else by each process.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Config } from '../../core/config.ts';
-import type { Log } from '../../core/contracts.ts';
+import type { Log } from '../../core/nouns.ts';
 import { startEmbedded } from '../../db/embedded.ts';
 import { migrateDatabase } from '../../db/index.ts';
 
@@ -18,10 +18,13 @@ export interface TestDatabase extends AsyncDisposable {
 	drop(): Promise<void>;
 }
 
-interface Server {
+export interface Server {
 	endpoint: Endpoint;
 	template: string;
 }
+
+/** Names the variable in which a run of many files hands its server to each of them. */
+export const SHARED_SERVER = 'GATEHOUSE_TEST_SERVER';
 
 export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -29,10 +32,15 @@ let server: Promise<Server> | null = null;
 
 /** @param options.empty without the schema */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
-	server ??= prepare();
+	server ??= findPrepared();
 	const { endpoint, template } = await server;
 	const name = randomName();
-	await administer(endpoint, `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`);
+	// No test needs its rows to outlive a crash of the machine, and each commit would wait for the disk.
+	await administer(
+		endpoint,
+		`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`,
+		`ALTER DATABASE ${name} SET synchronous_commit = off`,
+	);
 	const drop = async (): Promise<void> => {
 		await administer(endpoint, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 	};
@@ -41,17 +49,31 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
 
 const randomName = (): string => `gatehouse_test_${randomBytes(6).toString('hex')}`;
 
-async function prepare(): Promise<Server> {
+async function findPrepared(): Promise<Server> {
+	const shared = process.env[SHARED_SERVER];
+	if (shared) return JSON.parse(shared);
+	const { stop, ...prepared } = await prepareServer();
+	// When nothing is left to do, so after the last test of the process.
+	process.once('beforeExit', stop);
+	return prepared;
+}
+
+/** A server with a migrated template. `stop` drops that, and ends the server if it was started for this. */
+export async function prepareServer(): Promise<Server & { stop(): Promise<void> }> {
 	const { endpoint, stop } = await findServer();
 	const template = randomName();
-	await administer(endpoint, `CREATE DATABASE ${template}`);
-	// When nothing is left to do, so after the last test of the process.
-	process.once('beforeExit', async () => {
+	const drop = async (): Promise<void> => {
 		await administer(endpoint, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
 		await stop();
-	});
-	await migrateDatabase({ database: { ...endpoint, name: template }, dataDir: '', log: silent });
-	return { endpoint, template };
+	};
+	try {
+		await administer(endpoint, `CREATE DATABASE ${template}`);
+		await migrateDatabase({ database: { ...endpoint, name: template }, dataDir: '', log: silent });
+	} catch (error) {
+		await drop();
+		throw error;
+	}
+	return { endpoint, template, stop: drop };
 }
 
 async function findServer(): Promise<{ endpoint: Endpoint; stop(): Promise<void> }> {
@@ -89,13 +111,15 @@ async function mayCreate(endpoint: Endpoint): Promise<boolean> {
 	}
 }
 
-/** One statement on a connection of its own: CREATE DATABASE runs in no transaction and beside no other connection. */
-export async function administer(endpoint: Endpoint, sql: string): Promise<Record<string, unknown>[]> {
+/** On a connection of its own, as CREATE DATABASE takes it: in no transaction, beside no other. @returns what the last one answers */
+export async function administer(endpoint: Endpoint, ...statements: string[]): Promise<Record<string, unknown>[]> {
 	const { host, port, username, password, name, ssl } = endpoint;
 	const client = new pg.Client({ host, port, user: username, password, database: name, ssl, connectionTimeoutMillis: 5_000 });
 	await client.connect();
 	try {
-		return (await client.query(sql)).rows;
+		let rows: Record<string, unknown>[] = [];
+		for (const sql of statements) rows = (await client.query(sql)).rows;
+		return rows;
 	} finally {
 		await client.end();
 	}

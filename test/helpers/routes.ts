@@ -7,6 +7,7 @@ import type Joi from 'joi';
 import { exampleOf } from './example.ts';
 import { addMember } from './members.ts';
 import { obtainTokens } from './oauth.ts';
+import { administer } from './postgres.ts';
 import { type Account, createHttpTool, must, publishGateway, registerAccount, type TestService } from './service.ts';
 
 export interface Tenant {
@@ -14,11 +15,16 @@ export interface Tenant {
 	ids: Record<string, string>;
 }
 
+const EMPTY_DOCUMENT = { schemaContent: '{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{}}' };
+
 /** An organization with one of each; `name` is in whatever can be named. */
 export async function makeTenant(service: TestService, name: string): Promise<Tenant> {
 	const account = await registerAccount(service.url, `${name} org`);
 	const org = account.organization.id;
 	const api = must(await account.post('/apis', { name: `${name} api`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
+	must(await account.post(`/apis/${api.body.data.id}/credentials`, { type: 'bearer_token', credentials: { token: 't' } }), 201);
+	const imported = must(await account.post(`/apis/${api.body.data.id}/import-schema`, EMPTY_DOCUMENT), 200);
+	const [job] = must(await account.get(`/apis/${api.body.data.id}/imports`), 200).body.data.imports;
 	const tool = await createHttpTool(account, { name: `${name}_tool`, url: 'https://example.com/' });
 	const gateway = await publishGateway(account, { endpoint: `/${name}`, toolIds: [tool] });
 	must(await account.patch(`/gateways/${gateway.id}`, { description: `${name} description` }), 200);
@@ -34,6 +40,9 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 		ids: {
 			organization: org,
 			api: api.body.data.id,
+			import: job.id,
+			...(await beginImport(service, account, name)),
+			schema: imported.body.data.schema.id,
 			tool,
 			gateway: gateway.id,
 			gatewayTool: assigned.gatewayToolId,
@@ -48,6 +57,19 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 	};
 }
 
+/** Of a replica that seems to be at it for an hour: an import to cancel, which keeps no other waiting. */
+async function beginImport({ config }: TestService, account: Account, name: string): Promise<Record<string, string>> {
+	const api = must(await account.post('/apis', { name: `${name} importing`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
+	const { id } = api.body.data;
+	const [job] = await administer(
+		config.database ?? assert.fail(),
+		`INSERT INTO import_jobs (organization_id, api_id, actor, status, phase, body_bytes, lease, leased_until)
+		SELECT organization_id, id, '{"userId":"00000000-0000-4000-8000-000000000000"}', 'running', 'fetching', 0, gen_random_uuid(), now() + interval '1 hour'
+		FROM apis WHERE id = '${id}' RETURNING id`,
+	);
+	return { importingApi: id, runningImport: String(job?.['id']) };
+}
+
 /** What the gateway's OAuth server keeps of a client that was let in. */
 async function letClientIn(account: Account, gateway: { id: string; url: string }): Promise<Record<string, string>> {
 	must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2', isRequired: false }), 201);
@@ -60,7 +82,11 @@ async function letClientIn(account: Account, gateway: { id: string; url: string 
 /** What each parameter of a path means, by the path's beginning where that decides. */
 const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/organizations/{orgId}/tools/', 'id', 'tool'],
+	['/apis/{id}/imports/{importId}/cancel', 'id', 'importingApi'],
+	['/apis/{id}/imports/{importId}/cancel', 'importId', 'runningImport'],
 	['/apis/', 'id', 'api'],
+	['/apis/', 'importId', 'import'],
+	['/apis/', 'schemaId', 'schema'],
 	['/tools/', 'id', 'tool'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],
@@ -104,8 +130,9 @@ const BODIES: Record<string, unknown> = {
 	'POST /apis': { name: 'a', type: 'openapi', baseUrl: 'https://example.com' },
 	'POST /gateways': { name: 'a', type: 'mcp', endpoint: '/example' },
 	'POST /organizations/{orgId}/tools': { name: 'a', type: 'http', executionConfig: { method: 'GET', url: 'https://example.com/' } },
-	'POST /apis/{id}/import-schema': { schemaContent: '{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{}}' },
+	'POST /apis/{id}/import-schema': EMPTY_DOCUMENT,
 	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
+	'POST /apis/{id}/credentials/test': { type: 'bearer_token' },
 	'PATCH /gateways/{gatewayId}/tools/{gatewayToolId}': { rateLimit: 5 },
 	'PATCH /auth/profile': { firstName: 'Eve' },
 };

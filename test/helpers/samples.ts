@@ -1,7 +1,7 @@
 // Rows to test with, each valid and as small as it can be.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Operation, ToolDraft } from '../../core/contracts.ts';
+import type { Operation, ToolDraft } from '../../core/nouns.ts';
 import type { Role } from '../../core/permissions.ts';
 import type { ApiRow, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
 

@@ -36,11 +36,18 @@ export async function startTcpProxy({ host, port: targetPort }: { host: string; 
 		}
 	});
 	const port = await freePort();
-	const cut = async (): Promise<void> => {
+	/** Resolves when nothing is open any more: a process that ends while a reset is on its way may spin in its clean-up (Node 24.21). */
+	const end = async (how: (socket: Socket) => void): Promise<void> => {
 		const ended = close(server);
-		for (const socket of sockets) socket.resetAndDestroy();
-		await ended;
+		const closed = Array.from(sockets, (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+		for (const socket of sockets) how(socket);
+		await Promise.all([ended, ...closed]);
 	};
+	const cut = (): Promise<void> =>
+		end((socket) => {
+			if (socket.connecting || socket.writableEnded) socket.destroy();
+			else socket.resetAndDestroy();
+		});
 	const mend = async (): Promise<void> => {
 		isStalled = false;
 		for (const socket of sockets) socket.resume();
@@ -55,7 +62,7 @@ export async function startTcpProxy({ host, port: targetPort }: { host: string; 
 			for (const socket of sockets) socket.pause();
 		},
 		mend,
-		[Symbol.asyncDispose]: cut,
+		[Symbol.asyncDispose]: () => end((socket) => socket.destroy()),
 	};
 }
 

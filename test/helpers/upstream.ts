@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { createServer as createRawTlsServer, type TlsOptions } from 'node:tls';
 
 export interface Upstream {
 	port: number;
@@ -12,12 +13,16 @@ export interface Upstream {
 	origin: string;
 	/** How many connections were accepted so far. */
 	connections(): number;
+	/** How many of them are open. */
+	open(): number;
 }
 
 const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
 
 /** Self-signed, for `upstream.example` alone, valid until 2126. */
 export const CERTIFICATE = pem('upstream.example.cert.pem');
+/** The same for 127.0.0.1. */
+export const LOOPBACK_CERTIFICATE = pem('loopback.cert.pem');
 
 export function httpUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {
 	return listen(test, createServer(listener), '127.0.0.1');
@@ -27,6 +32,21 @@ export function httpUpstream(test: TestContext, listener: RequestListener): Prom
 export async function tlsUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {
 	const upstream = await listen(test, createTlsServer({ key: pem('upstream.example.key.pem'), cert: CERTIFICATE }, listener), '127.0.0.1');
 	return { ...upstream, origin: upstream.origin.replace('http:', 'https:') };
+}
+
+/** Tells which names it is asked for, by their indication (RFC 6066 §3). */
+export function tlsListener(test: TestContext, onName: (name: string) => void): Promise<Upstream> {
+	const SNICallback: TlsOptions['SNICallback'] = (name, done) => {
+		onName(name);
+		done(null);
+	};
+	const server = createRawTlsServer({ key: pem('upstream.example.key.pem'), cert: CERTIFICATE, SNICallback });
+	// Nobody trusts the certificate.
+	return listen(
+		test,
+		server.on('tlsClientError', () => undefined),
+		'127.0.0.1',
+	);
 }
 
 /** For answers that no HTTP server would give. */
@@ -55,5 +75,5 @@ async function listen(test: TestContext, server: Server, host: string): Promise<
 	});
 	// Listening on TCP, so the address is not a pipe's name.
 	const { port } = server.address() as AddressInfo;
-	return { port, origin: `http://127.0.0.1:${port}`, connections: () => count };
+	return { port, origin: `http://127.0.0.1:${port}`, connections: () => count, open: () => sockets.size };
 }

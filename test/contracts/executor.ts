@@ -1,0 +1,280 @@
+// What every executor must show, whatever it speaks. A new one joins by a `contract.test.ts` beside it that gives a fixture.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createEgress } from '../../core/egress.ts';
+import { asGatewayError, type ErrorCode } from '../../core/errors.ts';
+import type {
+	Api,
+	Call,
+	ContentBlock,
+	Json,
+	JsonObject,
+	OutboundRequest,
+	SaveContext,
+	ToolExecutor,
+	ToolResult,
+} from '../../core/index.ts';
+import { loopbackCall } from '../helpers/executor.ts';
+import { silent } from '../helpers/postgres.ts';
+import type { Upstream } from '../helpers/upstream.ts';
+
+/**
+ * What an upstream does with a call: answers with the text that it was sent; says no in the way of its protocol; never answers; closes the
+ * connection; answers with what is no answer; goes on answering without end; says back the credential that it was sent.
+ */
+export type Behaviour = 'echo' | 'fail' | 'hang' | 'reset' | 'nonsense' | 'endless' | 'tell';
+
+export interface ExecutorFixture {
+	executor: ToolExecutor;
+	/** A server of its own, on a free port of 127.0.0.1, that ends with the test. */
+	start(t: TestContext, behaviour: Behaviour): Promise<Upstream>;
+	/** Of a tool that sends its argument `text` there; `more` goes on top. */
+	config(origin: string, more?: JsonObject): JsonObject;
+	/** Whose tool it is, for an executor that finds the address there; absent where the config has it. */
+	api?(origin: string): Api;
+	/** Of what `echo` answered. */
+	echoed(result: ToolResult): Json | undefined;
+	/** Refused with a message that says so. */
+	bad: { config: JsonObject; says: RegExp }[];
+	/** The field of the config, in milliseconds, that ends a call; null when it has none. */
+	timeoutField: string | null;
+	/** Adds SECRET to a request; null where none is signed. */
+	signed: ((request: OutboundRequest) => OutboundRequest) | null;
+	/** Whether its config names where it calls, so that saving can refuse that. */
+	hasAddress: boolean;
+}
+
+export const SECRET = 'canary-0123456789abcdef';
+
+/** What a run may be ended by, beside the reason of its signal. */
+const CODES: readonly ErrorCode[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed', 'not_implemented'];
+const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
+const AT_ONCE = 20;
+const PRIVATE = ['http://10.0.0.1', 'http://192.168.0.1:8080', 'http://169.254.169.254', 'http://[fd00::1]'];
+/** By its IPv4 address it is open to the calls of these tests. */
+const LOOPBACK = ['http://127.0.0.1', 'http://[::1]', 'http://localhost', 'http://[::ffff:127.0.0.1]'];
+
+/** No argument may bring an executor down, whatever the tool's schema lets through. */
+const HOSTILE: [what: string, args: () => JsonObject][] = [
+	['nothing', () => ({})],
+	['null', () => ({ text: null })],
+	['a list', () => ({ text: ['a', null, [1]] })],
+	['an object', () => ({ text: { a: { b: [1] } } })],
+	['a member called __proto__', () => JSON.parse('{"text":{"__proto__":{"polluted":1}},"__proto__":{"polluted":1}}') as JsonObject],
+	['names of every object', () => ({ constructor: 'x', toString: 'x', hasOwnProperty: 'x', text: 'constructor' })],
+	['half of a surrogate pair', () => ({ text: 'a\ud800b', '\udc00': 1 })],
+	['NUL, line breaks and a byte order mark', () => ({ text: '\u0000\r\n\u2028\ufeff' })],
+	['100 KB', () => ({ text: 'é'.repeat(100_000) })],
+	['100 KB of placeholders', () => ({ text: '{text}'.repeat(17_000) })],
+	['a thousand levels', () => ({ text: JSON.parse('['.repeat(1000) + ']'.repeat(1000)) as Json })],
+	['ten thousand members', () => Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`a${at}`, at]))],
+	['numbers at the ends', () => ({ text: Number.MAX_VALUE, min: -0, odd: 1e-7, big: 2 ** 53 + 2 })],
+	['markup and quotes', () => ({ text: '</script><!--\'";--$(x)#{y}%0d%0a../..' })],
+];
+
+export function executorContract(fixture: ExecutorFixture): void {
+	const { executor } = fixture;
+	const parse = (config: JsonObject): Promise<unknown> => executor.config.validateAsync(config);
+	const run = async (origin: string, args: JsonObject, call: Call, more: JsonObject = {}): Promise<ToolResult> =>
+		executor.execute(args, await parse(fixture.config(origin, more)), at(origin, call));
+	const at = (origin: string, call: Call): Call => (fixture.api ? { ...call, api: fixture.api(origin) } : call);
+
+	describe(`${executor.name} keeps the executors’ contract`, () => {
+		test('it says what it is, in one sentence', () => {
+			assert.equal(executor.kind, 'executor');
+			assert.match(executor.name, /^[a-z][a-z0-9_]*$/);
+			assert.match(executor.summary, /^[A-Z].*\.$/);
+		});
+
+		describe('Its config', () => describeConfig(fixture));
+
+		test('an answer becomes content, and what was given stays as it was', async (t) => {
+			const { origin } = await fixture.start(t, 'echo');
+			const [args, config] = [frozen({ text: 'grüße 😀 "\\' }), frozen((await parse(fixture.config(origin))) as JsonObject)];
+			const result = await executor.execute(args, config, at(origin, loopbackCall(t)));
+			assertResult(result);
+			assert.deepEqual([result.isError ?? false, fixture.echoed(result)], [false, 'grüße 😀 "\\']);
+		});
+
+		test(`${AT_ONCE} calls at once do not mix`, async (t) => {
+			const { origin } = await fixture.start(t, 'echo');
+			const call = loopbackCall(t);
+			const results = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => run(origin, { text: `call ${at}` }, call)));
+			assert.deepEqual(
+				results.map(fixture.echoed),
+				Array.from({ length: AT_ONCE }, (_, at) => `call ${at}`),
+			);
+		});
+
+		for (const behaviour of ['fail', 'reset', 'nonsense'] as const)
+			test(`an upstream that does “${behaviour}” makes a failure of the run, and nothing else`, async (t) => {
+				const { origin, connections } = await fixture.start(t, behaviour);
+				const failed = await outcome(run(origin, { text: 'x' }, loopbackCall(t)));
+				assert.ok(failed.isError, JSON.stringify(failed));
+				assert.ok(connections() > 0, 'it was called');
+			});
+
+		test('an address that the guard refuses ends the run before a byte', async (t) => {
+			for (const origin of PRIVATE) assert.ok(isRefusal(await outcome(run(origin, { text: 'x' }, loopbackCall(t)))), origin);
+		});
+
+		test('an answer without end is ended, or makes a result that is bounded', async (t) => {
+			const { origin } = await fixture.start(t, 'endless');
+			assert.ok((await outcome(run(origin, { text: 'x' }, loopbackCall(t)))).size <= MAX_RESULT_CHARACTERS);
+		});
+
+		describe('It stops', () => describeStops(fixture, run));
+
+		test('a credential that the upstream says back is not handed on', async (t) => {
+			const { signed: sign } = fixture;
+			if (sign === null) return;
+			const { origin } = await fixture.start(t, 'tell');
+			let signatures = 0;
+			const signed = (request: OutboundRequest): OutboundRequest => {
+				signatures += 1;
+				return sign(request);
+			};
+			const { said } = await outcome(run(origin, { text: 'x' }, loopbackCall(t, { signed })));
+			assert.ok(signatures > 0, 'the request was signed');
+			assert.ok(!said.includes(SECRET), said);
+			assert.ok(!said.includes(Buffer.from(SECRET).toString('base64')), said);
+		});
+
+		for (const [what, args] of HOSTILE)
+			test(`arguments with ${what} are sent or refused, and bring nothing down`, async (t) => {
+				const { origin } = await fixture.start(t, 'echo');
+				await outcome(run(origin, args(), loopbackCall(t)));
+				assert.equal(({} as { polluted?: number }).polluted, undefined);
+				assertResult(await run(origin, { text: 'still there' }, loopbackCall(t)));
+			});
+
+		if (executor.preview)
+			test('its preview shows the request and sends nothing', async (t) => {
+				const { origin, connections } = await fixture.start(t, 'echo');
+				const config = await parse(fixture.config(origin));
+				const shown = await executor.preview?.({ text: 'grüße' }, config, at(origin, loopbackCall(t)));
+				assert.match(JSON.stringify(shown), /grüße/);
+				assert.equal(connections(), 0);
+			});
+	});
+}
+
+function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixture): void {
+	test('takes what it should and refuses any other field by its name', async () => {
+		const good = config('https://api.example.com');
+		await executor.config.validateAsync(good);
+		await assert.rejects(executor.config.validateAsync({ ...good, noSuchField: 1 }), /"noSuchField" is not allowed/);
+	});
+
+	test('refuses what is wrong and says what', async () => {
+		assert.ok(bad.length > 2);
+		for (const { config: wrong, says } of bad) await assert.rejects(executor.config.validateAsync(wrong), says, JSON.stringify(wrong));
+	});
+
+	test('says of every field what it is for', () => {
+		const { keys } = executor.config.describe() as { keys: Record<string, { flags?: { description?: string } }> };
+		for (const [name, field] of Object.entries(keys)) assert.ok(field.flags?.description, name);
+	});
+
+	test('is refused when it is saved if its address is private', async () => {
+		// An API's address is checked when the API is saved.
+		if (!executor.check || !hasAddress || api) return;
+		const egress = createEgress({ allow: [] });
+		const context: SaveContext = { log: silent, checkUrl: (url) => egress.check(url) };
+		try {
+			await executor.check(await executor.config.validateAsync(config('http://93.184.215.14')), context);
+			for (const origin of [...PRIVATE, ...LOOPBACK]) {
+				const checking = executor.check(await executor.config.validateAsync(config(origin)), context);
+				await assert.rejects(checking, (error) => asGatewayError(error)?.code === 'egress_refused', origin);
+			}
+		} finally {
+			await egress.close();
+		}
+	});
+}
+
+type Run = (origin: string, args: JsonObject, call: Call, more?: JsonObject) => Promise<ToolResult>;
+
+function describeStops({ start, timeoutField }: ExecutorFixture, run: Run): void {
+	if (timeoutField !== null)
+		test('when its own time is over', async (t) => {
+			const { origin } = await start(t, 'hang');
+			const started = performance.now();
+			const ended = await outcome(run(origin, { text: 'x' }, loopbackCall(t), { [timeoutField]: 300 }));
+			assert.ok(ended.code === 'upstream_timeout' || (ended.isError && /longer than 300 ms/.test(ended.said)), ended.said);
+			assert.ok(performance.now() - started < 2000);
+		});
+
+	test('when the caller leaves, down to the connection, within 250 ms', async (t) => {
+		const upstream = await start(t, 'hang');
+		const caller = new AbortController();
+		const running = run(upstream.origin, { text: 'x' }, loopbackCall(t, { signal: caller.signal })).then(
+			() => assert.fail('it answered'),
+			() => performance.now(),
+		);
+		while (upstream.open() === 0) await sleep(5);
+		// So that the request is on its way.
+		await sleep(50);
+		const left = performance.now();
+		caller.abort(new Error('the caller left'));
+		assert.ok((await running) - left < 250, 'the run ended');
+		while (upstream.open() > 0 && performance.now() - left < 1000) await sleep(5);
+		assert.ok(performance.now() - left < 250, 'the connection closed');
+	});
+
+	test('before it begins, when the caller is gone already', async (t) => {
+		const upstream = await start(t, 'echo');
+		const running = run(upstream.origin, { text: 'x' }, loopbackCall(t, { signal: AbortSignal.abort(new Error('gone')) }));
+		await assert.rejects(running);
+		assert.equal(upstream.connections(), 0);
+	});
+}
+
+interface Outcome {
+	isError: boolean;
+	code: ErrorCode | null;
+	/** All that a caller would read. */
+	said: string;
+	size: number;
+}
+
+/** A result as the contract has it, or one of the errors that it names. */
+async function outcome(running: Promise<ToolResult>): Promise<Outcome> {
+	try {
+		const result = await running;
+		assertResult(result);
+		const said = JSON.stringify(result);
+		return { isError: result.isError === true, code: null, said, size: said.length };
+	} catch (error) {
+		const ours = asGatewayError(error);
+		if (!ours || !CODES.includes(ours.code)) throw error;
+		const said = JSON.stringify([ours.message, ours.details]);
+		return { isError: true, code: ours.code, said, size: said.length };
+	}
+}
+
+/** By an error, or by a failed run that tells what the guard said. */
+const isRefusal = ({ code, isError, said }: Outcome): boolean => code === 'egress_refused' || (isError && said.includes('EGRESS_ALLOW'));
+
+const SHAPES: Readonly<Record<ContentBlock['type'], readonly string[]>> = {
+	text: ['text'],
+	image: ['data', 'mimeType'],
+	audio: ['data', 'mimeType'],
+	resource: ['resource'],
+	resource_link: ['uri', 'name'],
+};
+
+function assertResult(result: ToolResult): void {
+	assert.ok(Array.isArray(result.content) && result.content.length > 0, 'it has content');
+	for (const block of result.content)
+		for (const field of SHAPES[block.type])
+			assert.notEqual((block as unknown as JsonObject)[field], undefined, `${block.type} has ${field}`);
+	assert.deepEqual(JSON.parse(JSON.stringify(result)), result, 'it is JSON');
+}
+
+function frozen<T extends Json>(value: T): T {
+	if (value !== null && typeof value === 'object') for (const item of Object.values(value)) frozen(item);
+	return Object.freeze(value);
+}

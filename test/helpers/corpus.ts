@@ -1,0 +1,23 @@
+// What holds for every operation of whole documents, whichever importer read them.
+
+import assert from 'node:assert/strict';
+import type { JsonObject, Operation } from '../../core/nouns.ts';
+import { assertBounded } from '../../core/schema-cost.ts';
+import { compileArguments } from '../../core/schemas.ts';
+
+/** Of one document: each valid, short enough to be prefixed, and unique without regard to case. */
+export function assertNames(operations: readonly Operation[], label: string): void {
+	const names = operations.map(({ name }) => name);
+	for (const name of names) assert.match(name, /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/, label);
+	assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length, label);
+}
+
+/** A plain object at the root that is JSON, compiles, and cannot be made to run long. */
+export function assertArguments({ parameters }: Operation, label: string): void {
+	assert.deepEqual([parameters['type'], parameters['additionalProperties']], ['object', false], label);
+	for (const keyword of ['allOf', 'anyOf', 'oneOf', 'not', '$ref', 'enum']) assert.ok(!(keyword in parameters), `${label}: ${keyword}`);
+	for (const arg of Object.keys(parameters['properties'] as JsonObject)) assert.match(arg, /^[A-Za-z0-9_.-]{1,64}$/, label);
+	assert.deepEqual(JSON.parse(JSON.stringify(parameters)), parameters, label);
+	assert.doesNotThrow(() => compileArguments(parameters), label);
+	assert.doesNotThrow(() => assertBounded(parameters, '/parameters'), label);
+}

@@ -1,0 +1,88 @@
+// What the gRPC executor is run with in tests: the tools of an import, and the real egress guard on loopback.
+
+import type { TestContext } from 'node:test';
+import type { SchemaImporter } from '../../core/contracts.ts';
+import { createEgress } from '../../core/egress.ts';
+import type { Call, OutboundRequest } from '../../core/lent.ts';
+import { Memo } from '../../core/memo.ts';
+import type { Api, JsonObject, Tool, ToolDraft, ToolResult } from '../../core/nouns.ts';
+import importer from '../../importers/protobuf/index.ts';
+import type { GrpcConfig } from '../../plugins/executors/grpc/config.ts';
+import grpc from '../../plugins/executors/grpc/index.ts';
+import { apiAt } from './executor.ts';
+import { type GrpcServer, shopFiles } from './grpc.ts';
+import { readWith } from './importer.ts';
+
+export interface GrpcCallOptions {
+	api?: Api;
+	tool?: Tool;
+	signed?: (request: OutboundRequest) => OutboundRequest;
+	signal?: AbortSignal;
+	allow?: string[];
+	/** Counted, with what it resolved. */
+	onConnect?: (host: string, port: number) => void;
+	/** What the breaker would hear. */
+	onFailed?: () => void;
+}
+
+/** Of `Call`, what this executor uses. `upstream.example` is 127.0.0.1. */
+export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
+	const egress = createEgress({ allow: options.allow ?? ['127.0.0.1'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
+	t.after(() => egress.close());
+	const memo = new Memo(100);
+	const call: Pick<Call, 'request' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool'> = {
+		request: (request) => egress.request(request),
+		connect: (host, port) => {
+			options.onConnect?.(host, port);
+			return egress.connect(host, port);
+		},
+		turn: (_url, work) => work(() => options.onFailed?.()),
+		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
+		sign: async (request) => options.signed?.(request) ?? request,
+		renew: async () => null,
+		signal: options.signal ?? new AbortController().signal,
+		api: options.api ?? null,
+		tool: options.tool ?? null,
+	};
+	return call as Call;
+}
+
+/** The tools of an import, by name. */
+export async function importTools(
+	importer: SchemaImporter,
+	files: Map<string, Uint8Array>,
+	options: object = {},
+): Promise<Map<string, ToolDraft>> {
+	const { operations } = await readWith(
+		{ ...importer, parse: (source, _config, context) => importer.parse(source, options, context) },
+		'',
+		null,
+		{ files },
+	);
+	const api: Api = { id: 'api', organizationId: 'org', name: 'Shop', type: 'protobuf', baseUrl: 'https://shop.example' };
+	return new Map(operations.map((operation) => [operation.name, importer.tool(operation, api)]));
+}
+
+const tools = await importTools(importer, shopFiles());
+
+export async function configOf(name: string, more: Partial<GrpcConfig> = {}): Promise<GrpcConfig> {
+	return grpc.config.validateAsync({ ...tools.get(name)?.executionConfig, ...more });
+}
+
+export interface Running extends GrpcCallOptions {
+	more?: Partial<GrpcConfig>;
+}
+
+/** One call of a tool of the shop. */
+export async function run(
+	t: TestContext,
+	{ port }: Pick<GrpcServer, 'port'>,
+	name: string,
+	args: JsonObject = {},
+	options: Running = {},
+): Promise<ToolResult> {
+	const { more, ...call } = options;
+	return grpc.execute(args, await configOf(name, more), grpcCall(t, { api: apiAt(`http://127.0.0.1:${port}`), ...call }));
+}
+
+export const textOf = ({ content }: ToolResult): string => content.map((block) => ('text' in block ? block.text : '')).join('\n');

@@ -1,0 +1,37 @@
+// The `javascript` executor as core would run it, with the real egress guard on loopback.
+
+import type { TestContext } from 'node:test';
+import { createEgress } from '../../core/egress.ts';
+import type { Call } from '../../core/lent.ts';
+import type { JsonObject, Tool, ToolResult } from '../../core/nouns.ts';
+import javascript from '../../plugins/executors/javascript/index.ts';
+
+export interface CodeCallOptions {
+	organizationId?: string;
+	codeMayFetch?: boolean;
+	signal?: AbortSignal;
+}
+
+/** Of `Call`, what running code uses; reading anything else fails. */
+export function codeCall(t: TestContext | null, options: CodeCallOptions = {}): Call {
+	const egress = createEgress({ allow: ['127.0.0.1'] });
+	t?.after(() => egress.close());
+	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'request'> = {
+		tool: { organizationId: options.organizationId ?? 'acme' } as Tool,
+		signal: options.signal ?? new AbortController().signal,
+		settings: async () => ({ codeMayFetch: options.codeMayFetch ?? false }),
+		request: (request) => egress.request(request),
+	};
+	return call as Call;
+}
+
+export interface CodeOptions {
+	parameters?: JsonObject;
+	call?: Call;
+	timeoutMs?: number;
+	memoryMb?: number;
+}
+
+export function runCode(code: string, { parameters = {}, call = codeCall(null), ...limits }: CodeOptions = {}): Promise<ToolResult> {
+	return javascript.execute(parameters, { code, timeoutMs: 5000, memoryMb: 64, ...limits }, call);
+}

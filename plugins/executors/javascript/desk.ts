@@ -4,13 +4,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Ending, type EngineFault, type GuestAnswer, type GuestRequest, LIMITS } from './messages.ts';
 import { preludeBase } from './prelude-base.ts';
+import { preludeFaults } from './prelude-faults.ts';
 import { preludeWeb } from './prelude-web.ts';
 import { measure } from './result.ts';
 import { changedUrl, fromBase64, toBase64 } from './web.ts';
 
 const MAX_TIMER_MS = 60_000;
 /** What the prelude asks for when it is needed. */
-const PARTS: Readonly<Record<string, string>> = { base: JSON.stringify(`(${preludeBase})`), web: JSON.stringify(`(${preludeWeb})`) };
+const PARTS: Readonly<Record<string, string>> = {
+	base: JSON.stringify(`(${preludeBase})`),
+	faults: JSON.stringify(`(${preludeFaults})`),
+	web: JSON.stringify(`(${preludeWeb})`),
+};
 
 export interface DeskParts {
 	/** It is answered by `deliver`. */

@@ -9,6 +9,8 @@ import { prelude } from './prelude.ts';
 /** Of C, as the engine counts it. The thread's own stack is far larger, so that the engine is the first to say no. */
 const STACK_BYTES = 512 * 1024;
 const CHECK_MEMORY_BYTES = 64 * 1024 * 1024;
+/** Until the run that comes says how much it may have. */
+const PRELUDE_MEMORY_BYTES = 8 * 1024 * 1024;
 /** Between two looks at whether the run must end. */
 const JOBS = 32;
 /** The longest that anything said to the host can be: a request, in JSON. */
@@ -56,12 +58,25 @@ export class Guest {
 	readonly #desk: Desk;
 	readonly #isStopped: () => boolean;
 	readonly #held: QuickJSHandle[] = [];
+	/** What the prelude gave; null when it failed. */
+	readonly #kernel: QuickJSHandle | null;
 
-	constructor(memoryBytes: number, { module, isStopped, request }: GuestParts) {
-		this.#runtime = newRuntime(module, { memoryBytes, isStopped });
-		this.#context = this.#runtime.newContext();
+	/** All that can be done before it is known what is to be run. @throws Error as `run` does */
+	constructor({ module, isStopped, request }: GuestParts) {
+		this.#runtime = newRuntime(module, { memoryBytes: PRELUDE_MEMORY_BYTES, isStopped });
+		const context = this.#runtime.newContext();
+		this.#context = context;
 		this.#isStopped = isStopped;
 		this.#desk = new Desk({ request });
+		const host = this.#hold(context.newFunction('host', (verb, ...texts) => this.#serve([verb, ...texts])));
+		const install = this.#keep(context.evalCode(PRELUDE, 'prelude.js'));
+		const indent = this.#hold(context.newNumber(BEFORE.length));
+		this.#kernel = install && this.#keep(context.callFunction(install, context.undefined, host, indent));
+	}
+
+	/** Whether it can run anything. */
+	get isReady(): boolean {
+		return this.#kernel !== null;
 	}
 
 	get logs(): string[] {
@@ -102,16 +117,14 @@ export class Guest {
 
 	/** Null when the code did not even begin. */
 	#begin(task: RunTask): QuickJSHandle | null {
-		const context = this.#context;
-		const host = this.#hold(context.newFunction('host', (verb, ...texts) => this.#serve([verb, ...texts])));
-		const install = this.#keep(context.evalCode(PRELUDE, 'prelude.js'));
-		const mayRequest = task.mayRequest ? context.true : context.false;
-		const kernel = install && this.#keep(context.callFunction(install, context.undefined, host, mayRequest));
+		const [context, kernel] = [this.#context, this.#kernel];
+		this.#runtime.setMemoryLimit(task.memoryBytes);
 		const tool = kernel && this.#keep(context.evalCode(wrapped(task.code), FILE));
 		if (!tool) return null;
 		const run = this.#hold(context.getProp(kernel, 'run'));
 		const parameters = this.#hold(context.newString(task.parameters));
-		this.#keep(context.callFunction(run, context.undefined, tool, parameters));
+		const mayRequest = task.mayRequest ? context.true : context.false;
+		this.#keep(context.callFunction(run, context.undefined, tool, parameters, mayRequest));
 		return kernel;
 	}
 

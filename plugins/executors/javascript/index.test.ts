@@ -118,6 +118,12 @@ describe('faults are told by the lines of the user', () => {
 		assert.match(textOf(large), /out of memory/);
 		assert.equal((await runCode('return new Uint8Array(6e6).length', { memoryMb: 16 })).structured, 6e6);
 	});
+	for (const [code, told] of [
+		['JSON.stringify = JSON.parse = null; throw new Error("bad");', /^Error: bad\n {2}at line 1, column 52/],
+		['globalThis.eval = Array.isArray = Object.getPrototypeOf = null; null.x;', /^TypeError: cannot read property 'x' of null/],
+		['globalThis.Error = null; throw 5;', /^Uncaught: /],
+	] as const)
+		test(`code that changes what errors are told by ends, with a sentence: ${code}`, async () => assert.match(await failure(code), told));
 	test('neither our own text nor a path of this machine is in what is told', async () => {
 		const told = await failure('console.log(new Error("x").stack); throw new Error(new Error("y").stack);');
 		assert.doesNotMatch(told, /node_modules|file:|\.ts\b|kernel/);
@@ -169,6 +175,10 @@ describe('what code prints', () => {
 		assert.deepEqual(logs?.slice(0, 2), ['log: a {"b":[1]} undefined 2', 'warn: null']);
 		assert.match(logs?.[2] ?? '', /^error: TypeError: bad\n\s+at .*tool\.js:3:\d+\)$/);
 		assert.equal(structured, 1);
+	});
+	test('tells of errors the columns of the user’s text, also in its first line', async () => {
+		const { logs } = await runCode('const make = () => new Error("bad"); console.log(make());');
+		assert.deepEqual(logs, ['log: Error: bad\n    at make (tool.js:1:29)\n    at <anonymous> (tool.js:1:54)']);
 	});
 	test('is kept when it fails, and when it is stopped', async () => {
 		assert.deepEqual((await runCode('console.info("before"); null.x;')).logs, ['info: before']);

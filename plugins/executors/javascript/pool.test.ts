@@ -67,13 +67,24 @@ test('one organization has half of the threads at most, and another is served me
 	assert.equal(begun, share, 'those who waited never began');
 });
 
+/** Fills all places of the owner with runs that compute. @returns by how much the next one came too early for such a rest */
+async function tooEarlyMs(owner: string, times: number): Promise<number> {
+	const code = 'for (let i = 0; i < 4e6; i++); return Date.now();';
+	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run(code, { owner, timeoutMs: 30_000 }));
+	const begun = run('return Date.now()', { owner });
+	const rests = (await Promise.all(busy)).map((ended) => Number(resultOf(ended)) + times * ended.computedMs);
+	return Math.min(...rests) - Number(resultOf(await begun));
+}
+
 test('a place whose run computed for long rests before the next', async () => {
-	const code = 'for (let i = 0; i < 1e7; i++); return Date.now();';
-	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run(code, { owner: 'computing' }));
-	const begun = run('return Date.now()', { owner: 'computing' });
-	const rests = (await Promise.all(busy)).map((ended) => Number(resultOf(ended)) + 4 * ended.computedMs);
-	const tooEarlyMs = Math.min(...rests) - Number(resultOf(await begun));
-	assert.ok(tooEarlyMs < 20, `${tooEarlyMs} ms too early`);
+	const early = await tooEarlyMs('computing', 4);
+	assert.ok(early < 20, `${early} ms too early`);
+});
+
+test('it rests longer while places of another organization rest', async () => {
+	await run('for (let i = 0; i < 4e7; i++);', { owner: 'first', timeoutMs: 30_000 });
+	const early = await tooEarlyMs('second', 8);
+	assert.ok(early < 20, `${early} ms too early`);
 });
 
 test('a run that cannot be interrupted is cut on time with its thread, and others are not touched', async () => {

@@ -22,10 +22,11 @@ const IDLE_MS = 60_000;
 /** Threads and memory cost more than most runs: whose run took one along, or tens of megabytes, waits for its next turn. */
 const COOLING_MS = { thread: 1000, memory: 250 };
 /**
- * What computed for longer than `freeMs` makes its place rest for so many times as long, so that code which computes without end
- * holds a fifth of its organization's places on average, less than half of the cores, and leaves them to who answers requests.
+ * What computed for longer than `freeMs` makes its place rest for so many times as long, and again for each other organization
+ * whose places rest: however many compute without end, together they hold less than half of the cores on average, and leave the
+ * rest to who answers requests.
  */
-const REST = { freeMs: 50, times: 4, maxMs: 10_000 };
+const REST = { freeMs: 50, times: 4, maxMs: 60_000 };
 /** Checks are nobody's: what was saved is compiled only. */
 const CHECKS = 'checks';
 /** The longest code takes 0.1 s where the machine has nothing else to do. */
@@ -73,6 +74,8 @@ class Threads {
 	readonly #all = new Set<Thread>();
 	/** With what will end them, should nobody come. */
 	readonly #idle = new Map<Thread, NodeJS.Timeout>();
+	/** By organization: its places that rest. */
+	readonly #resting = new Map<string, number>();
 	#isStarting = false;
 	#module: Promise<WebAssembly.Module> | null = null;
 
@@ -81,7 +84,7 @@ class Threads {
 		let coolingMs = 0;
 		try {
 			const ended = await work(thread);
-			coolingMs = restOf(ended);
+			coolingMs = restOf(ended, this.#resting.size + (this.#resting.has(order.owner) ? 0 : 1));
 			return ended;
 		} finally {
 			this.#putBack(thread);
@@ -187,9 +190,20 @@ class Threads {
 	}
 
 	#release(owner: string, coolingMs: number): void {
-		if (coolingMs > 0) setTimeout(() => this.#leave(owner), coolingMs).unref();
+		if (coolingMs > 0) this.#cool(owner, coolingMs);
 		else this.#leave(owner);
 		this.#serve();
+	}
+
+	#cool(owner: string, coolingMs: number): void {
+		this.#resting.set(owner, (this.#resting.get(owner) ?? 0) + 1);
+		const rested = (): void => {
+			const others = (this.#resting.get(owner) ?? 1) - 1;
+			if (others > 0) this.#resting.set(owner, others);
+			else this.#resting.delete(owner);
+			this.#leave(owner);
+		};
+		setTimeout(rested, coolingMs).unref();
 	}
 
 	#leave(owner: string): void {
@@ -198,8 +212,9 @@ class Threads {
 	}
 }
 
-function restOf({ computedMs, isHeavy }: Ended): number {
-	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs, REST.maxMs) : 0;
+/** @param owners whose places rest then */
+function restOf({ computedMs, isHeavy }: Ended, owners: number): number {
+	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs * owners, REST.maxMs) : 0;
 	return isHeavy ? Math.max(COOLING_MS.memory, restMs) : restMs;
 }
 

@@ -3,13 +3,11 @@
 
 import type { Kernel } from './prelude.ts';
 
-export function preludeBase({ host, define, show, fail, wait, forget }: Kernel): void {
-	const { parse, stringify } = JSON;
-
+export function preludeBase({ host, parse, stringify, define, faults, wait, forget }: Kernel): void {
 	const print =
 		(level: string) =>
 		(...values: unknown[]): void => {
-			host('log', stringify(level), stringify(values.map(show).join(' ').slice(0, 4096)));
+			host('log', stringify(level), stringify(values.map(faults().show).join(' ').slice(0, 4096)));
 		};
 	define('console', { log: print('log'), info: print('info'), warn: print('warn'), error: print('error'), debug: print('debug') });
 
@@ -29,7 +27,7 @@ export function preludeBase({ host, define, show, fail, wait, forget }: Kernel):
 		if (typeof action !== 'function') throw new TypeError('queueMicrotask takes a function.');
 		Promise.resolve()
 			.then(() => action())
-			.catch(fail);
+			.catch((thrown) => faults().fail(thrown));
 	});
 
 	define('crypto', { randomUUID: (): string => parse(host('uuid') ?? '""') });

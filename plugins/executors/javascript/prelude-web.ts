@@ -8,9 +8,7 @@ interface Parts extends Record<string, string> {
 	search: string;
 }
 
-export function preludeWeb({ host, mayRequest, define, wait }: Kernel): void {
-	const { parse, stringify } = JSON;
-
+export function preludeWeb({ host, mayRequest, parse, stringify, define, wait }: Kernel): void {
 	/** application/x-www-form-urlencoded, as the URL Standard writes it. */
 	const encode = (value: string): string =>
 		encodeURIComponent(value.toWellFormed()).replace(/[!'()~]|%20/g, (one) =>

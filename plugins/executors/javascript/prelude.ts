@@ -1,109 +1,96 @@
-// Runs inside the sandbox before the user's code: hands it its arguments and hands out its result, and gets what else there is when
-// it is first used, since to parse that takes longer than most tools run. It comes as text, so it refers to nothing outside of itself.
-// Nothing here is a guard: code may tamper with all of it, and the host believes none of it.
+// Runs inside the sandbox before the user's code: hands it its arguments and hands out its result. All else is a text of its own that
+// comes when it is first needed, since to parse that takes longer than most tools run. It comes as text, so it refers to nothing
+// outside of itself. Nothing here is a guard: code may tamper with all of it, and the host believes none of it.
 
 /** JSON texts in, JSON text or nothing out; the host bounds and checks each. */
 export type Host = (verb: string, ...texts: string[]) => string | undefined;
 
-export interface Kernel {
-	host: Host;
-	mayRequest: boolean;
-	define(name: string, value: unknown): void;
+export interface Faults {
 	/** As a person reads it. */
 	show(value: unknown): string;
+	/** Of `JSON.stringify`: the value, where JSON has it. @throws what `failResult` can tell */
+	check(key: string, value: unknown): unknown;
 	/** Ends the run, as what was thrown does. */
 	fail(thrown: unknown): void;
+	/** The same, when the result was being written. */
+	failResult(thrown: unknown): void;
+}
+
+export interface Kernel {
+	host: Host;
+	/** How much further to the right than the user wrote it their first line begins. */
+	indent: number;
+	mayRequest: boolean;
+	/** Of `JSON`, before the code could change it. */
+	parse: typeof JSON.parse;
+	stringify: typeof JSON.stringify;
+	define(name: string, value: unknown): void;
+	faults(): Faults;
 	/** @returns an id, for which the host calls `wake` once */
 	wait(action: (text: string) => void): string;
 	forget(id: string): void;
 	wake(id: string, text: string): void;
 	/** Calls the user's function, and tells the host how it ended. */
-	run(tool: (parameters: unknown) => unknown, parameters: string): void;
+	run(tool: (parameters: unknown) => unknown, parameters: string, mayRequest: boolean): void;
 }
 
-export function prelude(host: Host, mayRequest: boolean): Kernel {
+export function prelude(host: Host, indent: number): Kernel {
 	const { parse, stringify } = JSON;
+	const { isArray } = Array;
+	const { getPrototypeOf, prototype } = Object;
 	// biome-ignore lint/security/noGlobalEval: this runs inside the sandbox, and evaluates text of our own, in the global scope
 	const evaluate = eval;
-	const tag = Object.prototype.toString;
-	const PLAIN = ['Object', 'String', 'Number', 'Boolean'];
 	const waiting = new Map<string, (text: string) => void>();
 	let lastId = 0;
+	let known: Faults | undefined;
 
-	const text = (value: unknown): string => {
+	const load = (part: string): unknown => evaluate(parse(host('part', stringify(part)) ?? '""'))(kernel);
+	/** What JSON has is let through at once; of what it would leave out, or write as `{}`, the other part knows. */
+	const check = (key: string, value: unknown): unknown => {
+		const isKnown =
+			value === null ||
+			value === undefined ||
+			typeof value === 'string' ||
+			typeof value === 'number' ||
+			typeof value === 'boolean' ||
+			isArray(value) ||
+			(typeof value === 'object' && getPrototypeOf(value) === prototype);
+		return isKnown ? value : kernel.faults().check(key, value);
+	};
+	const lazily = (part: string, names: string[]): void => {
+		for (const name of names)
+			Object.defineProperty(globalThis, name, {
+				configurable: true,
+				enumerable: false,
+				get() {
+					load(part);
+					return Reflect.get(globalThis, name);
+				},
+				set: (value) => kernel.define(name, value),
+			});
+	};
+
+	/** Code that has changed what things are shown by may make that fail. */
+	const end = (tell: (faults: Faults) => void): void => {
 		try {
-			return String(value);
+			tell(kernel.faults());
 		} catch {
-			return '[cannot be shown]';
-		}
-	};
-
-	const read = (error: Error, part: 'name' | 'message' | 'stack', maxChars: number): string => {
-		try {
-			return text(error[part]).slice(0, maxChars);
-		} catch {
-			return part === 'name' ? 'Error' : '';
-		}
-	};
-
-	/** What JSON would leave out, or write as `{}`, without a word. */
-	const refused = (value: unknown): string | null => {
-		const type = typeof value;
-		if (type === 'function' || type === 'symbol') return `a ${type}`;
-		if (type === 'bigint') return 'a BigInt: make it a string or a Number';
-		if (value instanceof Promise) return 'a Promise: await it';
-		if (value instanceof Map) return 'a Map: Object.fromEntries(map) is an object';
-		if (value instanceof Set) return 'a Set: [...set] is an array';
-		if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return 'binary data';
-		if (value instanceof Error) return 'an Error: return its message';
-		return typeof value === 'object' && value !== null && !Array.isArray(value) ? hollow(value) : null;
-	};
-	/** Of a kind of its own, and without anything that JSON would show of it: a RegExp, an iterator. */
-	const hollow = (value: object): string | null => {
-		const kind = tag.call(value).slice(8, -1);
-		return PLAIN.includes(kind) || Object.keys(value).length > 0 ? null : `an object of the kind ${kind}, which JSON cannot show`;
-	};
-	const unusable = new WeakSet<object>();
-	const refuse = (what: string): never => {
-		const error = new TypeError(what);
-		unusable.add(error);
-		throw error;
-	};
-	const write = (result: unknown): string => {
-		const check = (key: string, value: unknown): unknown => {
-			const fault = typeof value === 'string' ? null : refused(value);
-			return fault === null ? value : refuse(key === '' ? `is ${fault}` : `has, at ${stringify(key)}, ${fault}`);
-		};
-		try {
-			return stringify(result, check) ?? 'null';
-		} catch (error) {
-			if (error instanceof TypeError && error.message === 'circular reference') refuse('refers to itself');
-			throw error;
+			host('threw', '["Uncaught", "what cannot be shown", ""]');
 		}
 	};
 
 	const kernel: Kernel = {
 		host,
-		mayRequest,
+		indent,
+		mayRequest: false,
+		parse,
+		stringify,
 		define(name, value) {
 			Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 		},
-		show(value) {
-			if (value instanceof Error) return `${text(value)}\n${text(value.stack).replace(/^.*prelude\.js.*$/gm, '')}`.trimEnd();
-			if (value === null || typeof value !== 'object') return text(value);
-			try {
-				return stringify(value) ?? text(value);
-			} catch {
-				return text(value);
-			}
-		},
-		fail(thrown) {
-			if (!(thrown instanceof Error)) {
-				host('threw', stringify(['Uncaught', kernel.show(thrown).slice(0, 4096), '']));
-				return;
-			}
-			if (unusable.has(thrown)) host('unusable', stringify(thrown.message));
-			host('threw', stringify([read(thrown, 'name', 100), read(thrown, 'message', 4096), read(thrown, 'stack', 8192)]));
+		faults() {
+			known ??= load('faults') as Faults;
+			return known;
 		},
 		wait(action) {
 			waiting.set(String(++lastId), action);
@@ -118,31 +105,27 @@ export function prelude(host: Host, mayRequest: boolean): Kernel {
 			try {
 				action?.(answer);
 			} catch (thrown) {
-				kernel.fail(thrown);
+				end((faults) => faults.fail(thrown));
 			}
 		},
-		async run(tool, parameters) {
+		async run(tool, parameters, mayRequest) {
+			kernel.mayRequest = mayRequest;
+			if (mayRequest) lazily('web', ['fetch']);
+			let result: unknown;
 			try {
-				host('returned', write(await tool(parse(parameters))));
+				result = await tool(parse(parameters));
 			} catch (thrown) {
-				kernel.fail(thrown);
+				end((faults) => faults.fail(thrown));
+				return;
+			}
+			try {
+				host('returned', stringify(result, check) ?? 'null');
+			} catch (thrown) {
+				end((faults) => faults.failResult(thrown));
 			}
 		},
-	};
-
-	const lazily = (part: string, names: string[]): void => {
-		for (const name of names)
-			Object.defineProperty(globalThis, name, {
-				configurable: true,
-				enumerable: false,
-				get() {
-					evaluate(parse(host('part', stringify(part)) ?? '""'))(kernel);
-					return Reflect.get(globalThis, name);
-				},
-				set: (value) => kernel.define(name, value),
-			});
 	};
 	lazily('base', ['console', 'setTimeout', 'clearTimeout', 'queueMicrotask', 'crypto', 'atob', 'btoa']);
-	lazily('web', ['URL', 'URLSearchParams', ...(mayRequest ? ['fetch'] : [])]);
+	lazily('web', ['URL', 'URLSearchParams']);
 	return kernel;
 }

@@ -12,7 +12,7 @@ const INITIAL_PAGES = 256;
 /** Twice what a run may hold, since the engine's heap has gaps. */
 const MAX_PAGES = (256 * 1024 * 1024) / PAGE_BYTES;
 /** An instance whose memory grew beyond it is given up: WebAssembly gives nothing back. */
-const KEPT_BYTES = 32 * 1024 * 1024;
+const KEPT_PAGES = (32 * 1024 * 1024) / PAGE_BYTES;
 
 if (!parentPort) throw new Error('The sandbox runs as a worker thread only.');
 const port = parentPort;
@@ -35,39 +35,72 @@ function isStopped(): boolean {
 }
 
 interface Instance {
-	owner: string;
 	module: QuickJSWASMModule;
 	memory: WebAssembly.Memory;
 }
 
-let kept: Instance | null = null;
+/** For the next run of the same owner. */
+interface Kept extends Instance {
+	owner: string;
+	/** Made while nobody waits for it. */
+	guest: Guest;
+}
+
+let kept: Kept | null = null;
 let current: Guest | null = null;
 
-async function newInstance(): Promise<Omit<Instance, 'owner'>> {
-	const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES });
+async function newInstance(): Promise<Instance> {
+	const memory = newMemory();
 	// The package's types are those of its CommonJS part, in which the variant is one `default` further in.
 	const base = baseVariant as unknown as QuickJSSyncVariant;
 	const variant = newVariant(base, { wasmModule: compiled, wasmMemory: memory });
 	return { module: await newQuickJSWASMModuleFromVariant(variant), memory };
 }
 
+/**
+ * It grows at most twice: to what is kept, and to all there may be, which takes no more of the machine than is written to. After each
+ * growth V8 collects garbage, with threads that step aside for nobody; the engine would grow ten times, by a fifth each.
+ */
+function newMemory(): WebAssembly.Memory {
+	const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES });
+	const grow = memory.grow.bind(memory);
+	memory.grow = (delta) => {
+		const pages = memory.buffer.byteLength / PAGE_BYTES;
+		const wanted = pages + delta <= KEPT_PAGES ? KEPT_PAGES : MAX_PAGES;
+		return grow(Math.max(delta, wanted - pages));
+	};
+	return memory;
+}
+
 async function run(task: RunTask): Promise<void> {
 	pausedAt = performance.now();
 	const begun = process.threadCpuUsage();
-	const former = kept;
+	const former = kept?.owner === task.owner ? kept : null;
 	kept = null;
-	const { module, memory } = former && former.owner === task.owner ? former : await newInstance();
-	const guest = new Guest(task.memoryBytes, { module, isStopped, request });
+	const instance = former ?? (await newInstance());
+	const guest = former?.guest ?? newGuest(instance);
 	current = guest;
 	const ending = await guest.run(task);
 	current = null;
 	// What ended otherwise may have left anything behind: the instance goes as it is, with all that was in it.
-	const isHeavy = memory.buffer.byteLength > KEPT_BYTES;
+	const isHeavy = instance.memory.buffer.byteLength > KEPT_PAGES * PAGE_BYTES;
 	const isClean = !isHeavy && (ending.type === 'returned' || ending.type === 'threw');
 	const isUnsound = isClean && !disposes(guest);
-	if (isClean && !isUnsound) kept = { owner: task.owner, module, memory };
 	const { user, system } = process.threadCpuUsage(begun);
 	send({ type: 'ended', ending, logs: guest.logs, isUnsound, isHeavy, computedMs: (user + system) / 1000 });
+	if (isClean && !isUnsound) keep(instance, task.owner);
+}
+
+const newGuest = ({ module }: Instance): Guest => new Guest({ module, isStopped, request });
+
+/** Nobody waits for it: where it fails, the next run begins with another instance. */
+function keep(instance: Instance, owner: string): void {
+	try {
+		const guest = newGuest(instance);
+		if (guest.isReady) kept = { ...instance, owner, guest };
+	} catch {
+		// The engine has told what it found; nothing that it touched is used again.
+	}
 }
 
 /** False when the engine found that something of the run was left. */

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { Ending, FromThread, GuestAnswer, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-/** The engine's heap is WebAssembly's and bounded by itself; this is for the thread's own JavaScript. */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
+/** The engine's heap is WebAssembly's and bounded by itself. V8 counts it, too: beyond half of the old generation it collects all at once. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
 /** From the wish that a run ends to the end of its thread. The engine mostly hears the wish within a millisecond. */
 const GRACE_MS = 100;
 

@@ -8,6 +8,8 @@ declare namespace WebAssembly {
 		readonly buffer: ArrayBuffer;
 		/** In pages of 64 KB. */
 		constructor(size: { initial: number; maximum: number });
+		/** @returns how many pages it had */
+		grow(pages: number): number;
 	}
 	/** Off the event loop. */
 	function compile(bytes: Uint8Array): Promise<Module>;

@@ -78,11 +78,11 @@ const BEHAVIOURS: Record<string, (windows: Windows) => Promise<void>> = {
 		assert.equal(passed(await burst(windows, 20, short)), 10);
 	},
 	'being refused makes no window longer': async (windows) => {
-		const short = bucket({ max: 1, windowMs: 1000 });
+		const short = bucket({ max: 1, windowMs: 10_000 });
 		const [first] = (await windows.hit([short])).standings;
 		for (let tries = 0; tries < 5; tries++) await sleep(100).then(() => windows.hit([short]));
 		const [last] = (await windows.hit([short])).standings;
-		assert.ok(first && last && last.resetAtMs - first.resetAtMs < 50);
+		assert.ok(first && last && last.resetAtMs - first.resetAtMs < 300);
 	},
 	'a hit counts in all of its windows, or in none': async (windows) => {
 		const [wide, narrow] = [bucket({ key: 'wide', max: 5 }), bucket({ key: 'narrow', max: 2 })];

@@ -10,6 +10,7 @@ import { measure } from './result.ts';
 import { changedUrl, fromBase64, toBase64 } from './web.ts';
 
 const MAX_TIMER_MS = 60_000;
+const MAX_ID_CHARS = 16;
 /** What the prelude asks for when it is needed. */
 const PARTS: Readonly<Record<string, string>> = {
 	base: JSON.stringify(`(${preludeBase})`),
@@ -34,9 +35,9 @@ export class Desk {
 		unusable: (json) => this.#end({ type: 'unusable', message: asText(json).slice(0, 300) }),
 		threw: (json) => this.#end({ type: 'threw', fault: asFault(json) }),
 		log: (level, line) => this.#print(asText(level), asText(line)),
-		timer: (id, delayMs) => this.#startTimer(asText(id), Number(delayMs)),
-		clear: (id) => this.#clearTimer(asText(id)),
-		request: (id, request) => this.#send(asText(id), asRequest(request)),
+		timer: (id, delayMs) => this.#startTimer(asId(id), Number(delayMs)),
+		clear: (id) => this.#clearTimer(asId(id)),
+		request: (id, request) => this.#send(asId(id), asRequest(request)),
 		part: (name) => PARTS[asText(name)],
 		uuid: () => JSON.stringify(randomUUID()),
 		url: (texts) => changedUrl(parsed(texts)),
@@ -129,12 +130,14 @@ export class Desk {
 		this.#timers.delete(id);
 	}
 
-	#send(id: string, request: GuestRequest): undefined {
+	/** The main thread hears of no more than it has agreed to hear. @returns what is wrong */
+	#send(id: string, request: GuestRequest): string | undefined {
+		if (++this.#requests > LIMITS.requests) return JSON.stringify(`A run may make ${LIMITS.requests} requests.`);
+		const fault = bodyFault(request);
+		if (fault !== null) return JSON.stringify(fault);
 		this.#open++;
-		const fault = ++this.#requests > LIMITS.requests ? `A run may make ${LIMITS.requests} requests.` : bodyFault(request);
-		// The main thread hears of no more than it has agreed to hear.
-		if (fault === null) this.#parts.request(id, request);
-		else this.deliver(id, { fault });
+		this.#parts.request(id, request);
+		return undefined;
 	}
 }
 
@@ -155,6 +158,12 @@ const asText = (json: string): string => {
 	const value = parsed(json);
 	return typeof value === 'string' ? value : '';
 };
+
+/** Those that the prelude gives are numbers; a long text would be held by who waits for it. */
+function asId(json: string): string {
+	const id = asText(json);
+	return id.length <= MAX_ID_CHARS ? id : '';
+}
 
 function asFault(json: string): EngineFault {
 	const value = parsed(json);

@@ -8,7 +8,7 @@ interface Parts extends Record<string, string> {
 	search: string;
 }
 
-export function preludeWeb({ host, mayRequest, parse, stringify, define, wait }: Kernel): void {
+export function preludeWeb({ host, mayRequest, parse, stringify, define, wait, forget }: Kernel): void {
 	/** application/x-www-form-urlencoded, as the URL Standard writes it. */
 	const encode = (value: string): string =>
 		encodeURIComponent(value.toWellFormed()).replace(/[!'()~]|%20/g, (one) =>
@@ -201,7 +201,10 @@ export function preludeWeb({ host, mayRequest, parse, stringify, define, wait }:
 				if (answer.fault === undefined) resolve(responseOf(answer));
 				else reject(new TypeError(answer.fault));
 			});
-			host('request', stringify(id), stringify(request));
+			const fault = host('request', stringify(id), stringify(request));
+			if (fault === undefined) return;
+			forget(id);
+			reject(new TypeError(parse(fault)));
 		});
 	define('fetch', send);
 }

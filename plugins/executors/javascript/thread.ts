@@ -5,7 +5,7 @@ import type { Ending, FromThread, GuestAnswer, GuestRequest, RunTask, ThreadData
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 /** The engine's heap is WebAssembly's and bounded by itself. V8 counts it, too: beyond half of the old generation it collects all at once. */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 640, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
 /** From the wish that a run ends to the end of its thread. The engine mostly hears the wish within a millisecond. */
 const GRACE_MS = 100;
 

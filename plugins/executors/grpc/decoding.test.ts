@@ -27,9 +27,6 @@ const field = (number: number, bytes: Uint8Array): Buffer =>
 	Buffer.concat([Buffer.from([(number << 3) | 2, ...varint(bytes.length)]), bytes]);
 const repeated = (bytes: number[], size: number): Buffer => Buffer.alloc(size - (size % bytes.length)).fill(Buffer.from(bytes));
 
-/** The goal is 20, which holds on a quiet machine; what is decoded where it came takes 50 to 400. */
-const MAX_BLOCK_MS = 40;
-
 /** Each the worst of its kind: as little on the wire and as much in memory as can be. */
 const SHAPES: [what: string, make: (size: number) => Buffer][] = [
 	['messages of two bytes', (size) => repeated([10, 0], size)],
@@ -67,14 +64,14 @@ async function blockOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 for (const [what, make] of SHAPES)
-	test(`1 MiB of ${what} becomes JSON and holds nobody up`, async (t) => {
+	test(`1 MiB of ${what} becomes JSON without a block of more than 20 ms`, async (t) => {
 		const bytes = make(1024 * 1024 - 8);
 		let texts: string[] = [];
 		const block = await longestBlock(async () => {
 			texts = await decodeAll([bytes], codec, source);
 		});
 		t.diagnostic(`${block.toFixed(1)} ms, ${texts[0]?.length} characters`);
-		assert.ok(block <= MAX_BLOCK_MS, `${block.toFixed(1)} ms`);
+		assert.ok(block <= 20, `${block.toFixed(1)} ms`);
 		assert.ok(texts[0] === JSON.stringify(codec.decode(bytes)));
 	});
 
@@ -99,7 +96,7 @@ test('few bytes that stand for much text keep nobody waiting either, nor do thos
 	const block = await longestBlock(async () => {
 		texts = await decodeAll([bytes], longCodec, long);
 	});
-	assert.ok(block <= MAX_BLOCK_MS, `${block.toFixed(1)} ms`);
+	assert.ok(block <= 20, `${block.toFixed(1)} ms`);
 	assert.equal(texts[0]?.length, '{"names":[]}'.length + 20_000 * 515 - 1);
 	const detail = Buffer.concat([field(1, Buffer.from('type.googleapis.com/M')), field(2, bytes)]);
 	const metadata = new Metadata();

@@ -3,9 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { graphqlServer } from '../helpers/graphql.ts';
+import { mcpClient } from '../helpers/mcp-client.ts';
 import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { type TokenServer, tokenServer } from '../helpers/token-server.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
@@ -171,11 +170,7 @@ async function connect(t: TestContext, target: Target, credential: { type: strin
 	const { tools } = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200).body.data;
 	const toolId: string = tools.find(({ name }: { name: string }) => name === target.tool)?.id ?? assert.fail('no tool');
 	const gateway = await publishGateway(account, { toolIds: [toolId] });
-	const client = new Client({ name: 'test', version: '1' });
-	const requestInit = { headers: { 'x-api-key': gateway.key } };
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit }) as never);
-	t.after(() => client.close());
+	const client = await mcpClient(gateway.url, { 'x-api-key': gateway.key }, t);
 	const path = `/organizations/${account.organization.id}/tools/${toolId}/execute`;
 	return {
 		apiId,

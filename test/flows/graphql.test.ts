@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { type GraphqlRequest, type GraphqlServer, graphqlServer } from '../helpers/graphql.ts';
+import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
@@ -33,19 +33,8 @@ async function connect(t: TestContext, upstream: GraphqlServer, credentials: obj
 	const list = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200);
 	const { tools } = list.body.data;
 	const gateway = await publishGateway(account, { toolIds: tools.map(({ id }: { id: string }) => id) });
-	const client = new Client({ name: 'test', version: '1' });
-	const requestInit = { headers: { 'x-api-key': gateway.key } };
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit }) as never);
-	t.after(() => client.close());
+	const client = await mcpClient(gateway.url, { 'x-api-key': gateway.key }, t);
 	return { apiId, tools, client };
-}
-
-/** @returns structured content, texts and whether it is an error */
-async function call(client: Client, name: string, args: object = {}): Promise<[data: unknown, texts: string[], isError: boolean]> {
-	const result = await client.callTool({ name, arguments: { ...args } });
-	const texts = (result.content as { type: string; text: string }[]).map(({ text }) => text);
-	return [result.structuredContent, texts, result.isError === true];
 }
 
 test('an endpoint is introspected, its operations become tools, and a real client calls them with every kind of argument', async (t) => {
@@ -61,39 +50,39 @@ test('an endpoint is introspected, its operations become tools, and a real clien
 		['pets', true],
 	]);
 	const rex = { id: '7', name: 'Rex', kind: 'DOG', tags: ['good'], owner: { id: 1, name: 'Ada' }, secret: 'bone' };
-	assert.deepEqual((await call(client, 'pet', { id: 7 }))[0], { pet: rex });
-	assert.deepEqual((await call(client, 'pet', { id: 'none' }))[0], { pet: null });
-	assert.deepEqual((await call(client, 'pets', { kinds: ['DOG'] }))[0], { pets: [rex] });
-	assert.deepEqual((await call(client, 'pets', { kinds: 'DOG', first: 1 }))[0], { pets: [rex] });
-	assert.deepEqual((await call(client, 'everything'))[0], {
+	assert.deepEqual((await callTool(client, 'pet', { id: 7 }))[0], { pet: rex });
+	assert.deepEqual((await callTool(client, 'pet', { id: 'none' }))[0], { pet: null });
+	assert.deepEqual((await callTool(client, 'pets', { kinds: ['DOG'] }))[0], { pets: [rex] });
+	assert.deepEqual((await callTool(client, 'pets', { kinds: 'DOG', first: 1 }))[0], { pets: [rex] });
+	assert.deepEqual((await callTool(client, 'everything'))[0], {
 		everything: [
 			{ __typename: 'Pet', Pet_id: '7', Pet_name: 'Rex', kind: 'DOG', tags: ['good'], owner: { id: 1, name: 'Ada' }, secret: 'bone' },
 			{ __typename: 'Person', Person_id: 1, Person_name: 'Ada' },
 		],
 	});
 	const input = { name: 'Max', tags: ['new'], friend: { name: 'Rex', kind: null } };
-	const [added] = await call(client, 'addPet', { input });
+	const [added] = await callTool(client, 'addPet', { input });
 	assert.deepEqual(added, {
 		addPet: { pet: { id: '9', name: 'Max', kind: 'DOG', tags: ['new'], secret: 'bone' }, dryRun: false },
 	});
 	assert.deepEqual(upstream.requests.at(-1)?.variables, { input });
-	const [selected] = await call(client, 'pet', { id: 7, _select: 'name friends(first: 3) { id }' });
+	const [selected] = await callTool(client, 'pet', { id: 7, _select: 'name friends(first: 3) { id }' });
 	assert.deepEqual(selected, { pet: { name: 'Rex', friends: [] } });
 });
 
 test('errors are told as errors, and partial data comes with what is missing', async (t) => {
 	const upstream = await graphqlServer(t);
 	const { client } = await connect(t, upstream);
-	assert.deepEqual(await call(client, 'broken'), [undefined, ['no such shelf (at broken)'], true]);
-	const [data, texts, isError] = await call(client, 'pet', { id: 8 });
+	assert.deepEqual(await callTool(client, 'broken'), [undefined, ['no such shelf (at broken)'], true]);
+	const [data, texts, isError] = await callTool(client, 'pet', { id: 8 });
 	assert.deepEqual([(data as { pet: { secret: null } }).pet.secret, isError], [null, false]);
 	assert.match(texts[1] ?? '', /incomplete.*\nTom keeps his secret \(at pet\.secret\)/);
-	const [, unknown, failed] = await call(client, 'pet', { id: 7, _select: 'name zzzzzzzz' });
+	const [, unknown, failed] = await callTool(client, 'pet', { id: 7, _select: 'name zzzzzzzz' });
 	assert.deepEqual([failed, unknown], [true, ['HTTP 400 Bad Request\nCannot query field "zzzzzzzz" on type "Pet".']]);
 	const before = upstream.requests.length;
 	for (const args of [{}, { id: null }, { id: 7, other: 1 }, { id: 7, _select: 'name } mutation { old' }])
-		assert.equal((await call(client, 'pet', args))[2], true, JSON.stringify(args));
-	assert.equal((await call(client, 'pets', { kinds: ['BIRD'] }))[2], true);
+		assert.equal((await callTool(client, 'pet', args))[2], true, JSON.stringify(args));
+	assert.equal((await callTool(client, 'pets', { kinds: ['BIRD'] }))[2], true);
 	assert.equal(upstream.requests.length, before, 'nothing was sent');
 });
 
@@ -128,12 +117,12 @@ test('each type of credential reaches the endpoint', async (t) => {
 	for (const [type, credentials, isAllowed] of types) {
 		const upstream = await graphqlServer(t, isAllowed);
 		const { client } = await connect(t, upstream, [{ type, credentials }]);
-		const [data, texts] = await call(client, 'pet', { id: 7 });
+		const [data, texts] = await callTool(client, 'pet', { id: 7 });
 		assert.ok(data, `${type}: ${texts}`);
 	}
 	const upstream = await graphqlServer(t, () => false);
 	const { client } = await connect(t, upstream);
-	assert.deepEqual(await call(client, 'pet', { id: 7 }), [undefined, ['HTTP 401 Unauthorized\nWho are you?'], true]);
+	assert.deepEqual(await callTool(client, 'pet', { id: 7 }), [undefined, ['HTTP 401 Unauthorized\nWho are you?'], true]);
 });
 
 test('a tool of type graphql is written by hand, checked when it is saved, and run', async (t) => {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { zipSync } from 'fflate';
 import { readDescription } from '../../importers/protobuf/document.ts';
 import { type GrpcServer, grpcServer, shopFiles } from '../helpers/grpc.ts';
+import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { silent } from '../helpers/postgres.ts';
 import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
@@ -58,19 +58,8 @@ async function connect(t: TestContext, { port }: Pick<GrpcServer, 'port'>, crede
 	const list = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200);
 	const { tools } = list.body.data;
 	const gateway = await publishGateway(account, { toolIds: tools.map(({ id }: { id: string }) => id) });
-	const client = new Client({ name: 'test', version: '1' });
-	const requestInit = { headers: { 'x-api-key': gateway.key } };
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit }) as never);
-	t.after(() => client.close());
+	const client = await mcpClient(gateway.url, { 'x-api-key': gateway.key }, t);
 	return { apiId, tools, client };
-}
-
-/** @returns structured content, texts and whether it is an error */
-async function call(client: Client, name: string, args: object = {}): Promise<[data: unknown, texts: string[], isError: boolean]> {
-	const result = await client.callTool({ name, arguments: { ...args } });
-	const texts = (result.content as { type: string; text: string }[]).map(({ text }) => text);
-	return [result.structuredContent, texts, result.isError === true];
 }
 
 test('a .proto becomes tools, and a real client calls every kind of method', async (t) => {
@@ -80,12 +69,15 @@ test('a .proto becomes tools, and a real client calls every kind of method', asy
 	assert.deepEqual(tools.map(({ name }) => name).toSorted(), ['Shop_Fail', 'Shop_GetItem', 'Shop_Upload', 'Shop_Upper', 'Shop_Watch']);
 	assert.equal(tools.find(({ name }) => name === 'Shop_GetItem')?.description, 'Finds one item.');
 	// The client checks each answer against the schema that the tool promises.
-	assert.deepEqual((await call(client, 'Shop_GetItem', { name: 'x' }))[0], { name: 'x', title: 'A chair', version: '3' });
-	const [stream] = await call(client, 'Shop_Watch', { count: 2 });
+	assert.deepEqual((await callTool(client, 'Shop_GetItem', { name: 'x' }))[0], { name: 'x', title: 'A chair', version: '3' });
+	const [stream] = await callTool(client, 'Shop_Watch', { count: 2 });
 	assert.deepEqual(stream, { messages: [1, 2].map((n) => ({ name: `item ${n}`, version: `${n}` })) });
-	assert.deepEqual((await call(client, 'Shop_Upload', { messages: [{ name: 'a' }, { name: 'b' }] }))[0], { count: 2, names: ['a', 'b'] });
-	assert.deepEqual((await call(client, 'Shop_Upper', { request: 'abc' }))[1], ['"ABC"']);
-	const [, texts, isError] = await call(client, 'Shop_Fail', { code: 5, message: 'no such item' });
+	assert.deepEqual((await callTool(client, 'Shop_Upload', { messages: [{ name: 'a' }, { name: 'b' }] }))[0], {
+		count: 2,
+		names: ['a', 'b'],
+	});
+	assert.deepEqual((await callTool(client, 'Shop_Upper', { request: 'abc' }))[1], ['"ABC"']);
+	const [, texts, isError] = await callTool(client, 'Shop_Fail', { code: 5, message: 'no such item' });
 	assert.deepEqual([texts, isError], [['NOT_FOUND (5): no such item'], true]);
 });
 
@@ -109,7 +101,7 @@ for (const [type, credentials, expected] of [
 	test(`a stored ${type} ${JSON.stringify(Object.keys(credentials))} travels as metadata: ${expected[0]}`, async (t) => {
 		const server = await grpcServer(t);
 		const { client } = await connect(t, server, [{ type, credentials }]);
-		assert.equal((await call(client, 'Shop_GetItem', { name: 'x' }))[2], false);
+		assert.equal((await callTool(client, 'Shop_GetItem', { name: 'x' }))[2], false);
 		assert.deepEqual(
 			server.metadata.map((metadata) => metadata.get(expected[0])),
 			[[expected[1]]],
@@ -123,7 +115,7 @@ test('an oauth2 token is fetched and travels as metadata', async (t) => {
 	const server = await grpcServer(t);
 	const credentials = { tokenUrl: `${tokens.origin}/token`, clientId: 'c', clientSecret: 's' };
 	const { client } = await connect(t, server, [{ type: 'oauth2', credentials }]);
-	await call(client, 'Shop_GetItem', { name: 'x' });
+	await callTool(client, 'Shop_GetItem', { name: 'x' });
 	assert.deepEqual(server.metadata[0]?.get('authorization'), ['Bearer fetched']);
 });
 
@@ -144,10 +136,10 @@ test('an access token that the server refuses is renewed once, and the call goes
 	const server = await grpcServer(t, { refuses: (authorization) => authorization === 'Bearer token-1' });
 	const { client } = await connect(t, server, [credential]);
 	const expected = { name: 'x', title: 'A chair', version: '3' };
-	assert.deepEqual((await call(client, 'Shop_GetItem', { name: 'x' }))[0], expected);
+	assert.deepEqual((await callTool(client, 'Shop_GetItem', { name: 'x' }))[0], expected);
 	const sent = server.metadata.map((metadata) => metadata.get('authorization')[0]);
 	assert.deepEqual([sent, server.requests, asked()], [['Bearer token-1', 'Bearer token-2'], [{ name: 'x' }, { name: 'x' }], 2]);
-	assert.deepEqual((await call(client, 'Shop_GetItem', { name: 'x' }))[0], expected);
+	assert.deepEqual((await callTool(client, 'Shop_GetItem', { name: 'x' }))[0], expected);
 	assert.deepEqual([server.requests.length, asked()], [3, 2]);
 });
 
@@ -155,12 +147,12 @@ test('an access token that is refused although it is new is the caller’s to he
 	const { asked, credential } = await tokenCredential(t);
 	const server = await grpcServer(t, { refuses: () => true });
 	const { client } = await connect(t, server, [credential]);
-	const [, texts, isError] = await call(client, 'Shop_GetItem', { name: 'x' });
+	const [, texts, isError] = await callTool(client, 'Shop_GetItem', { name: 'x' });
 	assert.equal(isError, true);
 	assert.match(texts.join(), /UNAUTHENTICATED/);
 	assert.doesNotMatch(texts.join(), /token-/);
 	assert.deepEqual([server.requests.length, asked()], [2, 2]);
-	await call(client, 'Shop_GetItem', { name: 'x' });
+	await callTool(client, 'Shop_GetItem', { name: 'x' });
 	assert.deepEqual([server.requests.length, asked()], [3, 2]);
 });
 

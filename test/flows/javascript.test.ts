@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { mcpClient } from '../helpers/mcp-client.ts';
 import { addMember } from '../helpers/members.ts';
 import { administer } from '../helpers/postgres.ts';
 import {
@@ -92,12 +91,7 @@ test('what code prints is in the answer of the management API and in the record 
 	const { logs } = await execute(id, { a: 7 });
 	assert.deepEqual(logs, ['log: looking for 7', 'error: half and  nothing']);
 	const gateway = await publishGateway(account, { toolIds: [id] });
-	const client = new Client({ name: 'test', version: '1' });
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(
-		new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit: { headers: { 'x-api-key': gateway.key } } }) as never,
-	);
-	t.after(() => client.close());
+	const client = await mcpClient(gateway.url, { 'x-api-key': gateway.key }, t);
 	const result = await client.callTool({ name: 'code', arguments: { a: 8 } });
 	assert.deepEqual([result.structuredContent, result.isError ?? false], [{ found: 8 }, false]);
 	assert.doesNotMatch(JSON.stringify(result), /looking/);

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { mcpClient } from '../helpers/mcp-client.ts';
 import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
 
 let service: TestService;
@@ -84,13 +83,6 @@ after(async () => {
 
 async function connectApi(name: string): Promise<string> {
 	return must(await account.post('/apis', { name, type: 'openapi', baseUrl: origin }), 201).body.data.id;
-}
-
-async function mcpClient(url: string, headers: Record<string, string>): Promise<Client> {
-	const client = new Client({ name: 'test', version: '1' });
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as never);
-	return client;
 }
 
 test('an account, its profile, and a second account of the same address', async () => {

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { zipSync } from 'fflate';
 import type { IServices } from 'soap';
+import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { content, documentOf, fixture, type SoapServer, shopFiles, soapServer } from '../helpers/soap.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
@@ -44,18 +44,8 @@ async function connect(
 	const imported = must(await account.post(`/apis/${apiId}/import-schema`, { ...schema, generateTools: true }), 200).body.data;
 	const { tools } = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200).body.data;
 	const gateway = await publishGateway(account, { toolIds: tools.map(({ id }: { id: string }) => id) });
-	const client = new Client({ name: 'test', version: '1' });
-	const requestInit = { headers: { 'x-api-key': gateway.key } };
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
-	await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit }) as never);
-	t.after(() => client.close());
+	const client = await mcpClient(gateway.url, { 'x-api-key': gateway.key }, t);
 	return { apiId, client, imported };
-}
-
-async function call(client: Client, name: string, args: object): Promise<[data: unknown, text: string, isError: boolean]> {
-	const result = await client.callTool({ name, arguments: { ...args } });
-	const [block] = result.content as { text?: string }[];
-	return [result.structuredContent, block?.text ?? '', result.isError === true];
 }
 
 const PATH = '/WeatherWS/Weather.asmx';
@@ -67,16 +57,16 @@ test('a WSDL is imported by its URL, its operations become tools, and a real cli
 	const { tools } = await client.listTools();
 	assert.deepEqual(tools.map(({ name }) => name).toSorted(), ['GetCityForecastByZIP', 'GetCityWeatherByZIP', 'GetWeatherInformation']);
 	for (const { outputSchema } of tools) assert.equal(outputSchema?.type, 'object');
-	const [data] = await call(client, 'GetCityWeatherByZIP', { ZIP: '10001 <&>' });
+	const [data] = await callTool(client, 'GetCityWeatherByZIP', { ZIP: '10001 <&>' });
 	assert.deepEqual(data, { GetCityWeatherByZIPResult: { Success: true, City: 'City of 10001 <&>', WeatherID: 3, Temperature: '20.50' } });
-	assert.deepEqual(await call(client, 'GetCityWeatherByZIP', { ZIP: '0' }), [
+	assert.deepEqual(await callTool(client, 'GetCityWeatherByZIP', { ZIP: '0' }), [
 		undefined,
-		'SOAP fault Client: no such place\nDetail: {"zip":"0"}',
+		['SOAP fault Client: no such place\nDetail: {"zip":"0"}'],
 		true,
 	]);
 	const before = upstream.requests.length;
 	for (const args of [{ ZIP: 5 }, { ZIP: 'x', other: 1 }, { ZIP: '\u0001' }])
-		assert.equal((await call(client, 'GetCityWeatherByZIP', args))[2], true, JSON.stringify(args));
+		assert.equal((await callTool(client, 'GetCityWeatherByZIP', args))[2], true, JSON.stringify(args));
 	assert.equal(upstream.requests.length, before, 'nothing was sent');
 });
 
@@ -96,7 +86,7 @@ test('each type of credential reaches the service, also as a UsernameToken, and 
 	for (const [type, credentials, header, value] of types) {
 		const upstream = await weather(t);
 		const { client } = await connect(t, `${upstream.origin}${PATH}`, { schemaContent: fixture('weather.wsdl') }, [{ type, credentials }]);
-		await call(client, 'GetCityWeatherByZIP', { ZIP: '1' });
+		await callTool(client, 'GetCityWeatherByZIP', { ZIP: '1' });
 		assert.equal(upstream.requests[0]?.headers[header], value, type);
 	}
 	const upstream = await weather(t);
@@ -106,7 +96,7 @@ test('each type of credential reaches the service, also as a UsernameToken, and 
 	const secured = text.replace(/(<wsdl:binding name="WeatherSoap"[^>]*>)/, `$1${policy}`);
 	const credentials = [{ type: 'basic_auth', credentials: { username: 'ada', password: 'secret' } }];
 	const { client } = await connect(t, `${upstream.origin}${PATH}`, { schemaContent: secured }, credentials);
-	assert.ok((await call(client, 'GetCityWeatherByZIP', { ZIP: '1' }))[0]);
+	assert.ok((await callTool(client, 'GetCityWeatherByZIP', { ZIP: '1' }))[0]);
 	assert.match(
 		upstream.requests[0]?.body ?? '',
 		/<wsse:Username>ada<\/wsse:Username><wsse:Password Type="[^"]*#PasswordText">secret<\/wsse:Password>/,
@@ -123,7 +113,7 @@ test('each type of credential reaches the service, also as a UsernameToken, and 
 	const away = await connect(t, `${upstream.origin}${PATH}`, { schemaContent: other }, credentials);
 	const { tools } = await away.client.listTools();
 	for (const { name } of tools.filter(({ name: one }) => one.startsWith('GetCityWeatherByZIP')))
-		await call(away.client, name, { ZIP: '2' });
+		await callTool(away.client, name, { ZIP: '2' });
 	assert.equal(elsewhere.requests.length, 1);
 	assert.ok(!JSON.stringify(elsewhere.requests).includes('ada'));
 });
@@ -225,9 +215,9 @@ test('options of an import are shown, checked and used, and a tool that is made 
 	const options = { wsSecurity: 'digest', port: 'WeatherSoap12' };
 	const schema = { schemaContent: fixture('weather.wsdl'), options };
 	const { apiId, client } = await connect(t, `${upstream.origin}${PATH}`, schema, credentials);
-	await call(client, 'GetCityWeatherByZIP', { ZIP: '1' });
+	await callTool(client, 'GetCityWeatherByZIP', { ZIP: '1' });
 	must(await account.post(`/apis/${apiId}/generate-tools`, {}), 200);
-	await call(client, 'GetCityWeatherByZIP', { ZIP: '2' });
+	await callTool(client, 'GetCityWeatherByZIP', { ZIP: '2' });
 	assert.equal(upstream.requests.length, 2);
 	for (const { body, headers } of upstream.requests) {
 		assert.match(body, /<wsse:Username>ada<\/wsse:Username><wsse:Password Type="[^"]*#PasswordDigest">/);

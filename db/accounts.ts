@@ -16,12 +16,14 @@ type NewUser = Parameters<Accounts['register']>[0];
 
 // All three rows or none, in one statement; no row at all when the slug is taken.
 const REGISTER = `
-WITH organization AS (
-	INSERT INTO organizations (name, slug) VALUES ($1, $2) ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
-	RETURNING id, created_at
+WITH person AS MATERIALIZED (
+	SELECT coalesce($7, gen_random_uuid()) AS id
+), organization AS (
+	INSERT INTO organizations (name, slug, created_by) SELECT $1, $2, id FROM person
+	ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
+	RETURNING id, created_at, created_by
 ), account AS (
-	INSERT INTO users (email, password_hash, first_name, last_name, id)
-	SELECT $3, $4, $5, $6, coalesce($7, gen_random_uuid()) FROM organization
+	INSERT INTO users (email, password_hash, first_name, last_name, id) SELECT $3, $4, $5, $6, created_by FROM organization
 	RETURNING id, created_at
 ), membership AS (
 	INSERT INTO memberships (organization_id, user_id, role) SELECT organization.id, account.id, 'owner' FROM organization, account

@@ -71,3 +71,23 @@ test('a name that cannot be stored is refused, naming the field', async () => {
 		await assert.rejects(store.organizations.update(organizationId, { name }), unstorable('name'));
 	}
 });
+
+test('its account is who created it, whoever owns it later, and also when they are gone', async () => {
+	await using store = await testStore();
+	const { organizationId, userId } = await addTenant(store);
+	const { id: second } = await store.organizations.create(userId, { name: 'Second', slugs: ['second'] });
+	assert.deepEqual([await store.organizations.account(organizationId), await store.organizations.account(second)], [userId, userId]);
+	const heir = await addMember(store, { organizationId, userId, slug: '' }, 'owner');
+	await store.organizations.changeMember(organizationId, userId, { role: null, by: heir, permit: () => {} });
+	assert.equal(await store.organizations.account(organizationId), userId);
+	await administer(store.database, `DELETE FROM users WHERE id = '${userId}'`);
+	assert.deepEqual([await store.organizations.account(organizationId), await store.organizations.account(second)], [userId, userId]);
+});
+
+test('where nobody knows who created it, an organization is an account of its own', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	await administer(store.database, 'UPDATE organizations SET created_by = NULL');
+	const gone = randomUUID();
+	assert.deepEqual([await store.organizations.account(organizationId), await store.organizations.account(gone)], [organizationId, gone]);
+});

@@ -19,7 +19,7 @@ WHERE m.user_id = $1 AND m.seq ${beyond} $2 ORDER BY m.seq ${direction} LIMIT $3
 // Both rows or none; no row at all when the slug is taken.
 const CREATE = `
 WITH organization AS (
-	INSERT INTO organizations (name, slug) VALUES ($2, $3) ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
+	INSERT INTO organizations (name, slug, created_by) VALUES ($2, $3, $1) ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
 	RETURNING id, name, slug, created_at
 ), membership AS (
 	INSERT INTO memberships (organization_id, user_id, role) SELECT id, $1, 'owner' FROM organization
@@ -54,6 +54,10 @@ export function createOrganizations(database: Database, { Organization }: Models
 		async settings(organizationId) {
 			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['codeMayFetch'] });
 			return { codeMayFetch: found?.codeMayFetch ?? false };
+		},
+		async account(organizationId) {
+			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['createdBy'] });
+			return found?.createdBy ?? organizationId;
 		},
 	};
 }

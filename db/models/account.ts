@@ -31,12 +31,20 @@ export class Organization extends Model<InferAttributes<Organization>, InferCrea
 	declare name: string;
 	declare slug: string;
 	declare codeMayFetch: CreationOptional<boolean>;
+	declare createdBy: CreationOptional<string | null>;
 	declare createdAt: CreationOptional<Date>;
 }
 
 export const defineOrganization = (sequelize: Sequelize): typeof Organization =>
 	class extends Organization {}.init(
-		{ id: ID(), name: DataTypes.TEXT, slug: DataTypes.TEXT, codeMayFetch: DataTypes.BOOLEAN, createdAt: DataTypes.DATE },
+		{
+			id: ID(),
+			name: DataTypes.TEXT,
+			slug: DataTypes.TEXT,
+			codeMayFetch: DataTypes.BOOLEAN,
+			createdBy: DataTypes.UUID,
+			createdAt: DataTypes.DATE,
+		},
 		table(sequelize, 'organizations'),
 	);
 

@@ -1,5 +1,6 @@
-// What the sandbox costs: calls a second beside the same engine called directly; code that computes beside the same code in Node; and
-// what the management API's clients notice while the sandbox is under attack. `node test/bench/javascript.ts`
+// What the sandbox costs: calls a second beside the same engine called directly; code that computes beside the same code in Node; what
+// other accounts wait while some hold all that they may; and what the management API's clients notice while the sandbox is under attack.
+// `node test/bench/javascript.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -39,7 +40,12 @@ async function main(): Promise<void> {
 }
 
 /** One alone by its name: `node test/bench/javascript.ts attack`. */
-const PARTS: Record<string, () => Promise<void>> = { calls: measureCalls, computing: measureComputing, attack: measureAttack };
+const PARTS: Record<string, () => Promise<void>> = {
+	calls: measureCalls,
+	computing: measureComputing,
+	shares: measureShares,
+	attack: measureAttack,
+};
 
 // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -117,6 +123,41 @@ async function measureComputing(): Promise<void> {
 	console.log(
 		`\nTen million steps of a loop: Node ${own.toFixed(0)} ms, sandbox ${sandboxed.toFixed(0)} ms, ${ratio.toFixed(1)} times as long.`,
 	);
+}
+
+// ── shares ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const HELD = { sleep: 'await new Promise((ok) => setTimeout(ok, 29000))', compute: 'for (;;) {}' };
+const [HELD_EACH, HELD_CALLS] = [12, 50];
+
+async function measureShares(): Promise<void> {
+	console.log('\n| runs of 30 s, each account 12 | another account: first call, ms | then p50 | p99 | memory, MB |\n|---|---|---|---|---|');
+	for (const [what, code] of Object.entries(HELD)) for (const accounts of [0, 1, 6, 20]) await measureHeld(what, code, accounts);
+}
+
+async function measureHeld(what: string, code: string, accounts: number): Promise<void> {
+	const stop = new AbortController();
+	const held = Array.from({ length: accounts * HELD_EACH }, (_, n) => {
+		const account = `${what}-${n % accounts}`;
+		const call = codeCall(null, { account, organizationId: `${account}-${n % 2}`, signal: stop.signal });
+		return runCode(code, { call, timeoutMs: 30_000 }).catch(() => undefined);
+	});
+	const call = codeCall(null, { organizationId: 'other' });
+	const times: number[] = [];
+	for (let count = 0; count <= HELD_CALLS; count++) {
+		const started = performance.now();
+		const { structured } = await runCode('return 1', { call });
+		if (structured !== 1) throw new Error('The sandbox answered something else.');
+		times.push(performance.now() - started);
+		await delay(20);
+	}
+	const [first = Number.NaN, ...others] = times;
+	const sorted = others.toSorted((a, b) => a - b);
+	const at = (share: number): string => (sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN).toFixed(1);
+	const memoryMb = (process.memoryUsage().rss / 1024 / 1024).toFixed(0);
+	console.log(`| ${what}, ${accounts} accounts | ${first.toFixed(0)} | ${at(0.5)} | ${at(0.99)} | ${memoryMb} |`);
+	stop.abort(new Error('enough'));
+	await Promise.all(held);
 }
 
 // ── under attack ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { UNITS } from '../../plugins/executors/javascript/pool.ts';
 import { mcpClient } from '../helpers/mcp-client.ts';
 import { addMember } from '../helpers/members.ts';
 import { administer } from '../helpers/postgres.ts';
@@ -16,6 +17,9 @@ import {
 	type TestService,
 } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
+
+/** The number of runs that one account may have under way while nobody else has any. */
+const SHARE = UNITS / 4;
 
 let service: TestService;
 let replica: TestService;
@@ -186,6 +190,58 @@ test('a client that leaves takes its run along', async (t) => {
 	client.abort();
 	assert.equal(await asking, 'left');
 	await closed.promise;
+});
+
+/** An account with two organizations that let code fetch. Settings hold at once in an organization that never ran anything. */
+async function withTwoOrganizations(): Promise<Account[]> {
+	const first = await registerAccount(service.url);
+	const { id, name, slug } = must(await first.post('/organizations', { name: 'Second' }), 201).body.data;
+	const own = [first, { ...first, organization: { id, name, slug } }];
+	for (const one of own) must(await allow(true, one), 200);
+	return own;
+}
+
+test('what waits in two organizations of one account is bounded together, and other accounts wait for none of it', async (t) => {
+	const [owners, other] = [await withTwoOrganizations(), await registerAccount(service.url)];
+	let begun = 0;
+	const upstream = await httpUpstream(t, (_request, response) => {
+		begun++;
+		response.end('x');
+	});
+	const code = `await fetch("${upstream.origin}/"); await new Promise((ok) => setTimeout(ok, 29000)); return "slept"`;
+	const gone = new AbortController();
+	let ended = 0;
+	const sleepers = await Promise.all(
+		owners.flatMap((own) => Array.from({ length: 12 }, () => toolOf(code, { timeoutMs: 30_000 }, own).then((id) => ({ own, id })))),
+	);
+	const asking = sleepers.map(async ({ own, id }) => {
+		const url = `${service.url}/organizations/${own.organization.id}/tools/${id}/execute`;
+		const headers = { authorization: `Bearer ${own.token}`, 'content-type': 'application/json' };
+		await fetch(url, { method: 'POST', headers, body: '{}', signal: gone.signal }).then(
+			() => ended++,
+			() => undefined,
+		);
+	});
+	while (begun < SHARE) await delay(10);
+	assert.equal((await execute(await toolOf('return "served"', {}, other), {}, other)).result, 'served');
+	assert.deepEqual([begun, ended], [SHARE, 0], 'all that the account may have still sleep, and no more have begun');
+	gone.abort();
+	await Promise.all(asking);
+});
+
+test('code that takes too long to compile is a fault of /code, and nobody else waits until it is found', async () => {
+	const [owners, other] = [await withTwoOrganizations(), await registerAccount(service.url)];
+	const slow = `class A {${Array.from({ length: 40_000 }, (_, n) => `#${n.toString(36).replace(/^\d/, '_$&')};`).join('')}}`;
+	let refused = 0;
+	const saving = owners.map(async (own) => {
+		const { status, body } = await save(slow, {}, own);
+		assert.equal(status, 400);
+		assert.deepEqual(body.details, [{ path: '/code', message: 'The code takes too much to compile: make it shorter or less nested.' }]);
+		refused++;
+	});
+	must(await save('return 1', {}, other), 201);
+	assert.equal(refused, 0);
+	await Promise.all(saving);
 });
 
 test('GET /plugins shows the executor with its config', async () => {

@@ -8,6 +8,8 @@ import javascript from '../../plugins/executors/javascript/index.ts';
 
 export interface CodeCallOptions {
 	organizationId?: string;
+	/** By default each organization is its own. */
+	account?: string;
 	codeMayFetch?: boolean;
 	signal?: AbortSignal;
 }
@@ -16,10 +18,11 @@ export interface CodeCallOptions {
 export function codeCall(t: TestContext | null, options: CodeCallOptions = {}): Call {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	t?.after(() => egress.close());
-	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'request'> = {
+	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'account' | 'request'> = {
 		tool: { organizationId: options.organizationId ?? 'acme' } as Tool,
 		signal: options.signal ?? new AbortController().signal,
 		settings: async () => ({ codeMayFetch: options.codeMayFetch ?? false }),
+		account: async () => options.account ?? options.organizationId ?? 'acme',
 		request: (request) => egress.request(request),
 	};
 	return call as Call;

@@ -2,10 +2,11 @@
 // here, and nothing that comes in is believed.
 
 import { randomUUID } from 'node:crypto';
-import { type Ending, type EngineFault, type GuestAnswer, type GuestRequest, LIMITS } from './messages.ts';
+import { cutFault, type Ending, type EngineFault, type GuestRequest, type HostAnswer, LIMITS } from './messages.ts';
 import { preludeBase } from './prelude-base.ts';
 import { preludeFaults } from './prelude-faults.ts';
 import { preludeWeb } from './prelude-web.ts';
+import { readRequest } from './request.ts';
 import { measure } from './result.ts';
 import { changedUrl, fromBase64, toBase64 } from './web.ts';
 
@@ -26,6 +27,7 @@ export interface DeskParts {
 export class Desk {
 	/** Null while it goes on. */
 	ending: Ending | null = null;
+	mayRequest = false;
 	readonly #parts: DeskParts;
 	readonly #lines: string[] = [];
 	readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -37,7 +39,7 @@ export class Desk {
 		log: (level, line) => this.#print(asText(level), asText(line)),
 		timer: (id, delayMs) => this.#startTimer(asId(id), Number(delayMs)),
 		clear: (id) => this.#clearTimer(asId(id)),
-		request: (id, request) => this.#send(asId(id), asRequest(request)),
+		request: (id, asked) => this.#send(asId(id), asked),
 		part: (name) => PARTS[asText(name)],
 		uuid: () => JSON.stringify(randomUUID()),
 		url: (texts) => changedUrl(parsed(texts)),
@@ -64,9 +66,9 @@ export class Desk {
 		return this.#unkept === 0 ? this.#lines : [...this.#lines, `[${this.#unkept} more were not kept]`];
 	}
 
-	deliver(id: string, answer: GuestAnswer): void {
+	deliver(id: string, answer: HostAnswer): void {
 		this.#open--;
-		this.#due.push([id, JSON.stringify(answer)]);
+		this.#due.push([id, JSON.stringify(readable(answer))]);
 		this.#wake();
 	}
 
@@ -131,18 +133,24 @@ export class Desk {
 	}
 
 	/** The main thread hears of no more than it has agreed to hear. @returns what is wrong */
-	#send(id: string, request: GuestRequest): string | undefined {
+	#send(id: string, asked: string): string | undefined {
+		if (!this.mayRequest) return JSON.stringify('This run may not make requests.');
 		if (++this.#requests > LIMITS.requests) return JSON.stringify(`A run may make ${LIMITS.requests} requests.`);
-		const fault = bodyFault(request);
-		if (fault !== null) return JSON.stringify(fault);
+		if (this.#open >= LIMITS.parallelRequests) return JSON.stringify(`A run may make ${LIMITS.parallelRequests} requests at once.`);
+		const request = readRequest(parsed(asked));
+		if (typeof request === 'string') return JSON.stringify(request);
 		this.#open++;
 		this.#parts.request(id, request);
 		return undefined;
 	}
 }
 
-const bodyFault = ({ body }: GuestRequest): string | null =>
-	body !== null && Buffer.byteLength(body) > LIMITS.requestBytes ? `A body may have ${LIMITS.requestBytes / 1024 / 1024} MB.` : null;
+/** The answer in the form in which the prelude takes it. */
+function readable(answer: HostAnswer): object {
+	if ('fault' in answer) return answer;
+	const { body, charset, ...rest } = answer;
+	return { ...rest, text: new TextDecoder(charset).decode(body) };
+}
 
 /** Undefined when it is no JSON. */
 function parsed(json: string): unknown {
@@ -167,17 +175,6 @@ function asId(json: string): string {
 
 function asFault(json: string): EngineFault {
 	const value = parsed(json);
-	const [name = 'Error', message = '', stack = ''] = Array.isArray(value) ? value.map(String) : [];
-	return { name, message, stack };
-}
-
-function asRequest(json: string): GuestRequest {
-	const { url, method, headers, body } = (parsed(json) ?? {}) as Partial<Record<keyof GuestRequest, unknown>>;
-	const entries = Object.entries(typeof headers === 'object' && headers !== null ? headers : {});
-	return {
-		url: String(url),
-		method: String(method),
-		headers: Object.fromEntries(entries.map(([name, value]) => [name, String(value)])),
-		body: typeof body === 'string' ? body : null,
-	};
+	const [name = 'Error', message, stack] = Array.isArray(value) ? value : [];
+	return cutFault({ name, message, stack });
 }

@@ -3,7 +3,7 @@
 
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { Desk, type DeskParts } from './desk.ts';
-import { BEFORE, type Ending, type EngineFault, type GuestAnswer, LIMITS, type RunTask } from './messages.ts';
+import { BEFORE, cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type RunTask } from './messages.ts';
 import { prelude } from './prelude.ts';
 
 /** Of C, as the engine counts it. The thread's own stack is far larger, so that the engine is the first to say no. */
@@ -30,9 +30,8 @@ export function checkCode(module: QuickJSWASMModule, code: string, isStopped: ()
 		if (!result.error) continue;
 		if (isStopped()) return { type: 'stopped' };
 		// A syntax error is the engine's own object: nothing of the user's has run that could have changed what reading it does.
-		const { name, message, stack } = context.dump(result.error) as Partial<EngineFault>;
-		if (name !== 'SyntaxError') return { type: 'broken' };
-		return { type: 'threw', fault: { name, message: String(message), stack: String(stack) } };
+		const fault = cutFault(context.dump(result.error) as Partial<EngineFault>);
+		return fault.name === 'SyntaxError' ? { type: 'threw', fault } : { type: 'broken' };
 	}
 	return { type: 'returned', json: 'null' };
 }
@@ -50,6 +49,8 @@ export interface GuestParts {
 	/** Whether the run must end. */
 	isStopped(): boolean;
 	request: DeskParts['request'];
+	/** Awaits `news` while the run has nothing to do. */
+	wait(news: Promise<void>): Promise<void>;
 }
 
 export class Guest {
@@ -57,16 +58,18 @@ export class Guest {
 	readonly #context: QuickJSContext;
 	readonly #desk: Desk;
 	readonly #isStopped: () => boolean;
+	readonly #wait: GuestParts['wait'];
 	readonly #held: QuickJSHandle[] = [];
 	/** What the prelude gave; null when it failed. */
 	readonly #kernel: QuickJSHandle | null;
 
 	/** All that can be done before it is known what is to be run. @throws Error as `run` does */
-	constructor({ module, isStopped, request }: GuestParts) {
+	constructor({ module, isStopped, request, wait }: GuestParts) {
 		this.#runtime = newRuntime(module, { memoryBytes: PRELUDE_MEMORY_BYTES, isStopped });
 		const context = this.#runtime.newContext();
 		this.#context = context;
 		this.#isStopped = isStopped;
+		this.#wait = wait;
 		this.#desk = new Desk({ request });
 		const host = this.#hold(context.newFunction('host', (verb, ...texts) => this.#serve([verb, ...texts])));
 		const install = this.#keep(context.evalCode(PRELUDE, 'prelude.js'));
@@ -95,7 +98,7 @@ export class Guest {
 	}
 
 	/** The answer to a request. */
-	answer(id: string, answer: GuestAnswer): void {
+	answer(id: string, answer: HostAnswer): void {
 		this.#desk.deliver(id, answer);
 	}
 
@@ -119,6 +122,7 @@ export class Guest {
 	#begin(task: RunTask): QuickJSHandle | null {
 		const [context, kernel] = [this.#context, this.#kernel];
 		this.#runtime.setMemoryLimit(task.memoryBytes);
+		this.#desk.mayRequest = task.mayRequest;
 		const tool = kernel && this.#keep(context.evalCode(wrapped(task.code), FILE));
 		if (!tool) return null;
 		const run = this.#hold(context.getProp(kernel, 'run'));
@@ -134,7 +138,7 @@ export class Guest {
 		if (this.#isOver()) return;
 		const due = this.#desk.next();
 		if (due) return this.#hand(kernel, due);
-		await this.#desk.news();
+		await this.#wait(this.#desk.news());
 	}
 
 	#hand(kernel: QuickJSHandle, due: [id: string, text: string]): void {

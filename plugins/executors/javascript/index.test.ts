@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject, ToolResult } from '../../../core/nouns.ts';
+import { saving } from '../../../test/helpers/executor.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import javascript from './index.ts';
 
-const check = (code: string): Promise<void> => javascript.check({ code, timeoutMs: 5000, memoryMb: 64 });
+const check = (code: string): Promise<void> => javascript.check({ code, timeoutMs: 5000, memoryMb: 64 }, saving());
 const textOf = ({ content }: ToolResult): string => content.map((block) => (block.type === 'text' ? block.text : '')).join('|');
 
 async function failure(code: string, parameters: JsonObject = {}): Promise<string> {
@@ -160,7 +161,10 @@ describe('syntax is checked when a tool is saved', () => {
 		await check('throw new Error("no")');
 	});
 	test('code must be there', async () => {
-		await assert.rejects(javascript.check({ timeoutMs: 1, memoryMb: 1 }), { code: 'validation_failed', message: /"code" is required/ });
+		await assert.rejects(javascript.check({ timeoutMs: 1, memoryMb: 1 }, saving()), {
+			code: 'validation_failed',
+			message: /"code" is required/,
+		});
 	});
 	test('a source that the engine cannot take is a fault of the source', async () => {
 		await assert.rejects(check(`return ${'('.repeat(200_000)}`), { code: 'validation_failed' });

@@ -2,7 +2,7 @@
 
 import { excerptOf, GatewayError, invalid, jsonResult, type ToolExecutor, type ToolResult } from '../../../core/index.ts';
 import { config, type JavascriptConfig } from './config.ts';
-import { describeFault, syntaxFault } from './faults.ts';
+import { describeFault, lineOf, syntaxFault } from './faults.ts';
 import { createOutbound } from './outbound.ts';
 import { createPool } from './pool.ts';
 import type { Ended } from './thread.ts';
@@ -19,30 +19,32 @@ export default {
 	summary: 'Runs code in a sandbox: it gets the arguments as `parameters` and returns the result.',
 	spec: 'ECMAScript 2023, in QuickJS',
 	config,
-	async check({ code }) {
+	async check({ code }, context) {
 		if (code === undefined)
 			throw invalid('/code', '"code" is required: the body of a function of `parameters`, such as return parameters.a + 1');
-		const { ending } = await pool.check(code);
+		const { organizationId: organization } = context;
+		const { ending } = await pool.check({ account: await context.account(), organization, code });
 		if (ending.type === 'returned') return;
 		if (ending.type !== 'threw') throw invalid('/code', 'The code takes too much to compile: make it shorter or less nested.');
 		const { line, column, message } = syntaxFault(ending.fault, code);
-		const source = excerptOf(code.split('\n')[line - 1] ?? '', 160);
+		const source = lineOf(code, line);
 		throw invalid('/code', `Line ${line}, column ${column}: ${message}${source === '' ? '.' : `, in: ${source}`}`);
 	},
 	async execute(args, given, call) {
 		const { code, timeoutMs, memoryMb } = given;
 		if (code === undefined) throw new GatewayError('validation_failed', 'The tool has no code.');
-		const organizationId = call.tool?.organizationId;
-		if (organizationId === undefined) throw new Error('javascript: a run belongs to a tool, and there is none in this call.');
-		const { codeMayFetch } = await call.settings();
+		const organization = call.tool?.organizationId;
+		if (organization === undefined) throw new Error('javascript: a run belongs to a tool, and there is none in this call.');
+		const [{ codeMayFetch }, account] = await Promise.all([call.settings(), call.account()]);
 		const task = {
-			owner: organizationId,
+			account,
+			organization,
 			code,
 			parameters: JSON.stringify(args),
 			memoryBytes: memoryMb * MEGABYTE,
 			mayRequest: codeMayFetch,
 		};
-		const ended = await pool.run(task, { timeoutMs, signal: call.signal, request: createOutbound(call) });
+		const ended = await pool.run(task, { timeoutMs, signal: call.signal, request: createOutbound(call, codeMayFetch) });
 		if (ended.ending.type === 'cancelled') throw call.signal.reason;
 		const result = await toResult(ended.ending, given, code);
 		return withLogs(codeMayFetch || !lacksFetch(ended.ending) ? result : explained(result), ended.logs);

@@ -1,24 +1,26 @@
-// The threads: their share for each organization, what becomes of those that fail, and that two tenants share nothing.
+// The threads: what becomes of those that fail, how long places rest, and that two tenants share nothing. Shares are in `shares.test.ts`.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createPool, MAX_THREADS } from './pool.ts';
+import { COMPUTING, createPool } from './pool.ts';
 import type { Ended, RunLimits } from './thread.ts';
 
 const pool = createPool();
 after(() => pool.close());
 
 interface Given extends Partial<RunLimits> {
+	/** Organization and account. */
 	owner?: string;
 	parameters?: unknown;
 	memoryMb?: number;
 }
 
 function run(code: string, { owner = 'acme', parameters = {}, memoryMb = 64, ...limits }: Given = {}): Promise<Ended> {
-	const task = { owner, code, parameters: JSON.stringify(parameters), memoryBytes: memoryMb * 1024 * 1024, mayRequest: false };
+	const own = { account: owner, organization: owner, code, parameters: JSON.stringify(parameters) };
+	const task = { ...own, memoryBytes: memoryMb * 1024 * 1024, mayRequest: false };
 	const none = { timeoutMs: 5000, signal: new AbortController().signal, request: async () => ({ fault: 'No.' }) };
 	return pool.run(task, { ...none, ...limits });
 }
@@ -45,32 +47,10 @@ test('a thousand runs at once all end well, and the event loop is not held up', 
 	assert.ok(loop.percentile(99) < 100e6, `p99 ${loop.percentile(99) / 1e6} ms`);
 });
 
-test('one organization has half of the threads at most, and another is served meanwhile', async () => {
-	const share = MAX_THREADS / 2;
-	const stop = new AbortController();
-	let begun = 0;
-	const request = async () => {
-		begun++;
-		await delay(60_000, undefined, { signal: stop.signal }).catch(() => undefined);
-		return { fault: 'No.' };
-	};
-	const code = 'await fetch("http://x").catch(() => 1); return 1';
-	const task = { owner: 'greedy', code, parameters: '{}', memoryBytes: 64 * 1024 * 1024, mayRequest: true };
-	const greedy = Array.from({ length: share * 3 }, () => pool.run(task, { timeoutMs: 20_000, signal: stop.signal, request }));
-	while (begun < share) await delay(10);
-	const started = performance.now();
-	assert.equal(resultOf(await run('return "served"', { owner: 'modest' })), 'served');
-	assert.ok(performance.now() - started < 3000);
-	assert.equal(begun, share);
-	stop.abort(new Error('enough'));
-	await Promise.allSettled(greedy);
-	assert.equal(begun, share, 'those who waited never began');
-});
-
-/** Fills all places of the owner with runs that compute. @returns by how much the next one came too early for such a rest */
+/** Fills all places of an account with runs that compute. @returns by how much the next one came too early for such a rest */
 async function tooEarlyMs(owner: string, times: number): Promise<number> {
 	const code = 'for (let i = 0; i < 4e6; i++); return Date.now();';
-	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run(code, { owner, timeoutMs: 30_000 }));
+	const busy = Array.from({ length: COMPUTING }, () => run(code, { owner, timeoutMs: 30_000 }));
 	const begun = run('return Date.now()', { owner });
 	const rests = (await Promise.all(busy)).map((ended) => Number(resultOf(ended)) + times * ended.computedMs);
 	return Math.min(...rests) - Number(resultOf(await begun));
@@ -81,9 +61,21 @@ test('a place whose run computed for long rests before the next', async () => {
 	assert.ok(early < 20, `${early} ms too early`);
 });
 
-test('it rests longer while places of another organization rest', async () => {
+test('it rests longer while places of another account rest', async () => {
 	await run('for (let i = 0; i < 4e7; i++);', { owner: 'first', timeoutMs: 30_000 });
 	const early = await tooEarlyMs('second', 8);
+	assert.ok(early < 20, `${early} ms too early`);
+});
+
+test('so does a place whose code took long to compile', async () => {
+	const code = `class A { ${Array.from({ length: 3000 }, (_, n) => `#p${n};`).join(' ')} }`;
+	const checks = Array.from({ length: COMPUTING }, async () => {
+		const ended = await pool.check({ account: 'compiling', organization: 'compiling', code });
+		assert.ok(ended.computedMs > 50, `${ended.computedMs} ms`);
+		return Date.now() + 4 * ended.computedMs;
+	});
+	const begun = run('return Date.now()', { owner: 'compiling' });
+	const early = Math.min(...(await Promise.all(checks))) - Number(resultOf(await begun));
 	assert.ok(early < 20, `${early} ms too early`);
 });
 
@@ -113,7 +105,7 @@ test('whose client leaves is stopped: while it computes, while it waits, deaf or
 
 test('a run that waits for its turn leaves the queue with its client', async () => {
 	const stop = new AbortController();
-	const busy = Array.from({ length: MAX_THREADS / 2 }, () => run('for (;;) {}', { owner: 'full', signal: stop.signal, timeoutMs: 20_000 }));
+	const busy = Array.from({ length: COMPUTING }, () => run('for (;;) {}', { owner: 'full', signal: stop.signal, timeoutMs: 20_000 }));
 	const client = new AbortController();
 	const waiting = run('return 1', { owner: 'full', signal: client.signal });
 	client.abort(new Error('gone'));
@@ -162,9 +154,10 @@ test('nothing of a run is there in the next, of the same organization or of anot
 test('what answers a run too late does not answer the next one, whatever its number', async () => {
 	const answer = (text: string, afterMs: number) => async () => {
 		await delay(afterMs);
-		return { status: 200, headers: {}, url: 'http://x/', text };
+		return { status: 200, headers: {}, url: 'http://x/', body: new TextEncoder().encode(text), charset: 'utf-8' };
 	};
-	const task = (code: string) => ({ owner: 'late', code, parameters: '{}', memoryBytes: 64 * 1024 * 1024, mayRequest: true });
+	const late = { account: 'late', organization: 'late', parameters: '{}', memoryBytes: 64 * 1024 * 1024, mayRequest: true };
+	const task = (code: string) => ({ ...late, code });
 	const limits = { timeoutMs: 5000, signal: new AbortController().signal };
 	await pool.run(task('fetch("http://x"); return 1'), { ...limits, request: answer('foreign', 150) });
 	const own = await pool.run(task('return (await fetch("http://x")).text()'), { ...limits, request: answer('own', 300) });

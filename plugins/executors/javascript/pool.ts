@@ -1,115 +1,114 @@
-// The sandbox's threads: started when they are needed, kept warm for a while, and given to organizations in turn.
+// The sandbox as a whole: accounts share its threads, its memory and the cores, and something is always left for others.
 
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { GatewayError } from '../../../core/index.ts';
-import type { RunTask } from './messages.ts';
-import { FairQueue } from './queue.ts';
-import { type Ended, type RunLimits, Thread } from './thread.ts';
+import { type Asked, FairQueue, GatewayError, type QueueLimits as Limits } from '../../../core/index.ts';
+import { Cores } from './cores.ts';
+import type { CheckTask, RunTask } from './messages.ts';
+import type { Ended, RunLimits, Thread } from './thread.ts';
+import { Threads } from './threads.ts';
 
-/** A run that waits for an answer holds its thread, so there are more of them than cores. */
-export const MAX_THREADS = Math.max(4, Math.min(32, 4 * availableParallelism()));
-const QUEUE = {
-	running: MAX_THREADS / 2,
-	waiting: 2000,
-	waitingBytes: 16 * 1024 * 1024,
-	allWaiting: 10_000,
-	allWaitingBytes: 64 * 1024 * 1024,
-};
+const CORES = availableParallelism();
+const MEGABYTE = 1024 * 1024;
+/** Units of memory: a run holds one for each 64 MB that it may have until it ends, waiting or not, so there are no more threads either. */
+export const UNITS = Math.max(32, Math.min(64, 8 * CORES));
+const UNIT_BYTES = 64 * MEGABYTE;
+/** Runs of one account that compute at once, without those that wait: more would only be late together. */
+export const COMPUTING = Math.max(2, Math.min(16, 2 * CORES));
+const LIMITS: Limits = { units: UNITS, computing: COMPUTING, waiting: 8000, waitingBytes: 64 * MEGABYTE };
 const MAX_WAIT_MS = 30_000;
-const IDLE_MS = 60_000;
-/** Threads and memory cost more than most runs: whose run took one along, or tens of megabytes, waits for its next turn. */
+/** Threads and memory cost more than most runs: a place whose run took along a thread, or tens of megabytes, rests for so long. */
 const COOLING_MS = { thread: 1000, memory: 250 };
 /**
- * What computed for longer than `freeMs` makes its place rest for so many times as long, and again for each other organization
- * whose places rest: however many compute without end, together they hold less than half of the cores on average, and leave the
- * rest to who answers requests.
+ * A place whose run computed for longer than `freeMs` rests for so many times as long, and again for each other account with places that
+ * rest: however many compute without end, together they hold less than half of the cores on average, and leave the rest to those who
+ * answer requests.
  */
 const REST = { freeMs: 50, times: 4, maxMs: 60_000 };
-/** Checks are nobody's: what was saved is compiled only. */
-const CHECKS = 'checks';
 /** The longest code takes 0.1 s where the machine has nothing else to do. */
 const CHECK_MS = 5000;
 
 interface Waiter {
-	owner: string;
+	asked: Asked;
 	start(thread: Thread): void;
 	refuse(reason: unknown): void;
-}
-
-interface Order {
-	owner: string;
-	sizeBytes: number;
-	signal: AbortSignal;
 }
 
 export interface Pool {
 	/** @throws rate_limited when too many wait, or it waited too long; the signal's reason when that was aborted while waiting */
 	run(task: RunTask, limits: RunLimits): Promise<Ended>;
-	/** Whether it compiles. */
-	check(code: string): Promise<Ended>;
+	/** Compiles the code, and runs nothing of it. @throws as `run` */
+	check(task: CheckTask): Promise<Ended>;
 	/** Kills what runs; for tests and benchmarks, as an idle pool keeps nobody from ending. */
 	close(): void;
 }
 
-export function createPool(): Pool {
-	const threads = new Threads();
+/** @param limits instead of those that suit the machine, for tests */
+export function createPool(limits: Partial<Limits> = {}): Pool {
+	const turns = new Turns({ ...LIMITS, ...limits });
 	return {
-		run: (task, limits) =>
-			threads.use({ owner: task.owner, sizeBytes: task.code.length + task.parameters.length, signal: limits.signal }, (thread) =>
-				thread.run(task, limits),
-			),
-		check(code) {
-			const { signal } = new AbortController();
-			const order = { owner: CHECKS, sizeBytes: code.length, signal };
-			return threads.use(order, (thread) => thread.check(code, { timeoutMs: CHECK_MS, signal }));
+		run(task, limits) {
+			const sizeBytes = task.code.length + task.parameters.length;
+			const asked = { ...ownerOf(task), sizeBytes, units: Math.ceil(task.memoryBytes / UNIT_BYTES) };
+			return turns.use(asked, limits.signal, (thread) => thread.run(task, limits));
 		},
-		close: () => threads.close(),
+		check(task) {
+			const { signal } = new AbortController();
+			const asked = { ...ownerOf(task), sizeBytes: task.code.length, units: 1 };
+			return turns.use(asked, signal, (thread) => thread.check(task, { timeoutMs: CHECK_MS, signal }));
+		},
+		close: () => turns.close(),
 	};
 }
 
-class Threads {
-	readonly #queue = new FairQueue<Waiter>(QUEUE);
-	readonly #all = new Set<Thread>();
-	/** With what will end them, should nobody come. */
-	readonly #idle = new Map<Thread, NodeJS.Timeout>();
-	/** By organization: its places that rest. */
-	readonly #resting = new Map<string, number>();
-	#isStarting = false;
-	#module: Promise<WebAssembly.Module> | null = null;
+const ownerOf = ({ account, organization }: CheckTask): Pick<Asked, 'account' | 'organization'> => ({ account, organization });
 
-	async use(order: Order, work: (thread: Thread) => Promise<Ended>): Promise<Ended> {
-		const thread = await this.#turn(order);
-		let coolingMs = 0;
+class Turns {
+	readonly #queue: FairQueue<Waiter>;
+	readonly #cores = new Cores(CORES);
+	readonly #threads = new Threads({ failed: (cause) => this.#refuseNext(cause), started: () => this.#serve() });
+	/** The number of places that rest, by account. */
+	readonly #resting = new Map<string, number>();
+
+	constructor(limits: Limits) {
+		this.#queue = new FairQueue(limits);
+	}
+
+	async use(asked: Asked, signal: AbortSignal, work: (thread: Thread) => Promise<Ended>): Promise<Ended> {
+		const { account } = asked;
+		const thread = await this.#turn(asked, signal);
+		this.#cores.begin(account, thread);
+		thread.onWaiting = () => this.#noteWaiting(account, thread);
+		let restMs = 0;
 		try {
 			const ended = await work(thread);
-			coolingMs = restOf(ended, this.#resting.size + (this.#resting.has(order.owner) ? 0 : 1));
+			restMs = restOf(ended, this.#resting.size + (this.#resting.has(account) ? 0 : 1));
 			return ended;
 		} finally {
-			this.#putBack(thread);
-			this.#release(order.owner, thread.isGone ? Math.max(COOLING_MS.thread, coolingMs) : coolingMs);
+			if (thread.isWaiting) this.#queue.compute(account, 1);
+			else this.#cores.end(account, thread);
+			this.#threads.putBack(thread);
+			this.#queue.giveBack(asked);
+			this.#leave(account, thread.isGone ? Math.max(COOLING_MS.thread, restMs) : restMs);
 		}
 	}
 
 	close(): void {
-		for (const thread of this.#all) thread.kill();
-		for (const timer of this.#idle.values()) clearTimeout(timer);
-		this.#all.clear();
-		this.#idle.clear();
+		this.#threads.close();
 	}
 
-	async #turn({ owner, sizeBytes, signal }: Order): Promise<Thread> {
+	async #turn(asked: Asked, signal: AbortSignal): Promise<Thread> {
 		signal.throwIfAborted();
 		const { promise, resolve, reject } = Promise.withResolvers<Thread>();
-		const waiter: Waiter = { owner, start: resolve, refuse: reject };
-		if (!this.#queue.add(owner, waiter, sizeBytes)) throw busy('Too many runs wait already');
+		const waiter: Waiter = { asked, start: resolve, refuse: reject };
+		if (!this.#queue.add(waiter, asked)) throw busy('Too much waits already');
 		const leave = (reason: unknown): void => {
-			this.#queue.remove(owner, waiter);
+			this.#queue.remove(waiter, asked);
 			reject(reason);
+			// Others may have waited for it to have its turn.
+			this.#serve();
 		};
 		const onAbort = (): void => leave(signal.reason);
-		const timer = setTimeout(() => leave(busy(`The run waited ${MAX_WAIT_MS / 1000} s for its turn`)), MAX_WAIT_MS);
+		const timer = setTimeout(() => leave(busy(`It waited ${MAX_WAIT_MS / 1000} s for its turn`)), MAX_WAIT_MS);
 		signal.addEventListener('abort', onAbort, { once: true });
 		this.#serve();
 		try {
@@ -120,108 +119,55 @@ class Threads {
 		}
 	}
 
-	/** Brings together who waits and what is free, and starts what is missing. */
+	/** Brings together who waits and what is free, and has started what is missing. */
 	#serve(): void {
-		for (const thread of this.#idle.keys()) if (thread.isGone) this.#drop(thread);
-		while (this.#idle.size > 0) {
+		while (this.#threads.hasIdle()) {
 			const waiter = this.#queue.take();
 			if (!waiter) return;
-			waiter.start(this.#wake(waiter.owner));
+			waiter.start(this.#threads.take(waiter.asked.organization));
 		}
-		// One after the other, so that starting them takes a core at most.
-		if (!this.#isStarting && this.#queue.eligible() > 0 && this.#all.size < MAX_THREADS) void this.#start();
+		if (this.#queue.hasNext()) void this.#threads.start();
 	}
 
-	async #start(): Promise<void> {
-		this.#isStarting = true;
-		try {
-			this.#module ??= compileEngine();
-			const thread = new Thread(await this.#module);
-			this.#all.add(thread);
-			await thread.ready.catch((cause: unknown) => this.#fail(thread, cause));
-			thread.unref();
-			if (!thread.isGone) this.#rest(thread);
-		} catch (cause) {
-			this.#module = null;
-			this.#refuseNext(cause);
-		} finally {
-			this.#isStarting = false;
-			this.#serve();
-		}
-	}
-
-	#fail(thread: Thread, cause: unknown): void {
-		this.#drop(thread);
-		this.#refuseNext(cause);
-	}
-
-	/** Or whoever waits would have another try made for ever. */
+	/** Tells one waiter of the failure, or those who wait would have a thread tried for ever. */
 	#refuseNext(cause: unknown): void {
 		const waiter = this.#queue.take();
 		if (!waiter) return;
-		this.#queue.done(waiter.owner);
+		this.#queue.giveBack(waiter.asked);
+		this.#queue.compute(waiter.asked.account, -1);
 		waiter.refuse(new Error('A thread of the sandbox did not start.', { cause }));
 	}
 
-	/** One that worked for the owner before, if there is one. */
-	#wake(owner: string): Thread {
-		const [first, ...others] = this.#idle.keys();
-		const thread = [first, ...others].find((one) => one?.owner === owner) ?? first;
-		if (!thread) throw new Error('No thread of the sandbox is idle.');
-		clearTimeout(this.#idle.get(thread));
-		this.#idle.delete(thread);
-		return thread;
-	}
-
-	#rest(thread: Thread): void {
-		this.#idle.set(thread, setTimeout(() => this.#drop(thread), IDLE_MS).unref());
-	}
-
-	#drop(thread: Thread): void {
-		clearTimeout(this.#idle.get(thread));
-		this.#idle.delete(thread);
-		this.#all.delete(thread);
-		thread.kill();
-	}
-
-	#putBack(thread: Thread): void {
-		if (thread.isGone) this.#drop(thread);
-		else this.#rest(thread);
-	}
-
-	#release(owner: string, coolingMs: number): void {
-		if (coolingMs > 0) this.#cool(owner, coolingMs);
-		else this.#leave(owner);
+	/** A run that waits takes no part of the cores, and no place that another run of its account could have. */
+	#noteWaiting(account: string, thread: Thread): void {
+		if (thread.isWaiting) this.#cores.end(account, thread);
+		else this.#cores.begin(account, thread);
+		this.#queue.compute(account, thread.isWaiting ? -1 : 1);
 		this.#serve();
 	}
 
-	#cool(owner: string, coolingMs: number): void {
-		this.#resting.set(owner, (this.#resting.get(owner) ?? 0) + 1);
+	#leave(account: string, restMs: number): void {
+		if (restMs === 0) this.#queue.compute(account, -1);
+		else this.#rest(account, restMs);
+		this.#serve();
+	}
+
+	#rest(account: string, restMs: number): void {
+		this.#resting.set(account, (this.#resting.get(account) ?? 0) + 1);
 		const rested = (): void => {
-			const others = (this.#resting.get(owner) ?? 1) - 1;
-			if (others > 0) this.#resting.set(owner, others);
-			else this.#resting.delete(owner);
-			this.#leave(owner);
+			const others = (this.#resting.get(account) ?? 1) - 1;
+			if (others > 0) this.#resting.set(account, others);
+			else this.#resting.delete(account);
+			this.#leave(account, 0);
 		};
-		setTimeout(rested, coolingMs).unref();
-	}
-
-	#leave(owner: string): void {
-		this.#queue.done(owner);
-		this.#serve();
+		setTimeout(rested, restMs).unref();
 	}
 }
 
-/** @param owners whose places rest then */
-function restOf({ computedMs, isHeavy }: Ended, owners: number): number {
-	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs * owners, REST.maxMs) : 0;
+/** @param accounts whose places rest then */
+function restOf({ computedMs, isHeavy }: Ended, accounts: number): number {
+	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs * accounts, REST.maxMs) : 0;
 	return isHeavy ? Math.max(COOLING_MS.memory, restMs) : restMs;
 }
 
-async function compileEngine(): Promise<WebAssembly.Module> {
-	const path = fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'));
-	return WebAssembly.compile(await readFile(path));
-}
-
-const busy = (why: string): GatewayError =>
-	new GatewayError('rate_limited', `${why}: JavaScript tools of this organization are busy. Try again later.`);
+const busy = (why: string): GatewayError => new GatewayError('rate_limited', `${why}: JavaScript tools are busy. Try again later.`);

@@ -4,8 +4,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import baseVariant from '@jitl/quickjs-wasmfile-release-sync';
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant, type QuickJSWASMModule } from 'quickjs-emscripten-core';
+import { Brake } from './brake.ts';
 import { checkCode, Guest } from './guest.ts';
-import type { Ending, FromThread, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
+import type { CheckTask, Ending, FromThread, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
 
 const PAGE_BYTES = 64 * 1024;
 const INITIAL_PAGES = 256;
@@ -13,35 +14,26 @@ const INITIAL_PAGES = 256;
 const MAX_PAGES = (256 * 1024 * 1024) / PAGE_BYTES;
 /** An instance whose memory grew beyond it is given up: WebAssembly gives nothing back. */
 const KEPT_PAGES = (32 * 1024 * 1024) / PAGE_BYTES;
+/** A run that waits for less keeps its place, so that the main thread hears of each run fifty times a second at most. */
+const WAITING_MS = 20;
 
 if (!parentPort) throw new Error('The sandbox runs as a worker thread only.');
 const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 
 // The pool made it of this shape.
-const { module: compiled, stop } = workerData as ThreadData;
-const stopped = new Int32Array(stop);
-/** What computes steps aside once a millisecond, or the main thread would wait for the end of its slice of time. */
-const [BUSY_MS, PAUSE_MS] = [1, 0.1];
-let pausedAt = performance.now();
-
-/** The engine asks every ten thousand steps. */
-function isStopped(): boolean {
-	if (performance.now() - pausedAt > BUSY_MS) {
-		Atomics.wait(stopped, 0, 0, PAUSE_MS);
-		pausedAt = performance.now();
-	}
-	return Atomics.load(stopped, 0) !== 0;
-}
+const { module: compiled, control } = workerData as ThreadData;
+const brake = new Brake(control);
+const isStopped = (): boolean => brake.isStopped();
 
 interface Instance {
 	module: QuickJSWASMModule;
 	memory: WebAssembly.Memory;
 }
 
-/** For the next run of the same owner. */
+/** For the next run of the same organization. */
 interface Kept extends Instance {
-	owner: string;
+	organization: string;
 	/** Made while nobody waits for it. */
 	guest: Guest;
 }
@@ -73,9 +65,8 @@ function newMemory(): WebAssembly.Memory {
 }
 
 async function run(task: RunTask): Promise<void> {
-	pausedAt = performance.now();
-	const begun = process.threadCpuUsage();
-	const former = kept?.owner === task.owner ? kept : null;
+	brake.begin();
+	const former = kept?.organization === task.organization ? kept : null;
 	kept = null;
 	const instance = former ?? (await newInstance());
 	const guest = former?.guest ?? newGuest(instance);
@@ -86,18 +77,17 @@ async function run(task: RunTask): Promise<void> {
 	const isHeavy = instance.memory.buffer.byteLength > KEPT_PAGES * PAGE_BYTES;
 	const isClean = !isHeavy && (ending.type === 'returned' || ending.type === 'threw');
 	const isUnsound = isClean && !disposes(guest);
-	const { user, system } = process.threadCpuUsage(begun);
-	send({ type: 'ended', ending, logs: guest.logs, isUnsound, isHeavy, computedMs: (user + system) / 1000 });
-	if (isClean && !isUnsound) keep(instance, task.owner);
+	send({ type: 'ended', ending, logs: guest.logs, isUnsound, isHeavy, computedMs: brake.computedMs() });
+	if (isClean && !isUnsound) keep(instance, task.organization);
 }
 
-const newGuest = ({ module }: Instance): Guest => new Guest({ module, isStopped, request });
+const newGuest = ({ module }: Instance): Guest => new Guest({ module, isStopped, request, wait });
 
 /** Nobody waits for it: where it fails, the next run begins with another instance. */
-function keep(instance: Instance, owner: string): void {
+function keep(instance: Instance, organization: string): void {
 	try {
 		const guest = newGuest(instance);
-		if (guest.isReady) kept = { ...instance, owner, guest };
+		if (guest.isReady) kept = { ...instance, organization, guest };
 	} catch {
 		// The engine has told what it found; nothing that it touched is used again.
 	}
@@ -118,9 +108,22 @@ function request(id: string, asked: GuestRequest): void {
 	send({ type: 'request', id, request: asked });
 }
 
-async function check(code: string): Promise<void> {
+async function wait(news: Promise<void>): Promise<void> {
+	let isTold = false;
+	const timer = setTimeout(() => {
+		isTold = true;
+		send({ type: 'waiting', isWaiting: true });
+	}, WAITING_MS);
+	await news;
+	clearTimeout(timer);
+	if (isTold) send({ type: 'waiting', isWaiting: false });
+}
+
+async function check({ code }: CheckTask): Promise<void> {
+	brake.begin();
 	const { module } = await newInstance();
-	send({ type: 'ended', ending: checkCode(module, code, isStopped), logs: [], isUnsound: false, isHeavy: false, computedMs: 0 });
+	const ending = checkCode(module, code, isStopped);
+	send({ type: 'ended', ending, logs: [], isUnsound: false, isHeavy: false, computedMs: brake.computedMs() });
 }
 
 /** The engine itself failed: nothing that it has touched is used again. */
@@ -128,12 +131,12 @@ function giveUp(): void {
 	const logs = current?.logs ?? [];
 	const ending: Ending = isStopped() ? { type: 'stopped' } : { type: 'broken' };
 	current = null;
-	send({ type: 'ended', ending, logs, isUnsound: true, isHeavy: false, computedMs: 0 });
+	send({ type: 'ended', ending, logs, isUnsound: true, isHeavy: false, computedMs: brake.computedMs() });
 }
 
 port.on('message', (message: ToThread) => {
 	if (message.type === 'run') run(message.task).catch(giveUp);
-	else if (message.type === 'check') check(message.code).catch(giveUp);
+	else if (message.type === 'check') check(message.task).catch(giveUp);
 	else if (message.type === 'answer') current?.answer(message.id, message.answer);
 	else current?.wake();
 });

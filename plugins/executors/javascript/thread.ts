@@ -1,7 +1,18 @@
 // One of the sandbox's threads, from the main thread's side: one run at a time, which is stopped on time, whatever it does.
 
 import { Worker } from 'node:worker_threads';
-import type { Ending, FromThread, GuestAnswer, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
+import {
+	type CheckTask,
+	CONTROL,
+	type Ending,
+	type FromThread,
+	type GuestRequest,
+	type HostAnswer,
+	type RunTask,
+	type ThreadData,
+	type ToThread,
+	WHOLE_CORE,
+} from './messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 /** The engine's heap is WebAssembly's and bounded by itself. V8 counts it, too: beyond half of the old generation it collects all at once. */
@@ -13,7 +24,7 @@ export interface RunLimits {
 	timeoutMs: number;
 	/** Of who waits for the run. */
 	signal: AbortSignal;
-	request(request: GuestRequest, signal: AbortSignal): Promise<GuestAnswer>;
+	request(request: GuestRequest, signal: AbortSignal): Promise<HostAnswer>;
 }
 
 export interface Ended {
@@ -30,17 +41,22 @@ type Job = Extract<ToThread, { type: 'run' | 'check' }>;
 
 export class Thread {
 	/** Whose run was the last; its instance of the engine is still there. */
-	owner: string | null = null;
+	organization: string | null = null;
+	/** True while the run has nothing to do but wait. */
+	isWaiting = false;
+	/** Hears of each change of that. */
+	onWaiting: () => void = () => undefined;
 	/** True from the moment on when it must not be used again. */
 	isGone = false;
 	readonly ready: Promise<void>;
 	readonly #worker: Worker;
-	readonly #stop = new Int32Array(new SharedArrayBuffer(4));
+	readonly #control = new Int32Array(new SharedArrayBuffer(CONTROL.bytes));
 	#onMessage: (message: FromThread) => void = () => undefined;
 	#onExit: () => void = () => undefined;
 
 	constructor(module: WebAssembly.Module) {
-		const workerData: ThreadData = { module, stop: this.#stop.buffer };
+		this.setPart(1);
+		const workerData: ThreadData = { module, control: this.#control.buffer };
 		const alone = { env: {}, argv: [], execArgv: [], stdin: false, stdout: true, stderr: true };
 		this.#worker = new Worker(SCRIPT, { ...alone, workerData, resourceLimits: RESOURCE_LIMITS });
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -56,30 +72,38 @@ export class Thread {
 		this.ready.catch(() => undefined);
 	}
 
+	/** Sets how much of a core's time the run may have. */
+	setPart(part: number): void {
+		Atomics.store(this.#control, CONTROL.part, Math.max(1, Math.round(part * WHOLE_CORE)));
+	}
+
 	/** An idle thread does not keep the process. */
 	unref(): void {
 		this.#worker.unref();
 	}
 
 	async run(task: RunTask, limits: RunLimits): Promise<Ended> {
-		this.owner = task.owner;
-		const requests = new AbortController();
+		this.organization = task.organization;
+		// Most runs make no request, and an abortion costs more than all else that is done here for a run.
+		const requests: { controller?: AbortController } = {};
 		try {
 			return await this.#work({ type: 'run', task }, limits, (id, request) => {
+				requests.controller ??= new AbortController();
+				const { signal } = requests.controller;
 				// What comes when the run is over must not reach the next one.
-				const answer = (given: GuestAnswer): void => {
-					if (!requests.signal.aborted) this.#post({ type: 'answer', id, answer: given });
+				const answer = (given: HostAnswer): void => {
+					if (!signal.aborted) this.#post({ type: 'answer', id, answer: given }, 'body' in given ? [given.body.buffer] : []);
 				};
-				limits.request(request, requests.signal).then(answer, () => answer({ fault: 'The request failed.' }));
+				limits.request(request, signal).then(answer, () => answer({ fault: 'The request failed.' }));
 			});
 		} finally {
-			requests.abort();
+			requests.controller?.abort();
 		}
 	}
 
-	check(code: string, limits: Pick<RunLimits, 'timeoutMs' | 'signal'>): Promise<Ended> {
-		this.owner = null;
-		return this.#work({ type: 'check', code }, limits, () => undefined);
+	check(task: CheckTask, limits: Pick<RunLimits, 'timeoutMs' | 'signal'>): Promise<Ended> {
+		this.organization = null;
+		return this.#work({ type: 'check', task }, limits, () => undefined);
 	}
 
 	kill(): void {
@@ -102,7 +126,8 @@ export class Thread {
 		const wishEnd = (why: 'late' | 'cancelled'): void => {
 			if (wish !== null) return;
 			wish = why;
-			Atomics.store(this.#stop, 0, 1);
+			Atomics.store(this.#control, CONTROL.stop, 1);
+			Atomics.notify(this.#control, CONTROL.stop);
 			this.#post({ type: 'stop' });
 			grace = setTimeout(() => {
 				this.kill();
@@ -114,13 +139,15 @@ export class Thread {
 		signal.addEventListener('abort', leave, { once: true });
 		this.#onMessage = (message) => {
 			if (message.type === 'request') onRequest(message.id, message.request);
+			if (message.type === 'waiting') this.#wait(message.isWaiting);
 			if (message.type !== 'ended') return;
 			if (message.isUnsound) this.kill();
 			const { ending, logs, isHeavy, computedMs } = message;
 			resolve({ ending: ending.type === 'stopped' && wish ? { type: wish } : ending, logs, isHeavy, computedMs });
 		};
 		this.#onExit = () => killed({ type: wish ?? 'broken' });
-		Atomics.store(this.#stop, 0, 0);
+		Atomics.store(this.#control, CONTROL.stop, 0);
+		this.isWaiting = false;
 		this.#worker.ref();
 		this.#post(job);
 		if (signal.aborted) leave();
@@ -136,7 +163,12 @@ export class Thread {
 		}
 	}
 
-	#post(message: ToThread): void {
-		this.#worker.postMessage(message);
+	#wait(isWaiting: boolean): void {
+		this.isWaiting = isWaiting;
+		this.onWaiting();
+	}
+
+	#post(message: ToThread, moved: ArrayBuffer[] = []): void {
+		this.#worker.postMessage(message, moved);
 	}
 }

@@ -22,7 +22,12 @@ function setPart(url: URL, part: Exclude<Part, 'origin'>, value: string): void {
 }
 
 export function toBase64(text: string): string | undefined {
-	return [...text].every((char) => char <= '\u00ff') ? JSON.stringify(btoa(text)) : undefined;
+	try {
+		return JSON.stringify(btoa(text));
+	} catch {
+		// It has characters that are no bytes.
+		return undefined;
+	}
 }
 
 export function fromBase64(text: string): string | undefined {

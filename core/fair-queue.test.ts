@@ -1,0 +1,108 @@
+// The order of turns, and the shares of accounts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Asked, FairQueue, type Limits } from './fair-queue.ts';
+
+const LIMITS: Limits = { units: 100, computing: 100, waiting: 100, waitingBytes: 10_000 };
+
+interface Given extends Partial<Asked> {
+	limits?: Partial<Limits>;
+}
+
+/** Items are named by their account, their organization and a number: `a.x1`. */
+function queueOf({ limits, ...common }: Given = {}) {
+	const queue = new FairQueue<string>({ ...LIMITS, ...limits });
+	const asked = (item: string, own: Partial<Asked> = {}): Asked => {
+		const [account = '', rest = ''] = item.split('.');
+		return { account, organization: rest.slice(0, -1), sizeBytes: 1, units: 1, ...common, ...own };
+	};
+	const add = (items: string, own: Partial<Asked> = {}): boolean[] => items.split(' ').map((item) => queue.add(item, asked(item, own)));
+	const take = (): string => {
+		const taken: string[] = [];
+		for (let item = queue.take(); item !== null; item = queue.take()) taken.push(item);
+		return taken.join(' ');
+	};
+	const end = (item: string, own: Partial<Asked> = {}): void => {
+		queue.giveBack(asked(item, own));
+		queue.compute(asked(item).account, -1);
+	};
+	return { queue, add, take, end, remove: (item: string) => queue.remove(item, asked(item)) };
+}
+
+test('accounts take turns, however much one of them wants, and so do the organizations of an account', () => {
+	const { add, take } = queueOf();
+	add('a.x1 a.x2 a.x3 a.y1 a.y2 b.z1 b.z2');
+	assert.equal(take(), 'a.x1 b.z1 a.y1 b.z2 a.x2 a.y2 a.x3');
+});
+
+test('an account has what is left of the first half, however many organizations it has; the second half is for those who have nothing', () => {
+	const { add, take, end } = queueOf({ limits: { units: 16 } });
+	add('a.x1 a.x2 a.x3 a.y1 a.y2 a.y3');
+	assert.equal(take(), 'a.x1 a.y1 a.x2 a.y2', 'half of the half');
+	add('b.x1 b.x2 b.x3 c.x1 c.x2 c.x3');
+	assert.equal(take(), 'b.x1 c.x1 b.x2', 'then no more than is left of it');
+	const others = Array.from({ length: 12 }, (_, n) => `d${n}.x`);
+	for (const other of others) add(`${other}1 ${other}2`);
+	assert.equal(
+		take(),
+		others
+			.slice(0, 9)
+			.map((other) => `${other}1`)
+			.join(' '),
+		'one for each',
+	);
+	end('a.x1');
+	assert.equal(take(), 'd9.x1', 'and what comes free for whose turn it is among those who have nothing');
+	for (const other of others.slice(0, 10)) end(`${other}1`);
+	assert.match(take(), /^c\.x2 d10\.x1 d11\.x1 /);
+});
+
+test('whose turn it is keeps it until there is room, and who has something waits for nobody else', () => {
+	const { add, take, end } = queueOf({ limits: { units: 4 } });
+	add('a.x1 b.x1 c.x1');
+	assert.equal(take(), 'a.x1 b.x1 c.x1');
+	add('d.x1', { units: 2 });
+	add('e.x1 f.x1');
+	assert.equal(take(), '', 'd needs two, and e and f come after it');
+	end('a.x1');
+	assert.equal(take(), 'd.x1');
+	end('b.x1');
+	assert.equal(take(), 'e.x1');
+});
+
+test('only so many of an account compute at once: not those that wait, and again when they go on', () => {
+	const { queue, add, take, end } = queueOf({ limits: { computing: 2 } });
+	add('a.x1 a.x2 a.x3 a.x4 b.x1');
+	assert.equal(take(), 'a.x1 b.x1 a.x2');
+	assert.equal(queue.hasNext(), false);
+	queue.compute('a', -1);
+	assert.equal(queue.hasNext(), true);
+	assert.equal(take(), 'a.x3', 'as one waits');
+	queue.compute('a', 1);
+	end('a.x2');
+	assert.equal(take(), '', 'it went on: two compute');
+	end('a.x3');
+	assert.equal(take(), 'a.x4');
+});
+
+test('what waits is bounded in number and in bytes, and something is left for accounts that wait for nothing', () => {
+	const { add } = queueOf({ limits: { waiting: 16 } });
+	assert.deepEqual(add('a.x1 a.x2 a.x3 a.y1 a.y2'), [true, true, true, true, false]);
+	assert.deepEqual(add('b.x1 b.x2 b.x3'), [true, true, false]);
+	const heavy = queueOf({ limits: { waitingBytes: 16 } });
+	assert.deepEqual(heavy.add('a.x1', { sizeBytes: 17 }), [false]);
+	assert.deepEqual(heavy.add('a.x1 a.x2 a.x3', { sizeBytes: 2 }), [true, true, false]);
+	assert.deepEqual(heavy.add('b.x1', { sizeBytes: 12 }), [true]);
+	assert.deepEqual(heavy.add('c.x1'), [false]);
+});
+
+test('what is taken back is not taken, and leaves nothing behind', () => {
+	const { queue, add, take, remove } = queueOf({ limits: { waiting: 1, waitingBytes: 150 } });
+	add('a.x1', { sizeBytes: 50 });
+	remove('a.x1');
+	remove('a.x1');
+	assert.deepEqual([take(), queue.hasNext()], ['', false]);
+	assert.deepEqual(add('b.x1', { sizeBytes: 150 }), [true]);
+	assert.equal(take(), 'b.x1');
+});

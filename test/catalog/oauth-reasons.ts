@@ -9,8 +9,6 @@ export const WHY = {
 		'RFC 6749 §4.1.2.1: invalid_request is for an “invalid parameter value”; unsupported_response_mode, which they send, is no code of OAuth 2.1 (it is of OpenID’s FAPI).',
 	CHALLENGE_LENGTH:
 		'RFC 7636 §4.2: base64url of a SHA-256 hash has 43 characters, so no verifier can ever fit this. They find out at the token endpoint.',
-	UNKNOWN_SCOPE:
-		'RFC 6749 §4.1.2.1: invalid_scope is for a scope that is “invalid, unknown, or malformed”; §3.3 lets a server ignore it instead, which they do.',
 	NO_PROMPT:
 		'prompt is of OpenID Connect Core §3.1.2.1, which we do not offer; RFC 6749 §3.1: a server “MUST ignore unrecognized request parameters”.',
 	TWICE:

@@ -97,6 +97,54 @@ export const REDIRECT_CASES: { row: number; id: string; uri: string; isGood: boo
 	not('two of them', `${WEB} ${LOOPBACK}`),
 ];
 
+const refused = (id: string, uri: unknown) => ({ row: 51, id, uri, isGood: false });
+const accepted = (id: string, uri: string) => ({ row: 51, id, uri, isGood: true });
+
+/** Addresses of programs that the owners of a gateway want to accept (`allowedRedirectUris`). */
+export const ALLOWED_CASES: { row: number; id: string; uri: unknown; isGood: boolean }[] = [
+	accepted('an extension of an editor', 'vscode://saoudrizwan.claude-dev/callback'),
+	accepted('a name of a domain, turned around (RFC 8252 §7.1)', 'com.example.app:/oauth2redirect/provider'),
+	accepted('a scheme with a digit and a dash', 'app-2+x://callback'),
+	refused('a script', 'javascript:alert(1)'),
+	refused('a script with an authority', 'javascript://a.example/%0aalert(1)'),
+	refused('a script with a path', 'javascript:/alert(1)/'),
+	refused('a script in capitals', 'JavaScript://alert(1)'),
+	refused('a script after a blank', ' javascript://alert(1)'),
+	refused('a script with a tab in it', 'java\tscript://alert(1)'),
+	refused('VBScript', 'vbscript:/msgbox'),
+	refused('data', 'data:text/html,a'),
+	refused('data with a path', 'data:/text/html,a'),
+	refused('a file', 'file:///etc/passwd'),
+	refused('a file system', 'filesystem:/a'),
+	refused('nothing', 'about:blank'),
+	refused('about, with a path', 'about://blank'),
+	refused('a blob', 'blob:https://app.example/1'),
+	refused('a blob with a path', 'blob:/1'),
+	refused('the source of a page', 'view-source://a'),
+	refused('ftp', 'ftp://app.example/callback'),
+	refused('a socket', 'ws://app.example/callback'),
+	refused('an intent', 'intent://app.example/'),
+	refused('a page of the browser', 'chrome://settings'),
+	refused('http elsewhere', 'http://app.example/callback'),
+	refused('http to a private address', 'http://10.0.0.1/callback'),
+	refused('https, which is accepted anyway', 'https://app.example/callback'),
+	refused('http here, which is accepted anyway', 'http://127.0.0.1/callback'),
+	refused('mail', 'mailto:a@app.example'),
+	refused('a scheme in capitals', 'MyApp://callback'),
+	refused('a fragment', 'myapp://callback#a'),
+	refused('an empty fragment', 'myapp://callback#'),
+	refused('a user name', 'myapp://a@callback/'),
+	refused('2,001 characters', 'myapp://'.padEnd(2001, 'x')),
+	refused('a quotation mark', 'myapp://callback"onload=alert(1)'),
+	refused('a line break', 'myapp://callback\r\nset-cookie: a=b'),
+	refused('a scheme alone', 'myapp:'),
+	refused('a scheme and slashes', 'myapp:/'),
+	refused('no URI', 'callback'),
+	refused('an empty text', ''),
+	refused('a number', 7),
+	refused('null', null),
+];
+
 interface RegistrationCase {
 	row: number;
 	id: string;
@@ -128,6 +176,14 @@ export const REGISTRATION_CASES: RegistrationCase[] = [
 	uris('http to a name that begins like a loopback address', 'http://127.0.0.1.evil.example/callback'),
 	uris('a scheme of its own', 'myapp:/callback'),
 	uris('a scheme of its own, with an authority', 'com.example.app://callback'),
+	uris('another place of a scheme that is accepted', 'cursor://anysphere.cursor-mcp/oauth/other'),
+	uris('a scheme that is accepted, in capitals', 'CURSOR://anysphere.cursor-mcp/oauth/callback'),
+	uris('a scheme that is accepted, with a user name', 'cursor://a@anysphere.cursor-mcp/oauth/callback'),
+	uris('nothing', 'about:blank'),
+	uris('the source of a page', 'view-source:https://app.example/callback'),
+	uris('a socket', 'wss://app.example/callback'),
+	uris('an intent', 'intent://app.example/#Intent;end'),
+	uris('one of a program’s own beside a good one', WEB, 'vscode://some.extension/callback'),
 	uris('a fragment', 'https://app.example/callback#a'),
 	uris('a user name', 'https://a@app.example/callback'),
 	uris('a wildcard', 'https://*.app.example/callback'),

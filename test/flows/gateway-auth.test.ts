@@ -243,7 +243,8 @@ test('75: no line of the log holds a credential, wherever it was sent and whatev
 			await ask(gateway.url + path, { ...bearer(secret), referer: `https://x.example/?api_key=${secret}` });
 		}
 		await ask(gateway.url + path, { authorization: password });
-		assert.equal((await ask(gateway.url + path, bearer(unread))).status, 503);
+		// Nobody is asked who they are for a discovery document that is not there.
+		assert.equal((await ask(gateway.url + path, bearer(unread))).status, path === '/.well-known/x' ? 404 : 503);
 	}
 	await ask(`${gateway.url}?api_key=${key}`, { accept: 'text/nothing' });
 	const log = lines.join('\n');

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { limitTable } from '../../core/limits.ts';
 import {
+	ALLOWED_CASES,
 	CHALLENGE_CASES,
 	HELD_ELSEWHERE,
 	LOCALHOST,
@@ -17,7 +18,7 @@ import {
 	WEB,
 } from '../catalog/oauth.ts';
 import { openBrowser } from '../helpers/browser.ts';
-import { ask, basic, bearer } from '../helpers/gateway-auth.ts';
+import { ask, basic, bearer, guardedGateway } from '../helpers/gateway-auth.ts';
 import {
 	authorizationUrl,
 	METADATA,
@@ -101,18 +102,74 @@ for (const { row, id, metadata, error } of REGISTRATION_CASES) {
 	});
 }
 
-test('52: the eleventh registration of five minutes from one address is a 429, and another address may go on', async () => {
+describe('51: an address of a program that a gateway’s owners accept', () => {
+	for (const { row, id, uri, isGood } of ALLOWED_CASES) {
+		test(`${row}: ${id}: ${isGood ? 'clients register with it' : '400 with its place'}`, async () => {
+			const { id: gatewayId, url: own } = await guardedGateway(account, []);
+			const configuration = { allowedRedirectUris: ['first://callback', uri] };
+			const { status, body } = await account.post(`/gateways/${gatewayId}/auth`, { type: 'oauth2', configuration });
+			assert.equal(status, isGood ? 201 : 400, JSON.stringify(body));
+			if (!isGood) return assert.equal(body.details[0].path, '/configuration/allowedRedirectUris/1');
+			// It is one of the texts above.
+			await registerClient(own, { redirect_uris: [uri as string] });
+			for (const more of ['/', 'x', '?a=b']) {
+				const answer = await send(`${own}/register`, 'POST', { body: { ...METADATA, redirect_uris: [`${uri}${more}`] } });
+				assert.equal(faultOf(answer), '400 invalid_redirect_uri');
+			}
+		});
+	}
+
+	test('51: is refused where it is asked for when they do not accept it any more, and is good where they do', async () => {
+		const callback = 'myapp://callback';
+		const gateway = await guardedGateway(account, [{ type: 'oauth2', configuration: { allowedRedirectUris: [callback] } }]);
+		const own = await registerClient(gateway.url, { redirect_uris: [callback] });
+		must(await redeem(gateway.url, own, await obtainCode(gateway.url, own, account, { browser })), 200);
+		// A second row with another configuration, whose routes are those that count when the first is gone.
+		must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2' }), 201);
+		must(await account.del(`/gateways/${gateway.id}/auth/${gateway.authIds[0]}`), 200);
+		const answer = await visit(authorizationUrl(gateway.url, own, { code_challenge: pkce().challenge }));
+		assert.deepEqual([answer.status, answer.headers.get('location')], [400, null]);
+		assert.match(await answer.text(), /redirect_uri \(myapp:\/\/callback\) must be https/);
+	});
+
+	test('51: is a text of a list of at most twenty, each once', async () => {
+		const { id } = await guardedGateway(account, []);
+		const lists = ['myapp://callback', Array.from({ length: 21 }, (_none, at) => `myapp://${at}`), ['myapp://a', 'myapp://a'], {}, null];
+		for (const allowedRedirectUris of lists) {
+			const answer = await account.post(`/gateways/${id}/auth`, { type: 'oauth2', configuration: { allowedRedirectUris } });
+			assert.equal(answer.status, 400, JSON.stringify(allowedRedirectUris));
+			assert.match(answer.body.details[0].path, /^\/configuration\/allowedRedirectUris/);
+		}
+	});
+});
+
+test('52: the eleventh registration of five minutes from one address at a gateway is a 429; another address, and another gateway, go on', async () => {
 	const limits = limitTable({ rateLimit: { max: 1000, windowSeconds: 900 } });
-	const limited = await startTestService({ limits, env: { TRUST_PROXY: '127.0.0.1' } });
+	const env = { TRUST_PROXY: '127.0.0.1' };
+	const limited = await startTestService({ limits, env });
+	const replica = await startTestService({ limits, env, replicaOf: limited });
 	try {
-		const gateway = await publishGateway(await registerAccount(limited.url), { auth: 'oauth2' });
-		const from = (address: string) => send(`${gateway.url}/register`, 'POST', { body: METADATA, headers: { 'x-forwarded-for': address } });
-		const answers = await Promise.all(Array.from({ length: 15 }, () => from('192.0.2.1')));
+		const owner = await registerAccount(limited.url);
+		const gateways = [await publishGateway(owner, { auth: 'oauth2' }), await publishGateway(owner, { auth: 'oauth2' })];
+		const [at, beside] = gateways.map((gateway) => new URL(gateway.url).pathname);
+		const from = (address: string, path = at, { url: origin } = limited) =>
+			send(`${origin}${path}/register`, 'POST', { body: METADATA, headers: { 'x-forwarded-for': address } });
+		const answers = await Promise.all(
+			Array.from({ length: 15 }, (_none, turn) => from('192.0.2.1', at, turn % 2 === 0 ? limited : replica)),
+		);
 		assert.equal(answers.filter(({ status }) => status === 201).length, 10);
 		assert.equal(answers.filter(({ status }) => status === 429).length, 5);
-		assert.ok(Number((await from('192.0.2.1')).headers.get('retry-after')) > 60);
+		const refused = must(await from('192.0.2.1'), 429);
+		assert.ok(Number(refused.headers.get('retry-after')) > 60);
+		// Specification 7: these four keys, on every path. `error` is where OAuth has it, too.
+		assert.deepEqual(Object.keys(refused.body).sort(), ['error', 'message', 'statusCode', 'success']);
+		assert.deepEqual([refused.body.success, refused.body.error, refused.body.statusCode], [false, 'RATE_LIMITED', 429]);
 		must(await from('192.0.2.2'), 201);
+		for (let time = 0; time < 10; time++) must(await from('192.0.2.1', beside, time % 2 === 0 ? limited : replica), 201);
+		must(await from('192.0.2.1', beside), 429);
+		must(await send(`${limited.url}${at}/register/`, 'POST', { body: METADATA, headers: { 'x-forwarded-for': '192.0.2.1' } }), 429);
 	} finally {
+		await replica.stop();
 		await limited.stop();
 	}
 });
@@ -157,7 +214,7 @@ test('55: iss is in what tells of a code and in what tells of a fault, and is th
 	const { issuer } = must(await send(`${url}/.well-known/oauth-authorization-server`, 'GET'), 200).body;
 	await newCode();
 	const given = await browser.open(asking());
-	const faulty = await browser.open(asking({ scope: 'fly' }));
+	const faulty = await browser.open(asking({ scope: '"' }));
 	for (const { url: target } of [given, faulty]) assert.equal(target.searchParams.get('iss'), issuer);
 	assert.ok(given.url.searchParams.has('code') && faulty.url.searchParams.get('error') === 'invalid_scope');
 });
@@ -233,7 +290,7 @@ test('60, 63: a client proves itself in one way, the one it registered; and noth
 });
 
 test('every row of this part of the catalog is here, or elsewhere by name', () => {
-	const cases = [CHALLENGE_CASES, VERIFIER_CASES, REDIRECT_CASES, REGISTRATION_CASES].flat();
+	const cases = [CHALLENGE_CASES, VERIFIER_CASES, REDIRECT_CASES, REGISTRATION_CASES, ALLOWED_CASES].flat();
 	assert.ok(cases.length >= 100, `${cases.length} cases`);
 	for (const [row, file] of Object.entries(HELD_ELSEWHERE))
 		assert.ok(existsSync(new URL(`../../${file}`, import.meta.url)), `${row}: ${file}`);

@@ -17,6 +17,8 @@ interface Editor {
 	metadata: object;
 	/** Where it is called back; its port may be another than it registered. */
 	callback: string;
+	/** It asks its user for these; for nothing in particular where there are none here. */
+	scope?: string;
 }
 
 const PUBLIC = { token_endpoint_auth_method: 'none', response_types: ['code'], grant_types: ['authorization_code', 'refresh_token'] };
@@ -33,7 +35,38 @@ const EDITORS: readonly Editor[] = [
 		callback: 'http://127.0.0.1:37819/callback/a1',
 	},
 	{
-		name: 'Cursor',
+		name: 'Cursor on the desktop',
+		metadata: {
+			...PUBLIC,
+			client_name: 'Cursor',
+			redirect_uris: [
+				'cursor://anysphere.cursor-mcp/oauth/callback',
+				'https://www.cursor.com/agents/mcp/oauth/callback',
+				'http://localhost:8787/callback',
+			],
+		},
+		callback: 'cursor://anysphere.cursor-mcp/oauth/callback',
+	},
+	{
+		name: 'Cursor on the desktop, which names nothing else',
+		metadata: { ...PUBLIC, client_name: 'Cursor', redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback'] },
+		callback: 'cursor://anysphere.cursor-mcp/oauth/callback',
+	},
+	{
+		name: 'Cursor on the web',
+		metadata: {
+			...PUBLIC,
+			client_name: 'Cursor',
+			redirect_uris: [
+				'cursor://anysphere.cursor-mcp/oauth/callback',
+				'https://www.cursor.com/agents/mcp/oauth/callback',
+				'http://localhost:8787/callback',
+			],
+		},
+		callback: 'https://www.cursor.com/agents/mcp/oauth/callback',
+	},
+	{
+		name: 'Cursor on the command line',
 		metadata: {
 			...PUBLIC,
 			client_name: 'Cursor',
@@ -66,33 +99,47 @@ const EDITORS: readonly Editor[] = [
 		name: 'claude.ai',
 		metadata: { ...PUBLIC, client_name: 'Claude', scope: 'claudeai', redirect_uris: ['https://claude.ai/api/mcp/auth_callback'] },
 		callback: 'https://claude.ai/api/mcp/auth_callback',
+		scope: 'claudeai',
 	},
 ];
 
 const register = async (metadata: object) => must(await send(`${stage.url}/register`, 'POST', { body: metadata }), 201).body;
 
 describe('by its registration, let in and able to refresh:', () => {
-	for (const { name, metadata, callback } of EDITORS) {
+	for (const { name, metadata, callback, scope = null } of EDITORS) {
 		test(name, async () => {
 			const { client_id: id, redirect_uris: registered } = await register(metadata);
-			assert.ok(registered.every((uri: string) => /^https?:/.test(uri)));
+			assert.deepEqual(registered, 'redirect_uris' in metadata && metadata.redirect_uris, 'all of them, or none');
 			const client = { id, secret: null, redirectUri: callback };
-			const first = must(await redeem(stage.url, client, await obtainCode(stage.url, client, stage.account)), 200).body;
+			const first = must(
+				await redeem(stage.url, client, await obtainCode(stage.url, client, stage.account, { parameters: { scope } })),
+				200,
+			).body;
+			assert.equal(first.scope, 'tools:read tools:execute');
 			const { body } = must(await refresh(stage.url, client, first.refresh_token), 200);
 			assert.equal(body.scope, 'tools:read tools:execute');
 		});
 	}
 });
 
-test('an address of a program’s own scheme is left out of a registration that has others, and refused where it is alone', async () => {
-	const own = 'cursor://anysphere.cursor-mcp/oauth/callback';
-	const { redirect_uris: kept } = await register({ ...PUBLIC, redirect_uris: [own, 'http://localhost:8787/callback'] });
-	assert.deepEqual(kept, ['http://localhost:8787/callback']);
-	const alone = must(await send(`${stage.url}/register`, 'POST', { body: { ...PUBLIC, redirect_uris: [own] } }), 400);
-	assert.equal(alone.body.error, 'invalid_redirect_uri');
-	// Not a scheme of its own: nothing else is left out in silence.
-	for (const bad of ['http://a.example/callback', 'javascript:alert(1)', 'https://a.example/#a', 7]) {
-		const body = { ...PUBLIC, redirect_uris: ['http://localhost:8787/callback', bad] };
-		assert.equal(must(await send(`${stage.url}/register`, 'POST', { body }), 400).body.error, 'invalid_redirect_uri');
+test('a registration one of whose addresses is refused is refused, and told which and what is accepted', async () => {
+	const [cursor, here] = ['cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost:8787/callback'];
+	const cline = 'vscode://saoudrizwan.claude-dev/callback';
+	for (const [uris, at] of [
+		[[here, cline], 1],
+		[[cline], 0],
+		[[cursor, here, cline, 'https://a.example/callback'], 2],
+	] as const) {
+		const refused = must(await send(`${stage.url}/register`, 'POST', { body: { ...PUBLIC, redirect_uris: uris } }), 400).body;
+		assert.equal(refused.error, 'invalid_redirect_uri');
+		assert.equal(
+			refused.error_description,
+			`redirect_uris/${at} (${cline}) must be https, http to 127.0.0.1, [::1] or localhost, or one of: ${cursor}`,
+		);
+	}
+	const almost = [`${cursor}/`, `${cursor}?a=b`, 'cursor://anysphere.cursor-mcp/oauth', 'cursor://evil/oauth/callback', `${cursor}#a`];
+	for (const bad of [...almost, 'Cursor://anysphere.cursor-mcp/oauth/callback', 'cursor://anysphere.cursor-retrieval/oauth/callback', 7]) {
+		const body = { ...PUBLIC, redirect_uris: [here, bad] };
+		assert.equal(must(await send(`${stage.url}/register`, 'POST', { body }), 400).body.error, 'invalid_redirect_uri', String(bad));
 	}
 });

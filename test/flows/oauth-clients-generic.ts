@@ -1,18 +1,26 @@
-// What clients share that know nothing of MCP: three ways to be a client, and messages to see what their tokens are worth.
+// Clients that know nothing of MCP have in common: the ways to be a client, and messages to see what their tokens are worth.
 
 import assert from 'node:assert/strict';
 import { METADATA } from '../helpers/oauth.ts';
 import { type Answer, must, send } from '../helpers/service.ts';
 import { ANSWER, TOOL } from './oauth-clients.ts';
 
-export const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+export const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 export type Method = (typeof METHODS)[number];
+
+const PAIR = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+
+/** A client signs with it where that is its method. */
+export const CLIENT_KEY = { key: PAIR.privateKey, kid: 'of the tests' };
+const { kty = '', crv = '', x = '', y = '' } = await crypto.subtle.exportKey('jwk', PAIR.publicKey);
+const jwks = { keys: [{ kty, crv, x, y, kid: CLIENT_KEY.kid, use: 'sig', key_ops: ['verify'] }] };
 
 /** What a client registers. */
 export const metadataFor = (method: Method) => ({
 	...METADATA,
 	client_name: 'Client of no protocol',
 	token_endpoint_auth_method: method,
+	...(method === 'private_key_jwt' && { jwks }),
 });
 
 /** A message of MCP, which these clients do not send themselves. */

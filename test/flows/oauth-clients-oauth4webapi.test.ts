@@ -6,7 +6,7 @@ import * as oauth from 'oauth4webapi';
 import { REDIRECT } from '../helpers/oauth.ts';
 import { must } from '../helpers/service.ts';
 import { letIn, openStage, type Stage } from './oauth-clients.ts';
-import { ask, assertGood, METHODS, type Method, metadataFor } from './oauth-clients-generic.ts';
+import { ask, assertGood, CLIENT_KEY, METHODS, type Method, metadataFor } from './oauth-clients-generic.ts';
 
 let stage: Stage;
 before(async () => {
@@ -25,6 +25,7 @@ const discover = async (algorithm: 'oauth2' | 'oidc'): Promise<oauth.Authorizati
 
 const authenticationOf = ({ client_secret: secret }: oauth.Client, method: Method): oauth.ClientAuth => {
 	if (method === 'none') return oauth.None();
+	if (method === 'private_key_jwt') return oauth.PrivateKeyJwt(CLIENT_KEY);
 	return method === 'client_secret_basic' ? oauth.ClientSecretBasic(String(secret)) : oauth.ClientSecretPost(String(secret));
 };
 

@@ -6,7 +6,7 @@ import * as openid from 'openid-client';
 import { REDIRECT } from '../helpers/oauth.ts';
 import { must } from '../helpers/service.ts';
 import { endAccessTokens, letIn, openStage, type Stage } from './oauth-clients.ts';
-import { ask, assertGood, METHODS, type Method, metadataFor } from './oauth-clients-generic.ts';
+import { ask, assertGood, CLIENT_KEY, METHODS, type Method, metadataFor } from './oauth-clients-generic.ts';
 
 let stage: Stage;
 before(async () => {
@@ -19,6 +19,7 @@ const execute = [openid.allowInsecureRequests];
 
 const authenticationFor = (method: Method): openid.ClientAuth | undefined => {
 	if (method === 'none') return openid.None();
+	if (method === 'private_key_jwt') return openid.PrivateKeyJwt(CLIENT_KEY);
 	return method === 'client_secret_basic' ? openid.ClientSecretBasic() : openid.ClientSecretPost();
 };
 

@@ -6,7 +6,7 @@ import { addMember } from '../helpers/members.ts';
 import { METADATA } from '../helpers/oauth.ts';
 import { type Account, must, publishGateway, send } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, grantsOf, letIn, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
-import { createMemory, type Memory, NAME, PINNED, SDKS, type Sdk, type Session } from './oauth-clients-sdk.ts';
+import { createMemory, lastAsked, type Memory, NAME, PINNED, SDKS, type Sdk, type Session, signInAt } from './oauth-clients-sdk.ts';
 
 let stage: Stage;
 before(async () => {
@@ -16,21 +16,10 @@ after(() => stage?.stop());
 
 const idOf = ({ client }: Memory): string => client?.client_id ?? assert.fail('the client has no id');
 
-/** Where the user was sent last. */
-const lastAsked = ({ asked }: Memory): URL => asked.at(-1) ?? assert.fail('the user was sent nowhere');
-
 const scopesOf = (asked: URL): string[] => (asked.searchParams.get('scope') ?? '').split(' ').sort();
 
-/** It is refused, sends its user, and is in when they are back. A transport starts once, so the second try is another session. */
-async function signIn(sdk: Sdk, memory: Memory, url = stage.url, person: Account = stage.account): Promise<Session> {
-	const refused = sdk.open(url, memory);
-	await assert.rejects(refused.connect(), sdk.isUnauthorized);
-	await refused.finish(await letIn(lastAsked(memory), person));
-	await refused.close();
-	const session = sdk.open(url, memory);
-	await session.connect();
-	return session;
-}
+const signIn = (sdk: Sdk, memory: Memory, url = stage.url, person: Account = stage.account): Promise<Session> =>
+	signInAt(sdk, memory, { url, person });
 
 /** In with `tools:read` alone, as it asked for no more. */
 async function signInToRead(sdk: Sdk, memory: Memory): Promise<Session> {

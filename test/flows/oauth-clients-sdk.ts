@@ -1,5 +1,6 @@
 // MCP's own TypeScript clients, version 1 and 2, as a program uses them that signs in at servers: each with its memory, and the user apart.
 
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import {
 	auth as authDual,
@@ -16,8 +17,8 @@ import { auth, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.j
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { METADATA, REDIRECT } from '../helpers/oauth.ts';
-import { TOOL } from './oauth-clients.ts';
+import { METADATA, type Person, REDIRECT } from '../helpers/oauth.ts';
+import { letIn, TOOL } from './oauth-clients.ts';
 
 /** Of the program, as its user reads it. */
 export const NAME = 'Program of the tests';
@@ -154,3 +155,17 @@ export const PINNED: Sdk = {
 	open: openDual({ pin: '2026-07-28' }),
 	...dual,
 };
+
+/** The address that the user was sent to last. */
+export const lastAsked = ({ asked }: Memory): URL => asked.at(-1) ?? assert.fail('the user was sent nowhere');
+
+/** It is refused, sends its user, and is in when they are back. A transport starts once, so the second try is another session. */
+export async function signInAt(sdk: Sdk, memory: Memory, { url, person }: { url: string; person: Person }): Promise<Session> {
+	const refused = sdk.open(url, memory);
+	await assert.rejects(refused.connect(), sdk.isUnauthorized);
+	await refused.finish(await letIn(lastAsked(memory), person));
+	await refused.close();
+	const session = sdk.open(url, memory);
+	await session.connect();
+	return session;
+}

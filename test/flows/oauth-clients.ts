@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type PetsApi, startPets } from '../clients/pets.ts';
-import { approve } from '../helpers/oauth.ts';
+import { approve, type Person } from '../helpers/oauth.ts';
 import {
 	type Account,
 	createHttpTool,
@@ -50,8 +50,8 @@ export async function openStage(): Promise<Stage> {
 }
 
 /** The user logs in and agrees. @returns where the client is called back */
-export async function letIn(asked: URL, account: Account): Promise<URL> {
-	const { left, url, status, html } = await approve(asked, account);
+export async function letIn(asked: URL, person: Person): Promise<URL> {
+	const { left, url, status, html } = await approve(asked, person);
 	assert.ok(left, `the user was sent nowhere: ${status} ${html.slice(0, 2000)}`);
 	assert.equal(url.searchParams.get('state'), asked.searchParams.get('state'));
 	return url;

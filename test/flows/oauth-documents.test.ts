@@ -135,6 +135,17 @@ describe('the user is told, and sent nowhere, when the document', () => {
 		assert.ok(performance.now() - startedMs < 7000);
 	});
 
+	test('names a program that the gateway does not accept, where that is asked for; its other addresses are good', async (t) => {
+		const cline = 'vscode://saoudrizwan.claude-dev/callback';
+		const client = await publish(t, described({ redirect_uris: [REDIRECT, cline] }));
+		const { status, location, html } = await visit({ ...client, redirectUri: cline });
+		assert.deepEqual([status, location], [400, null]);
+		assert.match(html, /redirect_uri \(vscode:\/\/saoudrizwan.claude-dev\/callback\) must be https, http to 127/);
+		assert.equal((await visit(client)).status, 200);
+		const accepting = await guardedGateway(account, [{ type: 'oauth2', configuration: { allowedRedirectUris: [cline] } }]);
+		assert.equal((await visit({ ...client, redirectUri: cline }, accepting.url)).status, 200);
+	});
+
 	test('does not have the redirect URI of the request', async (t) => {
 		const client = await publish(t);
 		for (const redirectUri of ['https://evil.example/callback', `${REDIRECT}/`])

@@ -159,7 +159,8 @@ async function assertPlain(): Promise<void> {
 }
 
 const NAMES: [title: string, name: string, shown: string][] = [
-	['markup', MARKUP, MARKUP],
+	// With a quotation mark of its own, a name could end the quotation.
+	['markup', MARKUP, MARKUP.replace('"', '’')],
 	['the end of an attribute', "x' onfocus='alert(1)' autofocus='", "x' onfocus='alert(1)' autofocus='"],
 	['an entity', '&lt;b&gt;', '&lt;b&gt;'],
 	['the name of another', 'Claude', 'Claude'],

@@ -8,7 +8,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import type { OAuthClient } from '../helpers/oauth.ts';
 import { type Account, registerAccount } from '../helpers/service.ts';
-import { allowButton, askingUrl, openScene, type Scene, type Visit } from './oauth-pages.ts';
+import { allowButton, askingUrl, forgottenUrl, openScene, type Scene, type Visit } from './oauth-pages.ts';
 
 const LONG = {
 	client_name: `${'W'.repeat(60)} and a name that goes on for longer`,
@@ -18,10 +18,14 @@ const LONG = {
 let scene: Scene;
 let client: OAuthClient;
 let long: OAuthClient;
+let program: OAuthClient;
+let nameless: OAuthClient;
 let stranger: Account;
 before(async () => {
 	scene = await openScene();
 	[client, long] = [await scene.register({ client_name: 'Claude Code' }), await scene.register(LONG)];
+	program = await scene.register({ client_name: 'Cursor', redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback'] });
+	nameless = await scene.register({ client_name: '' });
 	stranger = await registerAccount(scene.service.url);
 });
 after(() => scene.stop());
@@ -51,20 +55,60 @@ const PAGES: [name: string, go: (visit: Visit) => Promise<unknown>][] = [
 			await allowButton(page).waitFor();
 		},
 	],
+	[
+		'consent-once-more',
+		async ({ page }) => {
+			await page.evaluate(`document.querySelector('[name=slip]').value = 'none'`);
+			await allowButton(page).click();
+			await page.getByRole('alert').waitFor();
+		},
+	],
+	['consent-for-no-name', ({ page }) => page.goto(askingUrl(scene.url, nameless))],
 	['consent-for-long-names', ({ page }) => page.goto(askingUrl(scene.url, long, { scope: 'tools:read tools:execute gateway:read' }))],
+	['forgotten', ({ page }) => page.goto(forgottenUrl(askingUrl(scene.url, client)))],
+	[
+		'forgotten-with-fault',
+		async ({ page }) => {
+			await page.getByLabel('E-mail address').fill('ada@localhost,eve@localhost');
+			await page.evaluate('document.forms[0].noValidate = true');
+			await page.getByRole('button', { name: 'Send the mail' }).click();
+			await page.getByRole('alert').waitFor();
+		},
+	],
+	[
+		'forgotten-sent',
+		async ({ page }) => {
+			await page.getByLabel('E-mail address').fill(scene.account.email);
+			await page.getByRole('button', { name: 'Send the mail' }).click();
+			await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+		},
+	],
+	['trouble', ({ page }) => showTrouble(page)],
 	['fault', ({ page }) => page.goto(askingUrl(scene.url, client, { client_id: 'nobody' }))],
-	['leaving', ({ page }) => showLeaving(page)],
+	['leaving', ({ page }) => showLeaving(page, client, 'Continue')],
+	['consent-for-a-program', ({ page }) => page.goto(askingUrl(scene.url, program))],
+	['leaving-for-a-program', ({ page }) => showLeaving(page, program, 'open it here')],
 ];
 
 /** The page goes on at once: seen only where the browser is kept from doing so. */
-async function showLeaving(page: Page): Promise<void> {
-	await page.goto(askingUrl(scene.url, client));
+async function showLeaving(page: Page, asking: OAuthClient, link: string): Promise<void> {
+	await page.goto(askingUrl(scene.url, asking));
 	await page.route('**/authorize?**', async (route) => {
 		const response = await route.fetch({ maxRedirects: 0 });
 		await route.fulfill({ response, body: (await response.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '') });
 	});
 	await page.getByRole('button', { name: 'Deny' }).click();
-	await page.getByRole('link', { name: 'Continue' }).waitFor();
+	await page.getByRole('link', { name: link }).waitFor();
+	await page.unroute('**/authorize?**');
+}
+
+/** A form that is no page's of ours. */
+async function showTrouble(page: Page): Promise<void> {
+	await page.goto('about:blank');
+	const action = askingUrl(scene.url, client).replaceAll('&', '&amp;');
+	await page.setContent(`<form method="post" action="${action}"><button name="action" value="deny">Win a prize</button></form>`);
+	await page.getByRole('button').click();
+	await page.getByRole('heading', { name: 'This did not work' }).waitFor();
 }
 
 interface Target {
@@ -74,9 +118,9 @@ interface Target {
 }
 
 /** Of what can be pressed, but for links in a text (WCAG 2.5.8). */
-const TARGETS = `[...document.querySelectorAll('button, input:not([type=hidden])')].map((one) => {
+const TARGETS = `[...document.querySelectorAll('button, input:not([type=hidden]), a.link, a.button')].map((one) => {
 	const { width, height } = one.getBoundingClientRect();
-	return { name: one.id || one.value, width, height };
+	return { name: one.id || one.value || one.textContent, width, height };
 })`;
 
 async function assertGood(page: Page, name: string): Promise<void> {
@@ -124,8 +168,8 @@ test('dark is dark, and light is light', async () => {
 
 test('text of twice the size fits a phone', async () => {
 	const visit = await scene.open({ viewport: { width: 360, height: 720 } });
-	for (const asked of [client, long]) {
-		await visit.page.goto(askingUrl(scene.url, asked));
+	for (const url of [client, long, program].flatMap((asked) => [askingUrl(scene.url, asked), forgottenUrl(askingUrl(scene.url, asked))])) {
+		await visit.page.goto(url);
 		await visit.page.evaluate(`document.documentElement.style.fontSize = '200%'`);
 		assert.equal(await visit.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
 	}

@@ -142,3 +142,6 @@ export async function reachConsent(
 /** Where a client sends its user now: another challenge each time. */
 export const askingUrl = (url: string, client: OAuthClient, parameters: Record<string, string | null> = {}): string =>
 	authorizationUrl(url, client, { code_challenge: pkce().challenge, ...parameters }).href;
+
+/** The address to which the login page of such a request leads who forgot their password. */
+export const forgottenUrl = (asking: string): string => asking.replace('/authorize?', '/authorize/forgotten-password?');

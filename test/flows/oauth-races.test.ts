@@ -7,7 +7,7 @@ import { openBrowser } from '../helpers/browser.ts';
 import { ask, bearer } from '../helpers/gateway-auth.ts';
 import { addMember, join } from '../helpers/members.ts';
 import { type OAuthClient, obtainCode, redeem, refresh, registerClient, sendForm } from '../helpers/oauth.ts';
-import { GRACE_OVER, passTime } from '../helpers/oauth-time.ts';
+import { GRACE_OVER, grantBytes, passTime, SECOND } from '../helpers/oauth-time.ts';
 import {
 	type Account,
 	type Answer,
@@ -21,8 +21,8 @@ import { soon } from '../helpers/soon.ts';
 
 const ROUNDS = 20;
 const PARALLEL = 50;
-/** Decisions, 27: the one that is due, and at most five siblings. */
-const MAX_PAIRS = 1 + 5;
+/** Decisions, 27: the one that is due, and at most fifty siblings. */
+const MAX_PAIRS = 1 + 50;
 
 let services: [TestService, TestService];
 let account: Account;
@@ -94,42 +94,60 @@ test(`of ${PARALLEL} redemptions of one code one is answered, ${ROUNDS} times, a
 	}
 });
 
-test(`of ${PARALLEL} refreshes at most ${MAX_PAIRS} get a pair, ${ROUNDS} generations long, and one chain goes on`, async () => {
+test(`of ${PARALLEL} refreshes each gets a pair, ${ROUNDS} generations long, and one chain goes on`, async () => {
 	let head = secretOf(await newPair());
 	for (let generation = 0; generation < ROUNDS; generation++) {
 		const pairs = pairsOf(await all(PARALLEL, (url) => refresh(url, client, head)));
-		assert.ok(pairs.length >= 1 && pairs.length <= MAX_PAIRS, `generation ${generation}: ${pairs.length} pairs`);
+		assert.equal(pairs.length, PARALLEL, `generation ${generation}`);
+		assert.equal(new Set(pairs.map(secretOf)).size, PARALLEL);
 		await assertOpen(pairs, `generation ${generation}`);
 		await passTime(services[0], GRACE_OVER);
-		// All siblings at once, or one after the other: one of them is the head.
-		const heads = generation % 2 === 0 ? await together(pairs) : await inTurn(pairs);
-		assert.equal(heads.length, 1, `generation ${generation}: ${heads.length} chains`);
-		await assertOpen([...pairs, ...heads], `generation ${generation}: nothing was revoked`);
+		// The siblings are all good until one of them is used, and for the grace after that.
+		const next: Pair = must(await refresh(at(generation), client, secretOf(pairs[generation])), 200).body;
+		await assertOpen([...pairs, next], `generation ${generation}: nothing was revoked`);
 		await passTime(services[0], GRACE_OVER);
-		head = secretOf(heads[0]);
+		head = secretOf(next);
 	}
 	must(await refresh(urls[0], client, head), 200);
 });
 
-const together = async (pairs: Pair[]): Promise<Pair[]> =>
-	pairsOf(await Promise.all(pairs.map((pair, turn) => refresh(at(turn), client, secretOf(pair)))));
-
-async function inTurn(pairs: Pair[]): Promise<Pair[]> {
-	const answers: Answer[] = [];
-	for (const [turn, pair] of pairs.entries()) answers.push(await refresh(at(turn), client, secretOf(pair)));
-	return pairsOf(answers);
-}
-
-test(`siblings that are each sent ${PARALLEL} times, after the grace, leave one chain`, async () => {
-	for (let round = 0; round < 5; round++) {
-		const first = secretOf(await newPair());
-		const siblings = pairsOf(await all(PARALLEL, (url) => refresh(url, client, first)));
-		await passTime(services[0], GRACE_OVER);
-		const next = pairsOf(await all(PARALLEL, (url, turn) => refresh(url, client, secretOf(siblings[turn % siblings.length]))));
-		assert.ok(next.length >= 1 && next.length <= MAX_PAIRS, `${next.length} pairs`);
-		await passTime(services[0], GRACE_OVER);
-		assert.equal((await together(next)).length, 1);
+test('siblings that are all used at once, or in turn, all go on: nobody who shares a grant is left behind', async () => {
+	const inTurn = async (secrets: string[]): Promise<Answer[]> => {
+		const answers: Answer[] = [];
+		for (const [turn, secret] of secrets.entries()) answers.push(await refresh(at(turn), client, secret));
+		return answers;
+	};
+	for (const use of [inTurn, (secrets: string[]) => Promise.all(secrets.map((secret, turn) => refresh(at(turn), client, secret)))]) {
+		let pairs = [await newPair()];
+		pairs = pairsOf(await all(20, (url) => refresh(url, client, secretOf(pairs[0]))));
+		for (let hour = 0; hour < 3; hour++) {
+			await passTime(services[0], GRACE_OVER);
+			pairs = pairsOf(await use(pairs.map(secretOf)));
+			assert.equal(pairs.length, 20, `hour ${hour}`);
+		}
+		await assertOpen(pairs, 'all of them');
 	}
+});
+
+test(`of more than ${MAX_PAIRS} refreshes that come at once, ${MAX_PAIRS} get a pair, and the others nothing, without consequences`, async () => {
+	const first = secretOf(await newPair());
+	const pairs = pairsOf(await all(70, (url) => refresh(url, client, first)));
+	assert.equal(pairs.length, MAX_PAIRS);
+	await assertOpen(pairs, 'nothing was revoked');
+	must(await refresh(urls[1], client, secretOf(pairs.at(-1))), 200);
+});
+
+test('who makes fifty siblings again and again fills nothing: the document of the grant stays of a size', async () => {
+	const sizes: number[] = [];
+	let head = secretOf(await newPair());
+	for (let round = 0; round < 6; round++) {
+		const pairs = pairsOf(await all(MAX_PAIRS, (url) => refresh(url, client, head)));
+		assert.equal(pairs.length, MAX_PAIRS);
+		head = secretOf(pairs[round]);
+		sizes.push(await grantBytes(services[0]));
+	}
+	assert.ok(Math.max(...sizes) < 48 * 1024, `${sizes} bytes`);
+	assert.ok(Math.abs((sizes[5] ?? 0) - (sizes[4] ?? 0)) < 1024, `${sizes} bytes`);
 });
 
 describe('what comes back', () => {
@@ -146,10 +164,10 @@ describe('what comes back', () => {
 		const first = secretOf(await newPair());
 		const siblings = pairsOf(await all(3, (url) => refresh(url, client, first)));
 		assert.equal(siblings.length, 3);
-		const heads = await inTurn(siblings);
+		const head: Pair = must(await refresh(urls[0], client, secretOf(siblings[0])), 200).body;
 		await passTime(services[0], GRACE_OVER);
 		assert.equal(must(await refresh(urls[1], client, secretOf(siblings[1])), 400).body.error, 'invalid_grant');
-		await assertDead([...siblings, ...heads], 'after a sibling that was passed by came back');
+		await assertDead([...siblings, head], 'after a sibling that was passed by came back');
 	});
 
 	test('a code after the grace ends what it was redeemed for; within the grace it does not', async () => {
@@ -163,14 +181,27 @@ describe('what comes back', () => {
 		await assertDead([pair, next], 'after the grace');
 	});
 
-	test('a predecessor’s predecessor within ten seconds is refused, and nothing is revoked', async () => {
+	test('a predecessor’s predecessor within the grace gets a pair as well, and nothing is revoked', async () => {
 		const first = await newPair();
 		const second: Pair = must(await refresh(urls[0], client, secretOf(first)), 200).body;
 		const third: Pair = must(await refresh(urls[1], client, secretOf(second)), 200).body;
-		for (const answer of await all(10, (url) => refresh(url, client, secretOf(first))))
-			assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_grant']);
-		await assertOpen([first, second, third], 'nothing was revoked');
+		await passTime(services[0], 50 * SECOND);
+		const again = pairsOf(await all(10, (url) => refresh(url, client, secretOf(first))));
+		assert.equal(again.length, 10);
+		await assertOpen([first, second, third, ...again], 'nothing was revoked');
 		must(await refresh(urls[0], client, secretOf(third)), 200);
+	});
+
+	test('a former token does not live longer for being used again: its grace began with its first use', async () => {
+		const first = await newPair();
+		must(await refresh(urls[0], client, secretOf(first)), 200);
+		for (let time = 0; time < 2; time++) {
+			await passTime(services[0], 25 * SECOND);
+			must(await refresh(urls[time % 2 === 0 ? 0 : 1], client, secretOf(first)), 200);
+		}
+		await passTime(services[0], 11 * SECOND);
+		assert.equal(must(await refresh(urls[0], client, secretOf(first)), 400).body.error, 'invalid_grant');
+		await assertDead([first], 'after the grace');
 	});
 
 	test('a guess at the refresh token of a grant ends nothing', async () => {

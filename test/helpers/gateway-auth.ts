@@ -63,6 +63,7 @@ const SIGNERS: Record<string, (data: Buffer, key: KeyObject) => Buffer> = {
 export interface IssuerKey {
 	kid: string;
 	publicKey: KeyObject;
+	/** With an `exp` in an hour, unless the claims have another; undefined: none. */
 	token(claims: object, header?: object): string;
 	jwk: object;
 }
@@ -79,7 +80,12 @@ export function issuerKey(alg: 'RS256' | 'PS256' | 'ES256' | 'EdDSA', kid: strin
 	return {
 		kid,
 		publicKey,
-		token: (claims, header = {}) => jwt({ alg, kid, ...header }, claims, (data) => SIGNERS[alg]?.(data, privateKey) ?? Buffer.alloc(0)),
+		token: (claims, header = {}) =>
+			jwt(
+				{ alg, kid, ...header },
+				{ exp: Math.floor(Date.now() / 1000) + 3600, ...claims },
+				(data) => SIGNERS[alg]?.(data, privateKey) ?? Buffer.alloc(0),
+			),
 		jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg, use: 'sig' },
 	};
 }

@@ -6,10 +6,12 @@ import { loadConfig } from '../../core/config.ts';
 import { createIdentities } from '../../core/identity.ts';
 import type { Identity } from '../../core/lent.ts';
 import { createLimits, limitTable } from '../../core/limits.ts';
+import { createMail } from '../../core/mail.ts';
 import type { MountedGateway } from '../../core/mount.ts';
 import type { Gateway } from '../../core/nouns.ts';
 import { createPasswords, type Passwords } from '../../core/passwords.ts';
 import { Recorder } from '../../core/recorder.ts';
+import { createResets } from '../../core/resets.ts';
 import { createShared } from '../../core/shared.ts';
 import type { Store } from '../../core/store.ts';
 import { createTokens, type Tokens } from '../../core/tokens.ts';
@@ -38,12 +40,16 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 	const windows = await createWindows(shared, 'one', silent);
 	const recorder = new Recorder(store, silent);
 	const limits = createLimits(limitTable(config), windows, config);
-	const identities = createIdentities({ store, tokens, passwords: createPasswords(), ...watched, recorder, config, limits });
+	const mail = createMail(config, silent);
+	const resets = createResets({ config, store, mail, log: silent });
+	const identities = createIdentities({ store, tokens, passwords: createPasswords(), ...watched, recorder, config, limits, resets });
 	return {
 		// Of what is mounted, the gateway and its keys are used; of the request, only what a login counts by.
 		at: (gateway) => identities.at({ gateway, keys: new Map() } as Partial<MountedGateway> as MountedGateway, {} as Request),
 		async close() {
 			identities.close();
+			await resets.close();
+			await mail.close();
 			await recorder.close();
 			await windows.close();
 			await shared.close();

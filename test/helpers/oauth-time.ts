@@ -7,8 +7,8 @@ export const SECOND = 1000;
 export const HOUR = 3600 * SECOND;
 export const DAY = 24 * HOUR;
 
-/** Longer than the grace of decisions, 27. */
-export const GRACE_OVER = 11 * SECOND;
+/** Longer than the usual grace of a refresh token, and than that of a code (decisions, 27). */
+export const GRACE_OVER = 61 * SECOND;
 
 /** On a connection of its own. */
 async function inDatabase<T>({ config: { database } }: TestService, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -42,4 +42,13 @@ export const passTime = (service: TestService, ms: number): Promise<void> =>
 			const older = value.replace(/("\w*[aA]tMs":\s*)(\d+)/g, (_match, name: string, at: string) => `${name}${Number(at) - ms}`);
 			await client.query(OLDER, [ms, seq, older, revision]);
 		}
+	});
+
+/** Bytes of the largest document of a grant. */
+export const grantBytes = (service: TestService): Promise<number> =>
+	inDatabase(service, async (client) => {
+		const { rows } = await client.query<{ bytes: number }>(
+			"SELECT max(octet_length(value::text)) AS bytes FROM records WHERE key LIKE 'grant:%'",
+		);
+		return Number(rows[0]?.bytes);
 	});

@@ -12,6 +12,7 @@ import {
 	keyHeaderRule,
 	MAX_SECRET_LENGTH,
 	type SecretPlaces,
+	secretPlaces,
 } from '../../../core/index.ts';
 
 export default {
@@ -29,5 +30,6 @@ export default {
 		return caller;
 	},
 
+	takes: (config) => `a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<SecretPlaces>;

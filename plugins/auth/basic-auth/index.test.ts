@@ -47,7 +47,7 @@ test('another scheme is no credential of this method', async () => {
 		{ 'x-api-key': account.token },
 	]) {
 		const answer = await ask(gateway.url, headers);
-		assert.deepEqual([answer.status, answer.body.message], [401, 'A credential is required.']);
+		assert.deepEqual([answer.status, answer.body.message], [401, 'Send an e-mail address and a password by Basic authentication.']);
 	}
 });
 

@@ -21,5 +21,6 @@ export default {
 		return caller;
 	},
 
+	takes: () => 'an e-mail address and a password by Basic authentication',
 	challenge: ({ url }) => `Basic realm="${url}", charset="UTF-8"`,
 } satisfies AuthMethod<object>;

@@ -14,6 +14,7 @@ import {
 	keyHeaderRule,
 	MAX_SECRET_LENGTH,
 	type SecretPlaces,
+	secretPlaces,
 } from '../../../core/index.ts';
 
 export interface BearerTokenConfig extends SecretPlaces {
@@ -49,6 +50,7 @@ export default {
 		return caller;
 	},
 
+	takes: (config) => `a token or a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<BearerTokenConfig>;
 

@@ -1,16 +1,15 @@
 // What the method can be told: whose signature it takes, and what a token must say beside it.
 
 import Joi from 'joi';
-
-/** All of them with public keys: what signs is not what is published, so no key can be taken for a secret (RFC 8725 §2.1). */
-const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+import { PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm } from '../../../core/index.ts';
 
 export interface JwtConfig {
 	secret?: string;
 	jwksUrl?: string;
-	algorithms?: (typeof ALGORITHMS)[number][];
+	algorithms?: PublicKeyAlgorithm[];
 	issuer?: string;
 	audience?: string | string[];
+	requireExpiry?: boolean;
 }
 
 export const DEFAULT_ALGORITHMS: readonly string[] = ['RS256', 'ES256'];
@@ -26,7 +25,7 @@ export const JWT_CONFIG = Joi.object<JwtConfig>({
 		.messages({ 'string.min': `{{#label}} must be at least ${MIN_SECRET_BYTES} bytes long` })
 		.meta({ secret: true })
 		.description(
-			`Secret with which the tokens are signed (HS256), at least ${MIN_SECRET_BYTES} bytes as UTF-8. ` +
+			`Secret with which the tokens are signed (HS256): at least ${MIN_SECRET_BYTES} bytes as UTF-8, which RFC 7518 §3.2 asks for. ` +
 				'Without it and without jwksUrl, the service’s JWT_SECRET.',
 		),
 	jwksUrl: Joi.string()
@@ -37,13 +36,16 @@ export const JWT_CONFIG = Joi.object<JwtConfig>({
 				'opened with EGRESS_ALLOW. Read again every 10 minutes, and when a token names a key that is not there, at most every 30 seconds.',
 		),
 	algorithms: Joi.array()
-		.items(Joi.string().valid(...ALGORITHMS))
+		.items(Joi.string().valid(...PUBLIC_KEY_ALGORITHMS))
 		.min(1)
 		.unique()
 		.description('How tokens of the issuer at jwksUrl may be signed. Default: RS256 and ES256.'),
 	issuer: name.description('The `iss` that a token must have. Needs secret or jwksUrl.'),
 	audience: Joi.alternatives(name, Joi.array().items(name).min(1).max(20)).description(
-		'The `aud` that a token must have, or several of which it must have one. Needs secret or jwksUrl.',
+		'The `aud` that a token must have, as a text or in a list, or several of which it must have one. Needs secret or jwksUrl.',
+	),
+	requireExpiry: Joi.boolean().description(
+		'Whether a token must have an `exp`. Default: true with jwksUrl, false with secret. Needs secret or jwksUrl.',
 	),
 }).custom(checkTogether);
 
@@ -53,8 +55,8 @@ function checkTogether(config: JwtConfig, helpers: Joi.CustomHelpers): JwtConfig
 	const fault = (text: string): Joi.ErrorReport => helpers.message({ custom: text });
 	if (secret !== undefined && jwksUrl !== undefined) return fault('secret and jwksUrl exclude each other');
 	if (config.algorithms && jwksUrl === undefined) return fault('algorithms needs jwksUrl');
-	const field = config.issuer !== undefined ? 'issuer' : 'audience';
-	if (config[field] !== undefined && secret === undefined && jwksUrl === undefined) return fault(`${field} needs secret or jwksUrl`);
+	const field = (['issuer', 'audience', 'requireExpiry'] as const).find((name) => config[name] !== undefined);
+	if (field !== undefined && secret === undefined && jwksUrl === undefined) return fault(`${field} needs secret or jwksUrl`);
 	return config;
 }
 

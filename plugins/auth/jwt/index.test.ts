@@ -114,14 +114,50 @@ test('issuer and audience are expected where they are configured; a wrong issuer
 	const { url } = await made({ secret: SECRET, issuer: 'https://id.example', audience: ['main', 'other'] });
 	const good = { sub: 'a', iss: 'https://id.example', aud: 'main' };
 	const ok = async (more: object): Promise<number> => statusOf(url, hs256({ ...good, ...more }, SECRET));
-	assert.deepEqual([await ok({}), await ok({ aud: 'other' }), await ok({ aud: ['x', 'main'] })], [200, 200, 200]);
-	for (const aud of ['x', undefined, [], ['x'], null, 5, { main: true }]) assert.equal(await ok({ aud }), 401, JSON.stringify(aud));
+	for (const aud of ['main', 'other', ['main'], ['x', 'main'], ['main', 'other']])
+		assert.equal(await ok({ aud }), 200, JSON.stringify(aud));
+	const numbers = [5, [5], ['main', 5], [5, 'main']];
+	for (const aud of ['x', 'MAIN', 'main ', '', undefined, [], ['x'], null, true, { main: true }, ['main', null], [['main']], ...numbers])
+		assert.equal(await ok({ aud }), 401, JSON.stringify(aud));
 	for (const iss of ['https://id.example/', 'HTTPS://ID.EXAMPLE', undefined, null, ['https://id.example']]) {
 		const answer = await ask(url, bearer(hs256({ ...good, iss }, SECRET)));
 		assert.deepEqual([answer.status, answer.body.message], [401, 'jwt issuer invalid'], JSON.stringify(iss));
 	}
 	// Nobody learns what is expected without a signature.
 	assert.notEqual((await ask(url, bearer(hs256({ ...good, iss: 'x' }, 'y'.repeat(32))))).body.message, 'jwt issuer invalid');
+});
+
+test('an aud of another shape than RFC 7519 §4.1.3 gives it is refused also where no audience is configured', async () => {
+	const { url } = await made({ secret: SECRET });
+	const statuses = async (list: unknown[]): Promise<Set<number>> =>
+		new Set(await Promise.all(list.map((aud) => statusOf(url, hs256({ sub: 'a', aud }, SECRET)))));
+	assert.deepEqual(await statuses([undefined, 'x', ['x'], ['x', 'y']]), new Set([200]));
+	assert.deepEqual(await statuses([[], 5, [5], ['x', 5], null, true, {}, [['x']]]), new Set([401]));
+});
+
+test('requireExpiry refuses tokens without exp: by default with jwksUrl, not with a secret', async (t) => {
+	const key = issuerKey('ES256', 'k');
+	const { url: jwksUrl } = await startIssuer(t, [key.jwk]);
+	const tokens = (exp: unknown) => ({ secret: hs256({ sub: 'a', exp }, SECRET), jwksUrl: key.token({ sub: 'a', exp }) });
+	const cases: [configuration: object, by: 'secret' | 'jwksUrl', status: number][] = [
+		[{ secret: SECRET }, 'secret', 200],
+		[{ secret: SECRET, requireExpiry: false }, 'secret', 200],
+		[{ secret: SECRET, requireExpiry: true }, 'secret', 401],
+		[{ jwksUrl }, 'jwksUrl', 401],
+		[{ jwksUrl, requireExpiry: true }, 'jwksUrl', 401],
+		[{ jwksUrl, requireExpiry: false }, 'jwksUrl', 200],
+	];
+	for (const [configuration, by, status] of cases) {
+		const { url } = await made(configuration);
+		assert.equal(await statusOf(url, tokens(undefined)[by]), status, JSON.stringify(configuration));
+		assert.equal(await statusOf(url, tokens(seconds() + 60)[by]), 200);
+		for (const exp of [null, 'tomorrow', [seconds() + 60], seconds() - 1]) assert.equal(await statusOf(url, tokens(exp)[by]), 401);
+	}
+});
+
+test('the least length of a secret is in the document (RFC 7518 §3.2)', async () => {
+	const { components } = must(await account.get('/openapi.json'), 200).body;
+	assert.match(components.schemas['auth.jwt'].properties.secret.description, /at least 32 bytes as UTF-8, which RFC 7518 §3.2 asks for/);
 });
 
 test('without secret and jwksUrl, the service’s secret: members’ logins, and what the operator signs (decisions, 25)', async () => {
@@ -256,6 +292,9 @@ test('a configuration that cannot be meant is refused with its field', async () 
 		[{ secret: SECRET, algorithms: ['RS256'] }, '/configuration'],
 		[{ issuer: 'x' }, '/configuration'],
 		[{ audience: 'x' }, '/configuration'],
+		[{ requireExpiry: true }, '/configuration'],
+		[{ requireExpiry: false }, '/configuration'],
+		[{ secret: SECRET, requireExpiry: 'yes' }, '/configuration/requireExpiry'],
 		[{ jwksUrl: 'https://id.example/jwks', algorithms: ['HS256'] }, '/configuration/algorithms/0'],
 		[{ jwksUrl: 'https://id.example/jwks', algorithms: ['none'] }, '/configuration/algorithms/0'],
 		[{ jwksUrl: 'https://id.example/jwks', algorithms: [] }, '/configuration/algorithms'],

@@ -44,6 +44,7 @@ export default {
 		return caller;
 	},
 
+	takes: () => 'a JSON Web Token as a Bearer token',
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<JwtConfig>;
 

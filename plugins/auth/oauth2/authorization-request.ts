@@ -4,11 +4,11 @@ import type { Call, Reply, Scope } from '../../../core/index.ts';
 import { type Client, findClient } from './clients.ts';
 import { isChallenge } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
-import { NO_STORE, OAuthFault } from './faults.ts';
-import { type Parameters, printable } from './parameters.ts';
-import { matchesRedirect } from './redirect-uris.ts';
+import { NO_STORE, OAuthFault, printable } from './faults.ts';
+import type { Parameters } from './parameters.ts';
+import { acceptedTexts, matchesRedirect, redirectFault } from './redirect-uris.ts';
 import { assertResource } from './resource.ts';
-import { readScopes } from './scopes.ts';
+import { askedScopes } from './scopes.ts';
 
 /** Where the answer goes: known before anything else is looked at. */
 export interface Destination {
@@ -36,6 +36,9 @@ export async function readDestination(parameters: Parameters, config: OAuthConfi
 	const redirectUri = named ?? onlyRedirect(client);
 	if (!matchesRedirect(client.redirectUris, redirectUri))
 		throw new OAuthFault('invalid_request', 'redirect_uri is none that the client has registered');
+	// Perhaps it was accepted when the client registered.
+	const fault = redirectFault(redirectUri, acceptedTexts(config));
+	if (fault !== null) throw new OAuthFault('invalid_request', `redirect_uri (${printable(redirectUri)}) ${fault}`);
 	return { client, redirectUri, isRedirectNamed: named !== null, state: parameters.get('state') };
 }
 
@@ -55,7 +58,7 @@ export function readRequest(parameters: Parameters, destination: Destination, ca
 	if (mode !== null && mode !== 'query') throw new OAuthFault('invalid_request', 'response_mode must be query');
 	const challenge = readChallenge(parameters);
 	assertResource(parameters, call);
-	return { ...destination, scopes: readScopes(parameters.get('scope')), challenge };
+	return { ...destination, scopes: askedScopes(parameters.get('scope')), challenge };
 }
 
 /** Specification 5.2 rule 7: S256 is mandatory. RFC 7636 §4.3 makes `plain` of a missing method, so it has to be there. */
@@ -67,8 +70,12 @@ function readChallenge(parameters: Parameters): string {
 }
 
 /** With `iss`, also where it tells of a fault (RFC 9207 §2). */
-export function redirectTo({ redirectUri, state }: Destination, answer: Record<string, string>, issuer: string): Reply {
+export function answerUrl({ redirectUri, state }: Destination, answer: Record<string, string>, issuer: string): string {
 	const parameters = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: issuer });
-	const location = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`;
-	return { status: 303, headers: { ...NO_STORE, location } };
+	return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`;
 }
+
+export const redirectTo = (destination: Destination, answer: Record<string, string>, issuer: string): Reply => ({
+	status: 303,
+	headers: { ...NO_STORE, location: answerUrl(destination, answer, issuer) },
+});

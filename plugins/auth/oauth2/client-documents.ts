@@ -2,17 +2,21 @@
 
 import type { Context } from '../../../core/index.ts';
 import { readClientMetadata } from './client-metadata.ts';
-import type { Client } from './clients.ts';
+import type { Client, ClientMethod } from './clients.ts';
 import { OAuthFault } from './faults.ts';
 import { isPlainObject, tryParse } from './json.ts';
+import { acceptedTexts, privateUseFault, redirectFault } from './redirect-uris.ts';
 import { digest } from './secrets.ts';
 
+/** §4.1 of the draft: no method "based around a shared symmetric secret". */
+const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
 const MAX_ID_LENGTH = 1000;
 const MAX_BYTES = 64 * 1024;
 const TIMEOUT_MS = 5000;
 const KEPT_MS = 10 * 60_000;
 /** For what cannot be read: long enough that nobody has us ask for it without end. */
 const REFUSED_MS = 60_000;
+const NO_MORE = { allowedRedirectUris: [] };
 /** On the machine itself, for trials; the guard takes it only where the operator opened it. */
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
@@ -59,13 +63,18 @@ async function fetchDocument(id: string, context: Context): Promise<Client> {
 
 function toClient(id: string, document: Record<string, unknown>): Client {
 	try {
-		const metadata = readClientMetadata(document, 'none');
-		if (metadata.method !== 'none') throw bad('a client that a document describes must have token_endpoint_auth_method none');
+		const metadata = readClientMetadata(document, { usual: 'none', taken: METHODS, redirectFault: documentFault });
 		return { id, isDocument: true, secret: null, ...metadata, name: metadata.name || new URL(id).host };
 	} catch (thrown) {
 		throw thrown instanceof OAuthFault ? bad(`in the client metadata document, ${thrown.description}`) : thrown;
 	}
 }
+
+/**
+ * A document is the same for every server, and its client is not told what is taken of it. So it may name programs that this gateway does
+ * not send answers to; who asks for that is told so, by the URI.
+ */
+const documentFault = (uri: unknown): string | null => (privateUseFault(uri) === null ? null : redirectFault(uri, acceptedTexts(NO_MORE)));
 
 /** §3 of the draft: https, a path, no fragment, no user name, no segments of dots. */
 function assertDocumentId(id: string): void {

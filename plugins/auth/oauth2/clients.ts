@@ -1,11 +1,15 @@
 // Programs that ask for tokens: those that registered themselves, and those that an https URL describes.
 
-import type { Context, JsonObject, StoredRecord } from '../../../core/index.ts';
+import type { JSONWebKeySet } from 'jose';
+import type { Context, JsonObject, PublicKeyAlgorithm, StoredRecord } from '../../../core/index.ts';
 import { readClientDocument } from './client-documents.ts';
 import type { OAuthConfig } from './config.ts';
 import { digest } from './secrets.ts';
 
-export type ClientMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+export type ClientMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+
+/** The address of a client's keys, or the keys themselves. */
+export type ClientKeys = { url: string } | { set: JSONWebKeySet };
 
 export interface Client {
 	id: string;
@@ -17,6 +21,10 @@ export interface Client {
 	method: ClientMethod;
 	/** Digest; null for a client that can keep no secret. */
 	secret: string | null;
+	/** Null for a client that signs nothing. */
+	keys: ClientKeys | null;
+	/** The one algorithm that it said it signs with; null: any that is taken. */
+	signingAlg: PublicKeyAlgorithm | null;
 	mayRefresh: boolean;
 }
 
@@ -34,7 +42,7 @@ const keyOf = (id: string): string => `client:${digest(id)}`;
 export const clientTag = (id: string): string => `client:${digest(id)}`;
 
 export async function addClient(client: Client, { records }: Context): Promise<void> {
-	await records.put(keyOf(client.id), { ...client }, { tags: [CLIENTS, clientTag(client.id)], ttlMs: UNUSED_MS, ...audited(client) });
+	await records.put(keyOf(client.id), toRecord(client), { tags: [CLIENTS, clientTag(client.id)], ttlMs: UNUSED_MS, ...audited(client) });
 }
 
 const audited = ({ name, id }: Client) => ({ audited: { type: 'oauth_client', name: name || id } });
@@ -53,14 +61,20 @@ export const findStored = (id: string, { records }: Context): Promise<StoredReco
 export async function rememberClient(client: Client, { records }: Context): Promise<void> {
 	const record = await records.get(keyOf(client.id));
 	const options = { tags: [CLIENTS, clientTag(client.id)], ttlMs: USED_MS, ...audited(client) };
-	if (record) await records.update(keyOf(client.id), record.revision, { ...client }, { ttlMs: USED_MS });
-	else if (client.isDocument) await records.put(keyOf(client.id), { ...client }, options);
+	if (record) await records.update(keyOf(client.id), record.revision, toRecord(client), { ttlMs: USED_MS });
+	else if (client.isDocument) await records.put(keyOf(client.id), toRecord(client), options);
 }
 
 export const isDocumentId = (id: string): boolean => /^https?:\/\//i.test(id);
 
-/** As `addClient` stored it. */
-export const toClient = ({ value }: StoredRecord): Client => value as unknown as Client;
+/** A key set holds texts and lists of texts, so all of it is JSON. */
+const toRecord = (client: Client): JsonObject => ({ ...client }) as unknown as JsonObject;
+
+/** The value is what `toRecord` made of a client, but clients that were stored before they could have keys lack these fields. */
+export function toClient({ value }: StoredRecord): Client {
+	const { keys = null, signingAlg = null, ...client } = value as unknown as Client;
+	return { ...client, keys, signingAlg };
+}
 
 /** What is no text to show is left out: controls, and characters that turn or hide what is around them. */
 export function shownName(name: string): string {

@@ -1,10 +1,13 @@
 // What an organization can tell the method.
 
 import Joi from 'joi';
+import { privateUseFault } from './redirect-uris.ts';
 
 export interface OAuthConfig {
 	dynamicRegistration: boolean;
 	clientMetadataDocuments: boolean;
+	refreshGraceSeconds: number;
+	allowedRedirectUris: string[];
 }
 
 export const CONFIG = Joi.object<OAuthConfig>({
@@ -14,4 +17,28 @@ export const CONFIG = Joi.object<OAuthConfig>({
 	clientMetadataDocuments: Joi.boolean()
 		.default(true)
 		.description('Whether an https URL may be a client’s name, under which the client describes itself.'),
+	refreshGraceSeconds: Joi.number()
+		.integer()
+		.min(0)
+		.max(300)
+		.default(60)
+		.description(
+			'For so many seconds a refresh token that was used stays good, for clients that send parallel calls or run twice; used later, it ' +
+				'ends its grant with all tokens of it. 0: the second use does.',
+		),
+	allowedRedirectUris: Joi.array()
+		.items(Joi.string().custom(checkPrivateUse))
+		.max(20)
+		.unique()
+		.default([])
+		.description(
+			'Addresses of programs on the user’s computer to which answers may be sent, beside https, 127.0.0.1, [::1], localhost and ' +
+				'cursor://anysphere.cursor-mcp/oauth/callback: each as the program registers it, character by character, such as ' +
+				'vscode://saoudrizwan.claude-dev/callback. Any program can take such an address.',
+		),
 });
+
+function checkPrivateUse(uri: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport {
+	const fault = privateUseFault(uri);
+	return fault === null ? uri : helpers.message({ custom: `{{#label}} ${fault}` });
+}

@@ -1,6 +1,6 @@
 // What goes wrong at the endpoints, said as OAuth says it (RFC 6749 §5.2, RFC 7591 §3.2.2).
 
-import type { Reply } from '../../../core/index.ts';
+import type { GatewayError, JsonObject, Reply } from '../../../core/index.ts';
 
 export type FaultCode =
 	| 'invalid_request'
@@ -17,6 +17,9 @@ export type FaultCode =
 	| 'invalid_redirect_uri'
 	| 'invalid_client_metadata';
 
+/** Leaves out what a description may not hold (RFC 6749 §5.2), and whatever is too long to be read. */
+export const printable = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '').slice(0, 100);
+
 /** `description` is sent, in the few characters that OAuth has for it; it names the parameter and no secret. */
 export class OAuthFault extends Error {
 	readonly error: FaultCode;
@@ -24,8 +27,8 @@ export class OAuthFault extends Error {
 	/** The client tried to authenticate with the Authorization header. */
 	readonly isChallenged: boolean;
 
-	constructor(error: FaultCode, description: string, { isChallenged = false } = {}) {
-		super(`${error}: ${description}`);
+	constructor(error: FaultCode, description: string, { isChallenged = false, cause }: { isChallenged?: boolean; cause?: unknown } = {}) {
+		super(`${error}: ${description}`, { cause });
 		this.error = error;
 		this.description = description;
 		this.isChallenged = isChallenged;
@@ -51,3 +54,8 @@ export async function answering(work: () => Promise<Reply>): Promise<Reply> {
 		};
 	}
 }
+
+/** For a request whose body could not be read. */
+export const unreadable =
+	(error: FaultCode) =>
+	({ message }: GatewayError): JsonObject => ({ error, error_description: printable(message) });

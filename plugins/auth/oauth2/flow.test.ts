@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Scope } from '../../../core/index.ts';
 import { openBrowser } from '../../../test/helpers/browser.ts';
 import { addMember } from '../../../test/helpers/members.ts';
 import {
@@ -24,6 +25,7 @@ import {
 	startTestService,
 	type TestService,
 } from '../../../test/helpers/service.ts';
+import { MEANINGS } from './scopes.ts';
 
 let service: TestService;
 let account: Account;
@@ -84,6 +86,39 @@ test('a token has the scopes that were asked for', async () => {
 		/error="insufficient_scope", resource_metadata="[^"]+", scope="tools:execute tools:read"/,
 	);
 });
+
+/** A client asks for scopes, and is told what it got. */
+const ASKED: [asked: string | null, got: string][] = [
+	[null, 'tools:read tools:execute'],
+	['claudeai', 'tools:read tools:execute'],
+	['openid profile email', 'tools:read tools:execute'],
+	['offline_access tools:read tools:execute', 'tools:read tools:execute'],
+	[' tools:read', 'tools:read'],
+	['tools:read claudeai', 'tools:read'],
+	['gateway:read TOOLS:EXECUTE constructor __proto__', 'gateway:read'],
+];
+
+for (const [asked, got] of ASKED) {
+	test(`who asks for ${asked ?? 'nothing'} gets ${got}, on the page and in each answer (RFC 6749 §3.3)`, async () => {
+		const client = await registerClient(url);
+		const { verifier, challenge } = pkce();
+		const browser = openBrowser();
+		const login = await browser.open(authorizationUrl(url, client, { code_challenge: challenge, scope: asked }));
+		const page = await browser.press(login, 'login', { email: account.email, password: account.password });
+		const shown = [...page.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text);
+		assert.deepEqual(
+			shown,
+			got.split(' ').map((scope) => MEANINGS[scope as Scope]),
+		);
+		const code = (await browser.press(page, 'allow')).url.searchParams.get('code') ?? assert.fail('no code');
+		const { body: first } = must(await redeem(url, client, { code, verifier }), 200);
+		const { body: next } = must(await refresh(url, client, first.refresh_token), 200);
+		assert.deepEqual([first.scope, next.scope], [got, got]);
+		const refused = must(await refresh(url, client, next.refresh_token, { scope: `${got} claudeai` }), 400);
+		assert.equal(refused.body.error, 'invalid_scope');
+		assert.equal(must(await refresh(url, client, next.refresh_token, { scope: got }), 200).body.scope, got);
+	});
+}
 
 test('a refresh token gives a new pair; a removed member has neither', async () => {
 	const member = await addMember(account, 'member');

@@ -8,13 +8,14 @@ import { digest, isSame, mintId, mintSecret } from './secrets.ts';
 /** Specification 5.2 rule 8. */
 export const ACCESS_SECONDS = 60 * 60;
 const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
-/** Decisions, 27: a client may send twice what it has to send once. */
-export const GRACE_MS = 10_000;
-const MAX_SIBLINGS = 5;
-/** Older ones end early; nobody who refreshes as they should has that many in an hour. */
-const MAX_ACCESS = 50;
-const MAX_USED = 100;
-/** Of trying to be the one who changes a grant. */
+/** Decisions, 27: refresh tokens that are good at once, beside the one that is due. */
+const MAX_SIBLINGS = 50;
+const MAX_HEADS = 1 + MAX_SIBLINGS;
+/** Older ones end early: as many as two rounds of siblings bring, which honest clients ask for once in an hour. */
+const MAX_ACCESS = 2 * MAX_HEADS;
+/** Three rounds of siblings within one grace: the document stays of a size, however often somebody makes them. */
+const MAX_USED = 3 * MAX_HEADS;
+/** Tries to be the one who changes a grant: more than there are siblings who might come in between. */
 const MAX_TRIES = 60;
 
 const ACCESS_PREFIX = 'svc_at_';
@@ -39,10 +40,8 @@ interface Grant extends JsonObject {
 	family: string;
 	/** The refresh tokens that are good: one, and its siblings until one of them is used. */
 	heads: string[];
-	/** Those that were good within the grace. */
+	/** Those that were good within the grace, and when the first of them was used. */
 	used: { secret: string; atMs: number }[];
-	/** The one that was used last, and how often again. */
-	last: { secret: string; siblings: number } | null;
 	access: { id: string; secret: string; scopes: Scope[]; expiresAtMs: number }[];
 }
 
@@ -76,7 +75,6 @@ export async function createGrant(
 		family: digest(family),
 		heads: mayRefresh ? [digest(head)] : [],
 		used: [],
-		last: null,
 		access: [accessEntry(secret, granted.scopes, nowMs)],
 	};
 	const { clientId, clientName, userId, email } = granted;
@@ -144,7 +142,11 @@ export async function findRefresh(token: string, { records }: Context): Promise<
 export type Rotation = Tokens | 'again' | 'stolen' | 'gone';
 
 /** A new pair for a refresh token. In one statement that takes effect for one asker at a time: the others look again. */
-export async function rotate(found: FoundRefresh, scopes: Scope[], { records }: Context): Promise<Rotation> {
+export async function rotate(
+	found: FoundRefresh,
+	{ scopes, graceMs }: { scopes: Scope[]; graceMs: number },
+	{ records }: Context,
+): Promise<Rotation> {
 	for (let tries = 0; tries < MAX_TRIES; tries++) {
 		const record = await records.get(grantTag(found.grantId));
 		if (!record) return 'gone';
@@ -152,7 +154,7 @@ export async function rotate(found: FoundRefresh, scopes: Scope[], { records }: 
 		const nowMs = record.readAt.getTime();
 		const head = mintSecret();
 		const access = mintSecret();
-		const next = advance(grant, { used: digest(found.secret), head: digest(head), nowMs });
+		const next = advance(withinGrace(grant, nowMs, graceMs), { used: digest(found.secret), head: digest(head), nowMs });
 		if (next === 'again' || next === 'stolen') return next;
 		const live = next.access.filter(({ expiresAtMs }) => expiresAtMs > nowMs).slice(1 - MAX_ACCESS);
 		const changed: Grant = { ...next, access: [...live, accessEntry(access, scopes, nowMs)] };
@@ -167,17 +169,23 @@ export async function rotate(found: FoundRefresh, scopes: Scope[], { records }: 
 	return 'again';
 }
 
-/** Decisions, 27. @param used the digest of the token that was sent */
+/** Without the former tokens whose grace is over: with a grace of 0, without all of them. */
+const withinGrace = (grant: Grant, nowMs: number, graceMs: number): Grant => ({
+	...grant,
+	used: grant.used.filter(({ atMs }) => nowMs - atMs < graceMs),
+});
+
+/**
+ * Decisions, 27. A token that is due ends its siblings, so one chain goes on; within the grace each of them, and each former one, gets
+ * a sibling of its successor. @param used the digest of the token that was sent
+ */
 function advance(grant: Grant, { used, head, nowMs }: { used: string; head: string; nowMs: number }): Grant | 'again' | 'stolen' {
-	const recent = grant.used.filter(({ atMs }) => nowMs - atMs <= GRACE_MS);
 	if (grant.heads.includes(used)) {
 		const ended = grant.heads.map((secret) => ({ secret, atMs: nowMs }));
-		return { ...grant, heads: [head], used: [...recent, ...ended].slice(-MAX_USED), last: { secret: used, siblings: 0 } };
+		return { ...grant, heads: [head], used: [...grant.used, ...ended].slice(-MAX_USED) };
 	}
-	if (!recent.some(({ secret }) => secret === used)) return 'stolen';
-	const { last } = grant;
-	if (last?.secret !== used || last.siblings >= MAX_SIBLINGS) return 'again';
-	return { ...grant, heads: [...grant.heads, head], last: { secret: used, siblings: last.siblings + 1 } };
+	if (!grant.used.some(({ secret }) => secret === used)) return 'stolen';
+	return grant.heads.length < MAX_HEADS ? { ...grant, heads: [...grant.heads, head] } : 'again';
 }
 
 /** The user as a member, if they have been one ever since: who was removed and came again has to let the client in again. */

@@ -3,6 +3,8 @@
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
 import { answerForm, authorize } from './authorize.ts';
 import { CONFIG, type OAuthConfig } from './config.ts';
+import { unreadable } from './faults.ts';
+import { askForMail, forgottenPassword } from './forgotten-password.ts';
 import { findAccess, grantor } from './grants.ts';
 import { management } from './management.ts';
 import { metadataRoutes, RESOURCE_METADATA } from './metadata.ts';
@@ -11,6 +13,7 @@ import { revoke } from './revoke.ts';
 import { USUAL } from './scopes.ts';
 import { token } from './token.ts';
 
+const SMALL_FORM = { maxBytes: 64 * 1024, unreadable: unreadable('invalid_request') };
 /** RFC 6750 §2.1. */
 const BEARER = /^Bearer +(\S+) *$/i;
 
@@ -18,7 +21,7 @@ export default {
 	kind: 'auth',
 	name: 'oauth2',
 	summary: 'Admits clients that a member has let in, by the gateway’s own OAuth 2.1 server: clients need nothing but the URL.',
-	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 8414, 8707, 9207, 9728; client ID metadata documents',
+	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 7523, 8414, 8707, 9207, 9728; client ID metadata documents',
 	config: CONFIG,
 
 	async authenticate(request: Incoming, _config: OAuthConfig, context: Context) {
@@ -31,6 +34,8 @@ export default {
 		return { ...member, method: 'oauth2', scopes: access.scopes.filter((scope) => member.scopes.includes(scope)) };
 	},
 
+	takes: () => 'an access token of this gateway’s OAuth server as a Bearer token',
+
 	/** RFC 9728 §5.1, RFC 6750 §3. */
 	challenge({ url }, _config, fault) {
 		const scopes = fault?.error === 'insufficient_scope' ? fault.scopes : USUAL;
@@ -40,11 +45,13 @@ export default {
 
 	routes: [
 		...metadataRoutes,
-		{ method: 'POST', path: '/register', public: true, handler: register },
+		{ method: 'POST', path: '/register', public: true, unreadable: unreadable('invalid_client_metadata'), handler: register },
 		{ method: 'GET', path: '/authorize', public: true, handler: authorize },
 		{ method: 'POST', path: '/authorize', public: true, body: 'form', maxBytes: 64 * 1024, handler: answerForm },
-		{ method: 'POST', path: '/token', public: true, maxBytes: 64 * 1024, handler: token },
-		{ method: 'POST', path: '/revoke', public: true, maxBytes: 64 * 1024, handler: revoke },
+		{ method: 'GET', path: '/authorize/forgotten-password', public: true, handler: forgottenPassword },
+		{ method: 'POST', path: '/authorize/forgotten-password', public: true, body: 'form', maxBytes: 64 * 1024, handler: askForMail },
+		{ method: 'POST', path: '/token', public: true, ...SMALL_FORM, handler: token },
+		{ method: 'POST', path: '/revoke', public: true, ...SMALL_FORM, handler: revoke },
 	],
 	management,
 } satisfies AuthMethod<OAuthConfig>;

@@ -1,18 +1,20 @@
 // The documents from which a client learns all it needs (RFC 8414, RFC 9728), with nothing but the gateway's URL to begin with.
 
-import { type Call, type GatewayRoute, type JsonObject, notFound } from '../../../core/index.ts';
+import { type Call, type Gateway, type GatewayRoute, type JsonObject, notFound, PUBLIC_KEY_ALGORITHMS } from '../../../core/index.ts';
 import type { OAuthConfig } from './config.ts';
 import { SCOPES, USUAL } from './scopes.ts';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
-const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post'];
+const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 /** They change only when the gateway's address does. */
 const HEADERS = { 'cache-control': 'public, max-age=300' };
 
 /** The gateway's address is the server's name and the resource's: RFC 8414 §3.3 wants it "identical" to what the client started from. */
-export function gatewayUrl({ gateway }: Pick<Call, 'gateway'>): string {
+export const gatewayUrl = (call: Pick<Call, 'gateway'>): string => gatewayOf(call).url;
+
+export function gatewayOf({ gateway }: Pick<Call, 'gateway'>): Gateway {
 	if (!gateway) throw notFound('Gateway');
-	return gateway.url;
+	return gateway;
 }
 
 const serverMetadata = (issuer: string, { dynamicRegistration, clientMetadataDocuments }: OAuthConfig): JsonObject => ({
@@ -26,7 +28,10 @@ const serverMetadata = (issuer: string, { dynamicRegistration, clientMetadataDoc
 	response_modes_supported: ['query'],
 	grant_types_supported: ['authorization_code', 'refresh_token'],
 	token_endpoint_auth_methods_supported: CLIENT_METHODS,
+	// RFC 8414 §2: it "MUST be present" where private_key_jwt is among the methods.
+	token_endpoint_auth_signing_alg_values_supported: [...PUBLIC_KEY_ALGORITHMS],
 	revocation_endpoint_auth_methods_supported: CLIENT_METHODS,
+	revocation_endpoint_auth_signing_alg_values_supported: [...PUBLIC_KEY_ALGORITHMS],
 	code_challenge_methods_supported: ['S256'],
 	authorization_response_iss_parameter_supported: true,
 	client_id_metadata_document_supported: clientMetadataDocuments,

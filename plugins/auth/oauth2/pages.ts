@@ -1,70 +1,62 @@
-// The pages on which a member logs in and lets a client in. Plain HTML without scripts: what they show is text of strangers.
+// The pages on which a member logs in and lets a client in, and those on which they find a way back.
 
-import { hash } from 'node:crypto';
-import type { Reply, Scope } from '../../../core/index.ts';
+import type { Gateway, Reply, Scope } from '../../../core/index.ts';
 import { type Client, isDocumentId } from './clients.ts';
+import { type Html, html, NOTHING, reply } from './html.ts';
+import { clientIn, gatewayIn, organizationIn, shownInFull } from './names.ts';
+import { isLoopback, isPrivateUse } from './redirect-uris.ts';
 import { MEANINGS } from './scopes.ts';
-import { STYLE } from './style.ts';
 
-/** What a page is about. */
+/** The request that a page is about, and where it leads. */
 export interface Page {
-	/** Where its forms go. */
-	action: string;
+	gateway: Gateway;
 	client: Client;
 	redirectUri: string;
-	gatewayName: string;
+	/** The address of the login, and of its forms. */
+	action: string;
+	/** The address for those who forgot their password. */
+	forgotten: string;
+	/** The client's address for those who want none of it, with `access_denied`. */
+	back: string;
 }
 
-/** Text that is HTML already. */
-class Html {
-	readonly text: string;
-	constructor(text: string) {
-		this.text = text;
-	}
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-
-type Part = string | Html | Html[];
-
-/** What is put in is escaped, unless it is HTML already. */
-function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
-	const written = parts.map((part) =>
-		Array.isArray(part) ? part.map(({ text }) => text).join('') : part instanceof Html ? part.text : escapeHtml(part),
-	);
-	return new Html(texts.map((text, at) => text + (written[at] ?? '')).join(''));
-}
-
-const NOTHING = html``;
-
-export function loginPage(page: Page, given: { email?: string; fault?: string } = {}): Reply {
-	const { email = '', fault } = given;
-	const isWrong = fault !== undefined;
-	const alert = isWrong ? html`<p class="alert" role="alert" id="fault">${fault}</p>` : NOTHING;
+/** @param isWrong the address and password that were given are no login */
+export function loginPage(page: Page, given: { email?: string; alert?: string; isWrong?: boolean } = {}): Reply {
+	const { email = '', alert, isWrong = false } = given;
 	// After a fault all is known but the password.
-	const again = isWrong ? html` aria-invalid="true" aria-describedby="fault"` : NOTHING;
+	const again = isWrong ? html` aria-invalid="true" aria-describedby="alert"` : NOTHING;
 	const body = html`
-<h1>Log in to continue</h1>
-<p>A program wants to use the gateway <strong><bdi>${page.gatewayName}</bdi></strong>. Members of its organization can let it in.</p>
-${program(page)}
-${alert}
+<h1>Log in</h1>
+<p>${wish(page)} Log in as a member of ${organizationIn(page.gateway)} to allow or deny it.</p>
+${about(page)}
+${alerting(alert)}
 <form method="post" action="${page.action}">
 <label for="email">E-mail address</label>
 <input id="email" name="email" type="email" autocomplete="username" required value="${email}"${again}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${again}${isWrong ? html` autofocus` : NOTHING}>
+<input id="password" name="password" type="password" autocomplete="current-password" required${again}${email === '' ? NOTHING : html` autofocus`}>
 <button name="action" value="login">Log in</button>
 </form>
-<p class="note">The program does not see your password, and gets nothing before you agree.</p>`;
-	return reply({ status: isWrong ? 400 : 200, title: isWrong ? 'Not logged in' : 'Log in' }, body);
+<p><a class="link" href="${page.forgotten}">Forgot your password?</a></p>
+<p class="note">The program does not see your password, and gets nothing before you agree.</p>
+${below(wayBack(page))}`;
+	return reply({ status: isWrong ? 400 : 200, title: alert === undefined ? 'Log in' : 'Log in again' }, body);
 }
 
-export function consentPage(page: Page, { email, scopes, slip }: { email: string; scopes: Scope[]; slip: string }): Reply {
+interface Question {
+	email: string;
+	scopes: Scope[];
+	slip: string;
+	/** Why it is asked once more. */
+	alert?: string | undefined;
+}
+
+export function consentPage(page: Page, { email, scopes, slip, alert }: Question): Reply {
 	const body = html`
-<h1>Let this program in?</h1>
-${program(page)}
-<p>It wants to use the gateway <strong><bdi>${page.gatewayName}</bdi></strong> and be able to:</p>
+<h1>${wish(page, '')}</h1>
+${alerting(alert)}
+${about(page, email)}
+<p>If you allow it, the program can:</p>
 <ul>${scopes.map((scope) => html`<li>${MEANINGS[scope]}</li>`)}</ul>
 <p class="note">Anyone can give a program any name. Allow it only if you started this just now and know where you will be sent.</p>
 <form method="post" action="${page.action}">
@@ -72,101 +64,143 @@ ${program(page)}
 <button name="action" value="allow">Allow</button>
 <button name="action" value="deny" class="plain">Deny</button>
 </form>
-${switchForm(page, email)}`;
-	return reply({ status: 200, title: 'Let a program in' }, body);
+${below(switchForm(page, 'link'))}`;
+	return reply({ title: alert === undefined ? 'Allow or deny access' : 'Allow or deny access: not decided yet' }, body);
 }
 
 /** For who is logged in, but belongs to other organizations. */
 export function strangerPage(page: Page, email: string): Reply {
+	const organization = organizationIn(page.gateway);
 	const body = html`
 <h1>This account cannot decide</h1>
-<p>It is not a member of the organization that the gateway <strong><bdi>${page.gatewayName}</bdi></strong> belongs to. Use one that is, or ask the organization to invite you.</p>
-${switchForm(page, email, 'plain')}`;
+<p>${wish(page)} Only members of ${organization} can allow it.</p>
+<p>You are logged in as <strong><bdi>${email}</bdi></strong>, who is not a member. Use another account, or ask ${organization} to invite you.</p>
+${switchForm(page, 'plain')}
+${below(wayBack(page))}`;
 	return reply({ status: 403, title: 'This account cannot decide' }, body);
 }
 
+export function forgottenPage(page: Page, { email = '', alert }: { email?: string; alert?: string } = {}): Reply {
+	const again = alert === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="alert" autofocus`;
+	const body = html`
+<h1>Reset your password</h1>
+<p>Enter the e-mail address of your account, and we send you a mail with a link to choose a new password.</p>
+${alerting(alert)}
+<form method="post" action="${page.forgotten}">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${again}>
+<button name="action" value="send">Send the mail</button>
+</form>
+<p><a class="link" href="${page.action}">Back to the login</a></p>
+${below(wayBack(page))}`;
+	return reply({ status: alert === undefined ? 200 : 400, title: 'Reset your password' }, body);
+}
+
+/** The same whether there is such an account or not. */
+export function sentPage(page: Page, email: string): Reply {
+	const body = html`
+<h1>Check your mail</h1>
+<p>If there is an account with the address <strong><bdi>${email}</bdi></strong>, a mail is on its way to it.</p>
+<ol>
+<li>Open the link in the mail within an hour.</li>
+<li>Choose a new password there.</li>
+<li>Come back to this page and log in with it. If ${clientIn(page.client.name, 'the program')} has stopped waiting by then, connect it again.</li>
+</ol>
+<p class="note">No mail after a few minutes? It may be among the spam, or the account may have another address.</p>
+<p><a class="button" href="${page.action}">Back to the login</a></p>
+${below(wayBack(page))}`;
+	return reply({ title: 'Check your mail' }, body);
+}
+
 /** The program cannot be told, since it is not known who or where it is. */
-export function faultPage(description: string): Reply {
+export function faultPage(gateway: Gateway, description: string): Reply {
 	const body = html`
 <h1>This link does not work</h1>
-<p>The program that sent you here asked for access in a way that cannot be answered:</p>
+<p>The program that sent you here asked for access to ${gatewayIn(gateway)} in a way that cannot be answered:</p>
 <p class="alert" role="alert">${description}.</p>
 <p>It has been given nothing. Close this page, go back to the program and connect it again.</p>
 <p class="note">If that does not help, tell its maker what is said above.</p>`;
 	return reply({ status: 400, title: 'This link does not work' }, body);
 }
 
-/** What a redirect would do, but as a step of its own: it is no part of the form that led to it. */
-export function leavingPage({ headers: { location = '', ...headers } = {} }: Reply): Reply {
+/** For what is neither the program's fault nor an answer to it. */
+export function troublePage(page: Page, { status, message }: { status: number; message: string }): Reply {
 	const body = html`
-<h1>One moment</h1>
-<p>You are being sent on. <a href="${location}">Continue</a> if nothing happens.</p>`;
+<h1>This did not work</h1>
+<p class="alert" role="alert">${message}</p>
+<p>${clientIn(page.client.name, 'The program')} has been given nothing.</p>
+<p><a class="button" href="${page.action}">Try again</a></p>
+${below(wayBack(page))}`;
+	return reply({ status, title: 'This did not work' }, body);
+}
+
+/** The same as a redirect, but as a step of its own: it is no part of the form that led to it. */
+export function leavingPage({ headers: { location = '', ...headers } = {} }: Reply): Reply {
 	const refresh = html`<meta http-equiv="refresh" content="0;url=${location}">`;
-	const page = reply({ status: 200, title: 'One moment', head: refresh }, body);
+	const { title, body } = isPrivateUse(location) ? toProgram(location) : onward(location);
+	const page = reply({ title, head: refresh }, body);
 	return { ...page, headers: { ...page.headers, ...headers } };
 }
 
-const switchForm = (page: Page, email: string, look: 'link' | 'plain' = 'link'): Html => html`
-<form method="post" action="${page.action}" class="account">
-<p>Logged in as <strong><bdi>${email}</bdi></strong></p>
+const onward = (location: string): { title: string; body: Html } => ({
+	title: 'Sending you on',
+	body: html`
+<h1>Sending you on</h1>
+<p><a href="${location}">Continue</a> if nothing happens.</p>`,
+});
+
+/** It stays: browsers open the program beside it, and ask first. */
+const toProgram = (location: string): { title: string; body: Html } => ({
+	title: 'Back to the program',
+	body: html`
+<h1>Back to the program</h1>
+<p>Your browser may ask whether to open it. If it does not open, <a href="${location}">open it here</a>.</p>
+<p class="note">You can close this page then.</p>`,
+});
+
+/** The sentence that tells who wants what of whom. */
+const wish = ({ client, gateway }: Page, end = '.'): Html =>
+	html`${clientIn(client.name, 'A program')} wants access to ${gatewayIn(gateway)}${end}`;
+
+const alerting = (text: string | undefined): Html =>
+	text === undefined ? NOTHING : html`<p class="alert" role="alert" id="alert">${text}</p>`;
+
+const below = (content: Html): Html => html`<div class="below">${content}</div>`;
+
+const switchForm = (page: Page, look: 'link' | 'plain'): Html => html`
+<form method="post" action="${page.action}">
 <button name="action" value="switch" class="${look}">Use another account</button>
 </form>`;
 
-/** Where it is comes first: that is known, and the name is only said. */
-function program({ client, redirectUri }: Page): Html {
-	const { host, hostname } = new URL(redirectUri);
-	const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-	const described = isDocumentId(client.id) ? html`\n<dt>Described at</dt>\n<dd>${new URL(client.id).host}</dd>` : NOTHING;
-	const name =
-		client.name === ''
+/** A link, so that nothing is sent on but by who reads where it leads. */
+function wayBack({ back, redirectUri }: Page): Html {
+	const where = isPrivateUse(redirectUri) || isLoopback(redirectUri) ? 'the program' : new URL(redirectUri).host;
+	return html`<a class="link" href="${back}">Cancel and go back to ${where}</a>`;
+}
+
+/** The address comes first: that is known, and the name is only said. @param email of who is logged in */
+function about({ client, redirectUri }: Page, email?: string): Html {
+	const name = shownInFull(client.name);
+	const said =
+		name === ''
 			? html`<dd>nothing: it gives no name</dd>`
-			: html`<dd><q><bdi>${client.name}</bdi></q> <span class="note">(not checked)</span></dd>`;
+			: html`<dd><q><bdi>${name}</bdi></q> <span class="note">(not checked)</span></dd>`;
+	const described = isDocumentId(client.id) ? html`\n<dt>Described at</dt>\n<dd>${new URL(client.id).host}</dd>` : NOTHING;
+	const visitor = email === undefined ? NOTHING : html`\n<dt>You are logged in as</dt>\n<dd><bdi>${email}</bdi></dd>`;
 	return html`<dl>
 <dt>You will be sent to</dt>
-<dd class="host">${host}</dd>${isHere ? html`\n<dd>a program on this computer</dd>` : NOTHING}
+${destination(redirectUri)}
 <dt>The program calls itself</dt>
-${name}${described}
+${said}${described}${visitor}
 </dl>`;
 }
 
-const STYLE_HASH = hash('sha256', STYLE, 'base64');
-
-/** @param head beside what each page has there */
-function reply({ status, title, head = NOTHING }: { status: number; title: string; head?: Html }, body: Html): Reply {
-	const text = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-${head.text}
-<title>${escapeHtml(title)} – Gatehouse</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<p class="brand">Gatehouse</p>${body.text}
-</main>
-</body>
-</html>
-`;
-	return { status, headers: HEADERS, body: text };
+function destination(redirectUri: string): Html {
+	const { protocol, host } = new URL(redirectUri);
+	if (isPrivateUse(redirectUri)) {
+		// Nobody owns a scheme: whichever program has taken it on this computer is opened.
+		const shown = host === '' ? protocol : `${protocol}//${host}`;
+		return html`<dd class="host">${shown}</dd>\n<dd>a program on this computer <span class="note">(not checked)</span></dd>`;
+	}
+	return html`<dd class="host">${host}</dd>${isLoopback(redirectUri) ? html`\n<dd>a program on this computer</dd>` : NOTHING}`;
 }
-
-const POLICY = [
-	"default-src 'none'",
-	`style-src 'sha256-${STYLE_HASH}'`,
-	"form-action 'self'",
-	"frame-ancestors 'none'",
-	"base-uri 'none'",
-];
-
-/** No `Cross-Origin-Opener-Policy`: clients open these pages in a window of their own, and hear from their callback through its opener. */
-const HEADERS: Readonly<Record<string, string>> = {
-	'content-type': 'text/html; charset=utf-8',
-	'content-security-policy': POLICY.join('; '),
-	'x-frame-options': 'DENY',
-	// With `no-referrer` a browser says `Origin: null` for our own forms.
-	'referrer-policy': 'same-origin',
-	'cache-control': 'no-store',
-};

@@ -1,6 +1,6 @@
 // Parameters of a request: each at most once, and an empty one is none (RFC 6749 §3.1).
 
-import { OAuthFault } from './faults.ts';
+import { OAuthFault, printable } from './faults.ts';
 
 /** Of those that a request may name more than once there is one: `resource` (RFC 8707 §2). */
 const REPEATABLE = new Set(['resource']);
@@ -58,6 +58,3 @@ export function formParameters(body: unknown, contentType: string | undefined): 
 }
 
 export const mediaType = (contentType: string | undefined): string => contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
-
-/** RFC 6749 §5.2: what a description may not hold is left out. */
-export const printable = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '').slice(0, 100);

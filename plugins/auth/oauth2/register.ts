@@ -1,31 +1,44 @@
 // Dynamic client registration (RFC 7591).
 
-import { type Call, GatewayError, type Incoming, type JsonObject, type Reply } from '../../../core/index.ts';
+import type { Call, Incoming, JsonObject, Reply } from '../../../core/index.ts';
 import { readClientMetadata } from './client-metadata.ts';
-import { addClient, type Client } from './clients.ts';
+import { addClient, type Client, type ClientKeys, type ClientMethod } from './clients.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { tryParse } from './json.ts';
 import { mediaType } from './parameters.ts';
+import { acceptedTexts, redirectFault } from './redirect-uris.ts';
 import { SCOPES } from './scopes.ts';
 import { digest, mintId, mintSecret } from './secrets.ts';
 
-export const register = (request: Incoming, { dynamicRegistration }: OAuthConfig, call: Call): Promise<Reply> =>
+/** RFC 7591 §3.2.2 has no code for it; that of RFC 6749 §4.1.2.1 says what it is. */
+const SHUT: Reply = {
+	status: 403,
+	headers: NO_STORE,
+	body: { error: 'access_denied', error_description: 'This gateway does not let clients register themselves.' },
+};
+const METHODS: readonly ClientMethod[] = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+
+export const register = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
-		if (!dynamicRegistration) throw new GatewayError('forbidden', 'This gateway does not let clients register themselves.');
+		if (!config.dynamicRegistration) return SHUT;
 		if (mediaType(request.headers['content-type']) !== 'application/json') {
 			throw new OAuthFault('invalid_client_metadata', 'Content-Type must be application/json');
 		}
 		// RFC 7591 §2: "If unspecified or omitted, the default is "client_secret_basic"".
-		const metadata = readClientMetadata(tryParse(request.body), 'client_secret_basic');
-		const secret = metadata.method === 'none' ? null : mintSecret();
+		const metadata = readClientMetadata(tryParse(request.body), {
+			usual: 'client_secret_basic',
+			taken: METHODS,
+			redirectFault: (uri) => redirectFault(uri, acceptedTexts(config)),
+		});
+		const secret = metadata.method.startsWith('client_secret_') ? mintSecret() : null;
 		const client: Client = { ...metadata, id: mintId(), isDocument: false, secret: secret && digest(secret) };
 		await addClient(client, call);
 		return { status: 201, headers: NO_STORE, body: describe(client, secret) };
 	});
 
 /** §3.2.1: all that is registered, "including any fields provisioned by the authorization server itself". */
-const describe = ({ id, name, redirectUris, method, mayRefresh }: Client, secret: string | null): JsonObject => ({
+const describe = ({ id, name, redirectUris, method, keys, signingAlg, mayRefresh }: Client, secret: string | null): JsonObject => ({
 	client_id: id,
 	client_id_issued_at: Math.floor(Date.now() / 1000),
 	// RFC 7591 §3.2.1: 0 "if it will not expire".
@@ -33,7 +46,13 @@ const describe = ({ id, name, redirectUris, method, mayRefresh }: Client, secret
 	...(name !== '' && { client_name: name }),
 	redirect_uris: redirectUris,
 	token_endpoint_auth_method: method,
+	...(keys && describeKeys(keys)),
+	...(signingAlg && { token_endpoint_auth_signing_alg: signingAlg }),
 	grant_types: ['authorization_code', ...(mayRefresh ? ['refresh_token'] : [])],
 	response_types: ['code'],
 	scope: SCOPES.join(' '),
 });
+
+/** Texts and lists of texts: all of a key set is JSON. */
+const describeKeys = (keys: ClientKeys): JsonObject =>
+	'url' in keys ? { jwks_uri: keys.url } : { jwks: keys.set as unknown as JsonObject };

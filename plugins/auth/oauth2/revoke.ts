@@ -14,7 +14,7 @@ import { formParameters } from './parameters.ts';
 export const revoke = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
 		const parameters = formParameters(request.body, request.headers['content-type']);
-		const client = await authenticateClient(request, parameters, { config, context: call });
+		const client = await authenticateClient(request, parameters, { config, call });
 		const token = parameters.require('token');
 		const refresh = await findRefresh(token, call);
 		if (refresh?.clientId === client.id) await endGrant(refresh.grantId, call);

@@ -4,24 +4,49 @@ import type { Scope } from '../../../core/index.ts';
 import { OAuthFault } from './faults.ts';
 
 export const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
-/** For who asks for nothing in particular. */
+/** For clients that ask for nothing in particular, or for nothing that there is. */
 export const USUAL: readonly Scope[] = ['tools:read', 'tools:execute'];
 
 /** What each lets a program do, for the page that asks. */
 export const MEANINGS: Readonly<Record<Scope, string>> = {
-	'tools:read': 'See which tools this gateway has',
-	'tools:execute': 'Use these tools in your name',
-	'gateway:read': 'See how this gateway is set up',
+	'tools:read': 'See which tools the gateway has',
+	'tools:execute': 'Use the gateway’s tools in your name',
+	'gateway:read': 'See how the gateway is set up',
 };
 
 const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
 
-/** @param text of a request; null: the usual. @throws invalid_scope for one that there is not */
-export function readScopes(text: string | null, usual: readonly Scope[] = USUAL): Scope[] {
-	if (text === null) return [...usual];
+/** RFC 6749 §3.3. */
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** @throws invalid_scope for a text that names nothing, or cannot be meant as names */
+function namesOf(text: string): string[] {
 	const names = [...new Set(text.split(' ').filter(Boolean))];
-	if (names.length === 0 || !names.every(isScope)) throw new OAuthFault('invalid_scope', `scope must be some of: ${SCOPES.join(' ')}`);
+	if (names.length === 0 || !names.every((name) => SCOPE_TOKEN.test(name))) {
+		throw new OAuthFault('invalid_scope', `scope must be some of: ${SCOPES.join(' ')}`);
+	}
 	return names;
+}
+
+/**
+ * Scopes that a client asks its user for, without those that there are not: claude.ai asks for `claudeai`, others for what OpenID knows.
+ * RFC 6749 §3.3: a server "MAY fully or partially ignore the scope requested by the client"; if it issues another one, it "MUST include the
+ * "scope" response parameter". @param text null: the usual. @throws invalid_scope
+ */
+export function askedScopes(text: string | null): Scope[] {
+	const known = text === null ? [] : namesOf(text).filter(isScope);
+	return known.length > 0 ? known : [...USUAL];
+}
+
+/** Scopes of a refreshed token. RFC 6749 §6: "MUST NOT include any scope not originally granted". @throws invalid_scope */
+export function refreshedScopes(text: string | null, granted: readonly Scope[]): Scope[] {
+	if (text === null) return [...granted];
+	const names = namesOf(text);
+	const scopes = names.filter(isScope);
+	if (scopes.length !== names.length || !isWithin(scopes, granted)) {
+		throw new OAuthFault('invalid_scope', `scope must not ask for more than was granted: ${granted.join(' ')}`);
+	}
+	return scopes;
 }
 
 export const isWithin = (scopes: readonly Scope[], granted: readonly Scope[]): boolean => scopes.every((scope) => granted.includes(scope));

@@ -9,21 +9,26 @@ import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { ACCESS_SECONDS, endGrant, findRefresh, grantor, memberAt, rotate, type Tokens } from './grants.ts';
 import { formParameters, type Parameters } from './parameters.ts';
 import { assertResource } from './resource.ts';
-import { isWithin, readScopes } from './scopes.ts';
+import { refreshedScopes } from './scopes.ts';
 
-type Grant = (client: Client, parameters: Parameters, call: Call) => Promise<Tokens>;
+interface Surroundings {
+	config: OAuthConfig;
+	call: Call;
+}
+
+type Grant = (client: Client, parameters: Parameters, surroundings: Surroundings) => Promise<Tokens>;
 
 const GRANTS: Readonly<Record<string, Grant>> = { authorization_code: redeem, refresh_token: refresh };
 
 export const token = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
 		const parameters = formParameters(request.body, request.headers['content-type']);
-		const client = await authenticateClient(request, parameters, { config, context: call });
+		const client = await authenticateClient(request, parameters, { config, call });
 		const type = parameters.require('grant_type');
 		const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
 		if (!grant) throw new OAuthFault('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
 		assertResource(parameters, call);
-		const tokens = await grant(client, parameters, call);
+		const tokens = await grant(client, parameters, { config, call });
 		await rememberClient(client, call);
 		return { status: 200, headers: NO_STORE, body: present(tokens) };
 	});
@@ -36,7 +41,7 @@ const present = ({ access, refresh: next, scopes }: Tokens) => ({
 	scope: scopes.join(' '),
 });
 
-function redeem(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
+function redeem(client: Client, parameters: Parameters, { call }: Surroundings): Promise<Tokens> {
 	const code = parameters.require('code');
 	const redemption = { code, redirectUri: parameters.get('redirect_uri'), verifier: parameters.get('code_verifier') };
 	return redeemCode(client, redemption, {
@@ -45,16 +50,14 @@ function redeem(client: Client, parameters: Parameters, call: Call): Promise<Tok
 	});
 }
 
-async function refresh(client: Client, parameters: Parameters, call: Call): Promise<Tokens> {
+async function refresh(client: Client, parameters: Parameters, { config, call }: Surroundings): Promise<Tokens> {
 	const sent = parameters.require('refresh_token');
 	if (!client.mayRefresh) throw new OAuthFault('unauthorized_client', 'the client has not registered the grant type refresh_token');
 	const found = await findRefresh(sent, call);
 	if (!found || found.clientId !== client.id) throw refused();
-	const scopes = readScopes(parameters.get('scope'), found.scopes);
-	// RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted".
-	if (!isWithin(scopes, found.scopes)) throw new OAuthFault('invalid_scope', 'scope must not ask for more than was granted');
+	const scopes = refreshedScopes(parameters.get('scope'), found.scopes);
 	if (!(await grantor(found, call))) throw refused();
-	return settle(await rotate(found, scopes, call), found.grantId, call);
+	return settle(await rotate(found, { scopes, graceMs: config.refreshGraceSeconds * 1000 }, call), found.grantId, call);
 }
 
 async function settle(rotation: Awaited<ReturnType<typeof rotate>>, grantId: string, call: Call): Promise<Tokens> {

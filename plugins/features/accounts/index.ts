@@ -7,7 +7,7 @@ import { logIn, logOut, refreshToken, registerUser } from './login.ts';
 import { checkOrganizationName } from './organization-name.ts';
 import { changePassword } from './password.ts';
 import { getProfile, updateProfile } from './profile.ts';
-import { createForgotten, forgotPassword, resetPassword } from './reset.ts';
+import { forgotPassword, resetPassword } from './reset.ts';
 
 export default {
 	kind: 'feature',
@@ -15,8 +15,6 @@ export default {
 	summary: 'Accounts with a default organization: registration, login, passwords and profile.',
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
-		const forgotten = createForgotten(core);
-		server.ext('onPostStop', () => forgotten.settled());
 		server.route([
 			registerUser(core),
 			logIn(core),
@@ -25,7 +23,7 @@ export default {
 			getProfile(core),
 			updateProfile(core),
 			changePassword(core),
-			forgotPassword(forgotten),
+			forgotPassword(core),
 			resetPassword(core),
 			checkOrganizationName(core),
 		]);

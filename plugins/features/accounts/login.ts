@@ -11,6 +11,7 @@ import {
 	checkPassword,
 	clientOf,
 	displayName,
+	emailAddress,
 	GatewayError,
 	LOGIN_LIFETIME_MS,
 	type Login,
@@ -26,7 +27,7 @@ import {
 	userIdOf,
 	uuid,
 } from '../../../core/index.ts';
-import { emailAddress, presentUser, USER } from './profile.ts';
+import { presentUser, USER } from './profile.ts';
 
 const REGISTER = body({
 	email: emailAddress.required(),

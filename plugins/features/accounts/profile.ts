@@ -20,8 +20,6 @@ import {
 
 const MAX_NAME = 100;
 
-export const emailAddress = Joi.string().email({ tlds: false }).max(254);
-
 /** `name` is the specification's; the two others say the same without guessing where one ends. */
 const CHANGE_PROFILE = body({
 	name: displayName.description('Both names in one: the first word, and the rest.'),

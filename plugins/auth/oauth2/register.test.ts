@@ -1,0 +1,50 @@
+// Refusals of the endpoints that programs speak to: each says what is wrong as OAuth says it (RFC 6749 §5.2, RFC 7591 §3.2.2), but for
+// the 429, whose body specification 7 gives.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { guardedGateway } from '../../../test/helpers/gateway-auth.ts';
+import { METADATA } from '../../../test/helpers/oauth.ts';
+import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+
+let service: TestService;
+let account: Account;
+let url: string;
+before(async () => {
+	service = await startTestService();
+	account = await registerAccount(service.url);
+	({ url } = await guardedGateway(account, [{ type: 'oauth2' }]));
+});
+after(() => service.stop());
+
+describe('what cannot be read as a registration, or as a request for tokens, is refused as OAuth says it', () => {
+	const SENT: [what: string, path: string, status: number, error: string, headers: Record<string, string>, body: string][] = [
+		['a registration of more than 1 MiB', 'register', 413, 'invalid_client_metadata', {}, ' '.repeat(1_100_000)],
+		['a registration that is compressed', 'register', 415, 'invalid_client_metadata', { 'content-encoding': 'gzip' }, '{}'],
+		['a registration of another type', 'register', 400, 'invalid_client_metadata', { 'content-type': 'text/plain' }, '{}'],
+		['a registration that is cut off', 'register', 400, 'invalid_client_metadata', {}, '{"redirect_uris":["https://'],
+		['a registration with a name that no object may have', 'register', 400, 'invalid_client_metadata', {}, '{"__proto__":{}}'],
+		['a registration without a body', 'register', 400, 'invalid_client_metadata', {}, ''],
+		['a request for tokens of more than 64 KB', 'token', 413, 'invalid_request', {}, 'a'.repeat(70_000)],
+		['a request for tokens that is compressed', 'token', 415, 'invalid_request', { 'content-encoding': 'br' }, 'a=b'],
+		['a revocation of more than 64 KB', 'revoke', 413, 'invalid_request', {}, 'a'.repeat(70_000)],
+	];
+	for (const [what, path, status, error, headers, body] of SENT) {
+		test(`${what}: ${status} ${error}`, async () => {
+			const answer = must(
+				await send(`${url}/${path}`, 'POST', { body, headers: { 'content-type': 'application/json', ...headers } }),
+				status,
+			);
+			assert.deepEqual(Object.keys(answer.body).sort(), ['error', 'error_description']);
+			assert.equal(answer.body.error, error);
+			assert.match(answer.body.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+			assert.equal(answer.headers.get('cache-control'), 'no-store');
+		});
+	}
+
+	test('a registration where nobody may: 403 access_denied', async () => {
+		const shut = await guardedGateway(account, [{ type: 'oauth2', configuration: { dynamicRegistration: false } }]);
+		const { body } = must(await send(`${shut.url}/register`, 'POST', { body: METADATA }), 403);
+		assert.deepEqual(body, { error: 'access_denied', error_description: 'This gateway does not let clients register themselves.' });
+	});
+});

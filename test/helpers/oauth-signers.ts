@@ -1,0 +1,72 @@
+// OAuth clients that sign (private_key_jwt): described by a document, with keys at an address of their own, and what they send.
+
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { type Issuer, type IssuerKey, issuerKey, startIssuer } from './gateway-auth.ts';
+import { type OAuthClient, REDIRECT } from './oauth.ts';
+import { httpUpstream } from './upstream.ts';
+
+/** RFC 7523 §2.2. */
+export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+export const seconds = (): number => Math.floor(Date.now() / 1000);
+
+/** The document that ChatGPT publishes at https://chatgpt.com/oauth/client.json, without its address and that of its keys. */
+export const CHATGPT = {
+	client_uri: 'https://chatgpt.com/',
+	redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+	token_endpoint_auth_method: 'private_key_jwt',
+	token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+	grant_types: ['authorization_code', 'refresh_token'],
+	response_types: ['code'],
+	client_name: 'ChatGPT',
+	logo_uri: 'https://persistent.oaistatic.com/sonic/misc/openai-logo.png',
+	token_endpoint_auth_signing_alg: 'RS256',
+};
+
+/** The same, of a client that offers nothing but to sign. */
+export const SIGNING = { ...CHATGPT, token_endpoint_auth_methods_supported: undefined };
+
+export interface Signer extends OAuthClient {
+	key: IssuerKey;
+	keys: Issuer;
+}
+
+/** Publishes a client. A member of its metadata that is undefined is left out. */
+export async function publishSigner(
+	t: TestContext,
+	metadata: object = CHATGPT,
+	key: IssuerKey = issuerKey('RS256', 'cimd-20260428030119'),
+): Promise<Signer> {
+	const keys = await startIssuer(t, [key.jwk]);
+	const upstream = await httpUpstream(t, (_request, response) => {
+		const document = { client_id: `${upstream.origin}/oauth/client.json`, jwks_uri: keys.url, ...metadata };
+		response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+	});
+	const [redirectUri = REDIRECT] = 'redirect_uris' in metadata ? (metadata.redirect_uris as string[]) : [];
+	return { id: `${upstream.origin}/oauth/client.json`, secret: null, redirectUri, key, keys };
+}
+
+/** The claims of a good assertion for the server at `audience`. */
+export const claimsOf = (id: string, audience: string): object => ({
+	iss: id,
+	sub: id,
+	aud: audience,
+	exp: seconds() + 60,
+	iat: seconds(),
+	jti: randomUUID(),
+});
+
+export const signedBy = (assertion: string): Record<string, string> => ({
+	client_assertion_type: ASSERTION_TYPE,
+	client_assertion: assertion,
+});
+
+/** Fields of a request for tokens. */
+export const redemption = (client: OAuthClient, { code, verifier }: { code: string; verifier: string }): Record<string, string> => ({
+	grant_type: 'authorization_code',
+	code,
+	code_verifier: verifier,
+	redirect_uri: client.redirectUri,
+	client_id: client.id,
+});

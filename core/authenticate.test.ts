@@ -83,6 +83,30 @@ describe('challenges', () => {
 	});
 });
 
+describe('what a gateway says it takes', () => {
+	const taking = (name: string, outcome: Outcome, takes?: (config: unknown) => string): MountedMethod => {
+		const made = method(name, outcome, bearer);
+		return { ...made, config: { header: 'X-Key' }, plugin: { ...made.plugin, ...(takes && { takes }) } };
+	};
+	const key = (config: unknown): string => `a key in ${(config as { header: string }).header}`;
+
+	test('is what its admitting methods say of themselves, by their configuration, each once', async () => {
+		assert.equal((await refusal([taking('k', 'none', key)])).message, 'Send a key in X-Key.');
+		const several = [taking('k', 'none', key), taking('l', 'none', key), taking('m', 'none'), taking('b', 'none', () => 'a password')];
+		assert.equal((await refusal(several)).message, 'Send a key in X-Key, or a password.');
+		assert.equal((await refusal([taking('m', 'none')])).message, 'A credential is required.');
+		assert.match((await refusal([])).message, /no authentication configured/);
+	});
+
+	test('is not said of a credential that is bad, of a method whose rule fails, or of one that admits nobody', async () => {
+		const ruled = { ...taking('r', 'none', () => 'a password'), rules: { requiredHeaders: ['X-Team'] } };
+		assert.equal((await refusal([ruled, taking('k', 'none', key)])).message, 'Send a key in X-Key.');
+		assert.equal((await refusal([taking('k', 'none', key), taking('b', 'unauthorized', () => 'x')])).message, 'b refuses');
+		const optional = { ...taking('o', 'none', () => 'a password'), isRequired: false };
+		assert.equal((await refusal([taking('k', 'none', key), optional])).message, 'Send a key in X-Key.');
+	});
+});
+
 describe('insufficient_scope', () => {
 	const methods = [method('b', 'none', basic), method('o', 'none', (_gateway, _config, fault) => `Bearer ${JSON.stringify(fault)}`)];
 	const asked = (name: string): string | null => scopeChallenge('tools:execute', { gateway, caller: { ...CALLER, method: name }, methods });

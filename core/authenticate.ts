@@ -43,20 +43,29 @@ export async function authenticate(
 	// Made only when it is needed: an error records its stack, and most callers are let in.
 	let last: GatewayError | null = null;
 	const bad: MountedMethod[] = [];
+	const empty: MountedMethod[] = [];
 	for (const method of admitting) {
 		try {
 			checkRules(request, method.rules);
 			const caller = await method.plugin.authenticate(request, method.config, contextOf(method));
 			if (caller) return caller.method === method.plugin.name ? caller : { ...caller, method: method.plugin.name };
-			last = new GatewayError('unauthorized', 'A credential is required.');
+			last = null;
+			empty.push(method);
 		} catch (thrown) {
 			last = refusal(thrown);
 			if (last.code === 'unauthorized') bad.push(method);
 		}
 	}
 	if (bad.length > 0) await onBadCredential();
-	const error = last ?? new GatewayError('unauthorized', 'This gateway has no authentication configured, so it admits nobody.');
+	const error = last ?? new GatewayError('unauthorized', askFor(empty));
 	throw withChallenges(error, challenges(gateway, admitting, bad));
+}
+
+/** Names what each method takes, as far as they say it. @param methods that found no credential; of a gateway without any, none */
+function askFor(methods: readonly MountedMethod[]): string {
+	if (methods.length === 0) return 'This gateway has no authentication configured, so it admits nobody.';
+	const taken = methods.map(({ plugin, config }) => plugin.takes?.(config)).filter((text) => text !== undefined);
+	return taken.length > 0 ? `Send ${[...new Set(taken)].join(', or ')}.` : 'A credential is required.';
 }
 
 /** Only a refusal lets the next method try; anything else (the database is away, a bug) ends the request. */

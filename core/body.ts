@@ -69,7 +69,7 @@ function decode(body: Buffer): string {
 	try {
 		return utf8.decode(body);
 	} catch (cause) {
-		throw new GatewayError('validation_failed', 'The body is not UTF-8.', { cause });
+		throw unreadable('The body is not UTF-8.', cause);
 	}
 }
 
@@ -77,13 +77,13 @@ function parse(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (cause) {
-		throw new GatewayError(
-			'validation_failed',
-			`The body is not JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : 'malformed'}.`,
-			{ cause },
-		);
+		throw unreadable(`The body is not JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : 'malformed'}.`, cause);
 	}
 }
+
+/** The place is the whole body. */
+const unreadable = (message: string, cause: unknown): GatewayError =>
+	new GatewayError('validation_failed', message, { cause, details: [{ path: '', message }] });
 
 /** What no input may hold, whoever reads it: depth, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost). */
 export function textFaults(value: unknown): ErrorDetail[] {

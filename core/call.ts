@@ -1,5 +1,6 @@
 // What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
 
+import type { AccountOf } from './accounts.ts';
 import { type MountedMethod, scopeChallenge } from './authenticate.ts';
 import type { Breakers } from './breakers.ts';
 import type { Signer } from './credentials.ts';
@@ -39,6 +40,7 @@ export interface Services {
 	store: Store;
 	recordCache: RecordCache;
 	memo: Memo;
+	accountOf: AccountOf;
 	signer: Signer;
 	invoker: Invoker;
 }
@@ -84,6 +86,7 @@ export const NO_IDENTITY: Identity = {
 	member: async () => null,
 	visitor: async () => null,
 	logIn: async () => null,
+	forgotPassword: async () => undefined,
 };
 
 export class PluginCall implements Call {
@@ -129,12 +132,12 @@ export class PluginCall implements Call {
 	}
 
 	request(options: OutboundRequest): Promise<OutboundResponse> {
-		const { signal, outbound = this.#services.egress } = this.#parts;
+		const { signal, organizationId, outbound = this.#services.egress.of(organizationId) } = this.#parts;
 		return outbound.request({ signal, ...options });
 	}
 
 	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-		const { signal, outbound = this.#services.egress } = this.#parts;
+		const { signal, organizationId, outbound = this.#services.egress.of(organizationId) } = this.#parts;
 		return outbound.fetch(url, { signal, ...init });
 	}
 
@@ -151,6 +154,10 @@ export class PluginCall implements Call {
 		const { organizationId } = this.#parts;
 		const { memo, store } = this.#services;
 		return memo.get(`settings:${organizationId}`, SETTINGS_MS, () => store.organizations.settings(organizationId));
+	}
+
+	account(): Promise<string> {
+		return this.#services.accountOf(this.#parts.organizationId);
 	}
 
 	async tools(): Promise<Tool[]> {

@@ -3,7 +3,7 @@
 import type { Server } from '@hapi/hapi';
 import type { ObjectSchema, Schema } from 'joi';
 import type { Core } from './core.ts';
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode, GatewayError } from './errors.ts';
 import type { Call, Context } from './lent.ts';
 import type {
 	Api,
@@ -39,6 +39,8 @@ export interface AuthMethod<C = unknown> extends Base<C> {
 	authenticate(request: Incoming, config: C, context: Context): Promise<Caller | null>;
 	/** When it is added to a gateway: what the schema cannot tell, such as an address. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext): Promise<void>;
+	/** Says what it takes and where, for the 401 of whoever sends nothing, such as `a key in X-API-Key`. Any stranger reads it. */
+	takes?(config: C): string;
 	/** Value for WWW-Authenticate (RFC 9110 §11.6.1). @param fault of a credential of this method; null when none was sent */
 	challenge?(gateway: Gateway, config: C, fault: ChallengeFault | null): string;
 	/** Routes of the gateway that exist while it carries this method. */
@@ -92,6 +94,8 @@ export interface GatewayRoute<C = unknown> {
 	body?: 'json' | 'form' | 'raw';
 	/** Default 1 MiB. */
 	maxBytes?: number;
+	/** The answer's body when that of a request cannot be read (too large, broken off, encoded), for protocols with a form of their own. */
+	unreadable?(error: GatewayError): JsonObject;
 	handler(request: Incoming, config: C, call: Call): Promise<Reply>;
 }
 
@@ -124,6 +128,10 @@ export type ImportContext = Pick<Context, 'log' | 'fetch' | 'request' | 'signal'
 /** While a tool or an auth method is saved: nothing is called yet. */
 export interface SaveContext {
 	log: Log;
+	/** The organization that the tool or gateway belongs to. */
+	organizationId: string;
+	/** The account for which that organization's shares of scarce things count, as `Call.account` tells it. @throws unavailable */
+	account(): Promise<string>;
 	/**
 	 * Whether outbound calls may go there; a name that does not resolve yet passes. @throws egress_refused, naming `at`
 	 * @param at JSON pointer of the URL in the request's body, such as `/executionConfig/url`

@@ -1,5 +1,7 @@
 // What features are trusted with: the whole core, by name.
 
+import type { AccountOf } from './accounts.ts';
+import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config.ts';
 import type { Signer } from './credentials.ts';
 import type { Egress } from './egress.ts';
@@ -12,6 +14,7 @@ import type { Log } from './nouns.ts';
 import type { Passwords } from './passwords.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
+import type { Resets } from './resets.ts';
 import type { Runtime } from './runtime.ts';
 import type { Secrets } from './secrets.ts';
 import type { Shared } from './shared.ts';
@@ -23,13 +26,16 @@ export interface Core {
 	log: Log;
 	registry: Registry;
 	store: Store;
+	accountOf: AccountOf;
 	secrets: Secrets;
 	tokens: Tokens;
 	passwords: Passwords;
 	mail: Mail;
+	resets: Resets;
 	egress: Egress;
 	signer: Signer;
 	shared: Shared;
+	argumentChecks: ArgumentChecks;
 	invoker: Invoker;
 	imports: Imports;
 	importJobs: ImportJobRunner;

@@ -9,6 +9,7 @@ import { addTenant, addTool } from '../test/helpers/samples.ts';
 import { SECRETS } from '../test/helpers/service.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { canary } from '../test/helpers/upstream.ts';
+import { createArgumentChecks } from './arguments/checks.ts';
 import type { Services } from './call.ts';
 import type { ToolExecutor } from './contracts.ts';
 import { createSigner } from './credentials.ts';
@@ -43,6 +44,7 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 		await recorder.close();
 		await store.close();
 	});
+	const argumentChecks = createArgumentChecks(async (organizationId) => organizationId);
 	const tokens = { get: () => assert.fail('a token was asked for'), close: async () => undefined };
 	const opened: string[] = [];
 	const open: typeof secrets.open = (envelope, place) => {
@@ -52,7 +54,7 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 	const watching = { ...secrets, open };
 	// What a dry run reaches of them.
 	const services = { log: silent, egress: local(t), store, signer: createSigner({ secrets: watching, tokens }) } as unknown as Services;
-	const invoker = createInvoker({ services: () => services, registry, secrets: watching, recorder });
+	const invoker = createInvoker({ services: () => services, registry, secrets: watching, recorder, argumentChecks });
 	const dryRun = () => invoker.execute(organizationId, tool.id, {}, { caller, signal: new AbortController().signal, isDry: true });
 	return { dryRun, opened, runs: () => runs };
 }

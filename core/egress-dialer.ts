@@ -25,16 +25,45 @@ const CONNECTIONS_PER_ORIGIN = 256;
 /** The system's resolver, hosts file included. */
 const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 'verbatim' });
 
+/** Whoever asks nothing for so long has no connections left: those that idle end earlier. */
+const UNUSED_MS = 5 * 60_000;
+
 export class Dialer {
-	/** Keep-alive pools, one per origin; a connection in a pool was checked for that origin when it was dialled. */
-	readonly agent: Agent;
 	readonly openings: Openings;
 	readonly #lookup: Lookup;
+	/**
+	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that takes a
+	 * connection for a caller, or one that a tenant has brought out of step, must not be met by another. In the order of their last use.
+	 */
+	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
 
 	constructor(openings: Openings, lookup: Lookup = lookupAll) {
 		this.openings = openings;
 		this.#lookup = lookup;
-		this.agent = new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+	}
+
+	/** @param owner of the connections */
+	agent(owner: string): Agent {
+		const usedAt = performance.now();
+		const agent = this.#agents.get(owner)?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+		this.#agents.delete(owner);
+		this.#dropUnused(usedAt);
+		this.#agents.set(owner, { agent, usedAt });
+		return agent;
+	}
+
+	/** Breaks off what is still running. */
+	async close(): Promise<void> {
+		await Promise.all([...this.#agents.values()].map(({ agent }) => agent.destroy()));
+	}
+
+	#dropUnused(now: number): void {
+		for (const [owner, { agent, usedAt }] of this.#agents) {
+			if (now - usedAt < UNUSED_MS) return;
+			this.#agents.delete(owner);
+			// It waits for what is still under way.
+			agent.close().catch(() => undefined);
+		}
 	}
 
 	/** @returns at least one address. @throws egress_refused if any is not allowed, upstream_failed, upstream_timeout */

@@ -7,7 +7,7 @@ import tls from 'node:tls';
 import { EGRESS_CASES, type EgressCase } from '../test/catalog/egress.ts';
 import { failure } from '../test/helpers/egress.ts';
 import { CERTIFICATE, canary, httpUpstream, tlsUpstream } from '../test/helpers/upstream.ts';
-import { createEgress, type Egress, type EgressPolicy } from './egress.ts';
+import { createEgress, type Egress, type EgressPolicy, type PooledEgress } from './egress.ts';
 
 function egressFor(t: TestContext, policy: EgressPolicy): Egress {
 	const egress = createEgress(policy);
@@ -210,3 +210,27 @@ function trust(t: TestContext, certificate: string): void {
 	tls.setDefaultCACertificates([...before, certificate]);
 	t.after(() => tls.setDefaultCACertificates(before));
 }
+
+test('organizations share no connection, and each keeps its own', async (t) => {
+	const ports: (number | undefined)[] = [];
+	const upstream = await httpUpstream(t, (request, response) => {
+		ports.push(request.socket.remotePort);
+		response.end('ok');
+	});
+	const egress = egressFor(t, { allow: [upstream.origin] });
+	const ask = async (owner: PooledEgress): Promise<void> => {
+		await owner.request({ method: 'GET', url: upstream.origin });
+		await (await owner.fetch(upstream.origin)).text();
+	};
+	for (const owner of [egress.of('a'), egress.of('b'), egress, egress.of('a'), egress.of('b'), egress]) await ask(owner);
+	assert.equal(ports.length, 12);
+	// Undici keeps those of `fetch` apart as well.
+	const firsts = ports.slice(0, 6);
+	assert.deepEqual(ports.slice(6), firsts);
+	const owners = [firsts.slice(0, 2), firsts.slice(2, 4), firsts.slice(4)].map((used) => new Set(used));
+	assert.equal(
+		new Set(firsts).size,
+		owners.reduce((sum, used) => sum + used.size, 0),
+		ports.join(),
+	);
+});

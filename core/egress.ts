@@ -2,7 +2,7 @@
 // egress-dialer.ts; here are the four verbs.
 
 import { isIPv6 } from 'node:net';
-import { fetch as undiciFetch } from 'undici';
+import { type Agent, fetch as undiciFetch } from 'undici';
 import { parseOpenings } from './egress-addresses.ts';
 import { decoded } from './egress-decoding.ts';
 import { Dialer, type Lookup } from './egress-dialer.ts';
@@ -26,16 +26,21 @@ export interface EgressPolicy {
 	lookup?: Lookup;
 }
 
-export interface Egress {
+export interface PooledEgress {
 	/**
 	 * The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout
 	 * @param onRedirect hears where a redirect leads before it is followed, and may throw
 	 */
 	request(options: OutboundRequest, onRedirect?: (next: URL) => void): Promise<OutboundResponse>;
-	/** What `request` would send, with nothing sent. @throws as it does before it sends */
-	preview(options: OutboundRequest): Promise<PreviewedRequest>;
 	/** The same guard for libraries; the answer streams, at most 64 MiB of it and for ten minutes. @throws as `request` */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+}
+
+export interface Egress extends PooledEgress {
+	/** Connections of an organization's own: what one of them has done to a connection, no other one meets. */
+	of(organizationId: string): PooledEgress;
+	/** What `request` would send, with nothing sent. @throws as it does before it sends */
+	preview(options: OutboundRequest): Promise<PreviewedRequest>;
 	/** One checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
 	connect(host: string, port: number): Promise<CheckedAddress>;
 	/**
@@ -56,6 +61,8 @@ export interface PreviewedRequest {
 	body: string | Buffer | null;
 }
 
+/** Connections of the service itself. */
+const OWN_POOL = '';
 const MiB = 1024 * 1024;
 /** Of a request that names none. */
 export const REQUEST_TIMEOUT_MS = 30_000;
@@ -66,23 +73,27 @@ const FETCH_MAX_BYTES = 64 * MiB;
 
 export function createEgress(policy: EgressPolicy): Egress {
 	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
+	const pooled = (pool: string): PooledEgress => ({
+		request: (options, onRedirect) => request(dialer, pool, options, onRedirect),
+		fetch: (url, init) => guardedFetch(dialer, pool, url, init),
+	});
 	return {
-		request: (options, onRedirect) => request(dialer, options, onRedirect),
+		...pooled(OWN_POOL),
+		of: pooled,
 		preview: (options) => preview(dialer, options),
-		fetch: (url, init) => guardedFetch(dialer, url, init),
 		connect: (host, port) => connect(dialer, host, port),
 		check: (url, at) => check(dialer, url, at),
-		close: () => dialer.agent.destroy(),
+		close: () => dialer.close(),
 	};
 }
 
 type OnRedirect = (next: URL) => void;
 
-async function request(dialer: Dialer, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
+async function request(dialer: Dialer, pool: string, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = parseTarget(options.url, dialer.openings);
 	let hop = firstHop(url, options);
-	const attempt = new Attempt(dialer.agent, { host, timeoutMs, maxBytes, signal });
+	const attempt = new Attempt(dialer.agent(pool), { host, timeoutMs, maxBytes, signal });
 	try {
 		for (let count = 0; ; count++) {
 			const answer = await attempt.send(hop);
@@ -111,7 +122,7 @@ async function preview(dialer: Dialer, options: OutboundRequest): Promise<Previe
 	return { ...hop, url: url.href };
 }
 
-async function guardedFetch(dialer: Dialer, input: string | URL, init: RequestInit = {}): Promise<Response> {
+async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, init: RequestInit = {}): Promise<Response> {
 	const { url, host } = parseTarget(String(input), dialer.openings);
 	// Node's own Request reads every kind of body; undici's package would not know Node's FormData.
 	const asked = new Request(url, init);
@@ -119,7 +130,7 @@ async function guardedFetch(dialer: Dialer, input: string | URL, init: RequestIn
 	let hop: Hop = { url, method: asked.method, headers: lowerCased(Object.fromEntries(asked.headers)), body };
 	const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
 	for (let count = 0; ; count++) {
-		const response = await fetchHop(dialer, hop, signal);
+		const response = await fetchHop(dialer.agent(pool), hop, signal);
 		const next = asked.redirect === 'manual' ? null : redirected(hop, response.status, response.headers.get('location'));
 		if (next === null) return bounded(response, hop.url, signal);
 		await response.body?.cancel();
@@ -131,10 +142,10 @@ async function guardedFetch(dialer: Dialer, input: string | URL, init: RequestIn
 
 type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
 
-async function fetchHop(dialer: Dialer, hop: Hop, signal: AbortSignal): Promise<UndiciResponse> {
+async function fetchHop(dispatcher: Agent, hop: Hop, signal: AbortSignal): Promise<UndiciResponse> {
 	const { url, ...init } = hop;
 	try {
-		return await undiciFetch(url, { ...init, redirect: 'manual', dispatcher: dialer.agent, signal });
+		return await undiciFetch(url, { ...init, redirect: 'manual', dispatcher, signal });
 	} catch (error) {
 		throw readable(error, url.host, signal);
 	}

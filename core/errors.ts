@@ -1,5 +1,7 @@
 // The closed table of errors: code → status and whether it is ours to log. Everything that fails, fails with one of these.
 
+import type { JsonObject } from './nouns.ts';
+
 const TABLE = {
 	validation_failed: 400,
 	schema_invalid: 400,
@@ -42,6 +44,8 @@ export interface ErrorOptions {
 	details?: ErrorDetail[];
 	/** Sent as response headers: `allow`, `retry-after`, `www-authenticate`. */
 	headers?: Record<string, string>;
+	/** Core's own, sent in place of the usual body for a protocol that has another; never of a 429, whose body specification 7 gives. */
+	body?: JsonObject | null;
 	/** For the log only. */
 	cause?: unknown;
 }
@@ -51,6 +55,7 @@ export class GatewayError extends Error {
 	readonly code: ErrorCode;
 	readonly details: ErrorDetail[];
 	readonly headers: Record<string, string>;
+	readonly body: JsonObject | null;
 
 	constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -58,6 +63,7 @@ export class GatewayError extends Error {
 		this.code = code;
 		this.details = options.details ?? [];
 		this.headers = options.headers ?? {};
+		this.body = options.body ?? null;
 	}
 
 	get status(): number {

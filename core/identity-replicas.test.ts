@@ -22,13 +22,14 @@ import { type LimitTable, limitTable } from './limits.ts';
 const perMinute = (max: number) => ({ max, seconds: 60 });
 const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
 const LOGINS = 6;
-/** Wide but for logins, which each test sends from addresses of its own. */
+const RESETS = 4;
+/** Wide but for logins and forgotten passwords, which each test sends from addresses of its own. */
 const TABLE: LimitTable = {
 	...REAL,
 	global: perMinute(10_000),
 	gateways: perMinute(10_000),
 	categories: { health: null, auth: perMinute(10_000), gateways: perMinute(10_000) },
-	routes: { 'POST /auth/login': perMinute(LOGINS) },
+	routes: { 'POST /auth/login': perMinute(LOGINS), 'POST /auth/forgot-password': perMinute(RESETS) },
 };
 
 let packages: InstalledPackages;
@@ -210,6 +211,31 @@ test('logins at both replicas and of POST /auth/login count in one window, by ad
 	assert.equal((await api(second)).status, 429);
 	assert.equal((await ask({ verb: 'visitor', headers })).status, 200, 'the rest of the gateway has windows of its own');
 	assert.ok(await resultOf({ verb: 'logIn', args: [owner.email, owner.password], headers: newcomer() }));
+});
+
+test('forgotten passwords at both replicas and of POST /auth/forgot-password count in one window, by address', async () => {
+	const headers = newcomer();
+	const page = (replica: TestService, email = 'nobody@example.com') => ask({ verb: 'forgotPassword', args: [email], headers }, replica);
+	const api = (replica: TestService) =>
+		send(`${replica.url}/auth/forgot-password`, 'POST', { body: { email: 'nobody@example.com' }, headers });
+	const statuses: number[] = [];
+	for (const one of [page(first), api(second), page(second), api(first)]) statuses.push((await one).status);
+	assert.deepEqual(statuses, [200, 200, 200, 200]);
+	const refused = await page(first);
+	assert.deepEqual([refused.status, refused.headers.get('x-ratelimit-limit')], [429, String(RESETS)]);
+	assert.equal((await api(second)).status, 429);
+	assert.equal((await ask({ verb: 'visitor', headers })).status, 200, 'the rest of the gateway has windows of its own');
+});
+
+const NO_ADDRESSES = ['', 'ada', 'ada@', 'ada@example.com, eve@example.com', 'ada@example.com\r\nBcc: eve@example.com'];
+
+test('a forgotten password of what is no address is a 400 that names it, whether asked for on a page or by the API', async () => {
+	for (const email of [...NO_ADDRESSES, `${'a'.repeat(60_000)}@example.com`]) {
+		const onPage = await ask({ verb: 'forgotPassword', args: [email], headers: newcomer() });
+		const byApi = await send(`${second.url}/auth/forgot-password`, 'POST', { body: { email }, headers: newcomer() });
+		for (const { status, body } of [onPage, byApi])
+			assert.deepEqual([status, body.details?.[0].path], [400, '/email'], JSON.stringify([email.slice(0, 40), body]));
+	}
 });
 
 test('the operator’s token is good at both replicas, and counts for nobody of the organization', async () => {

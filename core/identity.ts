@@ -14,6 +14,7 @@ import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
 import { assertMember, type MemberParts, Members } from './members.ts';
 import type { MountedGateway } from './mount.ts';
 import type { Caller, Incoming } from './nouns.ts';
+import type { Resets } from './resets.ts';
 import { SignedTokens } from './signed-tokens.ts';
 import type { PersonRow } from './store.ts';
 import { type Claims, GATEWAY_KEY_PREFIX, type Tokens } from './tokens.ts';
@@ -27,6 +28,7 @@ export interface Identities {
 export interface IdentityParts extends MemberParts, LoginParts {
 	config: Config;
 	limits: Limits;
+	resets: Resets;
 }
 
 interface Known {
@@ -94,12 +96,18 @@ class GatewayIdentity implements Identity {
 
 	async logIn({ headers }: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null> {
 		const { parts } = this.#shared;
-		await parts.limits.ofLogin(this.#request);
+		await parts.limits.ofRoute(this.#request, 'POST /auth/login');
 		const user = await checkPassword({ email, password }, parts);
 		const begun = user && (await beginLogin(user, clientOf(this.#request, parts), parts));
 		if (!begun) return null;
 		const visitor = await this.#describe(user, begun.login.sessionId);
 		return { visitor, cookie: tokenCookie(parts.config, headers['host'], begun.token) };
+	}
+
+	async forgotPassword(email: string): Promise<void> {
+		const { limits, resets } = this.#shared.parts;
+		await limits.ofRoute(this.#request, 'POST /auth/forgot-password');
+		await resets.ask(email);
 	}
 
 	async #describe({ id, email, firstName, lastName }: PersonRow, sessionId: string): Promise<Visitor> {

@@ -32,7 +32,10 @@ export function createImportReader(draft: ImportReader['draft']): ImportReader {
 
 	return {
 		draft,
-		moved: (change, { key, name }) => list(change, { key, name, change, kind: null, reasons: [] }),
+		moved(change, { key, name }) {
+			const kind = change === 'removed' ? 'breaking' : null;
+			list(change, { key, name, change, kind, reasons: [] });
+		},
 		async differs({ key, name, isRestored, before, after }) {
 			const { kind, reasons } = await compareOperations(before, after, takeTurns);
 			if (kind !== null) counts[kind]++;
@@ -47,7 +50,8 @@ export function createImportReader(draft: ImportReader['draft']): ImportReader {
 			const unchanged = total - added - counts.restored - counts.changed;
 			const operations = withinBounds(RANKS.flatMap((rank) => listed[rank]));
 			const news = isFirst ? 0 : added + removed + counts.restored + counts.changed;
-			return { added, removed, ...counts, unchanged, toolsUpdated, operations, unlisted: news - operations.length };
+			const breaking = counts.breaking + removed;
+			return { added, removed, ...counts, breaking, unchanged, toolsUpdated, operations, unlisted: news - operations.length };
 		},
 	};
 }

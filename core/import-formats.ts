@@ -3,6 +3,7 @@
 import type { SchemaImporter } from './contracts.ts';
 import { GatewayError, invalid } from './errors.ts';
 import type { Files } from './import-files.ts';
+import { pointerToken } from './json-pointer.ts';
 import type { SchemaSource } from './nouns.ts';
 
 /** The importer of the API's type, and all others by name. */
@@ -26,6 +27,13 @@ export async function loadImporter(name: string, sources: Record<string, string>
 	return importer;
 }
 
+interface DocumentPlace {
+	/** JSON pointer into the body. */
+	at: string;
+	/** Among several files. */
+	path?: string | null;
+}
+
 /** Null when the bytes are no UTF-8. */
 export function decode(bytes: Uint8Array): string | null {
 	try {
@@ -38,8 +46,8 @@ export function decode(bytes: Uint8Array): string | null {
 
 export const sureOf = (importer: SchemaImporter, bytes: Uint8Array): number => importer.detect(decode(bytes) ?? '', bytes);
 
-/** @param path of the document, where it is one of several. @throws schema_invalid when another importer knows it better */
-export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8Array, path: string | null = null): Promise<void> {
+/** @param place of the document in the body, and its path where it is one of several. @throws schema_invalid when another importer knows it better */
+export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8Array, { at, path = null }: DocumentPlace): Promise<void> {
 	let best = { name: own.name, score: sureOf(own, bytes) };
 	if (best.score >= CERTAIN) return;
 	for (const name of names.filter((other) => other !== own.name)) {
@@ -48,8 +56,8 @@ export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8
 	}
 	if (best.name === own.name) return;
 	const document = path === null ? 'The document' : `The file ${path}`;
-	throw new GatewayError(
-		'schema_invalid',
+	throw refused(
+		at,
 		`${document} looks like ${best.name}, but this API is of type ${own.name}: connect an API of type ${best.name} for it.`,
 	);
 }
@@ -60,21 +68,27 @@ interface Choice {
 	entry: string | null;
 	/** JSON pointer of what holds the files. */
 	at: string;
+	/** Whether they stand there one by one, under their paths. */
+	isListed: boolean;
 }
 
 /** The files with their root. @throws validation_failed, schema_invalid naming the files that could be it */
-export async function findRoot(files: Files, importers: Importers, { url, entry, at }: Choice): Promise<SchemaSource> {
+export async function findRoot(files: Files, importers: Importers, { url, entry, at, isListed }: Choice): Promise<SchemaSource> {
 	const { own } = importers;
+	const placeOf = (path: string): DocumentPlace => ({ at: isListed ? `${at}/${pointerToken(path)}` : at, path });
 	const path = entry ?? (own.rootless ? null : certainRoot(files, own));
 	if (path !== null) {
 		const bytes = files.get(path);
 		if (!bytes) throw refused('/entry', `"entry" must be one of the files: ${listed([...files.keys()])}.`);
-		await refuseOthers(importers, bytes, path);
-		return { text: decode(bytes) ?? '', url, path, files };
+		const place = placeOf(path);
+		await refuseOthers(importers, bytes, place);
+		const text = decode(bytes);
+		if (text === null && own.detect('', bytes) === 0) throw refused(place.at, `The file ${path} is not UTF-8 text.`);
+		return { text: text ?? '', url, path, files };
 	}
 	const known = [...files].some(([, bytes]) => sureOf(own, bytes) > 0);
 	if (own.rootless && known) return { text: '', url, path: null, files };
-	for (const [each, bytes] of files) await refuseOthers(importers, bytes, each);
+	for (const [each, bytes] of files) await refuseOthers(importers, bytes, placeOf(each));
 	throw refused(at, `None of the files looks like ${own.name}: ${listed([...files.keys()])}. Name one as "entry" if it is.`);
 }
 

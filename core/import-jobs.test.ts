@@ -273,7 +273,7 @@ test('whose lease is gone writes nothing, even when its work is done', async () 
 	await using _one = await replica();
 	await soon(async () => (await jobOf(job)).attempts === 2, 'another replica takes it over');
 	const schema = { format: 'test', title: null, version: null, servers: [], sourceUrl: null, sizeBytes: 1, sha256: 'x', report: {} };
-	await assert.rejects(writer.commit(schema, undefined, { id: job.id, lease, toolFilter: null, operations: 0 }), { code: 'conflict' });
+	await assert.rejects(writer.commit(schema, undefined, { id: job.id, lease, generation: null, operations: 0 }), { code: 'conflict' });
 	assert.equal(await store.importQueue.finish({ id: job.id, lease }, { status: 'succeeded', tools: null }), false);
 	assert.equal((await ended(job)).status, 'succeeded');
 	assert.deepEqual(await counts(api), [3, 1]);

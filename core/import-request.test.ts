@@ -4,10 +4,18 @@ import { GatewayError } from './errors.ts';
 import { readImportRequest } from './import-request.ts';
 
 test('a document or its URL is taken, with the filters of what becomes a tool', () => {
-	const filter = { tags: ['a'], methods: ['GET'], paths: ['/a'], operationIds: ['x'], deprecated: false };
-	const body = Buffer.from(JSON.stringify({ schemaContent: 'x', generateTools: true, ...filter, methods: ['get'] }));
-	const nothing = { schemaUrl: null, schemaContent: null, files: null, entry: null, options: {}, generateTools: false, filter: {} };
-	assert.deepEqual(readImportRequest(body), { ...nothing, schemaContent: 'x', generateTools: true, filter });
+	const generation = { tags: ['a'], methods: ['GET'], paths: ['/a'], operationIds: ['x'], deprecated: false, bodies: 'flat' };
+	const body = Buffer.from(JSON.stringify({ schemaContent: 'x', generateTools: true, ...generation, methods: ['get'] }));
+	const nothing = {
+		schemaUrl: null,
+		schemaContent: null,
+		files: null,
+		entry: null,
+		options: {},
+		allowEmpty: false,
+		generation: null,
+	};
+	assert.deepEqual(readImportRequest(body), { ...nothing, schemaContent: 'x', generation });
 	const url = Buffer.from('{"schemaUrl":"https://example.com/openapi.json"}');
 	assert.deepEqual(readImportRequest(url), { ...nothing, schemaUrl: 'https://example.com/openapi.json' });
 	const files = { 'a.yaml': 'a', 'b.bin': { base64: 'Yg==' } };
@@ -27,6 +35,7 @@ test('a body that is wrong is refused, naming the field', () => {
 		['{"schemaContent":"  \\n"}', '/schemaContent'],
 		['{"schemaContent":7}', '/schemaContent'],
 		['{"schemaContent":"x","generateTools":"yes"}', '/generateTools'],
+		['{"schemaContent":"x","bodies":"wide"}', '/bodies'],
 		['{"schemaContent":"x","other":1}', '/other'],
 		['{"schemaContent":"x","__proto__":{"x":1}}', '/__proto__'],
 		['{"schemaContent":"x\\u0000"}', '/schemaContent'],

@@ -6,7 +6,7 @@ import { GatewayError, invalid } from './errors.ts';
 import type { FilesInput } from './import-files.ts';
 import { detailsOf, SENTENCES } from './input-faults.ts';
 import type { JsonObject } from './nouns.ts';
-import type { OperationFilter } from './store.ts';
+import type { GenerationRequest } from './store.ts';
 
 export interface ImportRequest {
 	/** Exactly one of these three is set. */
@@ -17,8 +17,10 @@ export interface ImportRequest {
 	entry: string | null;
 	/** Of the importer; it checks them. */
 	options: JsonObject;
-	generateTools: boolean;
-	filter: OperationFilter;
+	/** Whether a description without operations may take the API's away. */
+	allowEmpty: boolean;
+	/** Null: no tools are made. */
+	generation: GenerationRequest | null;
 }
 
 const texts = Joi.array().items(Joi.string().max(500)).min(1).max(2_000);
@@ -35,6 +37,14 @@ export const OPERATION_FILTERS = {
 	operationIds: texts.description('Only operations with these operationIds.'),
 	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),
 } as const;
+
+/** How the bodies of requests lie among the arguments of tools, for every body that makes tools. */
+export const BODIES = Joi.string()
+	.valid('nested', 'flat')
+	.description(
+		'Where the members of a JSON or form body are: in one argument (`nested`), or beside the others (`flat`), but for bodies of which that ' +
+			'cannot be said, such as those with a member that is called like a parameter. Without it tools stay as they are, and new ones are `nested`.',
+	);
 
 const MAX_FILES = 2_000;
 
@@ -70,8 +80,13 @@ export const IMPORT_BODY = Joi.object({
 		.default({})
 		.meta({ pluginConfig: 'importer' })
 		.description('What the importer can be told, by the type of the API.'),
+	allowEmpty: Joi.boolean()
+		.strict()
+		.default(false)
+		.description('Take a description without any operation although the API has some: all of them and their tools are removed then.'),
 	generateTools: Joi.boolean().strict().default(false).description('Make a tool of each operation as well.'),
 	...OPERATION_FILTERS,
+	bodies: BODIES,
 })
 	.required()
 	.label('body')
@@ -96,8 +111,10 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });
 	}
 	// What has passed the schema has its shape.
-	const given = value as Partial<Omit<ImportRequest, 'filter'>> & Pick<ImportRequest, 'options' | 'generateTools'> & OperationFilter;
-	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, generateTools, ...filter } = given;
+	const given = value as Partial<ImportRequest> &
+		Pick<ImportRequest, 'options' | 'allowEmpty'> &
+		GenerationRequest & { generateTools: boolean };
+	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, allowEmpty, generateTools, ...generation } = given;
 	if (schemaContent?.trim() === '') throw invalid('/schemaContent', '"schemaContent" must not be empty.');
-	return { schemaUrl, schemaContent, files, entry, options, generateTools, filter };
+	return { schemaUrl, schemaContent, files, entry, options, allowEmpty, generation: generateTools ? generation : null };
 }

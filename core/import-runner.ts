@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, GatewayError } from './errors.ts';
 import type { Imports } from './imports.ts';
 import type { Log } from './nouns.ts';
-import type { ClaimedImport, GeneratedTools, ImportFault, ImportHold, Store } from './store.ts';
+import type { ApiRow, ClaimedImport, GeneratedTools, GenerationRequest, ImportFault, ImportHold, Repositories, Store } from './store.ts';
 
 export interface RunnerParts {
 	store: Pick<Store, 'as' | 'importQueue' | 'changes'>;
@@ -35,6 +35,21 @@ export interface Place {
 	/** @param body when it is at hand; else it is read back */
 	run(job: ClaimedImport, body?: Buffer): void;
 	leave(): void;
+}
+
+interface Importing {
+	/** The store of the one who asked. */
+	writing: Repositories;
+	hold: ImportHold;
+	held: Heartbeat;
+	stop: AbortSignal;
+}
+
+interface Written {
+	/** When the import began to write. */
+	since: Date;
+	/** Operations of which tools are to be made; null: of none. */
+	generation: GenerationRequest | null;
 }
 
 export class ImportRunner {
@@ -145,13 +160,23 @@ export class ImportRunner {
 		const api = await writing.apis.get(job.organizationId, job.apiId);
 		const content = job.schemaId === null ? (body ?? (await store.importQueue.body(hold))) : Buffer.alloc(0);
 		if (!api || !content) throw LOST;
-		let filter = job.toolFilter;
-		if (job.schemaId === null) {
-			const tie = { hold, progress: held.note };
-			const { request } = await imports.importSchema(writing, api, content, stop, tie);
-			filter = request.generateTools ? request.filter : null;
-		}
-		return filter && imports.generateTools(writing, api, filter, stop);
+		const isFresh = job.schemaId === null;
+		const written = isFresh ? this.#import(api, content, { writing, hold, held, stop }) : this.#resume(job, writing);
+		const { generation, since } = await written;
+		return generation && imports.generateTools(writing, api, generation, { signal: stop, since });
+	}
+
+	async #import(api: ApiRow, content: Buffer, { writing, hold, held, stop }: Importing): Promise<Written> {
+		const tie = { hold, progress: held.note };
+		const { schema, request } = await this.#parts.imports.importSchema(writing, api, content, stop, tie);
+		return { since: schema.createdAt, generation: request.generation };
+	}
+
+	/** A job whose schema was written before it was broken off. */
+	async #resume({ organizationId, apiId, schemaId, generation }: ClaimedImport, { apis }: Repositories): Promise<Written> {
+		const schema = await apis.schema(organizationId, apiId, schemaId ?? '');
+		if (!schema) throw LOST;
+		return { since: schema.createdAt, generation };
 	}
 
 	/** Again and again while the lease lasts: after it the job would be begun anew. */

@@ -126,6 +126,11 @@ test('files of another format are refused with what they look like', async () =>
 	const schema = 'type Query { a: Int }';
 	const error = await failure('openapi', { files: { 'readme.md': 'Read me.', 'schema.graphql': schema } });
 	assert.match(error.message, /^The file schema\.graphql looks like graphql, but this API is of type openapi/);
+	assert.equal(error.path, '/files/schema.graphql');
+	const alone = await failure('openapi', { schemaContent: schema });
+	assert.deepEqual([alone.code, alone.path], ['schema_invalid', '/schemaContent']);
+	const bytes = await failure('openapi', { files: { 'a/b.json': { base64: Buffer.from([0x7b, 0xff]).toString('base64') } } });
+	assert.deepEqual([bytes.message, bytes.path], ['The file a/b.json is not UTF-8 text.', '/files/a~1b.json']);
 	assert.match((await failure('openapi', { files: { 'schema.graphql': schema } })).message, /looks like graphql/);
 	assert.match((await failure('openapi', { files: { ...FILES, 's.graphql': schema }, entry: 's.graphql' })).message, /looks like graphql/);
 	const nothing = await failure('openapi', { files: { 'a.md': 'a', 'b.md': 'b' } });
@@ -230,10 +235,12 @@ test('a reference to a private address or a file is a 400 that names it, and nob
 		const error = await failure('openapi', { schemaUrl: `${upstream.origin}/openapi.json` }, [upstream.origin]);
 		assert.equal(error.code, 'egress_refused', host);
 		assert.ok(error.message.includes(ref.split('#')[0] ?? ''), error.message);
+		assert.equal(error.path, '/paths/~1a/get/responses/200');
 	}
 	for (ref of ['http://169.254.169.254/latest/meta-data', 'file:///etc/passwd', 'FILE:/etc/passwd']) {
 		const error = await failure('openapi', { schemaUrl: `${upstream.origin}/openapi.json` }, [upstream.origin]);
 		assert.ok(['egress_refused', 'schema_invalid'].includes(error.code) && error.message.includes(ref), error.message);
+		assert.equal(error.path, '/paths/~1a/get/responses/200');
 	}
 	assert.equal(connections(), 0);
 });

@@ -15,10 +15,10 @@ const ACCEPT = 'application/json, application/yaml, text/yaml, text/plain, */*;q
 /** @throws validation_failed, schema_invalid, egress_refused */
 export async function getSource(request: ImportRequest, importers: Importers, context: ImportContext): Promise<SchemaSource> {
 	const { schemaUrl, schemaContent, files, entry } = request;
-	if (files !== null) return findRoot(readFiles(files), importers, { url: null, entry, at: '/files' });
+	if (files !== null) return findRoot(readFiles(files), importers, { url: null, entry, at: '/files', isListed: typeof files !== 'string' });
 	if (schemaUrl !== null) return fromUrl({ url: schemaUrl, entry }, importers, context);
 	const text = schemaContent ?? '';
-	await refuseOthers(importers, Buffer.from(text));
+	await refuseOthers(importers, Buffer.from(text), { at: '/schemaContent' });
 	return alone({ text, url: null });
 }
 
@@ -41,7 +41,7 @@ async function fromUrl(
 	const { own } = importers;
 	const fetched = await get(url, context);
 	if (fetched.fault === null && isZip(fetched.bytes))
-		return findRoot(unzip(fetched.bytes, '/schemaUrl'), importers, { url: fetched.url, entry, at: '/schemaUrl' });
+		return findRoot(unzip(fetched.bytes, '/schemaUrl'), importers, { url: fetched.url, entry, at: '/schemaUrl', isListed: false });
 	const { source, fault } = await read(fetched, importers);
 	const ask = own.introspect?.bind(own, url, context);
 	if (source && (ask === undefined || sureOf(own, fetched.bytes) > 0)) return source;
@@ -61,7 +61,7 @@ async function read({ url, bytes, fault }: Fetched, importers: Importers): Promi
 	if (fault !== null) return { source: null, fault };
 	const text = decode(bytes);
 	if (text?.trim() === '') return { source: null, fault: 'schemaUrl answered with an empty document' };
-	await refuseOthers(importers, bytes);
+	await refuseOthers(importers, bytes, { at: '/schemaUrl' });
 	if (text !== null) return { source: alone({ text, url }), fault: 'schemaUrl answered with a document that is no description' };
 	const path = URL.parse(url)?.pathname.split('/').at(-1) || 'document';
 	const source = sureOf(importers.own, bytes) > 0 ? { text: '', url, path, files: new Map([[path, bytes]]) } : null;

@@ -1,9 +1,9 @@
-// The worker thread of one import: reads the request, gets the document, lets the importer parse it, and hands the
+// A worker thread of imports, one after the other: reads the request, gets the document, lets the importer parse it, and hands the
 // operations to the main thread batch by batch. It knows no database and no secret, and it may be killed at any time.
 
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { parentPort, workerData } from 'node:worker_threads';
+import { getHeapStatistics } from 'node:v8';
+import { parentPort } from 'node:worker_threads';
 import type { ImportContext } from './contracts.ts';
 import { createEgress } from './egress.ts';
 import { asGatewayError, type ErrorCode, type ErrorDetail } from './errors.ts';
@@ -22,13 +22,17 @@ export interface ImportTask {
 	sources: Record<string, string>;
 	egressAllow: string[];
 	timeoutMs: number;
+}
+
+/** Given to a thread when it starts. */
+export interface ThreadData {
 	/** Folder; null where the service has none. */
 	compileCache: string | null;
 }
 
 export interface ImportResult {
 	report: ImportReport;
-	request: Pick<ImportRequest, 'generateTools' | 'filter'>;
+	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
 	sourceUrl: string | null;
 	sizeBytes: number;
 	sha256: string;
@@ -38,8 +42,8 @@ export interface ImportResult {
 export type WorkerMessage =
 	| { type: 'got' }
 	| { type: 'batch'; operations: Operation[] }
-	| { type: 'done'; result: ImportResult }
-	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[] }
+	| { type: 'done'; result: ImportResult; heapMb: number }
+	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
 	| { type: 'crashed'; stack: string };
 
 const MAX_BATCH = 100;
@@ -50,7 +54,12 @@ if (!parentPort) throw new Error('import-worker runs as a worker thread only.');
 const port = parentPort;
 const send = (message: WorkerMessage): void => port.postMessage(message);
 
-async function main(task: ImportTask): Promise<void> {
+/** Told when the batch that is on its way has been written. */
+let written: () => void = () => undefined;
+
+const heapMb = (): number => Math.round(getHeapStatistics().total_heap_size / 1024 / 1024);
+
+async function main(task: ImportTask): Promise<ImportResult> {
 	const request = readImportRequest(task.body);
 	const egress = createEgress({ allow: task.egressAllow });
 	try {
@@ -67,14 +76,13 @@ async function main(task: ImportTask): Promise<void> {
 		const source = await getSource(request, importers, context);
 		send({ type: 'got' });
 		const summary = await writeOperations(own.parse(source, options, context), report);
-		const { generateTools, filter } = request;
-		const result: ImportResult = {
+		const { allowEmpty, generation } = request;
+		return {
 			report: report.finish(summary),
-			request: { generateTools, filter },
+			request: { allowEmpty, generation },
 			sourceUrl: source.url,
 			...measure(source),
 		};
-		send({ type: 'done', result });
 	} finally {
 		await egress.close();
 	}
@@ -82,13 +90,15 @@ async function main(task: ImportTask): Promise<void> {
 
 /** One batch travels while the next is made. */
 async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Summary>, report: ReportWriter): Promise<Summary> {
-	let written: Promise<unknown> = Promise.resolve();
+	let isWritten: Promise<void> = Promise.resolve();
 	let batch: Operation[] = [];
 	let chars = 0;
 	const flush = async (): Promise<void> => {
 		if (batch.length === 0) return;
-		await written;
-		written = once(port, 'message');
+		await isWritten;
+		isWritten = new Promise((resolve) => {
+			written = resolve;
+		});
 		send({ type: 'batch', operations: batch });
 		batch = [];
 		chars = 0;
@@ -103,7 +113,7 @@ async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Su
 		chars += size;
 	}
 	await flush();
-	await written;
+	await isWritten;
 	return next.value;
 }
 
@@ -134,9 +144,18 @@ function measure({ text, files }: SchemaSource): Pick<ImportResult, 'sizeBytes' 
 	return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-// The main thread made it of this shape.
-await main(workerData as ImportTask).catch((error: unknown) => {
-	const known = asGatewayError(error);
-	if (known) send({ type: 'failed', code: known.code, message: known.message, details: known.details });
-	else send({ type: 'crashed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+async function work(task: ImportTask): Promise<void> {
+	try {
+		const result = await main(task);
+		send({ type: 'done', result, heapMb: heapMb() });
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (known) send({ type: 'failed', code: known.code, message: known.message, details: known.details, heapMb: heapMb() });
+		else send({ type: 'crashed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+	}
+}
+
+port.on('message', (message: ImportTask | 'written') => {
+	if (message === 'written') written();
+	else void work(message);
 });

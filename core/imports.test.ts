@@ -54,6 +54,16 @@ for (const [plugin, source] of [
 		`const op = ${operationText('1')}; op.parameters.note = 'a\\0b\\\\u0000\\ud800c'; op.path = '/\\0'; yield op; ${SUMMARY}`,
 	),
 	importerOf('asking', 'text.startsWith("ASKED") ? 1 : 0', `yield ${operationText('source.text.length')}; ${SUMMARY}`),
+	// A module's own variables tell whether the worker is the same.
+	importerOf(
+		'telling',
+		'0',
+		`globalThis.runs = (globalThis.runs ?? 0) + 1;
+		if (source.text === 'crash') null.x;
+		if (source.text === 'grow') globalThis.held = Array.from({ length: 200 }, () => new Array(131072).fill({}));
+		if (source.text === 'refuse') throw Object.assign(new Error('no'), { code: 'schema_invalid' });
+		const op = ${operationText('1')}; op.parameters.note = String(globalThis.runs); yield op; ${SUMMARY}`,
+	),
 	importerOf('environment', '0', 'throw Object.assign(new Error(JSON.stringify(process.env)), { code: "schema_invalid" });'),
 ])
 	registry.add(plugin, source);
@@ -110,7 +120,7 @@ test('a document of 1,200 operations is imported, reported and made into tools, 
 	const { importSchema, generateTools } = imports();
 	const first = await importSchema(store, api, bodyOf({ schemaContent, generateTools: true, methods: ['get'] }), never);
 	assert.deepEqual(first.schema.changes, { ...NOTHING, added: 1223 });
-	assert.deepEqual(first.request, { generateTools: true, filter: { methods: ['GET'] } });
+	assert.deepEqual(first.request, { allowEmpty: false, generation: { methods: ['GET'] } });
 	assert.equal(first.schema.sizeBytes, Buffer.byteLength(schemaContent));
 	assert.match(first.schema.sha256, /^[0-9a-f]{64}$/);
 	const report = first.schema.report as ImportReport;
@@ -134,10 +144,10 @@ test('a re-import says what it added, changed and removed, and keeps the tools o
 		'/b2': { get: operation('b') },
 		'/d': { get: operation('d') },
 	});
-	const expected = { added: 1, changed: 1, unchanged: 1, removed: 1, restored: 0, breaking: 1, additive: 0, text: 0, toolsUpdated: 1 };
+	const expected = { added: 1, changed: 1, unchanged: 1, removed: 1, restored: 0, breaking: 2, additive: 0, text: 0, toolsUpdated: 1 };
 	assert.deepEqual(counts, { ...expected, unlisted: 0 });
 	assert.deepEqual(operations, [
-		{ key: 'GET /c', name: 'c', change: 'removed', kind: null, reasons: [] },
+		{ key: 'GET /c', name: 'c', change: 'removed', kind: 'breaking', reasons: [] },
 		{ key: 'GET /b2', name: 'b', change: 'changed', kind: 'breaking', reasons: ['The path changed.', 'The description changed.'] },
 		{ key: 'GET /d', name: 'd', change: 'added', kind: null, reasons: [] },
 	]);
@@ -207,6 +217,38 @@ test('an importer that runs out of memory, fails or leaves ends in a sentence, a
 		assert.deepEqual([error.code, error.message], ['schema_invalid', 'The document could not be read: the importer failed on it.']);
 		assert.equal(logged.length, 1);
 	}
+});
+
+test('a worker that ended well stays for the next import, and one that crashed, was killed or has grown does not', async () => {
+	const { importSchema, close } = imports();
+	const runs = async (text: string, signal = never): Promise<unknown> => {
+		const api = await newApi('telling');
+		const result = await importSchema(store, api, bodyOf({ schemaContent: text }), signal).catch((error: unknown) => error);
+		return result instanceof Error ? 'failed' : (await operationsOf(api))[0]?.parameters['note'];
+	};
+	assert.deepEqual([await runs('a'), await runs('refuse'), await runs('b')], ['1', 'failed', '3']);
+	assert.deepEqual([await runs('crash'), await runs('c')], ['failed', '1']);
+	assert.deepEqual([await runs('grow'), await runs('d')], ['2', '1']);
+	const api = await newApi('endless');
+	const client = new AbortController();
+	const leaving = importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
+	setTimeout(() => client.abort(), 300);
+	await assert.rejects(leaving, /client is gone/);
+	assert.deepEqual([await runs('e'), await runs('f')], ['1', '2']);
+	// Of two at once one stays.
+	const both = await Promise.all([runs('g'), runs('h')]);
+	assert.deepEqual(both.toSorted(), ['1', '3']);
+	await close();
+});
+
+test('what is wrong with a small body is told without a worker', async () => {
+	const registered = new Registry();
+	// A worker could not load it.
+	registered.add({ ...openapi, name: 'absent' }, 'file:///nowhere/index.ts');
+	const { importSchema } = imports({ registry: registered });
+	const api = await newApi('absent');
+	await assert.rejects(importSchema(store, api, bodyOf({}), never), { code: 'validation_failed', message: /must have "schemaUrl"/ });
+	await assert.rejects(importSchema(store, api, Buffer.from('{'), never), { code: 'validation_failed' });
 });
 
 test('an importer sees nothing of the environment', async () => {

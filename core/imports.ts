@@ -8,31 +8,42 @@ import type { SchemaImporter } from './contracts.ts';
 import type { EgressPolicy } from './egress.ts';
 import { asGatewayError, GatewayError, invalid, notFound } from './errors.ts';
 import { createImportReader } from './import-changes.ts';
-import type { ImportRequest } from './import-request.ts';
-import { runImport } from './import-run.ts';
+import { type ImportRequest, readImportRequest } from './import-request.ts';
+import { ImportThreads } from './import-run.ts';
 import type { ImportResult, ImportTask } from './import-worker.ts';
-import type { Log } from './nouns.ts';
+import type { BodyLayout, Log } from './nouns.ts';
 import type { Registry } from './registry.ts';
 import { Slots } from './slots.ts';
 import type {
 	ApiRow,
 	GeneratedTools,
+	GenerationRequest,
+	ImportCheck,
 	ImportHold,
 	ImportJobRow,
 	ImportReader,
 	ImportWriter,
 	OperationFilter,
+	OperationRow,
 	Repositories,
 	SchemaRow,
 } from './store.ts';
+import { draftTool } from './tool-drafts.ts';
 
 export interface ImportedSchema {
 	/** Its `report` is an `ImportReport`, and its `changes` are there. */
 	schema: SchemaRow;
-	request: Pick<ImportRequest, 'generateTools' | 'filter'>;
+	request: Pick<ImportRequest, 'generation'>;
 }
 
 type Writing = Pick<Repositories, 'apis' | 'tools'>;
+
+/** Where tools are made as the last part of an import. */
+export interface AfterImport {
+	signal?: AbortSignal;
+	/** When the import began to write. */
+	since?: Date;
+}
 
 /** What a job's import has beside others. */
 export interface ImportJobTie {
@@ -50,10 +61,11 @@ export interface Imports {
 	 */
 	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
 	/**
-	 * One tool per operation that the filter admits. What was made when it is broken off stays.
+	 * One tool per operation that the filter admits. What was made when it is broken off stays. After an import the tools that it brought up
+	 * to date are counted as such.
 	 * @throws validation_failed naming the filters when they are too many, conflict; the signal's reason
 	 */
-	generateTools(writing: Writing, api: ApiRow, filter: OperationFilter, signal?: AbortSignal): Promise<GeneratedTools>;
+	generateTools(writing: Writing, api: ApiRow, request: GenerationRequest, after?: AfterImport): Promise<GeneratedTools>;
 	/** Breaks off what is running. */
 	close(): Promise<void>;
 }
@@ -73,6 +85,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_HEAP_MB = 1024;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
+/** Parsed and checked within a millisecond or two. */
+const SMALL_BODY_BYTES = 64 * 1024;
 const MAX_TOOLS = 2_000;
 /** Of operations, each of which may be 100 KB: a page is read and written in one go. */
 const PAGE = 25;
@@ -84,13 +98,16 @@ export function createImports(parts: ImportParts): Imports {
 	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
 	const slots = new Slots(MAX_RUNNING, MAX_WAITING, 'imports');
+	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log });
 	const running = new Set<Promise<unknown>>();
 
 	return {
 		async importSchema(writing, api, body, signal, job) {
 			importerOf(registry, api.type);
+			// What is wrong with a small body need not wait for a worker.
+			if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
 			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = slots.run(stop, () => importOne(limits, { writing, api, body, stop, job }));
+			const work = slots.run(stop, () => importOne({ ...limits, threads }, { writing, api, body, stop, job }));
 			running.add(work);
 			try {
 				return await work;
@@ -100,10 +117,12 @@ export function createImports(parts: ImportParts): Imports {
 				running.delete(work);
 			}
 		},
-		generateTools: (writing, api, filter, signal) => generateTools(writing, importerOf(registry, api.type), { api, filter, signal }),
+		generateTools: (writing, api, request, after = {}) =>
+			generateTools(writing, importerOf(registry, api.type), { api, request, ...after }),
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
+			await threads.close();
 		},
 	};
 }
@@ -116,15 +135,17 @@ interface OneImport {
 	job: ImportJobTie | undefined;
 }
 
-async function importOne(parts: Required<ImportParts>, { writing, api, body, stop, job }: OneImport): Promise<ImportedSchema> {
-	const { registry, egressPolicy, log, timeoutMs, maxHeapMb } = parts;
+async function importOne(
+	parts: Required<ImportParts> & { threads: ImportThreads },
+	{ writing, api, body, stop, job }: OneImport,
+): Promise<ImportedSchema> {
+	const { registry, egressPolicy, threads, timeoutMs } = parts;
 	const task: ImportTask = {
 		body: movable(body),
 		type: api.type,
 		sources: sourcesOf(registry),
 		egressAllow: egressPolicy.allow,
 		timeoutMs,
-		compileCache: compileCache(),
 	};
 	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
 	const begun: { writer: ImportWriter | null } = { writer: null };
@@ -137,21 +158,17 @@ async function importOne(parts: Required<ImportParts>, { writing, api, body, sto
 	let operations = 0;
 	const progress = (phase: ImportJobRow['phase']): void => job?.progress({ phase, operations });
 	try {
-		const result = await runImport(
-			task,
-			{ signal, maxHeapMb, log },
-			{
-				got: () => progress('parsing'),
-				async write(batch) {
-					await (await begin()).operations(batch);
-					operations += batch.length;
-					progress('parsing');
-				},
+		const result = await threads.run(task, signal, {
+			got: () => progress('parsing'),
+			async write(batch) {
+				await (await begin()).operations(batch);
+				operations += batch.length;
+				progress('parsing');
 			},
-		);
+		});
 		progress('writing');
 		const importer = importerOf(registry, api.type);
-		const reader = createImportReader((operation) => importer.tool(operation, api));
+		const reader = createImportReader((operation, bodies) => draftTool(importer, operation, api, bodies));
 		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
 	} catch (error) {
 		await begun.writer?.abort();
@@ -165,14 +182,22 @@ async function commit(
 	{ reader, hold, operations }: { reader: ImportReader; hold: ImportHold | undefined; operations: number },
 ): Promise<ImportedSchema> {
 	const { format, title, version, servers } = report;
-	const job = hold && { ...hold, operations, toolFilter: request.generateTools ? request.filter : null };
+	const job = hold && { ...hold, operations, generation: request.generation };
 	// Now, or the description would be in when the answer is a 400.
-	const check = async (count: (filter: OperationFilter) => Promise<number>): Promise<void> => {
-		if (request.generateTools) assertFewTools(await count(active(request.filter)));
+	const check: ImportCheck = async (count, { removed }) => {
+		if (removed > 0 && !request.allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
+		const { generation } = request;
+		if (generation) assertFewTools(await count(active(generation)));
 	};
 	const { schema } = await writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
 	return { schema, request };
 }
+
+/** An error page that reads as a description, or the wrong file, would take everything away. */
+const emptied = (removed: number): GatewayError => {
+	const message = `The document has no operation that can be called, and the API has ${removed}: nothing was changed. "allowEmpty": true removes them.`;
+	return new GatewayError('schema_invalid', message, { details: [{ path: '/allowEmpty', message }] });
+};
 
 /** @throws validation_failed naming what there is */
 function importerOf(registry: Registry, type: string): SchemaImporter {
@@ -208,16 +233,15 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 	return new GatewayError('unavailable', 'The import was broken off: the client is gone.', { cause: reason });
 }
 
-interface Generation {
+interface Generation extends AfterImport {
 	api: ApiRow;
-	filter: OperationFilter;
-	signal: AbortSignal | undefined;
+	request: GenerationRequest;
 }
 
 async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
-	const { api, signal } = generation;
+	const { api, request, signal, since } = generation;
 	const { organizationId } = api;
-	const filter = active(generation.filter);
+	const filter = active(request);
 	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
 	const sum: GeneratedTools = { created: 0, updated: 0, unchanged: 0, total: 0 };
 	let cursor: string | null | undefined;
@@ -225,12 +249,13 @@ async function generateTools(store: Writing, importer: SchemaImporter, generatio
 	while (cursor !== null) {
 		signal?.throwIfAborted();
 		const page = await store.apis.operations(organizationId, api.id, cursor ? { limit: PAGE, cursor } : { limit: PAGE }, filter);
+		const layoutOf = await layoutsOf(store, organizationId, { operations: page.items, request });
 		const drafts = page.items.map((operation) => ({
 			operationId: operation.id,
 			asOf: operation.updatedAt,
-			tool: importer.tool(operation, api),
+			tool: draftTool(importer, operation, api, layoutOf(operation)),
 		}));
-		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts);
+		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts, since);
 		sum.created += created;
 		sum.updated += updated;
 		sum.unchanged += unchanged;
@@ -246,7 +271,19 @@ async function generateTools(store: Writing, importer: SchemaImporter, generatio
 	return sum;
 }
 
-const active = (filter: OperationFilter): OperationFilter => ({ ...filter, status: 'active' });
+/** As it was asked for, else as the tool that there is has it, else nested. */
+async function layoutsOf(
+	{ tools }: Writing,
+	organizationId: string,
+	{ operations, request: { bodies } }: { operations: readonly OperationRow[]; request: GenerationRequest },
+): Promise<(operation: OperationRow) => BodyLayout> {
+	if (bodies) return () => bodies;
+	const ids = operations.map(({ id }) => id);
+	const flat = await tools.flatOf(organizationId, ids);
+	return ({ id }) => (flat.has(id) ? 'flat' : 'nested');
+}
+
+const active = ({ bodies: _bodies, ...filter }: GenerationRequest): OperationFilter => ({ ...filter, status: 'active' });
 
 /** @throws validation_failed */
 function assertFewTools(count: number): void {

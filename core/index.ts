@@ -2,6 +2,10 @@
 
 export { clientOf, type Need, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
 export { parseRange } from './addresses.ts';
+export { compileArguments } from './arguments/compile.ts';
+export { patternFault } from './arguments/linear-regexp.ts';
+export { assertBounded } from './arguments/looks.ts';
+export { type CutSchema, MAX_WHOLE_CHARS, WholeSchemas } from './arguments/whole.ts';
 export { DEFAULT_MAX_BYTES, MAX_DEPTH, parseJson, readBody } from './body.ts';
 export { cleanText, quote } from './clean-text.ts';
 export type * from './contracts.ts';
@@ -11,11 +15,13 @@ export { CREDENTIALS, credentialPlace, isCredentialType } from './credential-typ
 export { shownPlace } from './credentials.ts';
 export { secretsAdded, withoutSecrets } from './echoes.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
+export { type Asked, FairQueue, type Limits as QueueLimits } from './fair-queue.ts';
 export { headerNameFault, headerRules, headerValueFault } from './headers.ts';
 export { hasEnded } from './import-jobs.ts';
-export { IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
+export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export type { RunResult } from './invoke.ts';
 export { membersOf, type Outline, outlineJson } from './json-outline.ts';
+export { type KeySetRules, readKeySet } from './key-sets.ts';
 export type * from './lent.ts';
 export { beginLogin, checkPassword } from './logins.ts';
 export type { Message } from './mail.ts';
@@ -44,6 +50,7 @@ export {
 	count,
 	description,
 	displayName,
+	emailAddress,
 	filterOf,
 	jsonObject,
 	listQuery,
@@ -57,9 +64,17 @@ export {
 	uuid,
 	words,
 } from './rest.ts';
-export { assertBounded } from './schema-cost.ts';
-export { compileArguments, patternFault } from './schemas.ts';
-export { bearerChallenge, bearerToken, findSecret, keyHeaderRule, MAX_SECRET_LENGTH, type SecretPlaces } from './secret-places.ts';
+export { saveContext } from './saving.ts';
+export { LEFT_OUT } from './schema-shapes.ts';
+export {
+	bearerChallenge,
+	bearerToken,
+	findSecret,
+	keyHeaderRule,
+	MAX_SECRET_LENGTH,
+	type SecretPlaces,
+	secretPlaces,
+} from './secret-places.ts';
 export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { TimeSlice } from './time-slice.ts';
@@ -67,6 +82,7 @@ export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type
 export { toolConfig, toolPlace } from './tool-entry.ts';
 export {
 	bodyExcerpt,
+	charsetOf,
 	decodeText,
 	excerptOf,
 	failedResult,
@@ -76,6 +92,7 @@ export {
 	statusLine,
 	textResult,
 } from './upstream-results.ts';
+export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type TokenKeys, verifyToken } from './verify-token.ts';
 export { VERSION } from './version.ts';
 export {
 	attributeOf,

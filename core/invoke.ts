@@ -1,22 +1,22 @@
-// The one way to run a tool, whatever asked for it: validate the arguments, execute under a deadline, record.
+// The one way to run a tool, whatever asked for it: check the arguments, execute under a deadline, record.
 // Finding and allowing happen before (`call.ts`), on the shelf of what the caller can reach.
 
+import type { ArgumentChecks } from './arguments/checks.ts';
+import { flatFault, nest } from './arguments/flat.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from './call.ts';
 import { DryRun } from './dry-run.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from './errors.ts';
 import { LaneRun } from './lane-run.ts';
-import type { Caller, Json, JsonObject, Tool, ToolResult } from './nouns.ts';
+import type { Caller, Json, JsonObject, ToolResult } from './nouns.ts';
 import { type Outbound, OutboundRun } from './outbound.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
-import { type ArgumentCheck, compileArguments, invalidArguments } from './schemas.ts';
 import type { Secrets } from './secrets.ts';
 import type { ToolRow } from './store.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './tool-entry.ts';
 
 /** The specification's timeout of an execution, for tools whose executor sets none. */
 const DEADLINE_MS = 120_000;
-const COMPILED = 5000;
 
 export interface Invoker {
 	prepare(row: ToolRow, around: EntryAround): ToolEntry;
@@ -39,6 +39,7 @@ export interface InvokerParts {
 	registry: Registry;
 	secrets: Secrets;
 	recorder: Recorder;
+	argumentChecks: ArgumentChecks;
 }
 
 /** Of faults of the caller or of ours the caller is told by an error; of faults of the run, by its result. */
@@ -47,21 +48,10 @@ const THROWN: readonly ErrorCode[] = ['validation_failed', 'tool_not_found', 'in
 const REMOVED = 'The description of the API no longer has the operation of this tool: import one that has it, or remove the tool.';
 
 export function createInvoker(parts: InvokerParts): Invoker {
-	const compiled = new Map<string, ArgumentCheck>();
-	const checkOf = (tool: Tool): ArgumentCheck => {
-		const key = `${tool.id}:${tool.version}`;
-		const known = compiled.get(key);
-		if (known) return known;
-		const check = compileArguments(tool.parameters);
-		compiled.set(key, check);
-		if (compiled.size > COMPILED) compiled.delete(compiled.keys().next().value ?? key);
-		return check;
-	};
 	const invoker: Invoker = {
 		prepare: (row, around) => toolEntry(row, around, parts),
 		async run(entry, args, callParts) {
 			const ready = entry.ready();
-			const complete = validate(args, checkOf(entry.tool));
 			const started = performance.now();
 			const result = await underDeadline(callParts.signal, (signal) => {
 				const services = parts.services();
@@ -69,7 +59,10 @@ export function createInvoker(parts: InvokerParts): Invoker {
 				const { api, credentials, tool } = entry;
 				const outbound = new OutboundRun({ ...services, lane, organizationId: tool.organizationId, api, credentials, signal });
 				const call = executorCall(services, { entry, ready, callParts, outbound, signal });
-				const run = attempt(call, services.log, () => ready.executor.execute(complete, ready.config, call));
+				const run = attempt(call, services.log, async () => {
+					const complete = await parts.argumentChecks.complete(entry, args, signal);
+					return nested(entry, complete, (sent) => ready.executor.execute(sent, ready.config, call));
+				});
 				return lane ? run.finally(() => lane.end()) : run;
 			});
 			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
@@ -79,9 +72,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 			const entry = await findTool(organizationId, toolId, parts);
 			const started = performance.now();
 			const callParts = { ...MANAGEMENT, organizationId, ...by };
-			const result = isDry
-				? await dryRun(entry, validate(args, checkOf(entry.tool)), callParts, parts.services())
-				: await invoker.run(entry, args, callParts);
+			const result = isDry ? await dryRun(entry, args, callParts, parts) : await invoker.run(entry, args, callParts);
 			return { ...result, durationMs: Math.round(performance.now() - started) };
 		},
 	};
@@ -102,12 +93,8 @@ interface Executing {
 const executorCall = (services: Services, { entry, ready, callParts, outbound, signal }: Executing): PluginCall =>
 	new PluginCall(services, { ...callParts, plugin: `executor:${ready.executor.name}`, entry, shelf: null, signal, outbound });
 
-function dryRun(
-	entry: ToolEntry,
-	args: JsonObject,
-	callParts: CallParts,
-	services: Services,
-): Promise<RunResult & { request?: JsonObject }> {
+function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: InvokerParts): Promise<RunResult & { request?: JsonObject }> {
+	const services = parts.services();
 	const { api, credentials } = entry;
 	const outbound = new DryRun({ ...services, api, credentials });
 	const ready = entry.masked(outbound.mask);
@@ -116,10 +103,23 @@ function dryRun(
 	return underDeadline(callParts.signal, (signal) => {
 		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
 		return attempt<RunResult & { request?: JsonObject }>(call, services.log, async () => {
-			const show = preview ? () => preview(args, config, call) : null;
-			return { content: [], request: await outbound.show(() => executor.execute(args, config, call), show) };
+			const complete = await parts.argumentChecks.complete(entry, args, signal);
+			return nested(entry, complete, async (sent) => {
+				const show = preview ? () => preview(sent, config, call) : null;
+				return { content: [], request: await outbound.show(() => executor.execute(sent, config, call), show) };
+			});
 		});
 	});
+}
+
+/** Runs `work` with the arguments as the executor takes them. What it says of them is said of the tool's. */
+async function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {
+	if (!flattened) return work(args);
+	try {
+		return await work(nest(args, flattened));
+	} catch (error) {
+		throw flatFault(error, flattened);
+	}
 }
 
 async function findTool(organizationId: string, toolId: string, parts: InvokerParts): Promise<ToolEntry> {
@@ -131,17 +131,6 @@ async function findTool(organizationId: string, toolId: string, parts: InvokerPa
 		? await Promise.all([store.apis.get(organizationId, row.apiId), store.apis.credentials(organizationId, row.apiId)])
 		: [null, []];
 	return toolEntry(row, { api, credentials }, parts);
-}
-
-function validate(args: Json, check: ArgumentCheck): JsonObject {
-	if (args === null || typeof args !== 'object' || Array.isArray(args)) {
-		throw invalidArguments([
-			{ path: '', message: `must be an object, got ${Array.isArray(args) ? 'an array' : args === null ? 'null' : typeof args}.` },
-		]);
-	}
-	const faults = check(args);
-	if (faults.length > 0) throw invalidArguments(faults);
-	return args;
 }
 
 async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

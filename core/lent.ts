@@ -78,6 +78,8 @@ export interface Records {
 	 */
 	recall(key: string): Promise<StoredRecord | null>;
 	put(key: string, value: JsonObject, options?: PutOptions): Promise<void>;
+	/** Puts it where there is none of this key; of several who come at once, over all replicas, true for one. */
+	add(key: string, value: JsonObject, options?: PutOptions): Promise<boolean>;
 	find(tag: string, page?: RecordPage): Promise<{ records: StoredRecord[]; nextCursor: string | null }>;
 	/** @returns how many were dropped. */
 	drop(tag: string): Promise<number>;
@@ -123,6 +125,11 @@ export interface Identity {
 	 * `Set-Cookie`. @throws rate_limited
 	 */
 	logIn(request: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null>;
+	/**
+	 * Has a mail sent with which a new password can be set, if the address is an account's: whoever asks cannot tell. It counts and answers
+	 * as `POST /auth/forgot-password` does. @throws validation_failed for a text that is no address, rate_limited
+	 */
+	forgotPassword(email: string): Promise<void>;
 }
 
 /** What core lends to every plugin. */
@@ -154,6 +161,11 @@ export interface Call extends Context {
 	api: Api | null;
 	/** Of the organization; a change is seen within a second. @throws unavailable */
 	settings(): Promise<OrganizationSettings>;
+	/**
+	 * The account for which the organization's shares of scarce things count: its creator's user id. A plugin shares out by it whatever
+	 * one tenant could take from others by computing, waiting or holding. It is remembered, as it never changes. @throws unavailable
+	 */
+	account(): Promise<string>;
 	/** What this caller may see. @throws insufficient_scope */
 	tools(): Promise<Tool[]>;
 	/**

@@ -112,7 +112,7 @@ test('the windows of 8.2 come in addition, the one with the least left is shown'
 	const post = { method: 'POST' };
 	assert.equal(limitOf(await ask(server, '/auth/forgot-password', post)), 5);
 	assert.equal(limitOf(await ask(server, '/acme/main/register', post)), 10);
-	assert.equal(limitOf(await ask(server, '/other/gateway/register', post)), 10, 'of all gateways together');
+	assert.equal(limitOf(await ask(server, '/other/gateway/register', post)), 10, 'of all gateways that there are not together');
 	assert.equal(await remainingAfter(server, ['/acme/main/register'], post), 7);
 	assert.equal(limitOf(await ask(server, '/acme/main/register')), 300, 'another method is another route');
 	const table = { ...REAL, routes: { 'GET /auth/check-organization-name': of(5) } };
@@ -255,21 +255,25 @@ test('the log of requests names the client, not the proxy', async (t) => {
 	assert.equal((lines.at(-1) as { address?: string }).address, '1.2.3.4');
 });
 
-test('a login on a page of a gateway counts in the windows of POST /auth/login, in addition to the page’s own', async (t) => {
-	const { server, limits } = await startWith(t, { table: { ...REAL, routes: { 'POST /auth/login': of(4) } } });
-	const login = (from: From = {}): Promise<ServerInjectResponse> => ask(server, '/auth/login', { method: 'POST', ...from });
-	server.route({
-		method: 'POST',
-		path: '/acme/main/authorize',
-		handler: async (request) => {
-			await limits.ofLogin(request);
-			return 'done';
-		},
+for (const route of ['POST /auth/login', 'POST /auth/forgot-password'] as const) {
+	test(`what a page of a gateway does as ${route} counts in the windows of that, in addition to the page’s own`, async (t) => {
+		const { server, limits } = await startWith(t, { table: { ...REAL, routes: { [route]: of(4) } } });
+		const [, path = ''] = route.split(' ');
+		const direct = (from: From = {}): Promise<ServerInjectResponse> => ask(server, path, { method: 'POST', ...from });
+		server.route({
+			method: 'POST',
+			path: '/acme/main/authorize',
+			handler: async (request) => {
+				await limits.ofRoute(request, route);
+				return 'done';
+			},
+		});
+		const page = (from: From = {}): Promise<ServerInjectResponse> => ask(server, '/acme/main/authorize', { method: 'POST', ...from });
+		const remaining = ({ headers }: ServerInjectResponse): number => Number(headers['x-ratelimit-remaining']);
+		const asked = [await direct(), await page(), await direct(), await page()];
+		assert.deepEqual(asked.map(remaining), [3, 2, 1, 0]);
+		assert.deepEqual([(await page()).statusCode, (await direct()).statusCode], [429, 429]);
+		assert.equal((await page({ remoteAddress: '10.0.0.9' })).statusCode, 200, 'another address has its own');
+		assert.equal(await remainingAfter(server, ['/auth/profile']), 5, 'the category counts the four that passed');
 	});
-	const page = (from: From = {}): Promise<ServerInjectResponse> => ask(server, '/acme/main/authorize', { method: 'POST', ...from });
-	const remaining = ({ headers }: ServerInjectResponse): number => Number(headers['x-ratelimit-remaining']);
-	assert.deepEqual([remaining(await login()), remaining(await page()), remaining(await login()), remaining(await page())], [3, 2, 1, 0]);
-	assert.deepEqual([(await page()).statusCode, (await login()).statusCode], [429, 429]);
-	assert.equal((await page({ remoteAddress: '10.0.0.9' })).statusCode, 200, 'another address has its own');
-	assert.equal(await remainingAfter(server, ['/auth/profile']), 5, 'the category counts the four that passed');
-});
+}

@@ -14,6 +14,9 @@ export interface Window {
 	seconds: number;
 }
 
+/** A public route whose deed pages of gateways offer, too. */
+export type PageRoute = 'POST /auth/login' | 'POST /auth/forgot-password';
+
 /** The limits of a service. */
 export interface LimitTable {
 	/** Of whatever has no category. */
@@ -24,7 +27,7 @@ export interface LimitTable {
 	invoke: Window;
 	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
 	gateways: Window | null;
-	/** In addition, per address: `POST /auth/login`; of any gateway: `POST /:org/:gw/register`. */
+	/** In addition, per address: `POST /auth/login`; per address and gateway: `POST /:org/:gw/register`. */
 	routes: Readonly<Record<string, Window>>;
 }
 
@@ -35,8 +38,8 @@ export interface Limits {
 	ofAddress(request: Request): Promise<void>;
 	/** At a gateway; a null subject is nobody in particular. @throws rate_limited */
 	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void>;
-	/** Who logs in on a page of a gateway: in the windows of `POST /auth/login`, in addition to the page's own. @throws rate_limited */
-	ofLogin(request: Request): Promise<void>;
+	/** A page of a gateway that does what a public route does counts in the windows of that, in addition to its own. @throws rate_limited */
+	ofRoute(request: Request, route: PageRoute): Promise<void>;
 	/** One tool of a gateway. @throws rate_limited */
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
 	/** Before a credential is looked at, at no cost: whether the address is known to have sent too many bad ones. @throws rate_limited */
@@ -105,7 +108,7 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		ofUser: (request, userId) => countAt(request, parts, `user:${userId}`),
 		ofAddress: (request) => countAt(request, parts, null),
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
-		ofLogin: (request) => countLogin(request, parts),
+		ofRoute: (request, route) => countAsRoute(request, parts, route),
 		async ofTool(request, { assignmentId, perMinute: max }, subject) {
 			const place = { name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false };
 			await count(request, windows, [bucketOf(place, named(subject) ?? addressOf(request, parts))]);
@@ -158,13 +161,14 @@ async function countAtGateway(
 	const place = { name: `gateway:${gatewayId}`, window, isStrict };
 	const failures = subject === null ? null : peek(failuresAt(request, parts));
 	const own = bucketOf(place, named(subject) ?? addressOf(request, parts));
-	await count(request, parts.windows, [failures, own, routeBucket(request, parts)]);
+	// Programs that many people share register from few addresses: at one gateway, none takes the place of another's users.
+	await count(request, parts.windows, [failures, own, routeBucket(request, parts, gatewayId)]);
 }
 
-async function countLogin(request: Request, parts: Parts): Promise<void> {
-	const place = placeOf(parts.table, '/auth/login');
+async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
+	const place = placeOf(parts.table, route.slice(route.indexOf('/')));
 	const own = place && bucketOf(place, addressOf(request, parts));
-	await count(request, parts.windows, [own, namedRouteBucket('POST /auth/login', request, parts)]);
+	await count(request, parts.windows, [own, namedRouteBucket(route, request, parts)]);
 }
 
 const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
@@ -178,13 +182,14 @@ function failuresAt(request: Request, parts: Parts): Bucket | null {
 
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };
 
-/** What the route's own window counts in addition. */
-const routeBucket = (request: Request, parts: Parts): Bucket | null =>
-	namedRouteBucket(routeName(request.method, normalized(request.path)), request, parts);
+/** The route's own window, in addition. @param gatewayId of a route that each gateway has for itself */
+const routeBucket = (request: Request, parts: Parts, gatewayId?: string): Bucket | null =>
+	namedRouteBucket(routeName(request.method, normalized(request.path)), request, parts, gatewayId);
 
-function namedRouteBucket(name: string, request: Request, parts: Parts): Bucket | null {
+function namedRouteBucket(name: string, request: Request, parts: Parts, gatewayId?: string): Bucket | null {
 	const window = Object.hasOwn(parts.table.routes, name) ? parts.table.routes[name] : undefined;
-	return window ? bucketOf({ name, window, isStrict: true }, addressOf(request, parts)) : null;
+	const place = gatewayId === undefined ? name : `${name}:${gatewayId}`;
+	return window ? bucketOf({ name: place, window, isStrict: true }, addressOf(request, parts)) : null;
 }
 
 const globalPlace = (table: LimitTable): Place => ({ name: 'global', window: table.global, isStrict: false });

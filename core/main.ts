@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
 import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
 import { assertNeeds, registerAccess } from './access.ts';
+import { createAccountOf } from './accounts.ts';
+import { createArgumentChecks } from './arguments/checks.ts';
 import { Breakers } from './breakers.ts';
 import type { Services } from './call.ts';
 import { superviseWorkers } from './cluster.ts';
@@ -27,6 +29,7 @@ import { Memo } from './memo.ts';
 import { createPasswords } from './passwords.ts';
 import { Recorder } from './recorder.ts';
 import { RecordCache } from './records.ts';
+import { createResets } from './resets.ts';
 import { createRuntime } from './runtime.ts';
 import { createSecrets } from './secrets.ts';
 import { send } from './sending.ts';
@@ -116,6 +119,8 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(keepHouse(store, config.metricsRetentionDays, log));
 	const mail = createMail(config, log);
 	opened.defer(() => mail.close());
+	const resets = createResets({ config, store, mail, log });
+	opened.defer(() => resets.close());
 	const imports = createImports({ registry, egressPolicy, log });
 	opened.defer(() => imports.close());
 	const importJobs = createImportJobs({ store, imports, log });
@@ -126,7 +131,10 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	const recordCache = new RecordCache(store.changes);
 	opened.defer(() => recordCache.close());
 	const memo = new Memo(MEMOS);
-	const invoker = createInvoker({ services: () => services, registry, secrets, recorder });
+	const accountOf = createAccountOf(store.organizations, memo);
+	const argumentChecks = createArgumentChecks(accountOf);
+	opened.defer(() => argumentChecks.close());
+	const invoker = createInvoker({ services: () => services, registry, secrets, recorder, argumentChecks });
 	const breakers = new Breakers();
 	const upstreamTokens = createUpstreamTokens({
 		...{ store: store.upstreamTokens, changes: store.changes, secrets, log },
@@ -134,23 +142,26 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	});
 	opened.defer(() => upstreamTokens.close());
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
-	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, signer, invoker };
+	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords();
-	const runtime = createRuntime({ config, registry, secrets, tokens, passwords, invoker, store, services, recorder, limits });
+	const runtime = createRuntime({ config, registry, secrets, tokens, passwords, resets, invoker, store, services, recorder, limits });
 	opened.defer(() => runtime.close());
 	return {
 		config,
 		log,
 		registry,
 		store,
+		accountOf,
 		secrets,
 		tokens,
 		passwords,
 		mail,
+		resets,
 		egress,
 		signer,
 		shared,
+		argumentChecks,
 		invoker,
 		imports,
 		importJobs,

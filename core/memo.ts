@@ -22,14 +22,28 @@ export class Memo {
 		const value = compute();
 		const entry = { value, expiresAt: now + ttlMs };
 		this.#entries.delete(key);
+		this.#dropExpired(now);
 		this.#entries.set(key, entry);
 		value.catch(() => this.#entries.get(key) === entry && this.#entries.delete(key));
 		if (this.#entries.size > this.#capacity) this.#entries.delete(this.#entries.keys().next().value ?? key);
 		return value;
 	}
 
+	/** From the oldest on, as far as their time is over: memory holds what comes in a while, not whatever came since the start. */
+	#dropExpired(now: number): void {
+		for (const [key, { expiresAt }] of this.#entries) {
+			if (expiresAt > now) return;
+			this.#entries.delete(key);
+		}
+	}
+
 	drop(key: string): void {
 		this.#entries.delete(key);
+	}
+
+	/** How many are held. */
+	get size(): number {
+		return this.#entries.size;
 	}
 
 	clear(): void {

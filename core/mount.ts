@@ -71,6 +71,7 @@ const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: st
 	id: row.id,
 	organizationId: row.organizationId,
 	organizationSlug: organization.slug,
+	organizationName: organization.name,
 	name: row.name,
 	type: row.type,
 	endpoint: row.endpoint,

@@ -28,6 +28,8 @@ export interface Gateway {
 	id: string;
 	organizationId: string;
 	organizationSlug: string;
+	/** The name that its owners gave it: any text of at most 200 characters, which may change. */
+	organizationName: string;
 	name: string;
 	type: string;
 	/** With its leading slash: `/main`. */
@@ -154,7 +156,11 @@ export interface Operation {
 	tags: string[];
 	deprecated: boolean;
 	parameters: JsonSchema;
+	/** The same with nothing left out, where `parameters` had to be cut; calls are checked against it. Null or absent: there is none. */
+	whole?: JsonSchema | null;
 	outputSchema: JsonSchema | null;
+	/** The answer has a schema that is too large to be promised, or loses something: that it is null says nothing of the API. */
+	answerCut?: boolean;
 	/** The importer's own: what `tool` writes the executor's config from. */
 	definition: JsonObject;
 	outcome: 'converted' | 'degraded' | 'skipped';
@@ -191,7 +197,22 @@ export interface ToolDraft {
 	outputSchema: JsonSchema | null;
 	annotations: ToolAnnotations;
 	executionConfig: JsonObject;
+	/** The argument that is the body of the request: its members may lie beside the other arguments. Absent: there is none. */
+	bodyArgument?: string;
 }
+
+/** How the body of a request lies among the arguments of a tool. */
+export type BodyLayout = 'nested' | 'flat';
+
+/** What it takes to nest the arguments of a flat tool again. */
+export type Flattened = {
+	/** The argument that holds the body. */
+	argument: string;
+	/** The other arguments. */
+	others: string[];
+	/** The body is sent even when none of its members is given. */
+	isRequired: boolean;
+};
 
 // ── what is written down ─────────────────────────────────────────────────────────────────────────────────────────────
 

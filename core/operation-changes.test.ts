@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from './nouns.ts';
 import { compareOperations as compareInTurns } from './operation-changes.ts';
+import { LEFT_OUT } from './schema-shapes.ts';
 import type { OperationContent } from './store.ts';
 
 const compareOperations = (before: OperationContent, after: OperationContent) => compareInTurns(before, after, async () => undefined);
@@ -111,7 +112,7 @@ const ARGUMENT: Case[] = [
 	['pattern changed', { pattern: 'a' }, { pattern: 'a|b' }, 'breaking', `${A} changed its pattern from "a" to "a|b".`],
 	['pattern gone', { type: 'string', pattern: 'a' }, { type: 'string' }, 'additive', `${A} changed its pattern from "a" to none.`],
 	['unique', { type: 'array' }, { type: 'array', uniqueItems: true }, 'breaking', `${A} changed its uniqueItems from none to true.`],
-	['default', { type: 'integer', default: 1 }, { type: 'integer', default: 2 }, 'breaking', `${A} changed its default from 1 to 2.`],
+	['default', { type: 'integer', default: 1 }, { type: 'integer', default: 2 }, 'text', `${A} is described in other words.`],
 	[
 		'negation',
 		{ not: { type: 'string' } },
@@ -291,7 +292,7 @@ const ANSWER: Case[] = [
 		'additive',
 		'The field [].g of the answer was added.',
 	],
-	['a default is words', { type: 'object', default: {} }, { type: 'object' }, null, null],
+	['a default is words', { type: 'object', default: {} }, { type: 'object' }, 'text', 'The answer is described in other words.'],
 	['promised', null, { type: 'object' }, 'additive', 'The answer has a schema now.'],
 	['not promised', { type: 'object' }, null, 'breaking', 'The answer has no schema any more.'],
 ];
@@ -457,6 +458,19 @@ test('definitions are compared by what they mean, whatever they are called', asy
 		null,
 	]);
 	assert.deepEqual(await kindOf(referring({ Pet: PET }), referring({ Pet: PET }, { allOf: [{ $ref: '#/$defs/Pet' }] })), [null, null]);
+	// An alternative that changed and one that was added are told apart by their names.
+	const either = (...names: string[]): Json => ({ anyOf: names.map((name) => ({ $ref: `#/$defs/${name}` })) });
+	const [has, match] = [{ properties: { has: { type: 'array' } } }, { properties: { match: { type: 'string' } } }];
+	const narrowed = { properties: { match: { type: 'string', maxLength: 9 } } };
+	const wide = { properties: { match: { type: ['string', 'number'] } } };
+	const former = referring({ Has: has, Match: match }, either('Has', 'Match'));
+	const slice = { Slice: { properties: { slice: { type: 'integer' } } } };
+	assert.deepEqual(await compareOperations(former, referring({ Has: has, Match: narrowed, ...slice }, either('Slice', 'Has', 'Match'))), {
+		kind: 'breaking',
+		reasons: ['The argument body.match changed its greatest length from none to 9.', 'The argument body has more forms than before.'],
+	});
+	const widened = await compareOperations(former, referring({ Has: has, Match: wide, ...slice }, either('Slice', 'Has', 'Match')));
+	assert.equal(widened.kind, 'additive');
 	const orNull = referring({ Pet: PET }, { anyOf: [{ $ref: '#/$defs/Pet' }, { type: 'null' }] });
 	const forms = (word: string): string => `The argument body has ${word} forms than before.`;
 	assert.deepEqual(await kindOf(referring({ Pet: PET }), orNull), ['additive', forms('more')]);
@@ -519,6 +533,35 @@ test('of many reasons ten are told, the gravest first, and no text of the docume
 		content({ parameters: { ...ROOT, properties: { [`\u202e${'x'.repeat(5_000)}`]: { type: 'string' } } } }),
 	);
 	assert.match(hidden[0] ?? '', /^The optional argument x{100,120}… was added\.$/);
+});
+
+const NAMED: JsonObject = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+const FORMER_WORDS = 'Anything: this definition was left out, the schema would have become too large.';
+
+test('what a limit of ours leaves out changes nothing for callers, in either direction', async () => {
+	const full = referring({ Pet: NAMED }, { $ref: '#/$defs/Pet' });
+	for (const left of [{ description: LEFT_OUT }, { type: 'object', description: LEFT_OUT }, { description: FORMER_WORDS }]) {
+		const cut = referring({ Pet: left }, { $ref: '#/$defs/Pet' });
+		assert.deepEqual(await kindOf(full, cut), [null, null]);
+		assert.deepEqual(await kindOf(cut, full), [null, null]);
+		// The whole one goes before what is shown of it.
+		const whole = { ...cut, whole: full.parameters };
+		assert.deepEqual(await kindOf(full, whole), [null, null]);
+		const more = { ...cut, whole: referring({ Pet: { ...NAMED, required: ['name', 'x'] } }, { $ref: '#/$defs/Pet' }).parameters };
+		assert.equal((await kindOf(whole, more))[0], 'breaking');
+	}
+	// An API may say the same of something else.
+	const same = referring({ Pet: { description: 'Too large to be shown.' } }, { $ref: '#/$defs/Pet' });
+	assert.equal((await kindOf(same, full))[0], 'breaking');
+});
+
+test('an answer whose schema has become too large to be promised is no breaking change, and one that has none any more is', async () => {
+	const promised = content({ outputSchema: NAMED });
+	const [cut, gone] = [content({ answerCut: true }), content()];
+	assert.equal((await kindOf(promised, cut))[0], 'text');
+	assert.equal((await kindOf(cut, promised))[0], 'text');
+	assert.deepEqual(await kindOf(promised, gone), ['breaking', 'The answer has no schema any more.']);
+	assert.deepEqual(await kindOf(cut, gone), [null, null]);
 });
 
 /** In CPU time: neighbours may take the processor away. */

@@ -89,7 +89,7 @@ export class OutboundRun implements Outbound {
 		const { egress, lane, breakers, organizationId } = this.#parts;
 		const target = URL.parse(String(url));
 		if (target) breakers.assertClosed(organizationId, target);
-		const once = (): Promise<Response> => watchedAnswer(this.#parts, target, () => egress.fetch(url, init));
+		const once = (): Promise<Response> => watchedAnswer(this.#parts, target, () => egress.of(organizationId).fetch(url, init));
 		return lane ? lane.fetch(init.signal, once) : once();
 	}
 

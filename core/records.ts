@@ -2,7 +2,7 @@
 // change, so that reading one on a hot path asks nobody.
 
 import type { Records } from './lent.ts';
-import type { Json, StoredRecord } from './nouns.ts';
+import type { Json, PutOptions, StoredRecord } from './nouns.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from './store.ts';
 
 /** Whose records they are. */
@@ -29,13 +29,12 @@ const STALE_MS = 1000;
 
 export function recordsOf({ store, as, cache }: RecordParts, { organizationId, gatewayId, plugin }: RecordOwner): Records {
 	const scope = { plugin, gatewayId };
+	const writer = ({ audited }: PutOptions): RecordStore => (audited?.by && as ? as(audited.by) : store);
 	return {
 		get: (key) => store.get(organizationId, scope, key),
 		recall: (key) => cache.recall(`${organizationId} ${gatewayId} ${plugin} ${key}`, () => store.look(organizationId, scope, key)),
-		put(key, value, options = {}) {
-			const by = options.audited?.by;
-			return (by && as ? as(by) : store).put(organizationId, scope, key, value, options);
-		},
+		put: (key, value, options = {}) => writer(options).put(organizationId, scope, key, value, options),
+		add: (key, value, options = {}) => writer(options).add(organizationId, scope, key, value, options),
 		find: async (tag, { limit = MAX_PAGE, ...from } = {}) => {
 			const { items, nextCursor } = await store.find(organizationId, scope, tag, { ...from, limit: Math.min(limit, MAX_PAGE) });
 			return { records: items, nextCursor };

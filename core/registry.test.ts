@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import Joi from 'joi';
 import type { AuthMethod, ManagementRoute } from './contracts.ts';
 import { Registry } from './registry.ts';
+import { createSecrets } from './secrets.ts';
 
 const ROUTE: ManagementRoute = {
 	method: 'GET',
@@ -81,4 +82,29 @@ test('two routes of the management API with one id, or one place, stop the start
 		registry.add(method('a', [first]));
 		assert.throws(() => registry.add(method('b', [second])), message);
 	}
+});
+
+test('the secret fields of a config are found when the plugin is added, not for each row', () => {
+	let described = 0;
+	const schema = Joi.object({ url: Joi.string(), auth: Joi.object({ token: Joi.string().meta({ secret: true }) }) });
+	const describe = schema.describe.bind(schema);
+	const counted = Object.assign(schema, {
+		describe: () => {
+			described++;
+			return describe();
+		},
+	});
+	const registry = new Registry();
+	registry.add({ ...(method('a', []) as object), config: counted });
+	const secrets = createSecrets('ab'.repeat(32));
+	const place = { organizationId: 'o', table: 'gateway_auth', row: 'r' } as const;
+	const afterAdding = described;
+	const row = registry.seal('auth', 'a', { url: 'u', auth: { token: 's3cret' } }, secrets, place);
+	for (let count = 0; count < 100; count++) {
+		assert.deepEqual(registry.redact('auth', 'a', row), { url: 'u', auth: {} });
+		assert.deepEqual(registry.open('auth', 'a', row, secrets, place), { url: 'u', auth: { token: 's3cret' } });
+		assert.deepEqual(registry.mask('auth', 'a', row, '•'), { url: 'u', auth: { token: '•' } });
+		assert.equal(registry.describe(), registry.describe());
+	}
+	assert.equal(described, afterAdding);
 });

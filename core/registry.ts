@@ -35,8 +35,17 @@ export interface PluginDescription {
 	config: JsonSchema;
 }
 
+interface Registered {
+	plugin: Plugin;
+	/** URL of its module. */
+	source: string | null;
+	/** Paths of the config's secret fields, found once: Joi takes milliseconds to describe a schema, and lists hold a hundred rows. */
+	secrets: string[][];
+}
+
 export class Registry {
-	readonly #plugins = new Map<string, { plugin: Plugin; source: string | null }>();
+	readonly #plugins = new Map<string, Registered>();
+	#descriptions: PluginDescription[] | null = null;
 
 	/**
 	 * @param source URL of the module, from which a worker can import it again
@@ -47,7 +56,8 @@ export class Registry {
 		const id = `${plugin.kind}:${plugin.name}`;
 		if (this.#plugins.has(id)) throw new Error(`${id}: there are two plugins of this kind and name.`);
 		this.#checkManagement(plugin, id);
-		this.#plugins.set(id, { plugin, source });
+		this.#plugins.set(id, { plugin, source, secrets: secretPaths(plugin.config.describe()) });
+		this.#descriptions = null;
 	}
 
 	get<K extends Kind>(kind: K, name: string): PluginOf<K> | null {
@@ -93,15 +103,10 @@ export class Registry {
 		return this.#mapSecrets(kind, name, config, () => mask);
 	}
 
+	/** The same list until a plugin is added: writing a config as JSON Schema takes milliseconds. */
 	describe(): PluginDescription[] {
-		return [...this.#plugins.values()].map(({ plugin }) => ({
-			kind: plugin.kind,
-			name: plugin.name,
-			summary: plugin.summary,
-			spec: plugin.spec ?? null,
-			creatable: plugin.kind === 'executor' ? plugin.creatable === true : plugin.kind !== 'feature',
-			config: configSchema(plugin.config),
-		}));
+		this.#descriptions ??= [...this.#plugins.values()].map(({ plugin }) => describePlugin(plugin));
+		return this.#descriptions;
 	}
 
 	/** @throws Error naming the plugin and the operation, also one that two plugins have */
@@ -124,13 +129,22 @@ export class Registry {
 	}
 
 	#mapSecrets(kind: Kind, name: string, config: JsonObject, map: (value: string) => string | null): JsonObject {
-		const paths = secretPaths(this.get(kind, name)?.config.describe());
+		const paths = this.#plugins.get(`${kind}:${name}`)?.secrets ?? [];
 		if (paths.length === 0) return config;
 		const copy = structuredClone(config);
 		for (const path of paths) mapAt(copy, path, map);
 		return copy;
 	}
 }
+
+const describePlugin = (plugin: Plugin): PluginDescription => ({
+	kind: plugin.kind,
+	name: plugin.name,
+	summary: plugin.summary,
+	spec: plugin.spec ?? null,
+	creatable: plugin.kind === 'executor' ? plugin.creatable === true : plugin.kind !== 'feature',
+	config: configSchema(plugin.config),
+});
 
 /** @throws validation_failed naming fields under `at` */
 export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
@@ -213,8 +227,7 @@ function configSchema(schema: ObjectSchema): JsonSchema {
 }
 
 /** Paths of the fields marked `.meta({ secret: true })`. */
-function secretPaths(description: Description | undefined, at: string[] = []): string[][] {
-	if (!description) return [];
+function secretPaths(description: Description, at: string[] = []): string[][] {
 	const marked = (description.metas as { secret?: boolean }[] | undefined)?.some(({ secret }) => secret === true);
 	if (marked) return [at];
 	const keys = (description['keys'] ?? {}) as Record<string, Description>;

@@ -24,6 +24,9 @@ export const body = (fields: Joi.PartialSchemaMap): Joi.ObjectSchema =>
 /** A name for people to read. */
 export const displayName = Joi.string().min(1).max(200).pattern(/\S/, 'more than blanks').description('A name for people to read.');
 
+/** One address of an account. */
+export const emailAddress = Joi.string().email({ tlds: false }).max(254);
+
 export const description = Joi.string().allow('', null).max(10_000).description('What it is for; null for nothing.');
 
 // ── lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
 import type { GatewayRoute } from './contracts.ts';
-import { GatewayError, notFound } from './errors.ts';
+import { asGatewayError, GatewayError, notFound } from './errors.ts';
 import { createIdentities, type Identities, type IdentityParts } from './identity.ts';
 import type { Context } from './lent.ts';
 import type { Limits } from './limits.ts';
@@ -147,7 +147,8 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 		entry: null,
 		listener: null,
 	};
-	const caller = match?.found.route.public ? null : await admit(request, incoming, { mounted, around, gateway, parts });
+	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
+	const caller = isOpen ? null : await admit(request, incoming, { mounted, around, gateway, parts });
 	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
@@ -193,6 +194,12 @@ function placed(gateway: Gateway, publicUrl: string): Gateway {
 	return url === gateway.url ? gateway : { ...gateway, url };
 }
 
+/**
+ * "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3), also those that are not there: a client takes
+ * 404 for "no OAuth here" and 401 for a gateway that is broken.
+ */
+const isDiscovery = (path: string): boolean => path === '/.well-known' || path.startsWith('/.well-known/');
+
 /** The raw path inside the gateway; a trailing slash is the same place. */
 function innerPath(request: Request): string {
 	const { name } = request.params as { name?: string };
@@ -232,6 +239,17 @@ function queryOf({ raw: { req } }: Request): URLSearchParams {
 }
 
 async function bodyFor(request: Request, route: GatewayRoute): Promise<unknown> {
+	try {
+		return await readFor(request, route);
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (!error || !route.unreadable) throw thrown;
+		const { code, message, headers } = error;
+		throw new GatewayError(code, message, { headers, cause: thrown, body: route.unreadable(error) });
+	}
+}
+
+async function readFor(request: Request, route: GatewayRoute): Promise<unknown> {
 	const body = await readBody(request.raw.req, route.maxBytes ?? DEFAULT_MAX_BYTES);
 	if (body === null || route.body === undefined || route.body === 'raw') return body;
 	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';

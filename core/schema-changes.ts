@@ -2,7 +2,7 @@
 // must not be given less. When in doubt, a change is breaking.
 
 import type { Json, JsonObject, JsonSchema } from './nouns.ts';
-import { compareMeanings, isObject, type Steps, spend } from './schema-meaning.ts';
+import { compareMeanings, definitionOf, isObject, type Steps, spend } from './schema-meaning.ts';
 import {
 	added,
 	compareBounds,
@@ -17,7 +17,7 @@ import {
 	type State,
 	subject,
 } from './schema-rules.ts';
-import { aligned, constraintsOf, shapesOf } from './schema-shapes.ts';
+import { aligned, constraintsOf, isLeftOut, shapesOf } from './schema-shapes.ts';
 
 /** @throws TOO_LARGE */
 export function compareSchemas(before: JsonSchema, after: JsonSchema, side: State['side'], steps: Steps): SchemaComparison {
@@ -49,7 +49,8 @@ function compare(state: State, before: Json | undefined, after: Json | undefined
 
 function open(state: State, { path, ...pair }: Pair): void {
 	const opened = [state.openBefore(pair.before), state.openAfter(pair.after)] as const;
-	if (isMet(state, ...opened)) return;
+	// Where a limit of ours has left something out on one side, nobody knows what became of it.
+	if (isMet(state, ...opened) || opened.some(isLeftOut)) return;
 	const [before, after] = aligned(...opened);
 	compareWords(state, before, after, path);
 	const [had, has] = [constraintsOf(before).length > 0, constraintsOf(after).length > 0];
@@ -151,10 +152,23 @@ function compareLists(state: State, [one, other]: [Json | undefined, Json | unde
 		if (index >= 0) fresh.splice(index, 1);
 		return index < 0;
 	});
-	if (old.length === fresh.length) {
-		for (const [index, member] of old.entries()) compare(state, member, fresh[index], path);
+	const rest = old.filter((member) => !compareNamesake(state, member, fresh, path));
+	if (rest.length === fresh.length) {
+		for (const [index, member] of rest.entries()) compare(state, member, fresh[index], path);
 		return;
 	}
-	const change = old.length === 0 ? more : fresh.length === 0 ? less : 'other';
-	effect(state, change, `${subject(state, path)} has ${fresh.length > old.length ? 'more' : 'fewer'} forms than before.`);
+	const change = rest.length === 0 ? more : fresh.length === 0 ? less : 'other';
+	effect(state, change, `${subject(state, path)} has ${fresh.length > rest.length ? 'more' : 'fewer'} forms than before.`);
+}
+
+/** Compares a reference with the one to the definition of the same name, which it takes out of `fresh`. @returns whether there is one */
+function compareNamesake(state: State, member: Json, fresh: Json[], path: string): boolean {
+	const name = isObject(member) ? definitionOf(member['$ref']) : null;
+	if (name === null) return false;
+	spend(state.steps, fresh.length);
+	const index = fresh.findIndex((candidate) => isObject(candidate) && definitionOf(candidate['$ref']) === name);
+	if (index < 0) return false;
+	compare(state, member, fresh[index], path);
+	fresh.splice(index, 1);
+	return true;
 }

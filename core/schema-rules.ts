@@ -119,7 +119,6 @@ export function compareOthers(state: State, before: JsonObject, after: JsonObjec
 	for (const key of new Set([...constraintsOf(before), ...constraintsOf(after)])) {
 		if (COMPARED.has(key) || state.isSame(before[key] ?? null, after[key] ?? null)) continue;
 		const [was, is] = [before[key], after[key]];
-		if (key === 'default' && state.side === 'answer') continue;
 		const isRule = RULES.has(key);
 		const change = isRule && was === undefined ? 'narrowed' : isRule && is === undefined ? 'widened' : 'other';
 		effect(state, change, changed(state, path, key, show(was), show(is)));

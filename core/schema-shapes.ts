@@ -3,11 +3,18 @@
 import type { Json, JsonObject } from './nouns.ts';
 import { definitionOf, definitionsOf, isObject } from './schema-meaning.ts';
 
-/** They say something to readers only. `default` of an answer does too, since nobody fills it in. */
-const WORDS = new Set(['title', 'description', 'examples', 'example', '$comment', 'externalDocs', 'deprecated']);
+/** They say something to readers only. So does `default`, which nobody fills in. */
+const WORDS = new Set(['title', 'description', 'default', 'examples', 'example', '$comment', 'externalDocs', 'deprecated']);
 const IGNORED = new Set(['$defs', '$schema', '$id', '$anchor']);
 export const COMBINED = ['allOf', 'anyOf', 'oneOf'] as const;
 const MAX_REFERENCES = 32;
+
+/** The words of a schema in whose place a larger one would be: it accepts anything, or anything of its type. */
+export const LEFT_OUT = 'Too large to be shown here.';
+/** A former release said so. */
+const LEFT_OUT_BEFORE = 'Anything: this definition was left out, the schema would have become too large.';
+
+export const isLeftOut = ({ description }: JsonObject): boolean => description === LEFT_OUT || description === LEFT_OUT_BEFORE;
 
 export const isWords = (keyword: string): boolean => WORDS.has(keyword) || keyword.startsWith('x-');
 

@@ -32,6 +32,9 @@ export function findSecret(request: Incoming, { keyHeader = 'x-api-key' }: Secre
 	return (Object.hasOwn(headers, name) && headers[name]) || query.get('api_key') || bearerToken(request);
 }
 
+/** The three places as a sentence names them. */
+export const secretPlaces = ({ keyHeader = 'X-API-Key' }: SecretPlaces): string => `in ${keyHeader}, as ?api_key= or as a Bearer token`;
+
 /** Null when the Authorization header holds none. */
 export const bearerToken = ({ headers }: Incoming): string | null => BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
 

@@ -50,7 +50,7 @@ async function sendOnce(parts: SendingParts, options: OutboundRequest, around: S
 	const request = (): Promise<OutboundResponse> =>
 		watchedAnswer(parts, target, () => {
 			begun();
-			return egress.request(options, onRedirect);
+			return egress.of(organizationId).request(options, onRedirect);
 		});
 	if (!lane) return request();
 	const own = options.signal ?? parts.signal;

@@ -226,6 +226,7 @@ const headersOf = ({ code, headers }: GatewayError): Record<string, string> =>
 /** Specification 7 gives the body of a 429 to the key. */
 function bodyOf(error: GatewayError, request: Request): object {
 	const { message, code, status, headers, details } = error;
+	if (error.body && code !== 'rate_limited') return error.body;
 	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };
 	if (code !== 'rate_limited') return { ...body, requestId: request.info.id, ...(details.length > 0 && { details }) };
 	return headers['retry-after'] === undefined ? { ...body, message: `${message} Retry after ${RETRY_SECONDS} seconds.` } : body;

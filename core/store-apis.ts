@@ -1,6 +1,6 @@
 // The storage port of connected APIs, with their imports and operations, and of tools.
 
-import type { JsonObject, JsonSchema, Operation, SchemaSummary, ToolAnnotations, ToolDraft } from './nouns.ts';
+import type { BodyLayout, Flattened, JsonObject, JsonSchema, Operation, SchemaSummary, ToolAnnotations, ToolDraft } from './nouns.ts';
 import type { ImportHold } from './store-imports.ts';
 import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './store-rows.ts';
 
@@ -63,7 +63,14 @@ export interface SchemaRow extends Row {
 export type ListedSchemaRow = Omit<SchemaRow, 'changes'> & { changes: Omit<ImportChanges, 'operations'> | null };
 
 export type OperationRow = Row &
-	Omit<Operation, 'outcome'> & { apiId: string; status: 'active' | 'removed'; outcome: 'converted' | 'degraded' };
+	Omit<Operation, 'outcome' | 'whole' | 'answerCut'> & {
+		apiId: string;
+		status: 'active' | 'removed';
+		outcome: 'converted' | 'degraded';
+		/** Of the schema with nothing left out, which is read by `wholeParameters`; null where there is none. */
+		wholeHash: string | null;
+		answerCut: boolean;
+	};
 
 /** What an import did to the operations. Type aliases, since it is stored as JSON: an interface has no index signature. */
 export type ImportChanges = {
@@ -73,7 +80,7 @@ export type ImportChanges = {
 	restored: number;
 	changed: number;
 	unchanged: number;
-	/** Of the changed, and of the restored that are not what they were. */
+	/** The removed, and of the changed and of the restored those after which callers have to change. */
 	breaking: number;
 	additive: number;
 	text: number;
@@ -103,7 +110,10 @@ export type OperationContent = Pick<
 	| 'tags'
 	| 'deprecated'
 	| 'parameters'
+	// Null also where it is too long to be compared.
+	| 'whole'
 	| 'outputSchema'
+	| 'answerCut'
 	| 'definition'
 	| 'outcome'
 	| 'reasons'
@@ -116,29 +126,30 @@ export interface ImportReader {
 	/** One that is not stored as it was. */
 	differs(operation: { key: string; name: string; isRestored: boolean; before: OperationContent; after: OperationContent }): Promise<void>;
 	/** Of an operation that changed, for the tool that there is of it. */
-	draft(operation: OperationRow): ToolDraft;
+	draft(operation: OperationRow, bodies: BodyLayout): ApiToolDraft;
 	/** To be kept with the schema. */
 	finish(counts: { operations: number; added: number; removed: number; isFirst: boolean; toolsUpdated: number }): ImportChanges;
 }
 
-/** An import that is being written, in one transaction: nothing is seen before `commit`, nothing stays after `abort`. */
-type CountOperations = (filter: OperationFilter) => Promise<number>;
+/** Looks at what an import is about to leave, and throws when it must not. */
+export type ImportCheck = (count: (filter: OperationFilter) => Promise<number>, done: { removed: number }) => Promise<void>;
 
+/** An import that is being written, in one transaction: nothing is seen before `commit`, nothing stays after `abort`. */
 export interface ImportWriter {
 	/** Operations that are there already (by `key`, else by `operationId`) keep their id, name and tool. */
 	operations(batch: Operation[]): Promise<void>;
 	/**
 	 * Operations not seen since the beginning are marked as removed, and so are their tools; the tools of those that changed are brought
 	 * up to date. Without a reader nothing is compared, and tools keep what they were made of. `changed` counts whatever is not stored
-	 * as it was. With a job, it is told in the same transaction, and nothing is written when it is no longer the holder's. `check` may
-	 * count what would be there: when it throws, nothing is written either.
+	 * as it was. With a job, it is told in the same transaction, and nothing is written when it is no longer the holder's. When `check`
+	 * throws, nothing is written either.
 	 * @throws conflict in the first case, what `check` threw in the other
 	 */
 	commit(
 		schema: SchemaSummary & { sourceUrl: string | null; sizeBytes: number; sha256: string; report: JsonObject },
 		reader?: ImportReader,
-		job?: ImportHold & { toolFilter: OperationFilter | null; operations: number },
-		check?: (count: CountOperations) => Promise<void>,
+		job?: ImportHold & { generation: GenerationRequest | null; operations: number },
+		check?: ImportCheck,
 	): Promise<{
 		schema: SchemaRow;
 		added: number;
@@ -161,6 +172,12 @@ export interface OperationFilter extends TextFilter {
 	operationIds?: string[];
 	deprecated?: boolean;
 	status?: 'active' | 'removed';
+}
+
+/** Which operations become tools, and how. */
+export interface GenerationRequest extends OperationFilter {
+	/** Default: of tools that are there, as they are; of new ones, nested. */
+	bodies?: BodyLayout;
 }
 
 export interface Apis {
@@ -191,6 +208,8 @@ export interface Apis {
 	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<ListedSchemaRow>>;
 	schema(organizationId: string, apiId: string, id: string): Promise<SchemaRow | null>;
 	operations(organizationId: string, apiId: string, page: Page, filter?: OperationFilter): Promise<Listed<OperationRow>>;
+	/** JSON text; null where there is none. */
+	wholeParameters(organizationId: string, operationId: string): Promise<string | null>;
 	countOperations(organizationId: string, apiId: string, filter?: OperationFilter): Promise<number>;
 }
 
@@ -213,9 +232,18 @@ export interface ToolRow extends Versioned {
 	code: string | null;
 	/** Secret fields sealed. */
 	executionConfig: JsonObject;
+	/** Of the operation's schema with nothing left out; null where there is none, and for tools that came from no API. */
+	wholeHash: string | null;
+	/** As it was asked for. */
+	bodies: BodyLayout;
+	/** Null: the arguments are those of the executor. */
+	flattened: Flattened | null;
 	/** active, inactive, removed (its operation is gone from the document). */
 	status: string;
 }
+
+/** A tool of an operation, with what core makes of its arguments. */
+export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument'> & Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened'>;
 
 export type NewTool = Pick<
 	ToolRow,
@@ -234,7 +262,7 @@ export type ToolChange = Partial<Pick<ToolRow, 'parameters' | 'code' | 'executio
 export interface OperationDraft {
 	operationId: string;
 	asOf?: Date;
-	tool: ToolDraft;
+	tool: ApiToolDraft;
 }
 
 export interface ToolFilter extends TextFilter {
@@ -251,10 +279,16 @@ export interface Tools {
 	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
 	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
-	/** One tool per operation: made, brought up to date, or left alone. Those that are gone, or not as of then any more, are not counted. */
+	/** Those of the operations whose tools were asked to be flat. */
+	flatOf(organizationId: string, operationIds: readonly string[]): Promise<Set<string>>;
+	/**
+	 * One tool per operation: made, brought up to date, or left alone. Those that are gone, or not as of then any more, are not counted; a
+	 * tool that was changed `since` then is one that was brought up to date.
+	 */
 	generate(
 		organizationId: string,
 		apiId: string,
 		drafts: OperationDraft[],
+		since?: Date,
 	): Promise<{ created: number; updated: number; unchanged: number }>;
 }

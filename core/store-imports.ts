@@ -1,7 +1,7 @@
 // The storage port of import jobs: what an organization sees of them, and the queue that all replicas work off.
 
 import type { ErrorCode, ErrorDetail } from './errors.ts';
-import type { OperationFilter } from './store-apis.ts';
+import type { GenerationRequest } from './store-apis.ts';
 import type { Actor } from './store-people.ts';
 import type { Listed, Page } from './store-rows.ts';
 
@@ -45,8 +45,8 @@ export interface ImportHold {
 /** A job with what it takes to run it. */
 export interface ClaimedImport extends ImportJobRow {
 	actor: Actor;
-	/** Which operations become tools; null: none do. Known once the schema is written. */
-	toolFilter: OperationFilter | null;
+	/** Null: no tools are made. Known once the schema is written. */
+	generation: GenerationRequest | null;
 }
 
 export interface NewImport {

@@ -116,6 +116,11 @@ export interface Organizations {
 	update(organizationId: string, change: Partial<Pick<OrganizationRow, 'name'> & OrganizationSettings>): Promise<OrganizationRow | null>;
 	/** Of an organization that is gone: nothing is allowed. */
 	settings(organizationId: string): Promise<OrganizationSettings>;
+	/**
+	 * The account for which its shares of scarce things count: the id of the user who created it, also when that user has left or is gone.
+	 * It is the organization's own id where the creator is not known, and when the organization is gone. It never changes.
+	 */
+	account(organizationId: string): Promise<string>;
 
 	members(organizationId: string, page: Page): Promise<Listed<MemberRow>>;
 	/**

@@ -52,6 +52,8 @@ export interface RecordStore {
 	/** The same, for those who would remember it. */
 	look(organizationId: string, scope: RecordScope, key: string): Promise<FoundRecord | null>;
 	put(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<void>;
+	/** False where there is one of this key. */
+	add(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<boolean>;
 	/** Newest first, or as `page.sort` says. */
 	find(organizationId: string, scope: RecordScope, tag: string, page: Page): Promise<Listed<StoredRecord>>;
 	drop(organizationId: string, scope: RecordScope, tag: string): Promise<number>;

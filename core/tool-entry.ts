@@ -1,13 +1,14 @@
 // A tool with all that running it needs, made of its row.
 
+import type { Checked } from './arguments/checks.ts';
 import type { ToolExecutor } from './contracts.ts';
 import { GatewayError } from './errors.ts';
 import type { LaneApi } from './lane.ts';
 import { laneOf } from './lanes.ts';
-import type { Api, JsonObject, Tool } from './nouns.ts';
+import type { Api, Flattened, JsonObject, Tool } from './nouns.ts';
 import type { Registry } from './registry.ts';
 import type { Place, Secrets } from './secrets.ts';
-import type { ApiRow, CredentialRow, ToolRow } from './store.ts';
+import type { ApiRow, CredentialRow, Store, ToolRow } from './store.ts';
 
 /** Calls of an assigned tool that one caller may make. */
 export interface ToolLimit {
@@ -21,8 +22,9 @@ export interface Ready {
 }
 
 /** What is costly of it is made when it is first run. */
-export interface ToolEntry {
-	tool: Tool;
+export interface ToolEntry extends Checked {
+	/** What it takes to make the executor's arguments of the tool's; null where they are the same. */
+	flattened: Flattened | null;
 	api: Api | null;
 	credentials: readonly CredentialRow[];
 	/** Which its calls go through; null: none. */
@@ -44,11 +46,19 @@ export interface EntryAround {
 	limit?: ToolLimit | null;
 }
 
-export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets }: { registry: Registry; secrets: Secrets }): ToolEntry {
+export interface EntryParts {
+	registry: Registry;
+	secrets: Secrets;
+	services: () => { store: Store };
+}
+
+export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets, services }: EntryParts): ToolEntry {
 	const parse = (config: JsonObject): JsonObject => registry.parse('executor', row.executor, config, '/executionConfig');
 	let made: Ready | null = null;
 	return {
 		tool: describeTool(row, around),
+		whole: wholeOf(row, () => services().store),
+		flattened: row.flattened,
 		api: around.api,
 		credentials: around.credentials,
 		lane: laneOf(around.api),
@@ -64,6 +74,14 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 			executor: executorOf(row, registry),
 			config: parse(registry.mask('executor', row.executor, toolConfig(row), mask)),
 		}),
+	};
+}
+
+function wholeOf({ organizationId, operationId, wholeHash, flattened }: ToolRow, store: () => Store): Checked['whole'] {
+	if (operationId === null || wholeHash === null) return null;
+	return async () => {
+		const text = await store().apis.wholeParameters(organizationId, operationId);
+		return text === null ? null : { text, flat: flattened?.argument ?? null };
 	};
 }
 

@@ -123,12 +123,15 @@ function isDeeperThan(value: Json, levels: number): boolean {
 }
 
 /** By the charset that the header names, else UTF-8; a byte order mark is dropped. */
-export function decodeText(body: Buffer, contentType: string): string {
+export const decodeText = (body: Buffer, contentType: string): string => new TextDecoder(charsetOf(contentType)).decode(body);
+
+/** The charset that the header names, else UTF-8, under a name that TextDecoder knows. */
+export function charsetOf(contentType: string): string {
 	const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? 'utf-8';
 	try {
-		return new TextDecoder(charset).decode(body);
+		return new TextDecoder(charset).encoding;
 	} catch {
-		// A charset that nobody knows: most likely it is UTF-8 all the same.
-		return new TextDecoder().decode(body);
+		// One that nobody knows: most likely it is UTF-8 all the same.
+		return 'utf-8';
 	}
 }

@@ -3,7 +3,7 @@
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import { GatewayError } from '../core/errors.ts';
-import type { ClaimedImport, ImportHold, ImportQueue, OperationFilter } from '../core/store.ts';
+import type { ClaimedImport, GenerationRequest, ImportHold, ImportQueue } from '../core/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';
@@ -11,7 +11,7 @@ import { rows } from './rows.ts';
 /** Of `import_jobs`, as a `ClaimedImport`. */
 export const CLAIMED = `id, organization_id AS "organizationId", api_id AS "apiId", status, phase, operations, attempts,
 	actor ->> 'userId' AS "requestedBy", error, schema_id AS "schemaId", tools, created_at AS "createdAt", started_at AS "startedAt",
-	finished_at AS "finishedAt", actor, tool_filter AS "toolFilter"`;
+	finished_at AS "finishedAt", actor, tool_filter AS "generation"`;
 
 const UNTIL = `now() + $2::float8 * interval '1 millisecond'`;
 const NO_LEASE = 'lease = NULL, leased_until = NULL';
@@ -85,10 +85,10 @@ export function createImportQueue({ ordinary, bulk }: Database): ImportQueue {
  */
 export async function noteWritten(
 	{ bulk }: Pick<Database, 'bulk'>,
-	job: ImportHold & { toolFilter: OperationFilter | null; operations: number },
+	job: ImportHold & { generation: GenerationRequest | null; operations: number },
 	{ schemaId, transaction }: { schemaId: string; transaction: Transaction },
 ): Promise<void> {
-	const filter = job.toolFilter && JSON.stringify(job.toolFilter);
-	const told = await rows(bulk, WRITTEN, [job.id, job.lease, schemaId, filter, job.operations], transaction);
+	const generation = job.generation && JSON.stringify(job.generation);
+	const told = await rows(bulk, WRITTEN, [job.id, job.lease, schemaId, generation, job.operations], transaction);
 	if (told.length === 0) throw new GatewayError('conflict', 'The import was cancelled, or taken over by another replica.');
 }

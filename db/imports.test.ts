@@ -89,7 +89,9 @@ test('an import is stored whole, without what was skipped, in the order of the d
 		tags: ['pets', 'with "quotes", commas and \\'],
 		deprecated: true,
 		parameters: { type: 'object', properties: { z: {}, a: {} } },
+		whole: { type: 'object', properties: { z: { type: 'string' }, a: {} } },
 		outputSchema: { type: 'object' },
+		answerCut: true,
 		outcome: 'degraded',
 		reasons: ['a reason'],
 	});
@@ -100,8 +102,14 @@ test('an import is stored whole, without what was skipped, in the order of the d
 		items.map(({ key }) => key),
 		['GET /pets/{id}', 'a'],
 	);
-	const { id: _id, organizationId, apiId, createdAt: _c, updatedAt: _u, status, ...stored } = items[0] ?? assert.fail();
-	assert.deepEqual(stored, full);
+	const { id, organizationId, apiId, createdAt: _c, updatedAt: _u, status, wholeHash, ...stored } = items[0] ?? assert.fail();
+	const { whole, ...rest } = full;
+	assert.deepEqual(stored, rest);
+	assert.match(wholeHash ?? '', /^[0-9a-f]{16}$/);
+	assert.equal(await store.apis.wholeParameters(organizationId, id), JSON.stringify(whole));
+	const other = await addTenant(store);
+	assert.equal(await store.apis.wholeParameters(other.organizationId, id), null);
+	assert.deepEqual([items[1]?.wholeHash, await store.apis.wholeParameters(organizationId, items[1]?.id ?? '')], [null, null]);
 	assert.equal(JSON.stringify(stored.parameters), JSON.stringify(full.parameters), 'in the order of the document');
 	assert.deepEqual([organizationId, apiId, status], [place.organizationId, place.apiId, 'active']);
 	assert.deepEqual((await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items, [row]);
@@ -179,6 +187,39 @@ test('a re-import brings tools up to date and keeps their ids, names and usersâ€
 	assert.deepEqual(now[0]?.parameters, parameters);
 });
 
+test('a schema of which only the part that is not shown changed is a change, and tools keep how their bodies lie', async () => {
+	await using store = await testStore();
+	const place = await begin(store);
+	const wholeOf = (type: string) => ({ whole: { type: 'object', properties: { a: { type } } } });
+	await importAll(place, [operation('a', wholeOf('string')), operation('b')]);
+	const drafts = [...(await operations(place)).values()].map((row, index) => ({
+		operationId: row.id,
+		tool: { ...draft(row), wholeHash: row.wholeHash, bodies: index === 0 ? ('flat' as const) : ('nested' as const) },
+	}));
+	await store.tools.generate(place.organizationId, place.apiId, drafts);
+	const asked: [name: string, bodies: string][] = [];
+	const reader = createImportReader((row, bodies) => {
+		asked.push([row.name, bodies]);
+		return { ...draft(row), wholeHash: row.wholeHash, bodies };
+	});
+	const writer = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	await writer.operations([operation('a', wholeOf('integer')), operation('b', { description: 'Changed.' })]);
+	const { changed, schema: kept } = await writer.commit(schema, reader);
+	assert.deepEqual([changed, kept.changes?.breaking, kept.changes?.toolsUpdated], [2, 1, 2]);
+	assert.deepEqual(asked, [
+		['a', 'flat'],
+		['b', 'nested'],
+	]);
+	const [first, second] = [...(await tools(place)).values()];
+	const [row] = [...(await operations(place)).values()];
+	assert.deepEqual([first?.bodies, first?.wholeHash, first?.version], ['flat', row?.wholeHash, 2]);
+	assert.notEqual(first?.wholeHash, drafts[0]?.tool.wholeHash);
+	assert.deepEqual([second?.bodies, second?.wholeHash], ['nested', null]);
+	const ids = [...(await operations(place)).values()].map(({ id }) => id);
+	assert.deepEqual(await store.tools.flatOf(place.organizationId, ids), new Set([ids[0]]));
+	assert.deepEqual(await store.tools.flatOf((await addTenant(store)).organizationId, ids), new Set());
+});
+
 test('what left the document is marked as removed with its tool, and comes back as it was', async () => {
 	await using store = await testStore();
 	const place = await begin(store);
@@ -230,7 +271,7 @@ test('who reads along is told what was there before, and tools of what changed f
 	assert.deepEqual(
 		changes.operations.map(({ key, change, kind }) => [key, change, kind]),
 		[
-			['c', 'removed', null],
+			['c', 'removed', 'breaking'],
 			['a', 'changed', 'breaking'],
 			['d', 'added', null],
 		],

@@ -61,7 +61,7 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models): Imp
 			try {
 				await pulse.stop();
 				const { changes, ...counts } = await merge(current, reader ?? null);
-				await check?.((filter) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter), transaction }));
+				await check?.((filter) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter), transaction }), counts);
 				const { format, title, version, servers, sourceUrl, sizeBytes, sha256, report } = schema;
 				const row = await ApiSchema.create(
 					{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },

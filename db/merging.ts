@@ -1,6 +1,7 @@
 // What was staged meets what is stored: matched, compared, written. Large results come through cursors, a few rows at a time.
 
 import { QueryTypes } from 'sequelize';
+import type { BodyLayout } from '../core/nouns.ts';
 import type { ImportChanges, ImportReader, OperationContent, OperationRow } from '../core/store.ts';
 import { writeDrafts } from './drafts.ts';
 import { rows } from './rows.ts';
@@ -36,11 +37,11 @@ const MARK_CHANGED = `
 UPDATE staged_operations s SET change = CASE o.status WHEN 'removed' THEN 'restored' ELSE 'changed' END
 FROM operations o
 WHERE ${OF_API} AND o.id = s.id AND (
-	o.key, o.operation_id, o.description, o.method, o.path, o.tags, o.deprecated, o.parameters::text, o.output_schema::text,
-	o.definition::text, o.outcome, o.reasons::text, o.status
+	o.key, o.operation_id, o.description, o.method, o.path, o.tags, o.deprecated, o.parameters::text, o.whole_hash, o.output_schema::text,
+	o.answer_cut, o.definition::text, o.outcome, o.reasons::text, o.status
 ) IS DISTINCT FROM (
-	s.key, s.operation_id, s.description, s.method, s.path, s.tags, s.deprecated, s.parameters::text, s.output_schema::text,
-	s.definition::text, s.outcome, s.reasons::text, 'active'
+	s.key, s.operation_id, s.description, s.method, s.path, s.tags, s.deprecated, s.parameters::text, s.whole_hash, s.output_schema::text,
+	s.answer_cut, s.definition::text, s.outcome, s.reasons::text, 'active'
 )`;
 
 const UNSEEN = `
@@ -50,9 +51,13 @@ ORDER BY o.seq LIMIT $3`;
 
 const NEW = 'SELECT key, name FROM staged_operations WHERE id IS NULL ORDER BY seq LIMIT $1';
 
+/** Longer ones would not be compared anyway. */
+const MAX_COMPARED_CHARS = 256 * 1024;
+
 const content = (source: string): string => `json_build_object('operationId', ${source}.operation_id, 'description', ${source}.description,
 	'method', ${source}.method, 'path', ${source}.path, 'tags', ${source}.tags, 'deprecated', ${source}.deprecated,
-	'parameters', ${source}.parameters, 'outputSchema', ${source}.output_schema, 'definition', ${source}.definition,
+	'parameters', ${source}.parameters, 'whole', CASE WHEN length(${source}.whole_parameters::text) <= ${MAX_COMPARED_CHARS} THEN ${source}.whole_parameters END,
+	'outputSchema', ${source}.output_schema, 'answerCut', ${source}.answer_cut, 'definition', ${source}.definition,
 	'outcome', ${source}.outcome, 'reasons', ${source}.reasons)`;
 
 const DIFFERING = `
@@ -64,7 +69,8 @@ WHERE ${OF_API} AND s.change IS NOT NULL ORDER BY s.seq`;
 const UPDATE_MATCHED = `
 UPDATE operations o SET
 	key = s.key, operation_id = s.operation_id, description = s.description, method = s.method, path = s.path, tags = s.tags,
-	deprecated = s.deprecated, parameters = s.parameters, output_schema = s.output_schema, definition = s.definition,
+	deprecated = s.deprecated, parameters = s.parameters, whole_parameters = s.whole_parameters, whole_hash = s.whole_hash,
+	output_schema = s.output_schema, answer_cut = s.answer_cut, definition = s.definition,
 	outcome = s.outcome, reasons = s.reasons, status = 'active'
 FROM staged_operations s
 WHERE ${OF_API} AND o.id = s.id AND s.change IS NOT NULL`;
@@ -84,8 +90,9 @@ WHERE ${OF_API} AND t.organization_id = $1 AND t.operation_id = o.id AND t.remov
 /** Of those that changed, as they are now, the ones that a tool was made of. */
 const WITH_TOOLS = `
 SELECT o.id, o.organization_id AS "organizationId", o.api_id AS "apiId", o.key, o.operation_id AS "operationId", o.name, o.description,
-	o.method, o.path, o.tags, o.deprecated, o.parameters, o.output_schema AS "outputSchema", o.definition, o.outcome, o.reasons, o.status,
-	o.created_at AS "createdAt", o.updated_at AS "updatedAt"
+	o.method, o.path, o.tags, o.deprecated, o.parameters, o.whole_hash AS "wholeHash", o.output_schema AS "outputSchema",
+	o.answer_cut AS "answerCut", o.definition, o.outcome, o.reasons, o.status, o.created_at AS "createdAt", o.updated_at AS "updatedAt",
+	t.bodies
 FROM staged_operations s JOIN operations o ON o.id = s.id JOIN tools t ON t.organization_id = o.organization_id AND t.operation_id = o.id
 WHERE ${OF_API} AND s.change IS NOT NULL ORDER BY s.seq`;
 
@@ -146,9 +153,9 @@ async function updateTools(current: Import, reader: ImportReader): Promise<numbe
 	let updated = 0;
 	await declare(current, 'with_tools', WITH_TOOLS);
 	await current.sequelize.query('SET LOCAL enable_nestloop TO DEFAULT', { transaction: current.transaction });
-	for await (const batch of fetchAll<OperationRow>(current, 'with_tools', ROWS_DRAFTED)) {
-		const drafts = batch.map((operation) => ({ operationId: operation.id, tool: reader.draft(operation) }));
-		updated += (await writeDrafts(current.sequelize, current, drafts, current.transaction)).updated;
+	for await (const batch of fetchAll<OperationRow & { bodies: BodyLayout }>(current, 'with_tools', ROWS_DRAFTED)) {
+		const drafts = batch.map(({ bodies, ...operation }) => ({ operationId: operation.id, tool: reader.draft(operation, bodies) }));
+		updated += (await writeDrafts(current.sequelize, current, drafts, { transaction: current.transaction })).updated;
 	}
 	return updated;
 }

@@ -14,18 +14,90 @@ import { records } from './migrations/0005-records.ts';
 import { imports } from './migrations/0006-imports.ts';
 import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
 import { importJobs } from './migrations/0008-import-jobs.ts';
+import { code } from './migrations/0009-code.ts';
+import { creators } from './migrations/0010-creators.ts';
+import { argumentLayers } from './migrations/0012-argument-layers.ts';
 
-const ALL = [
-	'0001-foundation',
-	'0002-identity',
-	'0003-audit',
-	'0004-contract',
-	'0005-records',
-	'0006-imports',
-	'0007-upstream-tokens',
-	'0008-import-jobs',
-	'0009-code',
+/** A row in every table that the first migration makes. */
+const FOUNDATION_ROWS = `
+INSERT INTO organizations (id, name, slug) VALUES ('00000000-0000-4000-8000-000000000001', 'Acme', 'acme');
+INSERT INTO users (id, email, password_hash, first_name, last_name)
+VALUES ('00000000-0000-4000-8000-000000000002', 'Ada@example.com', 'hash', 'Ada', 'Lovelace');
+INSERT INTO memberships (organization_id, user_id, role) SELECT o.id, u.id, 'owner' FROM organizations o, users u;
+INSERT INTO apis (organization_id, name, type, base_url) SELECT id, 'Pets', 'openapi', 'https://pets.example' FROM organizations;
+INSERT INTO api_credentials (organization_id, api_id, type, origin, secret)
+SELECT organization_id, id, 'bearer_token', 'https://pets.example', 'sealed' FROM apis;
+INSERT INTO api_schemas (organization_id, api_id, format, servers, size_bytes, sha256, report)
+SELECT organization_id, id, 'openapi 3.1.0', '[]', 2, '00', '{}' FROM apis;
+INSERT INTO operations (organization_id, api_id, key, name, description, method, path, tags, deprecated, parameters, definition, outcome, reasons)
+SELECT organization_id, id, 'GET /pets', 'pets', 'All pets.', 'GET', '/pets', '{}', false, '{}', '{}', 'converted', '[]' FROM apis;
+INSERT INTO tools (organization_id, api_id, operation_id, type, executor, imported_name, imported_description, parameters, annotations, execution_config)
+SELECT organization_id, api_id, id, 'api', 'http', 'pets', 'All pets.', '{}', '{}', '{"a": "\\u0000"}' FROM operations;
+INSERT INTO gateways (organization_id, name, type, endpoint, configuration) SELECT id, 'Main', 'mcp', '/main', '{}' FROM organizations;
+INSERT INTO gateway_tools (organization_id, gateway_id, tool_id, name)
+SELECT t.organization_id, g.id, t.id, 'pets' FROM tools t, gateways g;
+INSERT INTO gateway_auth (organization_id, gateway_id, type, is_required, configuration, validation_rules)
+SELECT organization_id, id, 'none', true, '{}', '{}' FROM gateways;
+INSERT INTO gateway_keys (organization_id, gateway_id, name, prefix, hash, scopes)
+SELECT organization_id, id, 'ci', 'svc_gw_ab', 'hash', '{tools:read}' FROM gateways;
+INSERT INTO gateway_key_uses (organization_id, key_id, last_used_at) SELECT organization_id, id, now() FROM gateway_keys;
+INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags) SELECT organization_id, id, 'p', 'k', '{}', '{}' FROM gateways;
+INSERT INTO tool_runs (organization_id, tool_id, subject, status, duration_ms, started_at)
+SELECT organization_id, id, 'anonymous', 'success', 1, now() FROM tools;
+`;
+
+const IDENTITY_ROWS = `
+INSERT INTO sessions (id, user_id, address) SELECT gen_random_uuid(), id, '192.0.2.1' FROM users;
+INSERT INTO password_resets (hash, user_id, expires_at) SELECT 'hash', id, now() FROM users;
+INSERT INTO invitations (organization_id, email, role, hash, invited_by, expires_at)
+SELECT organization_id, 'bob@example.com', 'viewer', 'hash', user_id, now() FROM memberships;
+INSERT INTO access_keys (user_id, name, prefix, hash) SELECT id, 'ci', 'ak_live_ab', 'hash' FROM users;
+INSERT INTO access_key_uses (user_id, key_id, last_used_at) SELECT user_id, id, now() FROM access_keys;
+`;
+
+const AUDIT_ROWS = `
+INSERT INTO audit_log (organization_id, action, resource_type, resource_id, changes)
+SELECT id, 'update', 'organization', id, '{"name": {"from": "A", "to": "Acme"}}' FROM organizations;
+`;
+
+const CONTRACT_ROWS = `
+INSERT INTO idempotency_keys (user_id, organization_id, key, operation, fingerprint, attempt)
+SELECT user_id, organization_id, 'k', 'POST /tools', 'hash', gen_random_uuid() FROM memberships;
+`;
+
+const TOKEN_ROWS = `
+INSERT INTO upstream_tokens (organization_id, api_id, type, revision, sealed, expires_at)
+SELECT organization_id, api_id, type, 1, 'sealed', now() FROM api_credentials;
+`;
+
+const JOB_ROWS = `
+INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, status, finished_at)
+SELECT organization_id, id, '{}', 1, 'succeeded', now() FROM apis;
+INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, 'x' FROM import_jobs;
+`;
+
+/** Every migration in order, with rows for the tables that it makes. */
+const RELEASES: [migration: Migration, rows: string][] = [
+	[foundation, FOUNDATION_ROWS],
+	[identity, IDENTITY_ROWS],
+	[audit, AUDIT_ROWS],
+	[contract, CONTRACT_ROWS],
+	[records, ''],
+	[imports, ''],
+	[upstreamTokens, TOKEN_ROWS],
+	[importJobs, JOB_ROWS],
+	[code, ''],
+	[creators, ''],
+	[argumentLayers, ''],
 ];
+const ALL = RELEASES.map(([{ name }]) => name);
+const upTo = (count: number) => ({
+	migrations: RELEASES.slice(0, count).map(([migration]) => migration),
+	rows: RELEASES.slice(0, count)
+		.map(([, rows]) => rows)
+		.join(''),
+	left: ALL.slice(count),
+});
 
 test('an empty database is migrated once, and a second run has nothing to do', async () => {
 	await using empty = await testDatabase({ empty: true });
@@ -58,74 +130,8 @@ test('a migration that fails leaves nothing behind', async () => {
 test('a store that may not migrate names what the database lacks', async () => {
 	await using empty = await testDatabase({ empty: true });
 	const opening = openStore({ database: empty.database, dataDir: '', log: silent, migrate: false });
-	await assert.rejects(
-		opening,
-		/The database lacks the migrations 0001-foundation, 0002-identity, 0003-audit, 0004-contract, 0005-records, 0006-imports, 0007-upstream-tokens, 0008-import-jobs, 0009-code: run "npm run migrate"/,
-	);
+	await assert.rejects(opening, new RegExp(`The database lacks the migrations ${ALL.join(', ')}: run "npm run migrate"`));
 });
-
-/** A row in every table that the first release had. */
-const ROWS = `
-INSERT INTO organizations (id, name, slug) VALUES ('00000000-0000-4000-8000-000000000001', 'Acme', 'acme');
-INSERT INTO users (id, email, password_hash, first_name, last_name)
-VALUES ('00000000-0000-4000-8000-000000000002', 'Ada@example.com', 'hash', 'Ada', 'Lovelace');
-INSERT INTO memberships (organization_id, user_id, role) SELECT o.id, u.id, 'owner' FROM organizations o, users u;
-INSERT INTO apis (organization_id, name, type, base_url) SELECT id, 'Pets', 'openapi', 'https://pets.example' FROM organizations;
-INSERT INTO api_credentials (organization_id, api_id, type, origin, secret)
-SELECT organization_id, id, 'bearer_token', 'https://pets.example', 'sealed' FROM apis;
-INSERT INTO api_schemas (organization_id, api_id, format, servers, size_bytes, sha256, report)
-SELECT organization_id, id, 'openapi 3.1.0', '[]', 2, '00', '{}' FROM apis;
-INSERT INTO operations (organization_id, api_id, key, name, description, method, path, tags, deprecated, parameters, definition, outcome, reasons)
-SELECT organization_id, id, 'GET /pets', 'pets', 'All pets.', 'GET', '/pets', '{}', false, '{}', '{}', 'converted', '[]' FROM apis;
-INSERT INTO tools (organization_id, api_id, operation_id, type, executor, imported_name, imported_description, parameters, annotations, execution_config)
-SELECT organization_id, api_id, id, 'api', 'http', 'pets', 'All pets.', '{}', '{}', '{"a": "\\u0000"}' FROM operations;
-INSERT INTO gateways (organization_id, name, type, endpoint, configuration) SELECT id, 'Main', 'mcp', '/main', '{}' FROM organizations;
-INSERT INTO gateway_tools (organization_id, gateway_id, tool_id, name)
-SELECT t.organization_id, g.id, t.id, 'pets' FROM tools t, gateways g;
-INSERT INTO gateway_auth (organization_id, gateway_id, type, is_required, configuration, validation_rules)
-SELECT organization_id, id, 'none', true, '{}', '{}' FROM gateways;
-INSERT INTO gateway_keys (organization_id, gateway_id, name, prefix, hash, scopes)
-SELECT organization_id, id, 'ci', 'svc_gw_ab', 'hash', '{tools:read}' FROM gateways;
-INSERT INTO gateway_key_uses (organization_id, key_id, last_used_at) SELECT organization_id, id, now() FROM gateway_keys;
-INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags) SELECT organization_id, id, 'p', 'k', '{}', '{}' FROM gateways;
-INSERT INTO tool_runs (organization_id, tool_id, subject, status, duration_ms, started_at)
-SELECT organization_id, id, 'anonymous', 'success', 1, now() FROM tools;
-`;
-
-/** And in every table that the second added. */
-const IDENTITY_ROWS = `
-INSERT INTO sessions (id, user_id, address) SELECT gen_random_uuid(), id, '192.0.2.1' FROM users;
-INSERT INTO password_resets (hash, user_id, expires_at) SELECT 'hash', id, now() FROM users;
-INSERT INTO invitations (organization_id, email, role, hash, invited_by, expires_at)
-SELECT organization_id, 'bob@example.com', 'viewer', 'hash', user_id, now() FROM memberships;
-INSERT INTO access_keys (user_id, name, prefix, hash) SELECT id, 'ci', 'ak_live_ab', 'hash' FROM users;
-INSERT INTO access_key_uses (user_id, key_id, last_used_at) SELECT user_id, id, now() FROM access_keys;
-`;
-
-/** And in that of the third. Its triggers have told of the others already. */
-const AUDIT_ROWS = `
-INSERT INTO audit_log (organization_id, action, resource_type, resource_id, changes)
-SELECT id, 'update', 'organization', id, '{"name": {"from": "A", "to": "Acme"}}' FROM organizations;
-`;
-
-/** And in that of the fourth. */
-const CONTRACT_ROWS = `
-INSERT INTO idempotency_keys (user_id, organization_id, key, operation, fingerprint, attempt)
-SELECT user_id, organization_id, 'k', 'POST /tools', 'hash', gen_random_uuid() FROM memberships;
-`;
-
-/** And in that of the seventh. */
-const TOKEN_ROWS = `
-INSERT INTO upstream_tokens (organization_id, api_id, type, revision, sealed, expires_at)
-SELECT organization_id, api_id, type, 1, 'sealed', now() FROM api_credentials;
-`;
-
-/** And in those of the eighth. */
-const JOB_ROWS = `
-INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, status, finished_at)
-SELECT organization_id, id, '{}', 1, 'succeeded', now() FROM apis;
-INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, 'x' FROM import_jobs;
-`;
 
 /** As an older release left it. */
 async function leave(database: Endpoint, migrations: Migration[], rows: string): Promise<void> {
@@ -151,44 +157,9 @@ async function contents(database: Endpoint, of: Record<string, unknown>): Promis
 	return administer(database, `${all.join(' UNION ALL ')} ORDER BY 1, 2`);
 }
 
-const FORMER: { id: string; migrations: Migration[]; rows: string; left: string[] }[] = [
-	{ id: 'the first release', migrations: [foundation], rows: ROWS, left: ALL.slice(1) },
-	{ id: 'the second', migrations: [foundation, identity], rows: ROWS + IDENTITY_ROWS, left: ALL.slice(2) },
-	{ id: 'the third', migrations: [foundation, identity, audit], rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS, left: ALL.slice(3) },
-	{
-		id: 'the fourth',
-		migrations: [foundation, identity, audit, contract],
-		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
-		left: ALL.slice(4),
-	},
-	{
-		id: 'the fifth',
-		migrations: [foundation, identity, audit, contract, records],
-		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
-		left: ALL.slice(5),
-	},
-	{
-		id: 'the sixth',
-		migrations: [foundation, identity, audit, contract, records, imports],
-		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS,
-		left: ALL.slice(6),
-	},
-	{
-		id: 'the seventh',
-		migrations: [foundation, identity, audit, contract, records, imports, upstreamTokens],
-		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS + TOKEN_ROWS,
-		left: ALL.slice(7),
-	},
-	{
-		id: 'the eighth',
-		migrations: [foundation, identity, audit, contract, records, imports, upstreamTokens, importJobs],
-		rows: ROWS + IDENTITY_ROWS + AUDIT_ROWS + CONTRACT_ROWS + TOKEN_ROWS + JOB_ROWS,
-		left: ALL.slice(8),
-	},
-];
-
-for (const { id, migrations, rows, left } of FORMER)
-	test(`a database of ${id} comes up with every row that it had, and with all triggers`, async () => {
+for (const [index, last] of ALL.slice(0, -1).entries())
+	test(`a database that ends with ${last} comes up with every row that it had, and with all triggers`, async () => {
+		const { migrations, rows, left } = upTo(index + 1);
 		await using former = await testDatabase({ empty: true });
 		await leave(former.database, migrations, rows);
 		const tables = [...rows.matchAll(/^INSERT INTO (\w+)/gm)].map(([, table]) => table ?? '');
@@ -227,6 +198,42 @@ for (const { id, migrations, rows, left } of FORMER)
 			await store.close();
 		}
 	});
+
+/** Two users; organizations of which the log names a maker, an owner came second, nobody owns anything, and nobody is left. */
+const CREATED_BEFORE = `
+INSERT INTO users (id, email, password_hash, first_name, last_name) VALUES
+('00000000-0000-4000-8000-00000000000a', 'ada@example.com', 'hash', 'Ada', 'Lovelace'),
+('00000000-0000-4000-8000-00000000000b', 'bob@example.com', 'hash', 'Bob', 'Babbage');
+SELECT set_config('gatehouse.actor', '{"userId": "00000000-0000-4000-8000-00000000000c", "email": "gone@example.com"}', false);
+INSERT INTO organizations (name, slug) VALUES ('told', 'told');
+SELECT set_config('gatehouse.actor', '', false);
+INSERT INTO organizations (name, slug) VALUES ('owned', 'owned'), ('ownerless', 'ownerless'), ('empty', 'empty');
+INSERT INTO memberships (organization_id, user_id, role) SELECT id, '00000000-0000-4000-8000-00000000000a', 'viewer'
+FROM organizations WHERE slug IN ('told', 'owned', 'ownerless');
+INSERT INTO memberships (organization_id, user_id, role) SELECT id, '00000000-0000-4000-8000-00000000000b',
+CASE slug WHEN 'ownerless' THEN 'admin' ELSE 'owner' END FROM organizations WHERE slug <> 'empty';
+`;
+
+test('an organization from before counts for whom the log names as its maker, else its first owner, else its first member', async () => {
+	await using former = await testDatabase({ empty: true });
+	await leave(former.database, upTo(ALL.indexOf(creators.name)).migrations, CREATED_BEFORE);
+	const news = 'SELECT (SELECT count(*) FROM changes) + (SELECT count(*) FROM audit_log) AS n, max(updated_at) AS at FROM organizations';
+	const before = await administer(former.database, news);
+	await migrateDatabase({ database: former.database, dataDir: '', log: silent });
+	const created = await administer(former.database, 'SELECT slug, right(created_by::text, 1) AS by FROM organizations ORDER BY seq');
+	assert.deepEqual(
+		created.map(({ slug, by }) => [slug, by]),
+		[
+			['told', 'c'],
+			['owned', 'b'],
+			['ownerless', 'a'],
+			['empty', null],
+		],
+	);
+	assert.deepEqual(await administer(former.database, news), before, 'that is no change of theirs');
+	await administer(former.database, `UPDATE organizations SET name = 'Other' WHERE slug = 'owned'`);
+	assert.notDeepEqual(await administer(former.database, news), before, 'a change is told as before');
+});
 
 test('every foreign key carries the organization, but for those that point at organizations and users, and at a user’s own rows', async () => {
 	await using migrated = await testDatabase();

@@ -13,6 +13,8 @@ import { imports } from './migrations/0006-imports.ts';
 import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
 import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
+import { creators } from './migrations/0010-creators.ts';
+import { argumentLayers } from './migrations/0012-argument-layers.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -21,7 +23,19 @@ export interface Migration {
 }
 
 /** In order. */
-const MIGRATIONS: Migration[] = [foundation, identity, audit, contract, records, imports, upstreamTokens, importJobs, code];
+const MIGRATIONS: Migration[] = [
+	foundation,
+	identity,
+	audit,
+	contract,
+	records,
+	imports,
+	upstreamTokens,
+	importJobs,
+	code,
+	creators,
+	argumentLayers,
+];
 
 /** Any number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;

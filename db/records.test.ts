@@ -52,6 +52,22 @@ test('of fifty parallel updates of one revision one succeeds', async () => {
 	assert.equal(await records.update(organizationId, scope, { key: 'a', revision: 2, value: {} }), true);
 });
 
+test('of fifty parallel adders of one key one puts its document; the key is free again when that has expired', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	const add = (n: number, ttlMs = 60_000) => records.add(organizationId, scope, 'a', { n }, { ttlMs, tags: ['t'] });
+	const added = await Promise.all(Array.from({ length: 50 }, (_, n) => add(n)));
+	assert.equal(added.filter(Boolean).length, 1);
+	assert.deepEqual((await records.get(organizationId, scope, 'a'))?.value, { n: added.indexOf(true) });
+	await put('a', {}, { ttlMs: -1000 });
+	assert.deepEqual([await add(50), await add(51)], [true, false]);
+	const { value, revision } = (await records.get(organizationId, scope, 'a')) ?? assert.fail();
+	assert.deepEqual([value, revision], [{ n: 50 }, 3]);
+	await put('kept');
+	assert.equal(await records.add(organizationId, scope, 'kept', {}, {}), false, 'one that never expires');
+	assert.equal(await records.add(organizationId, { ...scope, plugin: 'other' }, 'a', {}, {}), true, 'of another plugin');
+});
+
 test('an update may begin the lifetime anew, and without one it stays', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);

@@ -32,6 +32,7 @@ ON CONFLICT (organization_id, gateway_id, plugin, key) DO UPDATE SET
 	watched = excluded.watched, audit_type = excluded.audit_type, audit_name = excluded.audit_name,
 	id = CASE WHEN r.expires_at <= now() THEN excluded.id ELSE r.id END,
 	created_at = CASE WHEN r.expires_at <= now() THEN excluded.created_at ELSE r.created_at END`;
+const ADD = `${PUT} WHERE r.expires_at <= now() RETURNING seq`;
 const find = ({ beyond, direction }: Walk<Row>): string => `
 SELECT ${COLUMNS} FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE} AND seq ${beyond} $5 ORDER BY seq ${direction} LIMIT $6`;
 const DROP = `DELETE FROM records WHERE ${IN_SCOPE} AND tags @> ARRAY[$4::text] AND ${LIVE}`;
@@ -60,6 +61,12 @@ export function createRecords({ ordinary, bulk, once }: Database): RecordStore {
 			storable({ key, ...options.tags });
 			const bind = [...place(organizationId, scope), key, document(value), ...toColumns(options)];
 			await once((transaction) => ordinary.query(PUT, { bind, transaction }));
+		},
+		async add(organizationId, scope, key, value, options) {
+			storable({ key, ...options.tags });
+			const bind = [...place(organizationId, scope), key, document(value), ...toColumns(options)];
+			const added = await once((transaction) => rows<Pick<Row, 'seq'>>(ordinary, ADD, bind, transaction));
+			return added.length > 0;
 		},
 		async find(organizationId, scope, tag, page) {
 			const walk = startWalk<Row>(LIST, page, { usual: '-createdAt' });

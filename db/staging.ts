@@ -1,5 +1,6 @@
 // Operations of an import as they come, in a temporary table: which operation a stored one is can be said only when all are known.
 
+import { createHash } from 'node:crypto';
 import type { Sequelize, Transaction } from 'sequelize';
 import type { Operation } from '../core/nouns.ts';
 import { batches, document } from './batches.ts';
@@ -12,6 +13,8 @@ export interface Import {
 	sequelize: Sequelize;
 	transaction: Transaction;
 }
+
+const HASH_CHARS = 16;
 
 // `id` and `change` are found out at the end: which stored operation it is, and whether that one is `changed` or `restored` by it.
 const STAGE = `
@@ -27,7 +30,10 @@ CREATE TEMP TABLE staged_operations (
 	tags text[],
 	deprecated boolean,
 	parameters json,
+	whole_parameters json,
+	whole_hash text,
 	output_schema json,
+	answer_cut boolean,
 	definition json,
 	outcome text,
 	reasons json,
@@ -35,15 +41,17 @@ CREATE TEMP TABLE staged_operations (
 ) ON COMMIT DROP`;
 
 export const COLUMNS =
-	'key, operation_id, name, description, method, path, tags, deprecated, parameters, output_schema, definition, outcome, reasons';
+	'key, operation_id, name, description, method, path, tags, deprecated, parameters, whole_parameters, whole_hash, output_schema, ' +
+	'answer_cut, definition, outcome, reasons';
 
 const ADD = `
 INSERT INTO staged_operations (${COLUMNS})
 SELECT key, operation_id, name, description, method, path, tags, deprecated,
-	parameters::json, output_schema::json, definition::json, outcome, reasons::json
+	parameters::json, whole_parameters::json, whole_hash, output_schema::json, answer_cut, definition::json, outcome, reasons::json
 FROM json_to_recordset($1::json) AS batch (
 	key text, operation_id text, name text, description text, method text, path text, tags text[], deprecated boolean,
-	parameters text, output_schema text, definition text, outcome text, reasons text
+	parameters text, whole_parameters text, whole_hash text, output_schema text, answer_cut boolean, definition text, outcome text,
+	reasons text
 )`;
 
 export async function openStage({ sequelize, transaction }: Import): Promise<void> {
@@ -58,6 +66,7 @@ async function add({ sequelize, transaction }: Import, operations: Operation[]):
 	const rows = operations
 		.filter(({ outcome }) => outcome !== 'skipped')
 		.map((operation) => ({
+			...wholeOf(operation),
 			key: text(operation.key),
 			operation_id: operation.operationId === null ? null : text(operation.operationId),
 			name: text(operation.name),
@@ -68,9 +77,16 @@ async function add({ sequelize, transaction }: Import, operations: Operation[]):
 			deprecated: operation.deprecated,
 			parameters: document(operation.parameters),
 			output_schema: operation.outputSchema && document(operation.outputSchema),
+			answer_cut: operation.answerCut ?? false,
 			definition: document(operation.definition),
 			outcome: operation.outcome,
 			reasons: document(operation.reasons),
 		}));
 	await sequelize.query(ADD, { bind: [JSON.stringify(rows)], transaction });
+}
+
+function wholeOf({ whole }: Operation): { whole_parameters: string | null; whole_hash: string | null } {
+	if (!whole) return { whole_parameters: null, whole_hash: null };
+	const written = document(whole);
+	return { whole_parameters: written, whole_hash: createHash('sha256').update(written).digest('hex').slice(0, HASH_CHARS) };
 }

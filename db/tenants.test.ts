@@ -95,6 +95,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'records.update': (store, me, it) =>
 		store.records.update(me, { plugin: 'p', gatewayId: it.gateway }, { key: 'key', revision: 1, value: {} }),
 	'records.put': (store, me, it) => store.records.put(me, { plugin: 'p', gatewayId: it.gateway }, 'key', {}, {}),
+	'records.add': (store, me, it) => store.records.add(me, { plugin: 'p', gatewayId: it.gateway }, 'other', {}, {}),
 };
 
 const NOTHING = [null, 0, false, '[]', '{"items":[],"nextCursor":null}', '{"created":0,"updated":0,"unchanged":0}'];

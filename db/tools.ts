@@ -58,11 +58,16 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 			return tool ? toTool(tool) : assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
-		generate: (organizationId, apiId, drafts) =>
+		async flatOf(organizationId, operationIds) {
+			const where = { organizationId: uuid(organizationId), operationId: operationIds.map(uuid), bodies: 'flat' as const };
+			const flat = await Tool.findAll({ where, attributes: ['operationId'], raw: true });
+			return new Set(flat.map(({ operationId }) => operationId ?? ''));
+		},
+		generate: (organizationId, apiId, drafts, since) =>
 			database.transact(async (transaction) => {
 				const of = { organizationId: uuid(organizationId), apiId: uuid(apiId) };
 				await lockApi(database.bulk, of.apiId, transaction);
-				return writeDrafts(database.bulk, of, drafts, transaction);
+				return writeDrafts(database.bulk, of, drafts, { transaction, since });
 			}),
 	};
 }
@@ -98,6 +103,9 @@ export const toTool = (row: Attributes<Tool>): ToolRow => ({
 	annotations: row.annotations,
 	code: row.code,
 	executionConfig: row.executionConfig,
+	wholeHash: row.wholeHash,
+	bodies: row.bodies,
+	flattened: row.flattened,
 	status: row.removed ? 'removed' : row.status,
 	version: row.version,
 	createdAt: row.createdAt,

@@ -117,7 +117,9 @@ export class ApiOperation extends Model<InferAttributes<ApiOperation>, InferCrea
 	declare tags: string[];
 	declare deprecated: boolean;
 	declare parameters: JsonSchema;
+	declare wholeHash: CreationOptional<string | null>;
 	declare outputSchema: JsonSchema | null;
+	declare answerCut: CreationOptional<boolean>;
 	declare definition: JsonObject;
 	declare outcome: 'converted' | 'degraded';
 	declare reasons: string[];
@@ -142,7 +144,10 @@ export const defineApiOperation = (sequelize: Sequelize): typeof ApiOperation =>
 			tags: DataTypes.ARRAY(DataTypes.TEXT),
 			deprecated: DataTypes.BOOLEAN,
 			parameters: DataTypes.JSON,
+			// Without `whole_parameters`, which are read one by one.
+			wholeHash: DataTypes.TEXT,
 			outputSchema: DataTypes.JSON,
+			answerCut: DataTypes.BOOLEAN,
 			definition: DataTypes.JSON,
 			outcome: DataTypes.TEXT,
 			reasons: DataTypes.JSON,

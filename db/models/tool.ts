@@ -1,7 +1,7 @@
 // Tools, with the two layers of their name and description.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
+import type { BodyLayout, Flattened, JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
 import { ID, table } from './table.ts';
 
 export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<Tool>> {
@@ -21,6 +21,9 @@ export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<T
 	declare annotations: ToolAnnotations;
 	declare code: string | null;
 	declare executionConfig: JsonObject;
+	declare wholeHash: CreationOptional<string | null>;
+	declare bodies: CreationOptional<BodyLayout>;
+	declare flattened: CreationOptional<Flattened | null>;
 	declare status: CreationOptional<string>;
 	declare removed: CreationOptional<boolean>;
 	declare version: CreationOptional<number>;
@@ -47,6 +50,9 @@ export const defineTool = (sequelize: Sequelize): typeof Tool =>
 			annotations: DataTypes.JSON,
 			code: DataTypes.TEXT,
 			executionConfig: DataTypes.JSON,
+			wholeHash: DataTypes.TEXT,
+			bodies: DataTypes.TEXT,
+			flattened: DataTypes.JSON,
 			status: DataTypes.TEXT,
 			removed: DataTypes.BOOLEAN,
 			version: DataTypes.INTEGER,

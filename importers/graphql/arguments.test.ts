@@ -129,7 +129,7 @@ test('a chain of 20,000 input objects ends in a schema within its budget', async
 	const [first, second] = operations;
 	assert.equal(second?.outcome, 'skipped');
 	assert.equal(first?.outcome, 'degraded');
-	assert.match(first.reasons[0] ?? '', /^The schema of “I\d+” is too large and was left out: it accepts anything\.$/);
+	assert.match(first.reasons[0] ?? '', /^The schema of “I\d+” is too large and was left out: it accepts anything, /);
 	assert.ok(JSON.stringify(first.parameters).length < 70_000);
 	compileArguments(first.parameters);
 });

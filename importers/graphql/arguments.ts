@@ -10,16 +10,30 @@ import {
 	isNonNullType,
 	isRequiredArgument,
 } from 'graphql';
-import { type JsonObject, type JsonSchema, quote } from '../../core/index.ts';
+import {
+	type CutSchema,
+	type JsonObject,
+	type JsonSchema,
+	LEFT_OUT,
+	MAX_WHOLE_CHARS,
+	type Operation,
+	quote,
+	WholeSchemas,
+} from '../../core/index.ts';
 import { convertDefinition, convertType, describe, isEndless, type References } from './inputs.ts';
 
 /** Of a model's argument; longer names are shortened, which the document undoes. */
 const MAX_NAME_CHARS = 64;
-/** Above this a model reads a schema no more; what is left out accepts anything. */
-const MAX_BYTES = 64 * 1024;
-/** Half of what the compiler of schemas gets through. */
-const MAX_LEVELS = 60;
-const MAX_NAMED = 10;
+interface Limits {
+	chars: number;
+	/** Definitions that lead from one to the next. */
+	levels: number;
+}
+
+/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
+/** What is checked in a thread has eight times the stack. */
+const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
 
 export const SELECT = '_select';
 
@@ -32,8 +46,7 @@ export interface Variable {
 	type: string;
 }
 
-export interface Signature {
-	parameters: JsonSchema;
+export interface Signature extends Pick<Operation, 'parameters' | 'whole'> {
 	variables: Variable[];
 	/** The tool takes a selection as well. */
 	selects: boolean;
@@ -49,9 +62,10 @@ interface Definition {
 export interface Inputs {
 	definitions: Map<GraphQLInputObjectType | GraphQLEnumType, Definition>;
 	endless: Map<GraphQLInputObjectType, boolean>;
+	wholes: WholeSchemas;
 }
 
-export const createInputs = (): Inputs => ({ definitions: new Map(), endless: new Map() });
+export const createInputs = (): Inputs => ({ definitions: new Map(), endless: new Map(), wholes: new WholeSchemas() });
 
 /** Why nobody could fill the argument; null when somebody can. */
 export function argumentFault({ name, type }: GraphQLArgument, { endless }: Inputs): string | null {
@@ -68,15 +82,20 @@ export function convertArguments(args: readonly GraphQLArgument[], selectable: b
 	const properties = Object.fromEntries(members.map(({ name, schema }) => [name, schema]));
 	if (selects) properties[SELECT] = SELECTION;
 	const required = members.filter(({ arg }) => isRequiredArgument(arg)).map(({ name }) => name);
-	const definitions = closeOver(references, MAX_BYTES - JSON.stringify(properties).length, inputs, faults);
+	const join = ({ chars, levels }: Limits): CutSchema => {
+		const { definitions, left } = closeOver(references, { chars: chars - JSON.stringify(properties).length, levels }, inputs);
+		const parameters: JsonSchema = { type: 'object', properties };
+		if (required.length > 0) parameters['required'] = required;
+		parameters['additionalProperties'] = false;
+		if (Object.keys(definitions).length > 0) parameters['$defs'] = definitions;
+		return { parameters, left };
+	};
+	const { parameters, left } = join(SHOWN);
+	const { whole, reason } = inputs.wholes.settle(left, () => join(WHOLE));
+	if (reason !== null) faults.add(reason);
 	return {
-		parameters: {
-			type: 'object',
-			properties,
-			...(required.length > 0 ? { required } : {}),
-			additionalProperties: false,
-			...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
-		},
+		parameters,
+		whole,
 		variables: members.map(({ name, arg }) => ({ name, argument: arg.name, type: variableType(arg) })),
 		selects,
 	};
@@ -106,28 +125,21 @@ function shortNames(args: readonly GraphQLArgument[]): string[] {
 	});
 }
 
-/** Every definition that is reached, within the budget. */
-function closeOver(references: References, maxBytes: number, inputs: Inputs, faults: Set<string>): JsonObject {
-	const kept = nearest(references, maxBytes, inputs);
+/** Every definition that is reached, within the limits. */
+function closeOver(references: References, limits: Limits, inputs: Inputs): { definitions: JsonObject; left: string[] } {
+	const kept = nearest(references, limits.chars, inputs);
 	const definitions: JsonObject = {};
 	const left: string[] = [];
 	// In the order of the compiler, which overflows where one definition leads to the next too often.
 	const add = (type: GraphQLInputObjectType | GraphQLEnumType, level: number): void => {
 		if (Object.hasOwn(definitions, type.name)) return;
-		const definition = level < MAX_LEVELS ? kept.get(type) : undefined;
+		const definition = level < limits.levels ? kept.get(type) : undefined;
 		if (!definition) left.push(type.name);
-		definitions[type.name] = definition?.schema ?? {
-			type: isEnumType(type) ? 'string' : 'object',
-			description: 'Too large to be shown here.',
-		};
+		definitions[type.name] = definition?.schema ?? { type: isEnumType(type) ? 'string' : 'object', description: LEFT_OUT };
 		for (const next of definition?.references ?? []) add(next, level + 1);
 	};
 	for (const type of references) add(type, 0);
-	if (left.length > 0) {
-		const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
-		faults.add(`the schema of ${left.slice(0, MAX_NAMED).map(quote).join(', ')}${more} is too large and was left out: it accepts anything`);
-	}
-	return definitions;
+	return { definitions, left };
 }
 
 /** What fits, the nearest first. */

@@ -66,12 +66,12 @@ function faultOf({ kind, field }: Entry, { inputs }: Surroundings): string | nul
 	return field.args.map((arg) => argumentFault(arg, inputs)).find((fault) => fault !== null) ?? null;
 }
 
-type Converted = Pick<Operation, 'parameters' | 'definition' | 'outcome' | 'reasons'>;
+type Converted = Pick<Operation, 'parameters' | 'whole' | 'definition' | 'outcome' | 'reasons'>;
 
 function convertField(entry: Entry, { schema, inputs, select }: Surroundings): Converted | { skip: string } {
 	const faults = new Set<string>();
 	const { type, args } = entry.field;
-	const { parameters, variables, selects } = convertArguments(args, isCompositeType(getNamedType(type)), inputs, faults);
+	const { parameters, whole = null, variables, selects } = convertArguments(args, isCompositeType(getNamedType(type)), inputs, faults);
 	let query = writeDocument(entry, variables, select(type));
 	if (!isValid(query, schema)) {
 		faults.add('the fields of its answer cannot be asked for together: only the name of its type is');
@@ -79,7 +79,7 @@ function convertField(entry: Entry, { schema, inputs, select }: Surroundings): C
 		if (!isValid(query, schema)) return { skip: 'no valid document could be written for it' };
 	}
 	const reasons = [...faults].map(sentence);
-	return { parameters, definition: { query, selects }, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
+	return { parameters, whole, definition: { query, selects }, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
 }
 
 function writeDocument({ kind, field }: Entry, variables: Variable[], selection: string): string {

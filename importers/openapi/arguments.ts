@@ -77,6 +77,7 @@ export function readParameters(source: ParameterSource, definitions: Definitions
 
 function declaredParameters({ lists, document }: ParameterSource, faults: Set<string>): Parameter[] {
 	const found = new Map<string, Parameter>();
+	if (lists.some((list) => list !== undefined && !Array.isArray(list))) faults.add('its parameters are no list and were left out');
 	for (const raw of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
 		const at = follow(document.root, raw);
 		if ('fault' in at) {

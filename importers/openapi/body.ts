@@ -39,7 +39,19 @@ export function convertBody(mediaType: MediaType, definitions: Definitions): Con
 	const text: JsonObject = { type: 'string' };
 	if (kind === 'xml') text['description'] = 'The XML document, as text.';
 	if (kind === 'binary') Object.assign(text, { contentEncoding: 'base64', description: 'The bytes of the body, in base64.' });
+	if (isEncodedText(raw['schema'], definitions)) wire['isText'] = true;
 	return { schema: text, refs: new Set(), faults: new Set(), sizeBytes: JSON.stringify(text).length, levels: 0, wire };
+}
+
+/**
+ * Base64 on the wire too: OpenAPI 3.0.4 §4.4 has `byte` for "base64 encoded data" and `binary` for bytes; since 3.1 it is `contentEncoding`
+ * (JSON Schema 2020-12 §8.3).
+ */
+function isEncodedText(schema: Json | undefined, { conversion }: Definitions): boolean {
+	const at = follow(conversion.document.root, schema);
+	if ('fault' in at) return false;
+	const { format, contentEncoding } = at.object;
+	return format === 'byte' || (typeof contentEncoding === 'string' && /^base64(?:url)?$/i.test(contentEncoding));
 }
 
 /** OpenAPI 3.2 §4.14.3: of a media type that is one value after the other, the description tells what each is. */

@@ -1,6 +1,6 @@
 // The definitions that a schema needs, as its own `$defs`: converted once per document and shared, never expanded in place.
 
-import type { JsonObject } from '../../core/index.ts';
+import { type JsonObject, LEFT_OUT } from '../../core/index.ts';
 import { definitionName, lookUp } from './references.ts';
 import { type Conversion, type Converted, convertSchema, type Mode } from './schemas.ts';
 
@@ -8,25 +8,29 @@ export interface Closure {
 	/** By the name under which `#/$defs/` refers to it. */
 	definitions: JsonObject;
 	faults: Set<string>;
-	/** Nothing was left out. */
-	isWhole: boolean;
+	/** The names of those that were left out. */
+	left: string[];
+}
+
+export interface Limits {
+	bytes: number;
+	steps: number;
 }
 
 export interface Definitions {
 	readonly mode: Mode;
 	readonly conversion: Conversion;
 	at(pointer: string): Converted;
-	/** The nearest come first; what would exceed the budget accepts anything. */
-	close(pointers: Iterable<string>, budgetBytes: number): Closure;
+	/** The nearest come first; what would exceed the limits accepts anything. */
+	close(pointers: Iterable<string>, limits: Limits): Closure;
 }
 
 /**
  * The compiler of schemas recurses over levels of nesting, and from one definition into the next, in an order of its own: so all
  * of them together are bounded. It gets through about 1,000 such steps, wherever they are (`schemas.test.ts`).
  */
-const MAX_STEPS = 700;
+export const MAX_STEPS = 700;
 const stepsOf = ({ levels }: Converted): number => 2 * levels + 2;
-const LEFT_OUT = { description: 'Anything: this definition was left out, the schema would have become too large.' };
 
 export function createDefinitions(conversion: Conversion, mode: Mode): Definitions {
 	const converted = new Map<string, Converted>();
@@ -40,11 +44,10 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 		return definition;
 	}
 
-	function close(pointers: Iterable<string>, budgetBytes: number): Closure {
-		const closure: Closure = { definitions: {}, faults: new Set(), isWhole: true };
+	function close(pointers: Iterable<string>, limits: Limits): Closure {
+		const closure: Closure = { definitions: {}, faults: new Set(), left: [] };
 		const seen = new Set(pointers);
-		let bytesLeft = budgetBytes;
-		let stepsLeft = MAX_STEPS;
+		let { bytes: bytesLeft, steps: stepsLeft } = limits;
 		// A set that grows while it is walked is walked to its end: the nearest come first.
 		for (const pointer of seen) {
 			const definition = at(pointer);
@@ -62,9 +65,7 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 }
 
 function addTo(closure: Closure, name: string, definition: Converted | null): void {
-	closure.definitions[name] = definition?.schema ?? LEFT_OUT;
+	closure.definitions[name] = definition?.schema ?? { description: LEFT_OUT };
 	for (const fault of definition?.faults ?? []) closure.faults.add(fault);
-	if (definition) return;
-	closure.isWhole = false;
-	closure.faults.add('definitions were left out, since the schema would have become too large: they accept anything');
+	if (!definition) closure.left.push(name);
 }

@@ -83,6 +83,12 @@ test('an anchor that is used a thousand times is no bomb', () => {
 test('a document of any depth is refused, not crashed on', () => {
 	const deep = `{"openapi":"3.0.0","paths":{},"x":${'['.repeat(400_000)}${']'.repeat(400_000)}}`;
 	assert.match(refusal(deep).message, /deeper than 500/);
+	for (const text of [
+		'['.repeat(50_000),
+		`${'- '.repeat(5000)}a`,
+		Array.from({ length: 3000 }, (_, level) => `${' '.repeat(level)}a:`).join('\n'),
+	])
+		assert.match(refusal(text).message, /^The document is nested too deeply to be read: line \d+, column \d+\.$/);
 	assert.match(refusal(`openapi: 3.0.0\nx: ${'['.repeat(100_000)}`).message, /deep|line 2/);
 	assert.match(refusal(`openapi: 3.0.0\nx: &x [*x]\npaths: {}`).message, /deep|alias|line 2/i);
 });

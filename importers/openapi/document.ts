@@ -79,6 +79,8 @@ function parseYaml(text: string): Json {
 
 function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayError {
 	const { line, col } = lineCounter.linePos(error.pos[0]);
+	// The parser recurses, and tells of its own stack as of the text.
+	if (/call stack/i.test(error.message)) return refused(`The document is nested too deeply to be read: line ${line}, column ${col}.`);
 	if (error.code === 'MULTIPLE_DOCS')
 		return refused(`The text holds several YAML documents: the second begins at line ${line}. Hand them in as files.`);
 	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);

@@ -129,27 +129,27 @@ function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject,
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 
-/** Of a part, those whose value the document gives: nobody is asked for one (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
+/** The required headers of a part, where one value is possible (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
 function readHeaders(field: string, hint: Json | undefined, root: JsonObject, faults: Set<string>): Record<string, string> {
 	const declared = isObject(hint) && isObject(hint['headers']) ? hint['headers'] : {};
 	const headers: Record<string, string> = {};
 	for (const [name, raw] of Object.entries(declared)) {
 		if (OWN_HEADER.test(name)) continue;
 		const at = follow(root, raw);
-		const value = 'object' in at ? fixedValue(at.object, root) : null;
-		const isRequired = 'object' in at && at.object['required'] === true;
+		if (!('object' in at) || at.object['required'] !== true) continue;
+		const value = fixedValue(at.object, root);
 		if (value !== null && headerNameFault(name) === null && headerValueFault(value) === null) headers[name] = value;
-		else if (isRequired) faults.add(`the header ${quote(name)} of the part ${quote(field)} has no fixed value and is not sent`);
+		else faults.add(`the header ${quote(name)} of the part ${quote(field)} has no fixed value and is not sent`);
 	}
 	return headers;
 }
 
-/** An example is none: a checksum of something else would be refused. */
+/** Neither an example nor a default is one: the first belongs to something else, the second is what the server assumes. */
 function fixedValue({ schema }: JsonObject, root: JsonObject): string | null {
 	const at = follow(root, schema);
 	if ('fault' in at) return null;
-	const { const: only, enum: values, default: fallback } = at.object;
-	const value = only ?? (Array.isArray(values) && values.length === 1 ? values[0] : fallback);
+	const { const: only, enum: values } = at.object;
+	const value = only ?? (Array.isArray(values) && values.length === 1 ? values[0] : null);
 	return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
 }
 

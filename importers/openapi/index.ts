@@ -1,6 +1,5 @@
 // OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
-import Joi from 'joi';
 import {
 	cleanText,
 	type ImportContext,
@@ -14,6 +13,7 @@ import { type Document, detect, isObject, readDocument } from './document.ts';
 import { libraryOf } from './library.ts';
 import { linkDocuments } from './linking.ts';
 import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
+import { config, type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';
 import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
 import { fromSwagger } from './swagger.ts';
@@ -22,23 +22,13 @@ import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
 
 const MAX_SERVERS = 20;
 
-interface ImportOptions {
-	serverVariables: ServerVariables;
-}
-
-const config = Joi.object<ImportOptions>({
-	serverVariables: Joi.object()
-		.pattern(Joi.string().max(100), Joi.string().allow('').max(500))
-		.max(50)
-		.default({})
-		.description('Values of variables in the URLs of servers, by name. Others have their defaults.'),
-});
-
 async function* parse(
 	source: SchemaSource,
-	{ serverVariables = {} }: Partial<ImportOptions>,
+	given: Partial<ImportOptions>,
 	context: ImportContext,
 ): AsyncGenerator<Operation, SchemaSummary> {
+	const options = { ...NO_OPTIONS, ...given };
+	const { serverVariables } = options;
 	const written = readDocument(source.text);
 	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
 	await linkDocuments(written, libraryOf(source, context), context.log);
@@ -49,7 +39,7 @@ async function* parse(
 		root['servers'],
 		...entries.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
 	]);
-	const surroundings = surroundingsOf(document, source.url, serverVariables);
+	const surroundings = surroundingsOf(document, source.url, options);
 	const names = nameOperations(entries);
 	for (const [index, entry] of entries.entries()) yield convertOperation(entry, names[index] ?? '', surroundings);
 	const summary = summarize(document, source.url, serverVariables);

@@ -3,7 +3,7 @@
 // themselves (`$id`, `$anchor`; JSON Schema 2020-12 core §8.2) become pointers too.
 
 import { createHash } from 'node:crypto';
-import { asGatewayError, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
+import { asGatewayError, GatewayError, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
 import { type Document, isObject, readValue, refused } from './document.ts';
 import type { Library } from './library.ts';
 import { escapeToken, lookUp } from './references.ts';
@@ -17,6 +17,8 @@ interface Reference {
 	document: Place;
 	/** The innermost schema around it that has a name of its own, or the document. */
 	resource: Place;
+	/** Pointer of its holder. */
+	at: string;
 }
 
 interface Place {
@@ -114,7 +116,7 @@ function collect(value: Json, document: Place, { identifies, isRoot }: Dialect, 
 		if (typeof dynamicRef === 'string' && identifies && !isNamed) links.dynamic.holders.push(node);
 		if (typeof ref === 'string') {
 			const [uri = '', ...fragment] = ref.split('#');
-			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource });
+			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource, at: pointerOf(document, path) });
 		}
 		for (const [key, child] of Object.entries(node)) {
 			if (isNamed || !LITERAL.test(key) || (path.length === 0 && !isRoot && OWN.test(key)))
@@ -137,11 +139,15 @@ interface Spot {
 	path: readonly string[];
 }
 
+/** As a reference would name it. */
+const pointerOf = ({ at }: Place, path: readonly string[]): string =>
+	at + path.map((key) => `/${escapeToken(key).replaceAll('%', '%25')}`).join('');
+
 function identify({ $id: id, ...node }: JsonObject, { document, around, path }: Spot, links: Links): Place {
 	const { $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node;
 	const anchors = [anchor, dynamicAnchor].filter((name) => typeof name === 'string');
 	if (anchors.length === 0 && typeof id !== 'string') return around;
-	const at = document.at + path.map((key) => `/${escapeToken(key).replaceAll('%', '%25')}`).join('');
+	const at = pointerOf(document, path);
 	const base = typeof id === 'string' ? withoutFragment(id, around.base) : null;
 	const resource = base === null ? around : { base, at };
 	if (base !== null && !links.resources.has(base)) links.resources.set(base, at);
@@ -167,12 +173,14 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 		for (const reference of next) {
 			const { uri, ref, document } = reference;
 			if (uri === '' || isKnown(reference, links)) continue;
-			const address = library.resolve(uri, document.base);
+			const address = blaming(reference, () => library.resolve(uri, document.base));
 			if (asked.has(address) || links.resources.has(address)) continue;
 			asked.add(address);
-			if (depth > library.maxDepth)
-				throw refused(`The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: hand them in as files.`);
-			const other = await readOther(address, ref, library);
+			if (depth > library.maxDepth) {
+				const message = `The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: hand them in as files.`;
+				throw refused(message, reference.at);
+			}
+			const other = await readOther(address, ref, library).catch((error: unknown) => blame(reference, error));
 			if ('fault' in other) {
 				if (other.fault !== null) log.warn({ pointer: document.at }, `${quote(ref)} could not be read: ${other.fault}.`);
 				continue;
@@ -188,6 +196,21 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 	}
 	if (found.size > 0) root[KEY] = embedded;
 	return found;
+}
+
+function blaming<T>(reference: Reference, work: () => T): T {
+	try {
+		return work();
+	} catch (error) {
+		return blame(reference, error);
+	}
+}
+
+/** A refusal names the place of the reference that led to it. */
+function blame({ at }: Reference, error: unknown): never {
+	const known = asGatewayError(error);
+	if (!known || known.details.some(({ path }) => path !== '')) throw error;
+	throw new GatewayError(known.code, known.message, { details: [{ path: at, message: known.message }], cause: error });
 }
 
 function isKnown({ uri, resource }: Reference, { resources }: Links): boolean {

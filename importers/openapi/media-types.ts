@@ -43,14 +43,19 @@ const SENT_AS: Readonly<Record<string, string>> = {
 	'application/form-data': 'multipart/form-data',
 };
 
-/** The one to use of a `content` map; null when there is none. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
-export function preferredMediaType(content: Json | undefined, root: JsonObject): MediaType | null {
+/** The one to use of a `content` map; null when there is none. */
+export const preferredMediaType = (content: Json | undefined, root: JsonObject): MediaType | null =>
+	rankedMediaTypes(content, root)[0] ?? null;
+
+export const rankOf = ({ kind }: MediaType): number => PREFERENCE.indexOf(kind);
+
+/** All of a `content` map, the one to use first. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
+export function rankedMediaTypes(content: Json | undefined, root: JsonObject): MediaType[] {
 	const types = Object.entries(isObject(content) ? content : {}).flatMap(([name, raw]) => {
 		const at = follow(root, raw);
 		return readMediaType(name, 'fault' in at ? {} : at.object) ?? [];
 	});
-	const ranked = types.toSorted((a, b) => PREFERENCE.indexOf(a.kind) - PREFERENCE.indexOf(b.kind));
-	return ranked[0] ?? null;
+	return types.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
 function readMediaType(name: string, raw: JsonObject): MediaType | null {

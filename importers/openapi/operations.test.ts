@@ -6,9 +6,9 @@ import importer from './index.ts';
 
 const RESPONSES = { 200: { description: 'ok' } };
 
-async function readPaths(paths: unknown, rest: object = {}): Promise<Operation[]> {
+async function readPaths(paths: unknown, rest: object = {}, options: object = {}): Promise<Operation[]> {
 	const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths, ...rest };
-	const { operations } = await readWith(importer, JSON.stringify(document));
+	const { operations } = await readWith(importer, JSON.stringify(document), null, { options });
 	for (const { parameters } of operations) assert.doesNotThrow(() => compileArguments(parameters));
 	return operations;
 }
@@ -196,24 +196,30 @@ test('a file that may be left out is a file, however the document writes that', 
 	assert.equal(converted['wrapped']?.['description'], 'A face.');
 });
 
-test('a part’s headers are those that the document gives a value, and a required one without is named', async () => {
+test('a part’s headers are those that are required and can have one value, and a required one that can have others is named', async () => {
 	const headers = {
-		'X-Const': { schema: { const: 'c' } },
-		'X-Only': { schema: { enum: [7] } },
-		'X-Default': { $ref: '#/components/headers/Default' },
+		'X-Const': { schema: { const: 'c' }, required: true },
+		'X-Only': { $ref: '#/components/headers/Only' },
+		'X-Default': { schema: { default: true }, required: true },
+		'X-Optional': { schema: { const: 'c' } },
 		'X-Free': { schema: { type: 'string' }, example: 'e' },
 		'X-Asked': { schema: { type: 'string' }, required: true, example: 'e' },
 		'Content-Type': { schema: { const: 'text/html' } },
-		'X-Bad': { schema: { const: 'a\r\nb' } },
-		Host: { schema: { const: 'x' } },
+		'X-Bad': { schema: { const: 'a\r\nb' }, required: true },
+		Host: { schema: { const: 'x' }, required: true },
 	};
 	const media = { schema: { type: 'object', properties: { note: { type: 'string' } } }, encoding: { note: { headers } } };
 	const read = (type: string): Promise<Operation> =>
-		readOne('/x', { requestBody: { content: { [type]: media } } }, { components: { headers: { Default: { schema: { default: true } } } } });
+		readOne(
+			'/x',
+			{ requestBody: { content: { [type]: media } } },
+			{ components: { headers: { Only: { schema: { enum: [7] }, required: true } } } },
+		);
 	const { definition, reasons } = await read('multipart/form-data');
-	const parts = { note: { headers: { 'X-Const': 'c', 'X-Only': '7', 'X-Default': 'true' } } };
+	const parts = { note: { headers: { 'X-Const': 'c', 'X-Only': '7' } } };
 	assert.deepEqual(definition['requestBody'], { arg: 'body', contentType: 'multipart/form-data', parts });
-	assert.deepEqual(reasons, ['The header “X-Asked” of the part “note” has no fixed value and is not sent.']);
+	const named = (name: string): string => `The header “${name}” of the part “note” has no fixed value and is not sent.`;
+	assert.deepEqual(reasons, ['X-Default', 'X-Asked', 'X-Bad', 'Host'].map(named));
 	// OpenAPI 3.1.1 §4.8.15.1: "This field SHALL be ignored if the request body media type is not a multipart."
 	assert.equal(((await read('application/x-www-form-urlencoded')).definition['requestBody'] as JsonObject)['parts'], undefined);
 });
@@ -242,7 +248,7 @@ test('a broken operation is skipped with the reason, and its neighbours are not'
 	const reasonOf = (key: string): string | undefined => skipped.find((operation) => operation.key === key)?.reasons[0];
 	assert.match(reasonOf('* /file') ?? '', /external reference “\.\/paths\.json”/);
 	assert.match(reasonOf('POST /body') ?? '', /external reference “http:\/\/127\.0\.0\.1\/body\.json”/);
-	assert.match(reasonOf('HEAD /head') ?? '', /no tool is made of HEAD/i);
+	assert.match(reasonOf('HEAD /head') ?? '', /^A tool of HEAD is made only where the import asks for it/);
 });
 
 test('a parameter that is an external reference is left out, and the operation says so', async () => {
@@ -292,4 +298,48 @@ test('security requirements become alternatives of stored credentials, none last
 	assert.deepEqual(await securityOf([{ tls: [] }, { key: [] }]), [['api_key']]);
 	assert.equal(await securityOf([{ tls: [] }]), undefined);
 	assert.equal(await securityOf([{ constructor: [] }]), undefined);
+});
+
+test('HEAD and OPTIONS become tools where the import asks for them, and TRACE never does', async () => {
+	const paths = { '/a': { get: { responses: RESPONSES }, head: {}, options: {}, trace: {} } };
+	const usable = async (options: object): Promise<string[]> =>
+		(await readPaths(paths, {}, options)).filter(({ outcome }) => outcome !== 'skipped').map(({ method }) => method);
+	assert.deepEqual(await usable({}), ['GET']);
+	assert.deepEqual(await usable({ methods: ['HEAD'] }), ['GET', 'HEAD']);
+	assert.deepEqual(await usable({ methods: ['HEAD', 'OPTIONS'] }), ['GET', 'OPTIONS', 'HEAD']);
+});
+
+test('an operation without words is described by its operationId in words, and by its place', async () => {
+	for (const [operationId, described] of [
+		['listUserRepos', 'List user repos (POST /a)'],
+		['pets.find_byID', 'Pets find by ID (POST /a)'],
+		['getHTTPStatus2xx', 'Get HTTP status2xx (POST /a)'],
+		[undefined, 'POST /a'],
+		['--', 'POST /a'],
+	] as const)
+		assert.equal((await readOne('/a', operationId === undefined ? {} : { operationId })).description, described);
+	assert.equal((await readOne('/a', { operationId: 'listUserRepos', summary: 'All of them.' })).description, 'All of them.');
+});
+
+test('parameters that are no list are named', async () => {
+	const { outcome, reasons } = await readOne('/a', { parameters: {} });
+	assert.deepEqual([outcome, reasons], ['degraded', ['Its parameters are no list and were left out.']]);
+});
+
+test('base64 that the server decodes is sent as it is, and bytes are sent as bytes', async () => {
+	const bodyOf = async (schema: object, rest: object = {}): Promise<unknown> =>
+		(await readOne('/a', { requestBody: { content: { 'image/jpeg': { schema } } } }, rest)).definition['requestBody'];
+	const plain = { arg: 'body', contentType: 'image/jpeg' };
+	assert.deepEqual(await bodyOf({ type: 'string', format: 'byte' }, { openapi: '3.0.3' }), { ...plain, isText: true });
+	assert.deepEqual(await bodyOf({ type: 'string', contentEncoding: 'base64' }), { ...plain, isText: true });
+	assert.deepEqual(await bodyOf({ type: 'string', format: 'binary' }, { openapi: '3.0.3' }), plain);
+	assert.deepEqual(await bodyOf({}), plain);
+});
+
+test('all media types of the answers are asked for, streams last', async () => {
+	const content = { 'text/event-stream': {}, 'audio/mpeg': {}, 'application/json': {} };
+	const { definition } = await readOne('/a', {
+		responses: { 200: { description: 'ok', content }, 202: { description: 'later', content: { 'text/plain': {} } } },
+	});
+	assert.deepEqual(definition['headers'], { accept: 'application/json, text/event-stream;q=0.1, text/plain;q=0.9, audio/mpeg;q=0.9' });
 });

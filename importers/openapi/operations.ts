@@ -1,15 +1,16 @@
 // Operations of a document, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
 
-import { cleanText, type Json, type JsonObject, type Operation, quote } from '../../core/index.ts';
+import { cleanText, type Json, type JsonObject, type Operation, quote, WholeSchemas } from '../../core/index.ts';
 import { readAnswer } from './answers.ts';
 import { readParameters, spell } from './arguments.ts';
 import { readBody } from './body.ts';
 import { createDefinitions, type Definitions } from './definitions.ts';
 import { type Document, isObject } from './document.ts';
+import { type ImportOptions, NO_OPTIONS, ON_REQUEST } from './options.ts';
 import { follow } from './references.ts';
 import { createConversion } from './schemas.ts';
 import { type CredentialPlace, credentialPlaces, readSecurity } from './security.ts';
-import { absoluteUrl, firstServer, type ServerVariables } from './servers.ts';
+import { absoluteUrl, firstServer } from './servers.ts';
 import { joinArguments, nameBody } from './signature.ts';
 
 /** An operation as it lies in the document. */
@@ -28,19 +29,20 @@ export interface Surroundings {
 	document: Document;
 	requests: Definitions;
 	answers: Definitions;
+	wholes: WholeSchemas;
 	credentialPlaces: ReadonlySet<CredentialPlace>;
 	/** Where the document came from. */
 	url: string | null;
 	/** The document's first server, absolute if it can be. */
 	server: string | null;
-	serverVariables: ServerVariables;
+	options: ImportOptions;
 	/** The tags above each tag (OpenAPI 3.2 §4.22.1, `parent`). */
 	tagsAbove: ReadonlyMap<string, readonly string[]>;
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 /** They answer nothing that a tool could hand on. */
-const WITHOUT_TOOL = ['OPTIONS', 'HEAD', 'TRACE', 'CONNECT'];
+const WITHOUT_TOOL = ['TRACE', 'CONNECT'];
 /** Of the IANA registry, and one more: the `http` executor sends the same (`executor.test.ts`). */
 export const ADDITIONAL: ReadonlySet<string> = new Set(
 	[
@@ -53,17 +55,19 @@ const MAX_TAGS = 20;
 const MAX_REASONS = 20;
 
 /** @param url where the document came from */
-export function surroundingsOf(document: Document, url: string | null, serverVariables: ServerVariables = {}): Surroundings {
+export function surroundingsOf(document: Document, url: string | null, options: ImportOptions = NO_OPTIONS): Surroundings {
+	const { serverVariables } = options;
 	const conversion = createConversion(document);
 	const server = firstServer(document.root['servers'], serverVariables);
 	return {
 		document,
 		requests: createDefinitions(conversion, 'request'),
 		answers: createDefinitions(conversion, 'response'),
+		wholes: new WholeSchemas(),
 		credentialPlaces: credentialPlaces(document.root),
 		url,
 		server: server === null ? null : (absoluteUrl(server, url) ?? server),
-		serverVariables,
+		options,
 		tagsAbove: tagsAbove(document.root['tags']),
 	};
 }
@@ -95,7 +99,7 @@ function additionalOperations(path: string, item: JsonObject): Entry[] {
 		if (Object.hasOwn(item, method.toLowerCase()) && [...METHODS, 'query'].includes(method.toLowerCase()))
 			return { ...entryOf(`additionalOperations.${method}`, path, raw, item), fault: 'the path has an operation of this method already' };
 		const entry = entryOf(method, path, raw, item);
-		const isSent = ADDITIONAL.has(method) || WITHOUT_TOOL.includes(method);
+		const isSent = ADDITIONAL.has(method) || [...WITHOUT_TOOL, ...ON_REQUEST].includes(method);
 		return isSent ? entry : { ...entry, fault: `its method ${quote(method)} is not a registered one, spelled as it is sent` };
 	});
 }
@@ -112,20 +116,20 @@ export function convertOperation(entry: Entry, name: string, surroundings: Surro
 		key: `${method} ${path}`,
 		operationId,
 		name,
-		description: describe(operation, `${method} ${path}`),
+		description: describe(operation, inWords(operationId, `${method} ${path}`)),
 		method,
 		path,
 		tags: tagsOf(operation['tags'], surroundings.tagsAbove),
 		deprecated: operation['deprecated'] === true,
 	};
-	const fault = entry.fault ?? faultOf(entry);
+	const fault = entry.fault ?? faultOf(entry, surroundings.options);
 	const result = fault === null ? convertCall(entry, operation, surroundings) : { skip: fault };
 	if (!('skip' in result)) return { ...common, ...result };
 	const nothing = { parameters: { type: 'object' }, outputSchema: null, definition: {} };
 	return { ...common, ...nothing, outcome: 'skipped', reasons: [sentence(result.skip)] };
 }
 
-type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
+type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
 function convertCall(entry: Entry, operation: JsonObject, surroundings: Surroundings): Converted | { skip: string } {
 	const { requests, answers, document } = surroundings;
@@ -137,7 +141,7 @@ function convertCall(entry: Entry, operation: JsonObject, surroundings: Surround
 	const body = readBody(operation['requestBody'], requests, faults);
 	if (body && 'skip' in body) return body;
 	const bodyArg = nameBody(args);
-	const parameters = joinArguments(args, body && { ...body, arg: bodyArg }, requests, faults);
+	const signature = joinArguments(args, body && { ...body, arg: bodyArg }, surroundings, faults);
 	const answer = readAnswer(operation['responses'], answers);
 	const definition: JsonObject = { method: entry.method, path: sentPath(entry.path), ...serversOf(entry, operation, surroundings, faults) };
 	if (args.length > 0) definition['parameters'] = args.map(({ wire }) => wire);
@@ -146,13 +150,16 @@ function convertCall(entry: Entry, operation: JsonObject, surroundings: Surround
 	const security = readSecurity(operation['security'] ?? document.root['security'], document.root, faults);
 	if (security) definition['security'] = security;
 	const reasons = [...faults].slice(0, MAX_REASONS).map(sentence);
-	return { parameters, outputSchema: answer.schema, definition, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
+	const schemas = { ...signature, outputSchema: answer.schema, answerCut: answer.isCut };
+	return { ...schemas, definition, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
 }
 
 /** Why there is no tool to make of it; null when there is. */
-function faultOf({ method, path, raw }: Entry): string | null {
+function faultOf({ method, path, raw }: Entry, { methods }: ImportOptions): string | null {
 	if (!isObject(raw)) return 'it is not an object';
 	if (WITHOUT_TOOL.includes(method)) return `no tool is made of ${method}`;
+	const isAsked = ON_REQUEST.every((one) => one !== method) || methods.some((one) => one === method);
+	if (!isAsked) return `a tool of ${method} is made only where the import asks for it: options.methods`;
 	if (!path.startsWith('/') || path.startsWith('//')) return 'its path does not begin with one slash';
 	if (/[\p{Cc}\\]/u.test(path)) return 'its path has characters that no URL has';
 	if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, ''))) return 'the braces in its path do not match';
@@ -177,7 +184,8 @@ const queryNames = (path: string): string[] =>
 
 /** `server`: the operation's own; `rootServer`: the document's. Either may be relative to the API's base URL. */
 function serversOf({ item }: Entry, operation: JsonObject, surroundings: Surroundings, faults: Set<string>): JsonObject {
-	const { url, server, serverVariables } = surroundings;
+	const { url, server, options } = surroundings;
+	const { serverVariables } = options;
 	const servers: JsonObject = server === null ? {} : { rootServer: server };
 	const own = [operation['servers'], item['servers']].find((list) => Array.isArray(list) && list.length > 0);
 	if (own === undefined) return servers;
@@ -199,6 +207,17 @@ function describe({ summary, description, deprecated }: JsonObject, fallback: st
 	if (parts.length === 2 && parts[1]?.startsWith(parts[0] ?? '')) parts.shift();
 	if (deprecated === true) parts.unshift('Deprecated.');
 	return cleanText(parts.join('\n\n'), MAX_DESCRIPTION_CHARS) || fallback;
+}
+
+/** `listUserRepos` as "List user repos (GET /users/{id}/repos)": without words of its own, a model has nothing else to choose by. */
+function inWords(operationId: string | null, place: string): string {
+	const words = (operationId ?? '')
+		.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+		.replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+		.split(/[^\p{L}\p{N}]+/u)
+		.filter(Boolean);
+	const text = words.map((word) => (/^\p{Lu}{2,}$/u.test(word) ? word : word.toLowerCase())).join(' ');
+	return text === '' ? place : `${text.charAt(0).toUpperCase()}${text.slice(1)} (${place})`;
 }
 
 /** Whoever chooses operations by a tag means those below it too. */

@@ -138,7 +138,7 @@ function reference(ref: string, visit: Visit, place: Place): string | undefined 
 	return `#/$defs/${name}`;
 }
 
-/** A default is filled into the arguments of every call, so one that the schema refuses would fail them all. */
+/** Callers send the defaults that they are told, so one that the schema refuses would fail their calls. */
 function keepFittingDefault(schema: JsonObject, visit: Visit): void {
 	if (schema['default'] === undefined || visit.conversion.acceptsDefault(schema)) return;
 	delete schema['default'];

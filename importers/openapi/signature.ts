@@ -1,12 +1,15 @@
 // The arguments of a tool as one JSON Schema: a plain object at the root, with the definitions it needs and no more.
 
-import { type JsonObject, type JsonSchema, quote } from '../../core/index.ts';
+import { type CutSchema, type JsonObject, type JsonSchema, LEFT_OUT, MAX_WHOLE_CHARS, type Operation } from '../../core/index.ts';
 import type { Argument } from './arguments.ts';
 import type { Body } from './body.ts';
-import type { Definitions } from './definitions.ts';
+import { type Definitions, type Limits, MAX_STEPS } from './definitions.ts';
+import type { Surroundings } from './operations.ts';
 
-/** Above this a model reads a schema no more; what is left out accepts anything. */
-const MAX_BYTES = 64 * 1024;
+/** Above this a model reads a schema no more. */
+const SHOWN: Limits = { bytes: 64 * 1024, steps: MAX_STEPS };
+/** What is checked in a thread has eight times the stack. */
+const WHOLE: Limits = { bytes: MAX_WHOLE_CHARS, steps: 8 * MAX_STEPS };
 
 interface Member {
 	arg: string;
@@ -28,31 +31,42 @@ export function nameBody(args: readonly Argument[]): string {
 export function joinArguments(
 	args: readonly Argument[],
 	body: (Body & { arg: string }) | null,
-	definitions: Definitions,
+	{ requests, wholes }: Pick<Surroundings, 'requests' | 'wholes'>,
 	faults: Set<string>,
-): JsonSchema {
-	const { members, sizeBytes } = withinBudget(body ? [...args, body] : [...args], faults);
+): Pick<Operation, 'parameters' | 'whole'> {
+	const members: Member[] = body ? [...args, body] : [...args];
+	const lost = new Set<string>();
+	const shown = join(members, requests, { limits: SHOWN, faults: lost });
+	const { whole, reason } = wholes.settle(shown.left, () => join(members, requests, { limits: WHOLE, faults: lost }));
+	// First, since of many faults only some are told.
+	for (const fault of reason === null ? lost : [reason, ...lost]) faults.add(fault);
+	return { parameters: shown.parameters, whole };
+}
+
+function join(all: readonly Member[], definitions: Definitions, { limits, faults }: { limits: Limits; faults: Set<string> }): CutSchema {
+	const { members, sizeBytes, left } = withinBudget(all, limits.bytes);
 	const pointers = new Set(members.flatMap(({ refs }) => [...refs]));
-	const closure = definitions.close(pointers, MAX_BYTES - sizeBytes);
+	const closure = definitions.close(pointers, { ...limits, bytes: limits.bytes - sizeBytes });
 	for (const fault of [...members.flatMap((member) => [...member.faults]), ...closure.faults]) faults.add(fault);
 	const required = members.filter(({ isRequired }) => isRequired).map(({ arg }) => arg);
 	const parameters: JsonSchema = { type: 'object', properties: Object.fromEntries(members.map(({ arg, schema }) => [arg, schema])) };
 	if (required.length > 0) parameters['required'] = required;
 	parameters['additionalProperties'] = false;
 	if (Object.keys(closure.definitions).length > 0) parameters['$defs'] = closure.definitions;
-	return parameters;
+	return { parameters, left: [...left, ...closure.left] };
 }
 
 /** The largest go first. */
-function withinBudget(members: Member[], faults: Set<string>): { members: Member[]; sizeBytes: number } {
+function withinBudget(members: readonly Member[], maxBytes: number): { members: Member[]; sizeBytes: number; left: string[] } {
 	let sizeBytes = members.reduce((sum, member) => sum + member.sizeBytes, 0);
 	const cut = new Set<Member>();
 	for (const member of members.toSorted((a, b) => b.sizeBytes - a.sizeBytes)) {
-		if (sizeBytes <= MAX_BYTES) break;
-		faults.add(`the schema of ${quote(member.arg)} is too large and was left out: it accepts anything`);
+		if (sizeBytes <= maxBytes) break;
 		cut.add(member);
 		sizeBytes -= member.sizeBytes;
 	}
-	const kept = members.map((member) => (cut.has(member) ? { ...member, schema: {}, refs: new Set<string>() } : member));
-	return { members: kept, sizeBytes };
+	const kept = members.map((member) =>
+		cut.has(member) ? { ...member, schema: { description: LEFT_OUT }, refs: new Set<string>() } : member,
+	);
+	return { members: kept, sizeBytes, left: [...cut].map(({ arg }) => arg) };
 }

@@ -206,7 +206,10 @@ test('answers are asked for and promised by what is produced', async () => {
 	const schema = { $ref: '#/definitions/Pet' };
 	const answer = { 200: { description: 'ok', schema } };
 	const json = await readOne({ produces: ['application/xml', 'application/json'], responses: answer }, rest);
-	assert.deepEqual([json.definition['headers'], json.outputSchema?.['type']], [{ accept: 'application/json' }, 'object']);
+	assert.deepEqual(
+		[json.definition['headers'], json.outputSchema?.['type']],
+		[{ accept: 'application/json, application/xml;q=0.9' }, 'object'],
+	);
 	const shared = await readOne(
 		{ responses: { 200: { $ref: '#/responses/Pet' } } },
 		{ ...rest, responses: { Pet: answer[200] }, produces: ['text/plain'] },

@@ -1,6 +1,7 @@
 // From a stored operation to a tool of the `http` executor.
 
 import type { Api, Json, Operation, ToolAnnotations, ToolDraft } from '../../core/index.ts';
+import { isObject } from './document.ts';
 import { absoluteUrl } from './servers.ts';
 
 export function toTool(operation: Operation, api: Api): ToolDraft {
@@ -15,8 +16,12 @@ export function toTool(operation: Operation, api: Api): ToolDraft {
 		outputSchema: operation.outputSchema,
 		annotations: annotationsOf(operation.method),
 		executionConfig: { ...config, url: `${prefix ?? ''}${String(path)}` },
+		...bodyArgumentOf(config['requestBody']),
 	};
 }
+
+const bodyArgumentOf = (body: Json | undefined): Pick<ToolDraft, 'bodyArgument'> =>
+	isObject(body) && typeof body['arg'] === 'string' ? { bodyArgument: body['arg'] } : {};
 
 /** The path of the document's server, where the user named that server but not its path. */
 function rootPath(rootServer: Json | undefined, baseUrl: string): string {

@@ -62,7 +62,8 @@ function faultsOf(error: unknown): { pointer: string; message: string }[] {
 		pointer: cleanText(instancePath, 300),
 		message: cleanText(message, 300),
 	}));
-	const [first = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+	// The validator names what it was given, which is an object.
+	const [first = ''] = (error instanceof Error ? error.message : String(error)).replace('[object Object]', 'The document').split('\n');
 	const faults = listed.length > 0 ? listed : [{ pointer: '', message: cleanText(first, 300) }];
 	// Each form that a place could have says the same of what it lacks.
 	return [...new Map(faults.map((fault) => [`${fault.pointer}\n${fault.message}`, fault])).values()];

@@ -5,19 +5,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEgress } from '../../core/egress.ts';
 import { asGatewayError, type ErrorCode } from '../../core/errors.ts';
-import type {
-	Api,
-	Call,
-	ContentBlock,
-	Json,
-	JsonObject,
-	OutboundRequest,
-	SaveContext,
-	ToolExecutor,
-	ToolResult,
-} from '../../core/index.ts';
-import { loopbackCall } from '../helpers/executor.ts';
-import { silent } from '../helpers/postgres.ts';
+import type { Api, Call, ContentBlock, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../../core/index.ts';
+import { loopbackCall, saving } from '../helpers/executor.ts';
 import type { Upstream } from '../helpers/upstream.ts';
 
 /**
@@ -182,7 +171,7 @@ function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixt
 		// An API's address is checked when the API is saved.
 		if (!executor.check || !hasAddress || api) return;
 		const egress = createEgress({ allow: [] });
-		const context: SaveContext = { log: silent, checkUrl: (url) => egress.check(url) };
+		const context = saving(egress.check);
 		try {
 			await executor.check(await executor.config.validateAsync(config('http://93.184.215.14')), context);
 			for (const origin of [...PRIVATE, ...LOOPBACK]) {

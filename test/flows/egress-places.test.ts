@@ -5,6 +5,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { EGRESS_CASES } from '../catalog/egress.ts';
+import { issuerKey } from '../helpers/gateway-auth.ts';
+import { METADATA, sendForm } from '../helpers/oauth.ts';
+import { claimsOf, signedBy } from '../helpers/oauth-signers.ts';
 import { type Account, type Answer, createHttpTool, must, publishGateway, send, type TestService } from '../helpers/service.ts';
 import { type ShutNetwork, startShutNetwork } from '../helpers/shut-network.ts';
 
@@ -319,6 +322,26 @@ test(`what a WSDL or its schemas import is left out where the guard refuses it, 
 			assert.ok(report.warnings.length > 0);
 		}
 	}
+	assert.equal(canary.connections, 0);
+});
+
+test(`jwks_uri of an OAuth client is refused where it registers, or its keys cannot be read where it signs: ${INPUTS.length} inputs`, async () => {
+	const { url: gateway } = await publishGateway(account, { auth: 'oauth2' });
+	const key = issuerKey('ES256', 'k');
+	let asked = 0;
+	// Over http most are refused at once, so each is tried over https as well.
+	for (const input of new Set([...INPUTS, ...INPUTS.map((one) => one.replace(/^http:/, 'https:'))])) {
+		const metadata = { ...METADATA, token_endpoint_auth_method: 'private_key_jwt', jwks_uri: urlOf(input) };
+		const { status, body } = await send(`${gateway}/register`, 'POST', { body: metadata });
+		if (status === 400) assert.match(body.error_description, /^(jwks_uri|the metadata) must be/, input);
+		if (status === 400) continue;
+		assert.equal(status, 201, `${input}: ${JSON.stringify(body)}`);
+		const assertion = key.token(claimsOf(body.client_id, gateway));
+		const refused = must(await sendForm(`${gateway}/token`, { grant_type: 'refresh_token', ...signedBy(assertion) }), 401);
+		assert.equal(refused.body.error_description, 'the keys of the client cannot be read', input);
+		asked += 1;
+	}
+	assert.ok(asked >= 50, `${asked} were stored`);
 	assert.equal(canary.connections, 0);
 });
 

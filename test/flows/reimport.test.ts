@@ -104,7 +104,7 @@ test('a re-import says of each operation what became of it, the gravest first, a
 	assert.deepEqual(await api.read(documentOf(FIRST)), { ...NOTHING, unchanged: 5, operations: [], unlisted: 0 });
 	const changes = await api.read(documentOf(SECOND));
 	const { operations, unlisted, ...counts } = changes;
-	assert.deepEqual(counts, { ...NOTHING, added: 1, removed: 1, changed: 3, unchanged: 1, breaking: 1, additive: 1, text: 1 });
+	assert.deepEqual(counts, { ...NOTHING, added: 1, removed: 1, changed: 3, unchanged: 1, breaking: 2, additive: 1, text: 1 });
 	assert.equal(unlisted, 0);
 	const limit = ['The argument limit became required.', 'The argument limit changed its maximum from none to 9.'];
 	const kind = [
@@ -113,7 +113,7 @@ test('a re-import says of each operation what became of it, the gravest first, a
 		'The argument kind gained the value "cat".',
 	];
 	assert.deepEqual(operations, [
-		change('gone', 'removed', null),
+		change('gone', 'removed', 'breaking'),
 		change('breaking', 'changed', 'breaking', ...limit),
 		change('additive', 'changed', 'additive', ...kind),
 		change('text', 'changed', 'text', 'The description changed.'),
@@ -238,6 +238,51 @@ test('a tool whose operation is gone leaves its gateways, says so when it is run
 	await client.close();
 });
 
+const ERROR_PAGE = JSON.stringify({ openapi: '3.0.3', info: { title: 'Error page', version: '1' }, paths: {} });
+
+test('a description without operations takes nothing away, unless that is meant', async () => {
+	const api = await connect();
+	await api.read(ERROR_PAGE);
+	const two = documentOf({ '/a': { get: operation('a') }, '/b': { get: operation('b') } });
+	await api.read(two, { generateTools: true });
+	const read = (schemaContent: string, more: object = {}) => account.post(`/apis/${api.apiId}/import-schema`, { schemaContent, ...more });
+	const uncallable = documentOf({ '/a': { get: null } });
+	for (const content of [ERROR_PAGE, JSON.stringify({ openapi: '3.0.3', info: { title: 'Error page', version: '1' } }), uncallable]) {
+		const refused = must(await read(content, { generateTools: true }), 400).body;
+		assert.deepEqual([refused.error, refused.details[0].path], ['SCHEMA_INVALID', '/allowEmpty']);
+		assert.match(refused.message, /the API has 2: nothing was changed/);
+	}
+	assert.deepEqual(
+		Object.values(await api.tools()).map(({ status }) => status),
+		['active', 'active'],
+	);
+	assert.equal(must(await account.get(`/apis/${api.apiId}/schemas`), 200).body.data.schemas.length, 2);
+	assert.equal(must(await read(two, { allowEmpty: 'yes' }), 400).body.details[0].path, '/allowEmpty');
+	const { removed, breaking, operations } = await api.read(ERROR_PAGE, { allowEmpty: true });
+	assert.deepEqual([removed, breaking], [2, 2]);
+	assert.deepEqual(operations, [change('a', 'removed', 'breaking'), change('b', 'removed', 'breaking')]);
+	assert.equal((await api.read(ERROR_PAGE)).removed, 0, 'what is empty may stay so');
+	assert.equal((await api.read(two)).restored, 2);
+});
+
+test('an import that also makes tools counts those that it brought up to date once, in both places', async () => {
+	const api = await connect();
+	const first = { '/a': { get: operation('a') }, '/b': { get: operation('b') }, '/c': { get: operation('c') } };
+	await api.read(documentOf(first), { generateTools: true });
+	const second = {
+		...first,
+		'/a': { get: operation('a', { summary: 'New.' }) },
+		'/b': { get: operation('b', { summary: 'New.' }) },
+		'/d': { get: operation('d') },
+	};
+	const body = { schemaContent: documentOf(second), generateTools: true };
+	const { changes, tools: made } = must(await account.post(`/apis/${api.apiId}/import-schema`, body), 200).body.data;
+	assert.equal(changes.toolsUpdated, 2);
+	assert.deepEqual(made, { created: 1, updated: 2, unchanged: 1, total: 4 });
+	const again = must(await account.post(`/apis/${api.apiId}/import-schema`, body), 200).body.data;
+	assert.deepEqual([again.changes.toolsUpdated, again.tools.updated, again.tools.unchanged], [0, 0, 4]);
+});
+
 /** Replicas hear of a change within a second. */
 async function soon<T>(look: () => Promise<T>, wanted: T): Promise<T> {
 	const until = Date.now() + 3_000;
@@ -319,13 +364,13 @@ test('more changes than anybody reads are counted, and what breaks callers is no
 		'/p2098': { get: operation('op2098', { summary: 'Old.', parameters: [query('x', { type: 'string' }, { required: true })] }) },
 	};
 	const { operations, ...counts } = await api.read(documentOf({ ...paths('New.', 2_099), ...last, '/q': { get: operation('q') } }));
-	const expected = { ...NOTHING, added: 1, removed: 1, changed: 2_099, breaking: 1, text: 2_098 };
+	const expected = { ...NOTHING, added: 1, removed: 1, changed: 2_099, breaking: 2, text: 2_098 };
 	assert.deepEqual(counts, { ...expected, unlisted: 101 });
 	assert.equal(operations.length, 2_000);
 	assert.deepEqual(
 		operations.slice(0, 3).map(({ name, change: what, kind }: Record<string, string>) => [name, what, kind]),
 		[
-			['op2099', 'removed', null],
+			['op2099', 'removed', 'breaking'],
 			['op2098', 'changed', 'breaking'],
 			['op0', 'changed', 'text'],
 		],

@@ -15,6 +15,7 @@ export interface Described {
 	/** Of OpenAPI 3.1. */
 	paths: object;
 	securitySchemes?: object;
+	schemas?: object;
 	/** Under the origin. */
 	basePath?: string;
 }
@@ -34,11 +35,11 @@ export const get = (operationId: string, more: object = {}): { get: object } => 
 export async function connectApi(
 	account: Account,
 	origin: string,
-	{ paths, securitySchemes = SCHEMES, basePath = '' }: Described,
+	{ paths, securitySchemes = SCHEMES, schemas = {}, basePath = '' }: Described,
 ): Promise<Connected> {
 	const baseUrl = origin + basePath;
 	const apiId: string = must(await account.post('/apis', { name: 'Upstream', type: 'openapi', baseUrl }), 201).body.data.id;
-	const document = { openapi: '3.1.0', info: { title: 'Upstream', version: '1' }, paths, components: { securitySchemes } };
+	const document = { openapi: '3.1.0', info: { title: 'Upstream', version: '1' }, paths, components: { securitySchemes, schemas } };
 	const body = { schemaContent: JSON.stringify(document), generateTools: true };
 	must(await account.post(`/apis/${apiId}/import-schema`, body), 200);
 	const tools = `/organizations/${account.organization.id}/tools`;

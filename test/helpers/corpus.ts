@@ -1,9 +1,9 @@
 // What holds for every operation of whole documents, whichever importer read them.
 
 import assert from 'node:assert/strict';
+import { compileArguments } from '../../core/arguments/compile.ts';
+import { assertBounded } from '../../core/arguments/looks.ts';
 import type { JsonObject, Operation } from '../../core/nouns.ts';
-import { assertBounded } from '../../core/schema-cost.ts';
-import { compileArguments } from '../../core/schemas.ts';
 
 /** Of one document: each valid, short enough to be prefixed, and unique without regard to case. */
 export function assertNames(operations: readonly Operation[], label: string): void {

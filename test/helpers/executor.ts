@@ -1,10 +1,12 @@
 // What an executor is run with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it got.
 
 import type { TestContext } from 'node:test';
+import type { SaveContext } from '../../core/contracts.ts';
 import { createEgress } from '../../core/egress.ts';
 import type { Call, OutboundRequest } from '../../core/lent.ts';
 import { Memo } from '../../core/memo.ts';
 import type { Api, Tool } from '../../core/nouns.ts';
+import { silent } from './postgres.ts';
 import { tcpUpstream, type Upstream } from './upstream.ts';
 
 /** Of `Call`, what executors send with; whatever else they read is not there. `sign` adds what `signed` says. */
@@ -15,7 +17,7 @@ export function loopbackCall(
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	const memo = new Memo(100);
 	t.after(() => egress.close());
-	const call: Pick<Call, 'request' | 'fetch' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings'> = {
+	const call: Pick<Call, Lent> = {
 		request: (request) => egress.request(request),
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
@@ -27,9 +29,20 @@ export function loopbackCall(
 		api: options.api ?? null,
 		tool: TOOL,
 		settings: async () => ({ codeMayFetch: true }),
+		account: async () => 'account',
 	};
 	return call as Call;
 }
+
+/** The context of an executor's `check` in tests; by default every URL passes. */
+export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
+	log: silent,
+	organizationId: TOOL.organizationId,
+	account: async () => 'account',
+	checkUrl,
+});
+
+type Lent = 'request' | 'fetch' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings' | 'account';
 
 const TOOL: Tool = {
 	id: 'tool',

@@ -35,6 +35,7 @@ const GATEWAY = {
 	id: 'gateway',
 	organizationId: 'organization',
 	organizationSlug: 'acme',
+	organizationName: 'Acme',
 	name: 'Acme main',
 	type: 'mcp',
 	endpoint: '/main',

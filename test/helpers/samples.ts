@@ -1,9 +1,9 @@
 // Rows to test with, each valid and as small as it can be.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Operation, ToolDraft } from '../../core/nouns.ts';
+import type { Operation } from '../../core/nouns.ts';
 import type { Role } from '../../core/permissions.ts';
-import type { ApiRow, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
+import type { ApiRow, ApiToolDraft, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
 
 export interface Tenant {
 	userId: string;
@@ -80,7 +80,7 @@ export const operation = (key: string, change: Partial<Operation> = {}): Operati
 	...change,
 });
 
-export const draft = (from: { name: string; description: string; parameters: Operation['parameters'] }): ToolDraft => ({
+export const draft = (from: { name: string; description: string; parameters: Operation['parameters'] }): ApiToolDraft => ({
 	name: from.name,
 	description: from.description,
 	executor: 'http',
@@ -88,6 +88,9 @@ export const draft = (from: { name: string; description: string; parameters: Ope
 	outputSchema: null,
 	annotations: { readOnlyHint: true },
 	executionConfig: { method: 'GET' },
+	wholeHash: null,
+	bodies: 'nested',
+	flattened: null,
 });
 
 /** What `commit` is told of a document. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asGatewayError, GatewayError } from '../../../core/index.ts';
-import { silent } from '../../../test/helpers/postgres.ts';
+import { saving } from '../../../test/helpers/executor.ts';
 import graphql from './index.ts';
 
 const OK = { endpoint: 'https://api.example.com/graphql', query: 'query ($id: ID!) { pet(id: $id) { name } }' };
@@ -13,7 +13,7 @@ async function save(given: object, checkUrl = async (_url: string): Promise<void
 	const { value, error } = graphql.config.validate(given);
 	if (error) return new GatewayError('validation_failed', error.message);
 	try {
-		await graphql.check(value, { log: silent, checkUrl });
+		await graphql.check(value, saving(checkUrl));
 		return null;
 	} catch (thrown) {
 		return asGatewayError(thrown) ?? assert.fail(String(thrown));

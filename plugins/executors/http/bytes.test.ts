@@ -145,6 +145,17 @@ for (const [method, body, length, bytes] of LENGTHS)
 		);
 	});
 
+test('A body that is a text whatever its media type is sent to the letter', async (t) => {
+	const { upstream, send } = await wire(t);
+	const requestBody = { arg: 'body', contentType: 'image/jpeg', isText: true };
+	const sent = (await send({ method: 'POST', url: upstream.origin, requestBody }, { body: 'aGk=' })) ?? assert.fail();
+	assert.deepEqual([sent.headers['content-type'], sent.body.toString()], ['image/jpeg', 'aGk=']);
+	const bytes =
+		(await send({ method: 'POST', url: upstream.origin, requestBody: { ...requestBody, isText: false } }, { body: 'aGk=' })) ??
+		assert.fail();
+	assert.equal(bytes.body.toString(), 'hi');
+});
+
 test('Two multipart bodies have different boundaries', async (t) => {
 	const { upstream, send } = await wire(t);
 	const config = { method: 'POST', url: upstream.origin, requestBody: { arg: 'value', contentType: 'multipart/form-data' } };

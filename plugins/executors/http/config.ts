@@ -29,6 +29,7 @@ export interface RequestBody {
 	arg: string;
 	contentType: string;
 	parts?: Record<string, Part>;
+	isText?: boolean;
 }
 
 export interface HttpConfig {
@@ -141,6 +142,9 @@ const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
 	parts: parts.description('Of a form: how each of its properties is written'),
+	isText: Joi.boolean().description(
+		'The value is sent as the text that it is, also where its media type is of bytes: base64 that the server decodes',
+	),
 });
 
 /** Not sealed: templates are text that people edit, and are shown to those who do. */

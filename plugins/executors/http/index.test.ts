@@ -15,11 +15,11 @@ interface Answer {
 	headers?: OutgoingHttpHeaders;
 }
 
-async function answer(t: TestContext, { status = 200, type, body, headers = {} }: Answer): Promise<ToolResult> {
+async function answer(t: TestContext, { status = 200, type, body, headers = {} }: Answer, method = 'GET'): Promise<ToolResult> {
 	const upstream = await httpUpstream(t, (_request, response) => {
 		response.writeHead(status, { ...(type === undefined ? {} : { 'content-type': type }), ...headers }).end(body);
 	});
-	return http.execute({}, await http.config.validateAsync({ method: 'GET', url: upstream.origin }), loopbackCall(t));
+	return http.execute({}, await http.config.validateAsync({ method, url: upstream.origin }), loopbackCall(t));
 }
 
 const text = (...lines: string[]): ToolResult['content'] => [{ type: 'text', text: lines.join('\n') }];
@@ -55,6 +55,26 @@ for (const [what, given, expected] of RESULTS)
 	test(`A result is made of ${what}`, async (t) => {
 		assert.deepEqual(await answer(t, given), expected);
 	});
+
+for (const status of [300, 301, 302, 307, 399])
+	test(`A redirect that leads nowhere (${status}) is a failure`, async (t) => {
+		const { isError, content } = await answer(t, { status, type: 'text/plain', body: 'gone' });
+		assert.equal(isError, true);
+		assert.match(JSON.stringify(content), new RegExp(`HTTP ${status}.*gone`));
+	});
+
+test('The headers are the answer to HEAD, and to OPTIONS without content, but for those that are for the holder of the credential', async (t) => {
+	const headers = { etag: '"7"', allow: 'GET, HEAD', 'set-cookie': 'sid=1', 'www-authenticate': 'Basic' };
+	for (const method of ['HEAD', 'OPTIONS']) {
+		const { structured, isError } = await answer(t, { headers, type: 'text/plain' }, method);
+		const told = structured as { status: number; headers: Record<string, string> };
+		assert.equal(isError, undefined);
+		assert.deepEqual([told.status, told.headers['etag'], told.headers['allow']], [200, '"7"', 'GET, HEAD'], method);
+		assert.deepEqual([told.headers['set-cookie'], told.headers['www-authenticate']], [undefined, undefined]);
+	}
+	assert.deepEqual((await answer(t, { headers, type: 'text/plain', body: 'all of it' }, 'OPTIONS')).content, text('all of it'));
+	assert.equal((await answer(t, { status: 404 }, 'HEAD')).isError, true);
+});
 
 for (const type of ['application/pdf', undefined])
 	test(`Bytes of type ${type ?? 'unknown'} become a resource without the URL`, async (t) => {

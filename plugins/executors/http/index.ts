@@ -25,6 +25,10 @@ export default {
 		const request = { ...buildRequest(config, args, call.api), signal: call.signal };
 		const signed = await call.sign(request);
 		const response = await call.request(signed);
-		return readResponse(response, { schema: call.tool?.outputSchema ?? null, secrets: secretsAdded(request, signed) });
+		return readResponse(response, {
+			method: config.method,
+			schema: call.tool?.outputSchema ?? null,
+			secrets: secretsAdded(request, signed),
+		});
 	},
 } satisfies ToolExecutor<HttpConfig>;

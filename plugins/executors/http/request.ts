@@ -152,8 +152,12 @@ function leftOver(config: HttpConfig, args: JsonObject, used: ReadonlySet<string
 /** Sets the content type among `headers`. */
 function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
 	if (config.requestBody) {
-		const { arg, contentType, parts } = config.requestBody;
+		const { arg, contentType, parts, isText } = config.requestBody;
 		const value = read(arg);
+		if (isText && typeof value === 'string') {
+			headers['content-type'] = contentType;
+			return value;
+		}
 		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts });
 	}
 	if (config.body === undefined) return null;

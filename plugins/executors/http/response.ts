@@ -20,21 +20,36 @@ const MEDIA_TYPE = /^(image|audio)\//i;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 export interface Reading {
+	method: string;
 	/** Of the tool: what the data must still fit when it is cut. */
 	schema: JsonSchema | null;
 	/** What an upstream may say back and the caller must not read. */
 	secrets: readonly string[];
 }
 
-export async function readResponse(response: OutboundResponse, { schema, secrets }: Reading): Promise<ToolResult> {
+/** Of HEAD, and of OPTIONS without content, the headers are the answer. */
+const OF_HEADERS: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
+/** They are for who holds the credential. */
+const KEPT_BACK = /^(?:set-cookie2?|www-authenticate|proxy-authenticate|authentication-info)$/i;
+
+export async function readResponse(response: OutboundResponse, { method, schema, secrets }: Reading): Promise<ToolResult> {
 	const { status, body } = response;
 	const contentType = response.headers['content-type'] ?? '';
-	if (status >= 400) return failedResult(response, secrets);
-	if (body.length === 0) return textResult(statusLine(status));
+	// A redirect that leads nowhere is no success; 304 is none (RFC 9110 §15.4.5).
+	if (status >= 300 && status !== 304) return failedResult(response, secrets);
+	if (body.length === 0) return OF_HEADERS.has(method) ? headerResult(response, secrets) : textResult(statusLine(status));
 	const isUnnamed = contentType === '' && !body.includes(0) && isUtf8(body);
 	if (!isUnnamed && !isJsonType(contentType) && !isTextType(contentType)) return binary(contentType, response);
 	const text = withoutSecrets(decodeText(body, contentType), secrets);
 	return isTextType(contentType) && !isJsonType(contentType) ? textResult(text) : jsonResult(text, schema);
+}
+
+function headerResult({ status, headers }: OutboundResponse, secrets: readonly string[]): ToolResult {
+	const shown = Object.entries(headers)
+		.filter(([name]) => !KEPT_BACK.test(name))
+		.map(([name, value]): [string, string] => [name, withoutSecrets(value, secrets)]);
+	const structured = { status, headers: Object.fromEntries(shown) };
+	return { content: [{ type: 'text', text: JSON.stringify(structured) }], structured };
 }
 
 function isUtf8(body: Buffer): boolean {

@@ -99,9 +99,11 @@ const changesFields = {
 	restored: count.description('There again after they had been removed.'),
 	changed: count,
 	unchanged: count,
-	breaking: count.description('Of the changed, and of the restored that are not what they were: callers have to change, or may have to.'),
-	additive: count.description('The same: callers need not change.'),
-	text: count.description('The same: what is said about them.'),
+	breaking: count.description(
+		'Callers have to change, or may have to: all that were removed, and of the changed and the restored those that ask for more or promise less.',
+	),
+	additive: count.description('Changed or restored, and callers need not change.'),
+	text: count.description('Changed or restored in what is said about them.'),
 	toolsUpdated: count.description('Tools that were there already and follow what changed.'),
 	unlisted: count.description('How many more there are.'),
 };

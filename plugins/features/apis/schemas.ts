@@ -3,10 +3,12 @@
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
+	BODIES,
 	body,
 	type Core,
 	count,
 	filterOf,
+	type GenerationRequest,
 	listQuery,
 	notFound,
 	OPERATION_FILTERS,
@@ -22,7 +24,7 @@ import { findApi } from './find.ts';
 import { LISTED_SCHEMA, OPERATION, presentOperation, presentSchema, SCHEMA } from './present.ts';
 
 /** All optional: `{}` makes a tool of every operation, up to 2,000. */
-const FILTERS = body(OPERATION_FILTERS).example({ tags: ['pets'], methods: ['GET', 'POST'], deprecated: false });
+const GENERATION = body({ ...OPERATION_FILTERS, bodies: BODIES }).example({ tags: ['pets'], methods: ['GET', 'POST'], deprecated: false });
 
 export const GENERATED = shape({ created: count, updated: count, unchanged: count, total: count }).meta({ schema: 'GeneratedTools' });
 
@@ -36,15 +38,15 @@ export const generateApiTools = (core: Core): ServerRoute =>
 			'`{}` takes every operation, up to 2,000; filters leave all others alone. Doing it twice changes nothing. What users wrote ' +
 			'themselves of name and description stays.',
 		need: 'apis:write',
-		body: FILTERS,
+		body: GENERATION,
 		bodyIs: 'optional',
 		answer: GENERATED,
 		errors: ['conflict'],
 		idempotent: true,
 		handler: async (request) => {
 			const api = await findApi(request, core);
-			// The body has passed FILTERS.
-			return core.imports.generateTools(storeOf(request, core), api, request.payload as OperationFilter);
+			// The body has passed GENERATION.
+			return core.imports.generateTools(storeOf(request, core), api, request.payload as GenerationRequest);
 		},
 	});
 

@@ -16,6 +16,7 @@ import {
 	page,
 	pageOf,
 	parseRange,
+	saveContext,
 	storeOf,
 	type ValidationRules,
 } from '../../../core/index.ts';
@@ -105,7 +106,7 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	// The body has passed ADD.
 	const { configuration, ...method } = request.payload as AuthBody;
 	const parsed = registry.parse('auth', method.type, configuration, '/configuration');
-	await registry.get('auth', method.type)?.check?.(parsed, { log: core.log, checkUrl: core.egress.check });
+	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId));
 	const id = randomUUID();
 	const sealed = registry.seal('auth', method.type, configuration, secrets, authPlace(organizationId, id));
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {

@@ -49,7 +49,18 @@ async function handle(request: Request, plugin: AuthMethod, { list, handler }: M
 const inOrder = (request: Request): ManagementRequest['page'] => ({ sort: 'createdAt', ...pageOf(request) });
 
 function describeGateway(request: Request, row: GatewayRow, { runtime }: Core): Gateway {
-	const { id: organizationId, slug } = organizationOf(request);
+	const organization = organizationOf(request);
 	const { id, name, type, endpoint, description, status } = row;
-	return { id, organizationId, organizationSlug: slug, name, type, endpoint, description, status, url: runtime.url(slug, endpoint) };
+	return {
+		id,
+		organizationId: organization.id,
+		organizationSlug: organization.slug,
+		organizationName: organization.name,
+		name,
+		type,
+		endpoint,
+		description,
+		status,
+		url: runtime.url(organization.slug, endpoint),
+	};
 }

@@ -4,9 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import {
 	asGatewayError,
-	assertBounded,
 	type Core,
-	compileArguments,
+	clientSignal,
 	expectedVersion,
 	GatewayError,
 	invalid,
@@ -14,6 +13,7 @@ import {
 	type JsonSchema,
 	notFound,
 	organizationOf,
+	saveContext,
 	storeOf,
 	type ToolRow,
 	toolConfig,
@@ -46,9 +46,9 @@ export async function addTool(
 			creatable.map(({ name }) => name),
 		);
 	}
-	checkParameters(tool.parameters);
-	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), core);
+	await checkParameters(request, tool.parameters, core);
 	const { id: organizationId } = organizationOf(request);
+	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), organizationId, core);
 	const id = randomUUID();
 	const executionConfig = core.registry.seal('executor', type, tool.executionConfig, core.secrets, toolPlace(organizationId, id));
 	const { name, description, parameters } = tool;
@@ -75,7 +75,7 @@ export async function changeTool(request: Request, change: ToolEdit, core: Core)
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
 	const bare = (['name', 'description'] as const).find((field) => row.imported === null && change[field] === null);
 	if (bare) throw invalid(`/${bare}`, `${bare} must be a string: only a tool of an API has an imported one to go back to.`);
-	if (change.parameters) checkParameters(change.parameters);
+	if (change.parameters) await checkParameters(request, change.parameters, core);
 	const sealed = await changedConfig(row, change, core);
 	const columns = { ...change, ...sealed };
 	const updated = await storeOf(request, core).tools.update(row.organizationId, row.id, columns, expectedVersion(request));
@@ -87,22 +87,19 @@ async function changedConfig(row: ToolRow, change: ToolEdit, core: Core): Promis
 	if (change.executionConfig === undefined && change.code === undefined) return {};
 	const place = toolPlace(row.organizationId, row.id);
 	const executionConfig = change.executionConfig ?? core.registry.open('executor', row.executor, row.executionConfig, core.secrets, place);
-	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), core);
+	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), row.organizationId, core);
 	if (change.executionConfig === undefined) return {};
 	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };
 }
 
-/** @throws validation_failed */
-function checkParameters(parameters: JsonSchema): void {
-	// First: what does not end must not reach a compiler either.
-	assertBounded(parameters, '/parameters');
-	compileArguments(parameters);
-}
+/** @throws validation_failed, rate_limited */
+const checkParameters = (request: Request, parameters: JsonSchema, core: Core): Promise<void> =>
+	core.argumentChecks.admit(parameters, organizationOf(request).id, clientSignal(request));
 
 /** @throws validation_failed, egress_refused */
-async function checkConfig(type: string, config: JsonObject, core: Core): Promise<void> {
+async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<void> {
 	const parsed = parse(type, config, core);
-	await core.registry.get('executor', type)?.check?.(parsed, { log: core.log, checkUrl: core.egress.check });
+	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, organizationId));
 }
 
 function parse(type: string, config: JsonObject, core: Core): JsonObject {

@@ -24,6 +24,10 @@ export const TOOL = shape({
 	}).description('MCP’s hints of what a call does.'),
 	apiId: uuid.allow(null),
 	operationId: uuid.allow(null).description('The `id` of the operation that it was made of.'),
+	bodies: Joi.string()
+		.valid('nested', 'flat')
+		.optional()
+		.description('How the body of the request was asked to lie among the arguments; of tools that an API’s operation was made into.'),
 	code: text.optional(),
 	executionConfig: jsonObject.description('As its type asks for, without secrets.'),
 	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: its API’s description does not have it any more.'),
@@ -42,6 +46,7 @@ export const presentTool = (row: ToolRow, { registry }: Core) => ({
 	annotations: row.annotations,
 	apiId: row.apiId,
 	operationId: row.operationId,
+	...(row.operationId !== null && { bodies: row.bodies }),
 	...(row.code !== null && { code: row.code }),
 	executionConfig: registry.redact('executor', row.executor, row.executionConfig),
 	status: row.status,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from './nouns.ts';
-import { compileArguments, patternFault } from './schemas.ts';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { JsonObject } from '../nouns.ts';
+import { compileArguments } from './compile.ts';
+import { patternFault } from './linear-regexp.ts';
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
 
@@ -97,3 +100,60 @@ for (const [id, bad] of Object.entries({
 		);
 	});
 }
+
+test('a schema may refer to its own root', () => {
+	const check = compileArguments(object({ child: { $ref: '#' }, id: { type: 'integer' } }));
+	assert.deepEqual(check({ child: { child: { id: 1 } } }), []);
+	assert.deepEqual(
+		check({ child: { child: { id: 'x' } } }).map(({ path }) => path),
+		['/child/child/id'],
+	);
+});
+
+test('a name that is wrong is told with the name, and an unknown one with those that its own schema knows', () => {
+	const check = compileArguments(
+		object(
+			{ map: { type: 'object', propertyNames: { maxLength: 2 } }, pet: { $ref: '#/$defs/pet' } },
+			{ $defs: { pet: object({ name: {} }, { additionalProperties: false }) } },
+		),
+	);
+	assert.match(check({ map: { long: 1 } })[0]?.message ?? '', /must NOT have more than 2 characters, got string "long"/);
+	assert.deepEqual(check({ pet: { nam: 1 } }), [{ path: '/pet/nam', message: 'is not a known parameter. Known: name.' }]);
+});
+
+test('formats take time in proportion to the text', () => {
+	const computed = (format: string, text: string): number => {
+		const check = compileArguments(object({ a: { type: 'string', format } }));
+		const before = process.threadCpuUsage();
+		check({ a: text });
+		const { user, system } = process.threadCpuUsage(before);
+		return (user + system) / 1000;
+	};
+	// With a backtracking engine the first of these takes minutes.
+	for (const [format, text] of [
+		['url', `http://${'a:'.repeat(200_000)}@`],
+		['date-time', ' '.repeat(500_000)],
+		['regex', 'a.'.repeat(250_000)],
+		['email', `a@${'a.'.repeat(250_000)}!`],
+		['uri', `http://${'a'.repeat(500_000)} `],
+	] as const)
+		assert.ok(computed(format, text) < 1000, format);
+	const check = compileArguments(object({ a: { format: 'url' }, b: { format: 'regex' }, c: { format: 'date-time' } }));
+	assert.deepEqual(check({ a: 'https://example.com/x', b: '^a+$', c: '2026-11-22T09:00:00Z' }), []);
+	assert.equal(check({ a: 'javascript:x', b: '(', c: 'tomorrow' }).length, 3);
+});
+
+test('what was compiled is given back when nobody holds it', async () => {
+	setFlagsFromString('--expose-gc');
+	const gc = runInNewContext('gc') as () => void;
+	const compiled = Array.from({ length: 20 }, (_, index) => {
+		const schema = object({ a: { type: 'string', pattern: `^${index}$`, enum: [`${index}`] } });
+		compileArguments(schema)({ a: 'x' });
+		return new WeakRef(schema['properties'] as JsonObject);
+	});
+	// A reference that was just made is kept until the end of the turn.
+	await new Promise((resolve) => setImmediate(resolve));
+	gc();
+	// The last one may still be in a register.
+	assert.ok(compiled.filter((reference) => reference.deref() !== undefined).length <= 1);
+});

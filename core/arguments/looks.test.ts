@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from './nouns.ts';
-import { assertBounded } from './schema-cost.ts';
+import type { JsonObject } from '../nouns.ts';
+import { assertBounded } from './looks.ts';
 
 const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
 const rooted = (property: JsonObject, $defs: JsonObject): JsonObject => ({ type: 'object', properties: { a: property }, $defs });
@@ -27,12 +27,16 @@ const ENDLESS: [id: string, schema: JsonObject][] = [
 		},
 	],
 	[
-		'a chain of twenty thousand',
-		rooted(
-			ref('d0'),
-			Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`d${index}`, { properties: { a: ref(`d${index + 1}`) } }])),
-		),
+		'patterns that match one name, at each level of the input',
+		rooted(ref('x'), { x: { patternProperties: { a: ref('x'), '^a': ref('x') } } }),
 	],
+	['a property and a pattern of its name', rooted(ref('x'), { x: { properties: { a: ref('x') }, patternProperties: { a: ref('x') } } })],
+	['alternatives without references', { type: 'object', properties: { a: { anyOf: Array.from({ length: 2001 }, () => ({})) } } }],
+	['dependencies of former drafts', rooted(ref('x'), { x: { dependencies: { a: ref('x') } } })],
+	['a dynamic reference', rooted(ref('x'), { x: { $dynamicAnchor: 'x', properties: { a: { allOf: [{ $dynamicRef: '#x' }] } } } })],
+	['a reference to an anchor', rooted({ $ref: '#x' }, { x: { $anchor: 'x' } })],
+	['a part with an $id', rooted(ref('x'), { x: { $id: 'https://a.example/', $ref: '#/$defs/x' } })],
+	['an encoded pointer to itself', rooted(ref('x'), { x: { allOf: [{ $ref: '#/%24defs/x' }] } })],
 	['the same through items', rooted(ref('x'), { x: { anyOf: [{ items: ref('x') }, { items: ref('x') }] } })],
 ];
 
@@ -58,6 +62,12 @@ const USUAL: [id: string, schema: JsonObject][] = [
 	['any JSON', rooted(ref('json'), { json })],
 	['a filter with and, or, not', rooted(ref('filter'), { filter })],
 	['its own root', { type: 'object', properties: { child: { $ref: '#' } } }],
+	[
+		'a tree that takes anything besides',
+		rooted(ref('x'), { x: { properties: { a: ref('x'), b: ref('x') }, additionalProperties: ref('x') } }),
+	],
+	['a list with a first item of its own', rooted(ref('x'), { x: { prefixItems: [ref('x'), ref('x')], items: ref('x') } })],
+	['JSON Schema itself', rooted({ $ref: 'https://json-schema.org/draft/2020-12/schema' }, {})],
 	[
 		'a base and its extension',
 		rooted(ref('dog'), { pet: { properties: { name: {} } }, dog: { allOf: [ref('pet'), { properties: { tail: {} } }] } }),

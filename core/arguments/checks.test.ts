@@ -1,0 +1,228 @@
+// Arguments checked on the loop and in threads: what holds up nobody else, and what is refused.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { GatewayError } from '../errors.ts';
+import type { JsonObject, JsonSchema } from '../nouns.ts';
+import { type Checked, createArgumentChecks } from './checks.ts';
+
+/** Each organization is an account of its own, but for two. */
+const accountOf = async (organizationId: string): Promise<string> => organizationId.replace(/ .*$/, '');
+const checks = createArgumentChecks(accountOf);
+after(() => checks.close());
+
+const NEVER = new AbortController().signal;
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
+const many = (count: number, make: (index: number) => JsonObject): JsonObject =>
+	Object.fromEntries(Array.from({ length: count }, (_, index): [string, JsonObject] => [`p${index}`, make(index)]));
+
+let made = 0;
+const toolWith = (parameters: JsonSchema, { organizationId = 'o', apiId = null as string | null } = {}): Checked => ({
+	tool: {
+		id: `tool-${made++}`,
+		organizationId,
+		name: 't',
+		description: '',
+		executor: 'http',
+		parameters,
+		outputSchema: null,
+		annotations: {},
+		apiId,
+		version: '1',
+	},
+	whole: null,
+});
+
+const LARGE = object(many(2000, () => ({ type: 'string', default: 'd' })));
+/** Each item is compared with each other one. */
+const SLOW = object({ list: { type: 'array', uniqueItems: true } });
+const slowArgs = (): JsonObject => ({ list: Array.from({ length: 60_000 }, (_, index) => ({ a: 'b', index })) });
+
+/** Of the main thread, in milliseconds of the processor. */
+async function computed(work: () => Promise<unknown>): Promise<number> {
+	const before = process.threadCpuUsage();
+	await work();
+	const { user, system } = process.threadCpuUsage(before);
+	return (user + system) / 1000;
+}
+
+test('JSON text in the place of an object or a list is parsed, once, in both places', async () => {
+	const body = object({
+		list: { type: 'array' },
+		note: { type: ['object', 'string'] },
+		inner: object({ n: { type: 'integer', default: 1 } }),
+	});
+	const given = (): JsonObject => ({ body: '{"list":"[1]","note":"{}","inner":"{}"}' });
+	const schema = object({ body });
+	// A text inside the text stays one.
+	assert.throws(() => checks.complete(toolWith(schema), given(), NEVER), /\/body\/list must be array, got string "\[1\]"/);
+	const args = { body: { list: '[1, {"a": 2}]', note: '{}', inner: ' {}' } };
+	const expected = { body: { list: [1, { a: 2 }], note: '{}', inner: { n: 1 } } };
+	assert.deepEqual(checks.complete(toolWith(schema), structuredClone(args), NEVER), expected);
+	const large = object({ body, ...many(500, () => ({})) });
+	assert.deepEqual(await checks.complete(toolWith(large), structuredClone(args), NEVER), expected);
+	const plain = object({ list: { type: 'array' }, ...many(500, () => ({})) });
+	assert.deepEqual(await checks.complete(toolWith(plain), { list: '[1]' }, NEVER), { list: [1] });
+	for (const text of ['{', '7', 'null', '"{}"', '{"__proto__":{}}', `${'['.repeat(100)}${']'.repeat(100)}`])
+		assert.throws(() => checks.complete(toolWith(schema), { body: text }, NEVER), /\/body must be object/, text);
+});
+
+test('small arguments of a small tool are checked at once, without a thread', () => {
+	const tool = toolWith(object({ id: { type: 'integer' }, lang: { default: 'en' } }));
+	assert.deepEqual(checks.complete(tool, { id: 7 }, NEVER), { id: 7, lang: 'en' });
+	assert.throws(() => checks.complete(tool, { id: 'x' }, NEVER), { code: 'validation_failed' });
+	assert.throws(() => checks.complete(tool, [], NEVER), /must be an object, got an array/);
+});
+
+test('a large schema is checked in a thread, with what is filled in and faults as on the loop', async () => {
+	const tool = toolWith(LARGE);
+	const complete = checks.complete(tool, { p1: 'x' }, NEVER);
+	assert.ok(complete instanceof Promise);
+	const args = await complete;
+	assert.deepEqual([args['p0'], args['p1'], Object.keys(args).length], ['d', 'x', 2000]);
+	await assert.rejects(
+		async () => checks.complete(tool, { p1: 1 }, NEVER),
+		(error: GatewayError) => error.code === 'validation_failed' && error.details[0]?.path === '/p1',
+	);
+	const imported = toolWith(LARGE, { apiId: 'api' });
+	assert.deepEqual(await checks.complete(imported, { p1: 'x' }, NEVER), { p1: 'x' });
+});
+
+test('a large schema costs the main thread a tenth of what compiling it costs, at most', async () => {
+	const own = createArgumentChecks(accountOf);
+	try {
+		const schema = object(many(6000, (index) => ({ type: 'string', maxLength: index + 1 })));
+		// Begins the thread, which takes a while.
+		await own.admit(object(many(500, () => ({}))), 'o', NEVER);
+		const { compileSchema } = await import('./compile.ts');
+		const compiling = await computed(async () => compileSchema(structuredClone(schema), 'defaults').check({}));
+		const admitting = await computed(() => own.admit(schema, 'o', NEVER));
+		const checking = await computed(async () => own.complete(toolWith(schema), { p1: 'x' }, NEVER));
+		assert.ok(admitting < compiling / 10, `${admitting} of ${compiling} ms to admit`);
+		assert.ok(checking < compiling / 10, `${checking} of ${compiling} ms to check`);
+	} finally {
+		own.close();
+	}
+});
+
+test('what a schema makes slow for large arguments is stopped after a second of computing, and is the caller’s to hear of', async () => {
+	const tool = toolWith(SLOW);
+	assert.deepEqual(checks.complete(tool, { list: [1, 2] }, NEVER), { list: [1, 2] });
+	await assert.rejects(async () => checks.complete(tool, slowArgs(), NEVER), { code: 'validation_failed', message: /more than a second/ });
+	// The next one gets a thread that works.
+	assert.deepEqual(await checks.complete(toolWith(LARGE, { apiId: 'api' }), { p1: 'x' }, NEVER), { p1: 'x' });
+});
+
+test('one account’s slow checks, whichever of its organizations they are of, leave a thread for others, and take turns among themselves', async () => {
+	const ended: string[] = [];
+	const slow = Array.from({ length: 4 }, async (_, index) => {
+		await assert.rejects(async () => checks.complete(toolWith(SLOW, { organizationId: `greedy ${index % 2}` }), slowArgs(), NEVER));
+		ended.push(`slow ${index}`);
+	});
+	await checks.complete(toolWith(LARGE, { organizationId: 'other', apiId: 'api' }), {}, NEVER);
+	ended.push('other');
+	await Promise.all(slow);
+	assert.ok(ended.indexOf('other') <= 1, ended.join());
+	assert.deepEqual(
+		ended.filter((name) => name !== 'other'),
+		['slow 0', 'slow 1', 'slow 2', 'slow 3'],
+	);
+});
+
+test('who leaves while waiting is gone at once, and too many that wait are told to come back', async () => {
+	const busy = assert.rejects(async () => checks.complete(toolWith(SLOW, { organizationId: 'many' }), slowArgs(), NEVER));
+	const leaving = new AbortController();
+	const waiting = Array.from({ length: 1010 }, () =>
+		Promise.resolve(checks.complete(toolWith(LARGE, { organizationId: 'many' }), {}, leaving.signal)).catch(
+			(error: Error) => error.message,
+		),
+	);
+	// All have asked for their turn by then.
+	await new Promise((resolve) => setImmediate(resolve));
+	leaving.abort(new Error('gone'));
+	const said = await Promise.all(waiting);
+	assert.ok(said.filter((message) => message === 'gone').length >= 490);
+	assert.ok(said.filter((message) => String(message).startsWith('Too many arguments')).length >= 500);
+	await busy;
+});
+
+const REFUSED: [id: string, schema: JsonSchema, path: string][] = [
+	['ten thousand properties', object(many(10_000, () => ({ type: 'string' }))), '/parameters'],
+	['patterns without end', object(many(5000, (n) => ({ pattern: `^(a|b${n}){1,900}$` }))), '/parameters/properties/p6/pattern'],
+	[
+		'a large one with a wrong type',
+		object(many(1000, (n) => ({ type: n === 999 ? 'text' : 'string' }))),
+		'/parameters/properties/p999/type',
+	],
+	['a small one with a wrong type', object({ 'a/b': { type: 'text' } }), '/parameters/properties/a~1b/type'],
+	['a list at its root', { type: 'array' }, '/parameters/type'],
+	['two thousand alternatives', object({ a: { oneOf: Array.from({ length: 2001 }, (_, n) => ({ const: n })) } }), '/parameters'],
+	[
+		'itself twice on each level',
+		object(
+			{ a: { $ref: '#/$defs/x' } },
+			{ $defs: { x: { patternProperties: { a: { $ref: '#/$defs/x' }, '^a': { $ref: '#/$defs/x' } } } } },
+		),
+		'/parameters',
+	],
+];
+
+for (const [id, schema, path] of REFUSED)
+	test(`parameters are refused, naming the place: ${id}`, async () => {
+		await assert.rejects(checks.admit(schema, 'o', NEVER), (error: GatewayError) => {
+			assert.equal(error.code, 'validation_failed');
+			assert.equal(error.details[0]?.path, path);
+			return true;
+		});
+	});
+
+test('parameters that a large API has are taken', async () => {
+	await checks.admit(object(many(3000, () => object({ a: { type: 'string' } }))), 'o', NEVER);
+	await checks.admit(object({ child: { $ref: '#' } }), 'o', NEVER);
+});
+
+/** A tool of an API whose models are shown less than there is. */
+const cutTool = (parameters: JsonSchema, text: string | null, flat: string | null = null): Checked & { reads: number } => {
+	const checked = {
+		...toolWith(parameters, { apiId: 'api' }),
+		reads: 0,
+		whole: async () => {
+			checked.reads++;
+			return text === null ? null : { text, flat };
+		},
+	};
+	return checked;
+};
+
+const CUT = object({ body: object({ address: { description: 'Anything.' } }) });
+const WHOLE = JSON.stringify(object({ body: object({ address: object({ street: { type: 'string' } }) }) }));
+
+test('arguments are checked against the whole schema, which is read once for as long as a thread knows it', async () => {
+	const checked = cutTool(CUT, WHOLE);
+	const good = { body: { address: { street: 'x' } } };
+	const fault = { code: 'validation_failed', message: 'Invalid parameters: /body/address must be object, got string "abc".' };
+	await assert.rejects(async () => checks.complete(checked, { body: { address: 'abc' } }, NEVER), fault);
+	assert.deepEqual(await checks.complete(checked, good, NEVER), good);
+	assert.equal(checked.reads, 1);
+});
+
+test('a flat tool is checked against the whole schema by its own names', async () => {
+	const checked = cutTool(object({ address: { description: 'Anything.' } }), WHOLE, 'body');
+	await assert.rejects(async () => checks.complete(checked, { address: { street: 7 } }, NEVER), {
+		message: /^Invalid parameters: \/address\/street /,
+	});
+	assert.deepEqual(await checks.complete(checked, { address: { street: 'x' } }, NEVER), { address: { street: 'x' } });
+});
+
+test('where the whole schema is gone, too large or no schema, the cut one counts, and nobody asks again for a while', async () => {
+	const chain = Array.from({ length: 30_000 }, (_, index) => [`S${index}`, { properties: { next: { $ref: `#/$defs/S${index + 1}` } } }]);
+	const endless = { ...object({ body: { $ref: '#/$defs/S0' } }), $defs: { ...Object.fromEntries(chain), S30000: {} } };
+	for (const text of [null, '{"type":"object","properties":{"body":{"type":"none"}}}', JSON.stringify(endless)]) {
+		const checked = cutTool(CUT, text);
+		for (let round = 0; round < 2; round++) {
+			assert.deepEqual(await checks.complete(checked, { body: { address: 'abc' } }, NEVER), { body: { address: 'abc' } });
+			await assert.rejects(async () => checks.complete(checked, { body: 'abc' }, NEVER), /\/body must be object/);
+		}
+		assert.equal(checked.reads, 1, text?.slice(0, 80));
+	}
+});

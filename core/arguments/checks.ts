@@ -1,0 +1,179 @@
+// Arguments against the `parameters` of their tool: on the loop where that takes milliseconds, in a thread where it takes longer.
+
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import type { AccountOf } from '../accounts.ts';
+import { GatewayError, invalid } from '../errors.ts';
+import type { Json, JsonObject, JsonSchema, Tool } from '../nouns.ts';
+import { SizedCache } from '../sized-cache.ts';
+import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
+import { effortOf } from './effort.ts';
+import type { Filling } from './gaps.ts';
+import { assertFewLooks, type Weight, weighQuickly } from './looks.ts';
+import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
+import { CheckPool } from './pool.ts';
+import { bytesOf, fits, measureSize, SMALL_SIZE } from './size.ts';
+import type { CheckEnding } from './thread.ts';
+
+const CACHE_BYTES = 64 * 1024 * 1024;
+/** Steps of 100 ns. What takes more is checked in a thread. */
+const MAX_EFFORT = 60_000;
+const PLACE = '/parameters';
+/** How long a whole schema that could not be used is not tried again, and the bytes to remember that. */
+const SPARED_MS = 10 * 60_000;
+const SPARED_BYTES = 1024 * 1024;
+
+/** A small schema, compiled; of a large one nothing is kept here. */
+type Known = { check: ArgumentCheck; weight: Weight } | null;
+
+/** A tool whose arguments are checked. */
+export interface Checked {
+	tool: Tool;
+	/** The schema of which `tool.parameters` are the part that models are shown, where there is more. @returns null when it is gone */
+	whole: (() => Promise<SchemaText | null>) | null;
+}
+
+export interface ArgumentChecks {
+	/**
+	 * Whether a schema may be a tool's `parameters`: an object at its root, valid, and neither too large to be compiled nor too entangled
+	 * to be checked. @param organizationId whose account's share of the threads it takes. @throws validation_failed naming the place, rate_limited
+	 */
+	admit(schema: JsonSchema, organizationId: string, signal: AbortSignal): Promise<void>;
+	/** @returns the arguments with what is filled in. @throws validation_failed naming the places, rate_limited */
+	complete(checked: Checked, args: Json, signal: AbortSignal): JsonObject | Promise<JsonObject>;
+	close(): void;
+}
+
+export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
+	const known = new SizedCache<Known>(CACHE_BYTES);
+	const folder = getCompileCacheDir();
+	const pool = new CheckPool({ compileCache: folder === undefined ? null : dirname(folder) });
+	const parts: Threads = { pool, accountOf, spared: new SizedCache(SPARED_BYTES) };
+	const knownOf = (tool: Tool): Known => {
+		const key = keyOf(tool);
+		const found = known.get(key);
+		if (found !== undefined) return found;
+		const { prepared, sizeBytes } = prepare(tool);
+		known.put(key, prepared, sizeBytes);
+		return prepared;
+	};
+	const completeShown = (tool: Tool, args: JsonObject, signal: AbortSignal): JsonObject | Promise<JsonObject> => {
+		const small = knownOf(tool);
+		if (!small || effortOf(args, small.weight) > MAX_EFFORT) return completeInThread({ tool, args, signal }, parts);
+		const faults = small.check(args);
+		if (faults.length > 0) throw invalidArguments(faults);
+		return args;
+	};
+	return {
+		async admit(schema, organizationId, signal) {
+			const size = measureSize(schema, PLACE);
+			const weight = fits(size, SMALL_SIZE) ? weighQuickly(schema) : null;
+			if (weight) {
+				assertFewLooks(weight, PLACE);
+				compileSchema(schema, 'defaults');
+				return;
+			}
+			const order = { account: await accountOf(organizationId), organization: organizationId, sizeBytes: bytesOf(size), signal };
+			const ending = await pool.use(order, (run) => run({ type: 'admit', schema }));
+			if (ending.type !== 'admitted') throw refusal(ending, tooSlowToCompile());
+		},
+		complete({ tool, whole }, args, signal) {
+			assertObject(args);
+			if (!whole || isSpared(tool, parts)) return completeShown(tool, args, signal);
+			const checking = { tool, args, signal };
+			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(tool, args, signal));
+		},
+		close: () => pool.close(),
+	};
+}
+
+const keyOf = ({ id, version }: Tool): string => `${id}:${version}`;
+
+/** What an API's description calls a default is told, and never sent (decisions, 8). */
+const fillingOf = ({ apiId }: Tool): Filling => (apiId === null ? 'defaults' : 'constants');
+
+function prepare(tool: Tool): { prepared: Known; sizeBytes: number } {
+	const size = measureSize(tool.parameters, PLACE);
+	const weight = fits(size, SMALL_SIZE) ? weighQuickly(tool.parameters) : null;
+	if (!weight) return { prepared: null, sizeBytes: 100 };
+	const { check, fills } = compileSchema(tool.parameters, fillingOf(tool));
+	return { prepared: { check, weight: fills ? weight : { ...weight, members: 0 } }, sizeBytes: bytesOf(size) };
+}
+
+interface Checking {
+	tool: Tool;
+	args: JsonObject;
+	signal: AbortSignal;
+}
+
+interface Threads {
+	pool: CheckPool;
+	accountOf: AccountOf;
+	/** Tools whose whole schema could not be used, each with the time until which it is not tried again. */
+	spared: SizedCache<number>;
+}
+
+async function completeInThread(checking: Checking, parts: Threads): Promise<JsonObject> {
+	const { tool } = checking;
+	const { ending } = await checkInThread(checking, parts, { key: keyOf(tool), schema: async () => ({ schema: tool.parameters }) });
+	return completed(ending, checking.args);
+}
+
+/** Null where there is no such schema, or none that a thread can use. */
+async function completeByWhole(checking: Checking, whole: () => Promise<SchemaText | null>, parts: Threads): Promise<JsonObject | null> {
+	const { ending, hasCompiled } = await checkInThread(checking, parts, { key: `whole:${keyOf(checking.tool)}`, schema: whole });
+	if (hasCompiled && ending.type !== 'checked') spare(checking.tool, parts);
+	return hasCompiled && ending.type !== 'checked' ? null : completed(ending, checking.args);
+}
+
+function isSpared(tool: Tool, { spared }: Threads): boolean {
+	const until = spared.get(keyOf(tool));
+	return until !== undefined && until > Date.now();
+}
+
+const spare = (tool: Tool, { spared }: Threads): void => spared.put(keyOf(tool), Date.now() + SPARED_MS, 100);
+
+/** A schema, and the key by which a thread may know it. */
+interface Keyed {
+	key: string;
+	schema: () => Promise<SchemaSource | null>;
+}
+
+/** `hasCompiled`: the thread did not know the schema. */
+async function checkInThread(
+	{ tool, args, signal }: Checking,
+	{ pool, accountOf }: Threads,
+	{ key, schema }: Keyed,
+): Promise<{ ending: CheckEnding; hasCompiled: boolean }> {
+	const text = JSON.stringify(args);
+	const { organizationId } = tool;
+	const order = { account: await accountOf(organizationId), organization: organizationId, sizeBytes: text.length, signal };
+	const task: CheckTask = { type: 'check', key, schema: null, filling: fillingOf(tool), args: text };
+	return pool.use(order, async (run) => {
+		const first = await run(task);
+		if (first.type !== 'unknown') return { ending: first, hasCompiled: false };
+		const needed = await schema();
+		return { ending: needed === null ? first : await run({ ...task, schema: needed }), hasCompiled: true };
+	});
+}
+
+function completed(ending: CheckEnding, args: JsonObject): JsonObject {
+	if (ending.type !== 'checked') throw refusal(ending, tooSlowToCheck());
+	if (ending.faults.length > 0) throw invalidArguments(ending.faults);
+	// The thread made it of the same object.
+	return ending.args === null ? args : (JSON.parse(ending.args) as JsonObject);
+}
+
+const tooSlowToCompile = () => invalid(PLACE, `${PLACE} takes more than a second to compile: make it smaller, or its patterns shorter.`);
+const tooSlowToCheck = () => invalid('', 'These arguments take more than a second to be checked: send less at once.');
+
+function refusal(ending: CheckEnding, tooSlow: GatewayError): Error {
+	if (ending.type === 'refused') return new GatewayError(ending.code, ending.message, { details: ending.details });
+	return ending.type === 'crashed' ? new Error(`A checking thread failed: ${ending.stack}`) : tooSlow;
+}
+
+function assertObject(args: Json): asserts args is JsonObject {
+	if (args !== null && typeof args === 'object' && !Array.isArray(args)) return;
+	const kind = Array.isArray(args) ? 'an array' : args === null ? 'null' : typeof args;
+	throw invalidArguments([{ path: '', message: `must be an object, got ${kind}.` }]);
+}

@@ -1,0 +1,165 @@
+// JSON Schema 2020-12 of tools' arguments, compiled: what is missing is filled in, faults are named by pointer.
+
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type ErrorDetail, GatewayError, invalid } from '../errors.ts';
+import { atPointer, pointerToken } from '../json-pointer.ts';
+import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import { type Filling, gapFiller } from './gaps.ts';
+import { parseTexts } from './json-texts.ts';
+import { knownNames } from './known-names.ts';
+import { LinearRegExp } from './linear-regexp.ts';
+
+const MAX_DETAILS = 20;
+const MAX_SHOWN = 80;
+/** Of a text that is a date and time; those of ajv-formats split a longer one at each blank. */
+const MAX_MOMENT_CHARS = 100;
+const MAX_REGEX_CHARS = 10_000;
+
+/** Checks and completes arguments in place. @returns what is wrong, empty when nothing is */
+export type ArgumentCheck = (args: JsonObject) => ErrorDetail[];
+
+/** Written once, it checks every schema against JSON Schema's own, and keeps nothing of them. */
+let grammar: Ajv2020 | null = null;
+
+/**
+ * An instance for each schema: Ajv keeps whatever it compiled, and patterns and values of it, for as long as it lives itself, and what one
+ * tenant names by `$id` must not be found by the next.
+ * @throws validation_failed when the schema is no JSON Schema with an object at its root, naming the place under `/parameters`
+ */
+export const compileArguments = (schema: JsonSchema, filling: Filling = 'defaults'): ArgumentCheck => compileSchema(schema, filling).check;
+
+/** The same, saying whether it may fill anything in. */
+export function compileSchema(schema: JsonSchema, filling: Filling): { check: ArgumentCheck; fills: boolean } {
+	if (schema['type'] !== 'object') throw invalid('/parameters/type', 'parameters must be a JSON Schema with "type": "object" at its root.');
+	const accepts = compile(schema, '/parameters');
+	const fill = gapFiller(schema, filling);
+	const check: ArgumentCheck = (args) => {
+		fill?.(args);
+		if (accepts(args)) return [];
+		if (parseTexts(args, accepts.errors ?? [])) {
+			fill?.(args);
+			if (accepts(args)) return [];
+		}
+		const faults = describeAll(accepts.errors ?? [], args, schema);
+		// The function keeps them otherwise, and with them the arguments' values.
+		accepts.errors = null;
+		return faults;
+	};
+	return { check, fills: fill !== null };
+}
+
+function compile(schema: JsonSchema, at: string): ValidateFunction {
+	try {
+		grammar ??= new Ajv2020({ strict: false, logger: false });
+		if (!grammar.validateSchema(schema)) throw misspelt(grammar.errors?.[0], at);
+		return createAjv(JSON.stringify(schema)).compile(schema);
+	} catch (cause) {
+		if (cause instanceof GatewayError) throw cause;
+		const message = cause instanceof RangeError ? 'it nests or lists too much.' : cause instanceof Error ? cause.message : String(cause);
+		throw unusable(at, message, cause);
+	}
+}
+
+const misspelt = (error: ErrorObject | undefined, at: string): GatewayError =>
+	unusable(`${at}${error?.instancePath.slice(0, 500) ?? ''}`, `it ${error?.message ?? 'does not match its own schema'}.`, error);
+
+const unusable = (at: string, why: string, cause: unknown): GatewayError => {
+	const message = `${at} is not a usable JSON Schema: ${why.slice(0, 300)}`;
+	return new GatewayError('validation_failed', message, { cause, details: [{ path: at, message }] });
+};
+
+function createAjv(text: string): Ajv2020 {
+	const patterns = new Map<string, LinearRegExp>();
+	// Patterns are the attacker's text. Ajv calls the engine like `RegExp`, and prints `code` only when it writes a module, which we never do.
+	const regExp = Object.assign(
+		(pattern: string) => {
+			const known = patterns.get(pattern) ?? new LinearRegExp(pattern);
+			patterns.set(pattern, known);
+			return known;
+		},
+		{ code: 'new RegExp' },
+	);
+	const ajv = new Ajv2020({
+		strict: false,
+		logger: false,
+		allErrors: true,
+		validateSchema: false,
+		// Only who refers to it needs JSON Schema's own schema.
+		meta: text.includes('json-schema.org'),
+		// A property called `toString` is not the one that every object inherits.
+		ownProperties: true,
+		// What is written in place of each reference would be compiled as often.
+		inlineRefs: false,
+		// `test` is all that Ajv calls on what the engine returns. To optimize the code takes longer than to run it as it is.
+		code: { regExp: regExp as never, optimize: false },
+	});
+	(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+	return boundFormats(ajv);
+}
+
+/** The formats whose own checks take more than linear time, or much of it, for a long text. */
+function boundFormats(ajv: Ajv2020): Ajv2020 {
+	for (const name of ['date-time', 'iso-date-time']) {
+		const format = ajv.formats[name] as { validate: (text: string) => boolean };
+		ajv.addFormat(name, { ...format, validate: (text: string) => text.length <= MAX_MOMENT_CHARS && format.validate(text) });
+	}
+	ajv.addFormat('url', (text) => /^(?:https?|ftp):\/\//i.test(text) && URL.canParse(text));
+	ajv.addFormat('regex', (text) => text.length <= MAX_REGEX_CHARS && isRegExp(text));
+	return ajv;
+}
+
+/** ECMA-262's, as JSON Schema has it; `\Z` is none. */
+function isRegExp(text: string): boolean {
+	try {
+		return !/[^\\]\\Z/.test(text) && new RegExp(text, 'u') !== null;
+	} catch {
+		return false;
+	}
+}
+
+/** One error for a list of faults. */
+export function invalidArguments(details: ErrorDetail[]): GatewayError {
+	const first = details[0];
+	const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
+	return new GatewayError(
+		'validation_failed',
+		`Invalid parameters: ${first ? `${first.path || '/'} ${first.message}` : 'unknown fault'}${more}`,
+		{ details },
+	);
+}
+
+function describeAll(errors: ErrorObject[], args: JsonObject, schema: JsonSchema): ErrorDetail[] {
+	return errors.slice(0, MAX_DETAILS).map((error) => describe(error, args, schema));
+}
+
+function describe(error: ErrorObject, args: JsonObject, schema: JsonSchema): ErrorDetail {
+	const at = error.instancePath;
+	if (error.keyword === 'required') {
+		const name = String(error.params.missingProperty);
+		return { path: `${at}/${pointerToken(name)}`, message: 'is required but is missing.' };
+	}
+	if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
+		const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
+		return { path: `${at}/${pointerToken(name)}`, message: `is not a known parameter.${known(knownNames(schema, at))}` };
+	}
+	// Of a name that is wrong, the place is that of its object.
+	const value = error.propertyName ?? atPointer(args, at);
+	return { path: at, message: `${expectation(error)}, got ${shown(value)}.` };
+}
+
+const known = (names: string[]): string => (names.length > 0 && names.length <= 20 ? ` Known: ${names.join(', ')}.` : '');
+
+function expectation(error: ErrorObject): string {
+	if (error.keyword === 'enum') return `must be one of ${JSON.stringify(error.params.allowedValues).slice(0, 200)}`;
+	if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue).slice(0, 200)}`;
+	return error.message ?? `must satisfy "${error.keyword}"`;
+}
+
+function shown(value: unknown): string {
+	const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+	if (type === 'null') return type;
+	if (type === 'array') return `an array of ${(value as unknown[]).length}`;
+	if (type === 'object') return 'an object';
+	return `${type} ${JSON.stringify(value as Json).slice(0, MAX_SHOWN)}`;
+}

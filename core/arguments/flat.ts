@@ -1,0 +1,86 @@
+// The body of a request as arguments beside the others: `body.x` is `x` to who calls the tool, and `body.x` again to who runs it.
+
+import { asGatewayError, GatewayError } from '../errors.ts';
+import { atFragment, pointerToken } from '../json-pointer.ts';
+import type { Flattened, Json, JsonObject, JsonSchema } from '../nouns.ts';
+
+/** All that a schema may say whose members are moved; what speaks of the object as a whole could not be said elsewhere. */
+const MOVABLE = new Set([
+	'type',
+	'properties',
+	'required',
+	'additionalProperties',
+	'title',
+	'description',
+	'examples',
+	'example',
+	'deprecated',
+]);
+/** Names that every client takes as those of arguments. */
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const MAX_HOPS = 32;
+/** Members times required ones: beyond it nobody is told that those of an optional body come together. */
+const MAX_DEPENDENCIES = 400;
+
+/** Null where the members of the body cannot lie beside the other arguments, such as where two have one name. */
+export function flatten(parameters: JsonSchema, argument: string): { parameters: JsonSchema; flattened: Flattened } | null {
+	const { properties, required, ...root } = parameters;
+	if (!isObject(properties)) return null;
+	const { [argument]: body, ...others } = properties;
+	const object = movable(body, parameters);
+	if (!object) return null;
+	const members = isObject(object['properties']) ? object['properties'] : {};
+	const names = Object.keys(members);
+	if (names.length === 0 || names.some((name) => !NAME.test(name) || name === '__proto__' || Object.hasOwn(others, name))) return null;
+	const needed = listOf(required);
+	const isRequired = needed.includes(argument);
+	const own = listOf(object['required']).filter((name) => Object.hasOwn(members, name));
+	const all = [...needed.filter((name) => name !== argument), ...(isRequired ? own : [])];
+	const together = isRequired || own.length * names.length > MAX_DEPENDENCIES ? [] : own;
+	return {
+		parameters: {
+			...root,
+			properties: { ...others, ...members },
+			...(all.length > 0 && { required: all }),
+			...(together.length > 0 && { dependentRequired: Object.fromEntries(names.map((name) => [name, together])) }),
+			additionalProperties: object['additionalProperties'] ?? true,
+		},
+		flattened: { argument, others: Object.keys(others), isRequired },
+	};
+}
+
+/** The arguments as the executor takes them. */
+export function nest(args: JsonObject, { argument, others, isRequired }: Flattened): JsonObject {
+	const entries = Object.entries(args);
+	const members = entries.filter(([name]) => !others.includes(name));
+	const nested = Object.fromEntries(entries.filter(([name]) => others.includes(name)));
+	return members.length > 0 || isRequired ? { ...nested, [argument]: Object.fromEntries(members) } : nested;
+}
+
+/** What the executor says of the body's members, of the arguments that they are. @returns any other error as it is */
+export function flatFault(error: unknown, { argument }: Flattened): unknown {
+	const known = asGatewayError(error);
+	if (known?.code !== 'validation_failed') return error;
+	const place = `/${pointerToken(argument)}/`;
+	const flat = (text: string): string => (text.startsWith(place) ? text.slice(place.length - 1) : text);
+	const details = known.details.map(({ path, message }) => ({ path: flat(path), message: flat(message) }));
+	return new GatewayError(known.code, flat(known.message), { details, cause: known });
+}
+
+/** The schema that a body's leads to, if nothing but its members is said of it. */
+function movable(body: Json | undefined, root: JsonSchema): JsonObject | null {
+	let schema: Json | undefined = body;
+	for (let hops = 0; isObject(schema) && hops < MAX_HOPS; hops++) {
+		const { $ref, description: _words, ...rest }: JsonObject = schema;
+		if (typeof $ref !== 'string') break;
+		if (Object.keys(rest).length > 0) return null;
+		schema = atFragment(root, $ref);
+	}
+	if (!isObject(schema) || schema['type'] !== 'object') return null;
+	return Object.keys(schema).every((keyword) => MOVABLE.has(keyword)) ? schema : null;
+}
+
+const listOf = (value: Json | undefined): string[] =>
+	Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+
+const isObject = (value: Json | undefined): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -1,0 +1,40 @@
+// JSON text in the place of an object or a list, as models often write it: it is parsed, once.
+
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { textFaults } from '../body.ts';
+import { atPointer, tokensOf } from '../json-pointer.ts';
+import type { Json, JsonObject } from '../nouns.ts';
+
+const MAX_TEXTS = 100;
+
+/** Parses the texts that a check found where only an object or a list may be. @returns whether it has changed any */
+export function parseTexts(args: JsonObject, errors: readonly ErrorObject[]): boolean {
+	const pointers = new Set(errors.filter(wantsContainer).map(({ instancePath }) => instancePath));
+	return [...pointers].slice(0, MAX_TEXTS).filter((pointer) => parseAt(args, pointer)).length > 0;
+}
+
+function wantsContainer({ keyword, params }: ErrorObject): boolean {
+	const types: unknown[] = [params['type']].flat();
+	return keyword === 'type' && types.some((type) => type === 'object' || type === 'array');
+}
+
+function parseAt(args: JsonObject, pointer: string): boolean {
+	const text = atPointer(args, pointer);
+	const holder = atPointer(args, pointer.slice(0, pointer.lastIndexOf('/')));
+	if (typeof text !== 'string' || !/^\s*[[{]/.test(text) || typeof holder !== 'object' || holder === null) return false;
+	const value = parsed(text);
+	if (value === null || textFaults(value).length > 0) return false;
+	// An index of an array is the name of its member, too.
+	(holder as JsonObject)[tokensOf(pointer).at(-1) ?? ''] = value;
+	return true;
+}
+
+/** Null when it is no JSON. */
+function parsed(text: string): Json {
+	try {
+		return JSON.parse(text) as Json;
+	} catch {
+		// It stays the text that it is, and the fault is told.
+		return null;
+	}
+}

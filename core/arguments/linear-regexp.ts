@@ -1,0 +1,34 @@
+// Patterns of schemas on RE2, which has no backtracking: they are text of strangers, and none of them can run long.
+
+import { RE2JS } from 're2js';
+
+export class LinearRegExp {
+	readonly #pattern: RE2JS;
+	readonly source: string;
+
+	/** @throws RE2JSSyntaxException for look-ahead, back-references, bad syntax */
+	constructor(pattern: string) {
+		this.source = pattern;
+		this.#pattern = RE2JS.compile(RE2JS.translateRegExp(pattern));
+	}
+
+	/** Ajv keeps one engine per text that this gives: without it every pattern would be the first one. */
+	toString(): string {
+		return `/${this.source}/`;
+	}
+
+	/** Runs without RE2's DFA, which would keep up to 8 MB for each pattern. */
+	test(text: string): boolean {
+		return this.#pattern.matcher(text).find();
+	}
+}
+
+/** Null when RE2 can run it (in linear time), else why not: look-ahead, back-reference, bad syntax. */
+export function patternFault(pattern: string): string | null {
+	try {
+		new LinearRegExp(pattern);
+		return null;
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}

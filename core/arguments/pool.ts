@@ -1,0 +1,114 @@
+// The checking threads: started when they are needed, ended when they have been idle for a while, and given to accounts in turn.
+
+import { GatewayError } from '../errors.ts';
+import { type Asked, FairQueue } from '../fair-queue.ts';
+import type { CheckTask, ThreadData } from './messages.ts';
+import { type CheckEnding, CheckThread } from './thread.ts';
+
+const MEGABYTE = 1024 * 1024;
+const MAX_THREADS = 2;
+/** One account has one thread at most, so that something is left for others. */
+const LIMITS = { units: MAX_THREADS, computing: 1, waiting: 2000, waitingBytes: 128 * MEGABYTE };
+const MAX_WAIT_MS = 30_000;
+const IDLE_MS = 60_000;
+
+export interface CheckOrder {
+	account: string;
+	organization: string;
+	/** Held while it waits. */
+	sizeBytes: number;
+	signal: AbortSignal;
+}
+
+export class CheckPool {
+	readonly #data: ThreadData;
+	readonly #queue = new FairQueue<(thread: CheckThread) => void>(LIMITS);
+	readonly #all = new Set<CheckThread>();
+	/** With what will end them, should nobody come. */
+	readonly #idle = new Map<CheckThread, NodeJS.Timeout>();
+	#isStarting = false;
+
+	constructor(data: ThreadData) {
+		this.#data = data;
+	}
+
+	/** @param work one task, or several that follow from each other. @throws rate_limited when too many wait; the signal's reason */
+	async use<T>({ signal, ...order }: CheckOrder, work: (run: (task: CheckTask) => Promise<CheckEnding>) => Promise<T>): Promise<T> {
+		const asked = { ...order, units: 1 };
+		const thread = await this.#turn(asked, signal);
+		try {
+			return await work((task) => thread.run(task));
+		} finally {
+			this.#queue.giveBack(asked);
+			this.#queue.compute(asked.account, -1);
+			if (thread.isGone) this.#drop(thread);
+			else this.#rest(thread);
+			this.#serve();
+		}
+	}
+
+	close(): void {
+		for (const thread of this.#all) this.#drop(thread);
+	}
+
+	async #turn(asked: Asked, signal: AbortSignal): Promise<CheckThread> {
+		signal.throwIfAborted();
+		const { promise, resolve, reject } = Promise.withResolvers<CheckThread>();
+		if (!this.#queue.add(resolve, asked)) throw busy();
+		const leave = (reason: unknown): void => {
+			this.#queue.remove(resolve, asked);
+			reject(reason);
+		};
+		const onAbort = (): void => leave(signal.reason);
+		const timer = setTimeout(() => leave(busy()), MAX_WAIT_MS);
+		signal.addEventListener('abort', onAbort, { once: true });
+		this.#serve();
+		return promise.finally(() => {
+			clearTimeout(timer);
+			signal.removeEventListener('abort', onAbort);
+		});
+	}
+
+	/** Brings together who waits and what is free, and starts what is missing. */
+	#serve(): void {
+		for (const [thread, timer] of this.#idle) {
+			if (thread.isGone) this.#drop(thread);
+			else {
+				const next = this.#queue.take();
+				if (!next) return;
+				clearTimeout(timer);
+				this.#idle.delete(thread);
+				next(thread);
+			}
+		}
+		if (!this.#isStarting && this.#queue.hasNext() && this.#all.size < MAX_THREADS) void this.#start();
+	}
+
+	async #start(): Promise<void> {
+		this.#isStarting = true;
+		const thread = new CheckThread(this.#data);
+		this.#all.add(thread);
+		await thread.ready.catch(() => undefined);
+		thread.unref();
+		this.#isStarting = false;
+		// One that did not start is given to whoever is next, and is broken for them: or another would be started for ever.
+		this.#rest(thread);
+		this.#serve();
+	}
+
+	#rest(thread: CheckThread): void {
+		this.#idle.set(thread, setTimeout(() => this.#drop(thread), IDLE_MS).unref());
+	}
+
+	#drop(thread: CheckThread): void {
+		clearTimeout(this.#idle.get(thread));
+		this.#idle.delete(thread);
+		this.#all.delete(thread);
+		thread.kill();
+	}
+}
+
+const busy = (): GatewayError =>
+	new GatewayError('rate_limited', 'Too many arguments of this account wait to be checked. Try again later.', {
+		headers: { 'retry-after': '5' },
+	});

@@ -1,0 +1,66 @@
+// A checking thread: compiles schemas and checks arguments that would hold up the main thread. It knows no tenant and no secret of ours,
+// and it may be killed at any time.
+
+import { parentPort } from 'node:worker_threads';
+import { asGatewayError, invalid } from '../errors.ts';
+import type { JsonObject, JsonSchema } from '../nouns.ts';
+import { SizedCache } from '../sized-cache.ts';
+import { type ArgumentCheck, compileSchema } from './compile.ts';
+import { flatten } from './flat.ts';
+import type { Filling } from './gaps.ts';
+import { assertBounded } from './looks.ts';
+import type { CheckAnswer, CheckTask, FromThread, SchemaSource } from './messages.ts';
+import { bytesOf, measureSize } from './size.ts';
+
+const CACHE_BYTES = 64 * 1024 * 1024;
+const PLACE = '/parameters';
+
+if (!parentPort) throw new Error('worker-checks runs as a worker thread only.');
+const port = parentPort;
+const send = (message: FromThread): void => port.postMessage(message);
+const compiled = new SizedCache<ArgumentCheck>(CACHE_BYTES);
+
+function answer(task: CheckTask): CheckAnswer {
+	if (task.type === 'admit') {
+		assertBounded(task.schema, PLACE);
+		compileSchema(task.schema, 'defaults');
+		return { type: 'admitted' };
+	}
+	const { key, schema, filling, args } = task;
+	const known = compiled.get(key);
+	if (!known && schema === null) return { type: 'unknown' };
+	const check = known ?? remember(key, schema ? read(schema) : {}, filling);
+	// The main thread made it of an object.
+	const value = JSON.parse(args) as JsonObject;
+	const faults = check(value);
+	const checked = faults.length === 0 ? JSON.stringify(value) : args;
+	return { type: 'checked', faults, args: checked === args ? null : checked };
+}
+
+function read(source: SchemaSource): JsonSchema {
+	if ('schema' in source) return source.schema;
+	// The store keeps nothing but schemas there.
+	const whole = JSON.parse(source.text) as JsonSchema;
+	if (source.flat === null) return whole;
+	const flat = flatten(whole, source.flat);
+	if (!flat) throw invalid(PLACE, 'The members of the body cannot lie beside the other arguments.');
+	return flat.parameters;
+}
+
+function remember(key: string, schema: JsonSchema, filling: Filling): ArgumentCheck {
+	const { check } = compileSchema(schema, filling);
+	compiled.put(key, check, bytesOf(measureSize(schema, PLACE)));
+	return check;
+}
+
+port.on('message', (task: CheckTask) => {
+	try {
+		send(answer(task));
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (known) send({ type: 'refused', code: known.code, message: known.message, details: known.details });
+		else send({ type: 'crashed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+	}
+});
+
+send({ type: 'ready' });

@@ -1,0 +1,19 @@
+// The memory of this process: what it holds, and what goes from it. The clock is the test's.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Memo } from './memo.ts';
+
+test('values whose time is over go when another comes, so that who asks for ever-new ones fills nothing', async (t) => {
+	let nowMs = 0;
+	t.mock.method(performance, 'now', () => nowMs);
+	const memo = new Memo(1000);
+	let most = 0;
+	for (let at = 0; at < 10_000; at++) {
+		nowMs += 10;
+		await memo.get(`key ${at}`, 1000, async () => at);
+		most = Math.max(most, memo.size);
+	}
+	assert.ok(most <= 101, `${most} are held, of which 100 are good`);
+	assert.equal(await memo.get('key 9999', 1000, async () => 'again'), 9999);
+});

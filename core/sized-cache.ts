@@ -1,0 +1,43 @@
+// What this process remembers up to so many bytes: what was used longest ago goes first.
+
+export class SizedCache<V> {
+	readonly #maxBytes: number;
+	/** In the order of their last use. */
+	readonly #entries = new Map<string, { value: V; sizeBytes: number }>();
+	#bytes = 0;
+
+	constructor(maxBytes: number) {
+		this.#maxBytes = maxBytes;
+	}
+
+	get bytes(): number {
+		return this.#bytes;
+	}
+
+	get(key: string): V | undefined {
+		const entry = this.#entries.get(key);
+		if (!entry) return undefined;
+		this.#entries.delete(key);
+		this.#entries.set(key, entry);
+		return entry.value;
+	}
+
+	/** Keeps nothing that is larger than the whole cache. */
+	put(key: string, value: V, sizeBytes: number): void {
+		this.drop(key);
+		if (sizeBytes > this.#maxBytes) return;
+		this.#entries.set(key, { value, sizeBytes });
+		this.#bytes += sizeBytes;
+		for (const oldest of this.#entries.keys()) {
+			if (this.#bytes <= this.#maxBytes) return;
+			this.drop(oldest);
+		}
+	}
+
+	drop(key: string): void {
+		const entry = this.#entries.get(key);
+		if (!entry) return;
+		this.#entries.delete(key);
+		this.#bytes -= entry.sizeBytes;
+	}
+}

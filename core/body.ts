@@ -43,7 +43,7 @@ export const tooLarge = (maxBytes: number): GatewayError =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @throws validation_failed saying where it is malformed, too deep, or holds what cannot be stored */
+/** @throws validation_failed saying where it is too deep or holds what cannot be stored; with a cause, that it is no UTF-8 or no JSON */
 export function parseJson(body: Buffer): unknown {
 	const text = decode(body);
 	const value = parse(text);

@@ -9,6 +9,7 @@ describe('the frame of a message', () => {
 	const refused: { title: string; body: string; code: number }[] = [
 		{ title: 'text that is no JSON is a parse error (JSON-RPC 2.0 §5.1)', body: '{"jsonrpc"', code: -32700 },
 		{ title: 'an empty body is a parse error (JSON-RPC 2.0 §5.1)', body: '', code: -32700 },
+		{ title: 'a character that cannot be stored is no parse error', body: '"\\u0000"', code: -32600 },
 		{ title: 'a batch is refused (2025-06-18, changelog)', body: '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', code: -32600 },
 		{ title: 'another version of JSON-RPC is refused (JSON-RPC 2.0 §4)', body: '{"jsonrpc":"1.0","id":1,"method":"ping"}', code: -32600 },
 		{ title: 'a null id is refused (basic, “Requests”)', body: '{"jsonrpc":"2.0","id":null,"method":"ping"}', code: -32600 },

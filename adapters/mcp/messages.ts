@@ -76,7 +76,8 @@ function readJson(body: unknown): Json {
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (!error) throw thrown;
-		const code = error.details.length > 0 ? CODES.invalidRequest : CODES.parseError;
+		// `parseJson` gives a cause where there was nothing to look at: no UTF-8, or no JSON.
+		const code = error.cause === undefined ? CODES.invalidRequest : CODES.parseError;
 		throw new ProtocolError(code, error.message, { status: 400 });
 	}
 }

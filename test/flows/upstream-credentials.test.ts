@@ -337,7 +337,9 @@ describe('a dry run', () => {
 
 	test('writes bodies as text or base64, checks arguments alike, and is no run', async (t) => {
 		const upstream = await recorder(t);
-		const binary = { content: { 'application/octet-stream': { schema: { type: 'string', contentEncoding: 'base64' } } }, required: true };
+		const octets = (schema: object) => ({ content: { 'application/octet-stream': { schema } }, required: true });
+		// OpenAPI 3.1, “Working with Binary Data”: bytes have no `contentEncoding`; with one, it is the encoded text that travels.
+		const [binary, encoded] = [octets({}), octets({ type: 'string', contentEncoding: 'base64' })];
 		const object = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 		const responses = { 200: { description: 'ok' } };
 		const paths = {
@@ -345,6 +347,7 @@ describe('a dry run', () => {
 				post: { operationId: 'sendText', requestBody: { content: { 'application/json': { schema: object } }, required: true }, responses },
 			},
 			'/bytes': { put: { operationId: 'sendBytes', requestBody: binary, responses } },
+			'/encoded': { put: { operationId: 'sendEncoded', requestBody: encoded, responses } },
 		};
 		const api = await connectApi(account, upstream.origin, { paths });
 		const text = must(await api.run('sendText', { body: { n: 7 } }, '?dryRun=true'), 200).body.data.request;
@@ -354,6 +357,8 @@ describe('a dry run', () => {
 		);
 		const bytes = must(await api.run('sendBytes', { body: '/w==' }, '?dryRun=true'), 200).body.data.request;
 		assert.deepEqual([bytes.method, bytes.body, bytes.bodyEncoding], ['PUT', '/w==', 'base64']);
+		const still = must(await api.run('sendEncoded', { body: '/w==' }, '?dryRun=true'), 200).body.data.request;
+		assert.deepEqual([still.method, still.body, still.bodyEncoding], ['PUT', '/w==', 'text']);
 		assert.match(must(await api.run('sendText', { body: { n: 'x' } }, '?dryRun=true'), 400).body.message, /n/);
 		for (const query of ['?dryRun=yes', '?dryRun=1', '?dryRun=', '?dry=true', '?dryRun=true&dryRun=true'])
 			assert.match(JSON.stringify(must(await api.run('sendText', { body: { n: 7 } }, query), 400).body), /dry/, query);

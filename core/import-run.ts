@@ -76,6 +76,7 @@ export class ImportThreads {
 		const worker = new Worker(SCRIPT, { workerData: data, env: {}, resourceLimits });
 		// Whoever follows it hears of it; while it is idle nobody does, and then it would end the process.
 		worker.on('error', () => undefined);
+		worker.once('exit', () => this.#drop(worker));
 		return worker;
 	}
 
@@ -84,13 +85,14 @@ export class ImportThreads {
 		this.#forget();
 		void former?.worker.terminate();
 		worker.unref();
-		const drop = (): void => {
-			if (this.#warm?.worker !== worker) return;
-			this.#forget();
-			void worker.terminate();
-		};
-		worker.once('exit', drop);
-		this.#warm = { worker, timer: setTimeout(drop, WARM_MS).unref() };
+		this.#warm = { worker, timer: setTimeout(() => this.#drop(worker), WARM_MS).unref() };
+	}
+
+	/** Nothing where it is no longer the warm one. */
+	#drop(worker: Worker): void {
+		if (this.#warm?.worker !== worker) return;
+		this.#forget();
+		void worker.terminate();
 	}
 
 	#forget(): void {

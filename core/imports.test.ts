@@ -248,6 +248,17 @@ test('a worker that ended well stays for the next import, and one that crashed, 
 	await close();
 });
 
+test('a worker that stays warm is followed by no more listeners with each import', async (t) => {
+	const { importSchema, close } = imports();
+	const warned = t.mock.method(process, 'emitWarning', () => undefined).mock;
+	for (let runs = 0; runs < 12; runs++) await importSchema(store, await newApi('telling'), bodyOf({ schemaContent: 'x' }), never);
+	assert.deepEqual(
+		warned.calls.map((call) => String(call.arguments[0])),
+		[],
+	);
+	await close();
+});
+
 test('what is wrong with a small body is told without a worker', async () => {
 	const registered = new Registry();
 	// A worker could not load it.

@@ -121,6 +121,27 @@ test('the windows of 8.2 come in addition, the one with the least left is shown'
 	assert.equal(await remainingAfter(strict, ['/auth/check-organization-name'], { method: 'HEAD' }), 2, 'HEAD is GET');
 });
 
+test('every number of 8.2 is reached, and the category’s window is left for the other routes', async (t) => {
+	const server = await start(t);
+	for (const [at, [route, { max }]] of Object.entries(REAL.routes).entries()) {
+		const [method = '', path = ''] = route.replace('/:org/:gw', '/acme/main').split(' ');
+		const from: From = { method, remoteAddress: `10.1.0.${at}` };
+		for (let tries = 0; tries < max; tries++) assert.notEqual((await ask(server, path, from)).statusCode, 429, `${route}: ${tries}`);
+		const refused = await ask(server, path, from);
+		assert.deepEqual([refused.statusCode, limitOf(refused)], [429, max], route);
+		assert.equal(await remainingAfter(server, ['/auth/profile'], { ...from, method: 'GET' }), 9, route);
+	}
+});
+
+test('whoever waits as told is let in, where two windows are full', async (t) => {
+	const server = await start(t, { table: { ...REAL, global: of(10) } });
+	const logIn = (): Promise<ServerInjectResponse> => ask(server, '/auth/login', { method: 'POST' });
+	for (let tries = 0; tries < 10; tries++) await logIn();
+	const { headers } = await logIn();
+	assert.ok(Number(headers['retry-after']) > 290, 'five minutes of the route, not one of the global window');
+	assert.ok(Number(headers['x-ratelimit-reset']) - Date.now() / 1000 > 290);
+});
+
 test('a window of 8.2 lasts as long as it says', async (t) => {
 	const server = await start(t);
 	for (let tries = 0; tries < 5; tries++) await ask(server, '/auth/forgot-password', { method: 'POST' });
@@ -274,6 +295,7 @@ for (const route of ['POST /auth/login', 'POST /auth/forgot-password'] as const)
 		assert.deepEqual(asked.map(remaining), [3, 2, 1, 0]);
 		assert.deepEqual([(await page()).statusCode, (await direct()).statusCode], [429, 429]);
 		assert.equal((await page({ remoteAddress: '10.0.0.9' })).statusCode, 200, 'another address has its own');
-		assert.equal(await remainingAfter(server, ['/auth/profile']), 5, 'the category counts the four that passed');
+		assert.equal(await remainingAfter(server, ['/auth/profile']), 9, 'the category counts none of them');
+		assert.equal(await remainingAfter(server, ['/nothing']), 95, 'the global window counts the four that passed');
 	});
 }

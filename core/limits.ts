@@ -21,13 +21,16 @@ export type PageRoute = 'POST /auth/login' | 'POST /auth/forgot-password';
 export interface LimitTable {
 	/** Of whatever has no category. */
 	global: Window;
-	/** By first segment: one window for all that begins with it. Null: no limit. */
+	/** By first segment: one window for all that begins with it, but for `routes`. Null: no limit. */
 	categories: Readonly<Record<string, Window | null>>;
 	/** `POST /agents/:id/invoke`, in place of the global one. */
 	invoke: Window;
 	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
 	gateways: Window | null;
-	/** In addition, per address: `POST /auth/login`; per address and gateway: `POST /:org/:gw/register`. */
+	/**
+	 * Per address, in addition to the global window and in place of the category's: `POST /auth/login`. Per address and gateway, in addition
+	 * to the gateway's: `POST /:org/:gw/register`.
+	 */
 	routes: Readonly<Record<string, Window>>;
 }
 
@@ -115,8 +118,13 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		},
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);
-			const standing = failures && windows.look(failures);
-			if (standing?.remaining === 0) refuse(request, standing);
+			if (!failures || windows.look(failures).remaining > 0) return;
+			const own = routeBucket(request, parts);
+			const standings = [failures, ...(own ? [own] : [])].map((bucket) => windows.look(bucket)).filter(({ remaining }) => remaining === 0);
+			refuse(
+				request,
+				standings.reduce((last, one) => (one.resetAtMs > last.resetAtMs ? one : last)),
+			);
 		},
 		async ofFailure(request) {
 			const failures = failuresAt(request, parts);
@@ -135,7 +143,7 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 
 /** @param subject null: nobody in particular */
 async function countAt(request: Request, parts: Parts, subject: string | null): Promise<void> {
-	const place = placeOf(parts.table, normalized(request.path));
+	const place = placeOfRequest(request, parts);
 	if (!place) return;
 	const failures = subject === null ? null : peek(failuresAt(request, parts));
 	const own = bucketOf(place, subject ?? addressOf(request, parts));
@@ -144,7 +152,7 @@ async function countAt(request: Request, parts: Parts, subject: string | null): 
 
 /** Who was refused for another reason than a bad credential: if it was good, whoever tried too many others must not learn it. */
 async function countUnknown(request: Request, parts: Parts): Promise<void> {
-	const place = placeOf(parts.table, normalized(request.path));
+	const place = placeOfRequest(request, parts);
 	if (!place) return;
 	const own = bucketOf(place, addressOf(request, parts));
 	await count(request, parts.windows, [peek(failuresAt(request, parts)), own, routeBucket(request, parts)]);
@@ -166,7 +174,7 @@ async function countAtGateway(
 }
 
 async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
-	const place = placeOf(parts.table, route.slice(route.indexOf('/')));
+	const place = placeOfRoute(parts.table, route, route.slice(route.indexOf('/')));
 	const own = place && bucketOf(place, addressOf(request, parts));
 	await count(request, parts.windows, [own, namedRouteBucket(route, request, parts)]);
 }
@@ -215,6 +223,17 @@ function placeOf(table: LimitTable, path: string): Place | null {
 		return { name: 'agents/invoke', window: table.invoke, isStrict: false };
 	if (isGatewayPath(path)) return unknownGateway(table);
 	return globalPlace(table);
+}
+
+/** A route with a window of its own counts in the global one beside it: in its category's, the route's number might never be reached. */
+function placeOfRoute(table: LimitTable, name: string, path: string): Place | null {
+	const isBesideGlobal = Object.hasOwn(table.routes, name) && !isGatewayPath(path);
+	return isBesideGlobal ? globalPlace(table) : placeOf(table, path);
+}
+
+function placeOfRequest({ method, path }: Request, { table }: Parts): Place | null {
+	const plain = normalized(path);
+	return placeOfRoute(table, routeName(method, plain), plain);
 }
 
 /** As the table of routes spells it. */

@@ -93,13 +93,18 @@ const BEHAVIOURS: Record<string, (windows: Windows) => Promise<void>> = {
 		);
 		assert.equal((await windows.hit([wide])).standings[0]?.remaining, 2);
 	},
-	'the first window that is full is the one that refuses': async (windows) => {
-		const [first, second] = [bucket({ key: 'first', max: 1 }), bucket({ key: 'second', max: 1 })];
-		await windows.hit([second]);
-		assert.equal((await windows.hit([first, second])).refusedBy, 1);
-		await windows.hit([first]);
-		const { refusedBy, standings } = await windows.hit([first, second]);
-		assert.deepEqual([refusedBy, standings[0]?.remaining], [0, 0]);
+	'the window that is full is the one that refuses; of two, the one that ends last, in whatever order': async (windows) => {
+		const [short, long] = [bucket({ key: 'short', max: 1 }), bucket({ key: 'long', max: 1, windowMs: 300_000 })];
+		await windows.hit([long]);
+		assert.equal((await windows.hit([short, long])).refusedBy, 1);
+		await windows.hit([short]);
+		const before = Date.now();
+		for (const [at, order] of [[long, short] as const, [short, long] as const].entries()) {
+			const { refusedBy, standings } = await windows.hit(order);
+			assert.equal(refusedBy, at);
+			assert.deepEqual(standings[at]?.remaining, 0);
+			assert.ok((standings[at]?.resetAtMs ?? 0) - before > 290_000);
+		}
 	},
 	'a window that is only looked at refuses when it is full, and grows no fuller': async (windows) => {
 		const watched = bucket({ key: 'watched', max: 2 });
@@ -150,6 +155,20 @@ test('a window that another replica has filled refuses where it is only looked a
 	assert.equal(await look(), -1);
 	await filling.hit([watched]);
 	assert.equal(await look(), 0);
+});
+
+test('of two windows that another replica has filled the one that ends last refuses', async (t) => {
+	const redis = await testRedis();
+	for (const order of ['short first', 'long first']) {
+		const keyPrefix = prefix();
+		const [filling, asking] = [await join(t, redis, keyPrefix), await join(t, redis, keyPrefix)];
+		const both = [bucket({ key: 'short', max: 1 }), bucket({ key: 'long', max: 1, windowMs: 300_000 })];
+		await filling.hit(both);
+		const asked = order === 'short first' ? both : both.toReversed();
+		const { refusedBy, standings } = await asking.hit(asked);
+		assert.equal(asked[refusedBy]?.key, 'long', order);
+		assert.equal(standings[refusedBy]?.remaining, 0);
+	}
 });
 
 test('a hit is one round trip however many windows it counts in, and a flood that is refused is none', async (t) => {

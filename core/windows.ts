@@ -26,7 +26,7 @@ export interface Standing {
 
 /** One standing per bucket, in their order. A refused request counts nowhere. */
 export interface Verdict {
-	/** Index of the bucket that refuses; -1 when none does. */
+	/** Index of the bucket that refuses, of several the one that ends last; -1 when none does. */
 	refusedBy: number;
 	standings: Standing[];
 }
@@ -42,21 +42,25 @@ export interface Windows {
 
 /**
  * Per window: its greatest count, for how long it lasts as far as the asker knows, what to add, what was not told yet, and the
- * least that it must have by now. All or nothing: either every window has room and every one is counted, or none is.
+ * least that it must have by now. All or nothing: either every window has room and every one is counted, or none is. Of those without
+ * room the one that ends last refuses: whoever waits for it finds room in all.
  */
 const HIT = defineScript(`
-local refused, stored, counts = 0, {}, {}
+local refused, last, stored, counts, lefts = 0, -1, {}, {}, {}
 for i, key in ipairs(KEYS) do
-	local max, cost, untold, floor = tonumber(ARGV[i * 5 - 4]), tonumber(ARGV[i * 5 - 2]), tonumber(ARGV[i * 5 - 1]), tonumber(ARGV[i * 5])
+	local max, leftMs, cost = tonumber(ARGV[i * 5 - 4]), tonumber(ARGV[i * 5 - 3]), tonumber(ARGV[i * 5 - 2])
+	local untold, floor = tonumber(ARGV[i * 5 - 1]), tonumber(ARGV[i * 5])
 	stored[i] = tonumber(redis.call('GET', key) or '0')
 	counts[i] = math.max(stored[i], floor) + untold
-	if refused == 0 and counts[i] + math.max(cost, 1) > max then refused = i end
+	lefts[i] = redis.call('PTTL', key)
+	local ends = (lefts[i] < 0 or (untold > 0 and lefts[i] < leftMs)) and leftMs or lefts[i]
+	if counts[i] + math.max(cost, 1) > max and ends > last then refused, last = i, ends end
 end
 local answer = { refused }
 for i, key in ipairs(KEYS) do
 	local leftMs, cost, untold = tonumber(ARGV[i * 5 - 3]), tonumber(ARGV[i * 5 - 2]), tonumber(ARGV[i * 5 - 1])
 	local count = counts[i] + (refused == 0 and cost or 0)
-	local left = redis.call('PTTL', key)
+	local left = lefts[i]
 	if count > stored[i] then
 		redis.call('INCRBY', key, count - stored[i])
 		if left < 0 or (untold > 0 and left < leftMs) then
@@ -131,7 +135,7 @@ class SharedWindows implements Windows {
 
 	async hit(buckets: readonly Bucket[]): Promise<Verdict> {
 		// What is known to be full needs no question: a flood costs Redis nothing.
-		if (!this.#shared.distributed || this.#probe || this.#fullest(buckets) !== -1) return this.#hitHere(buckets);
+		if (!this.#shared.distributed || this.#probe || this.#refusing(buckets) !== -1) return this.#hitHere(buckets);
 		try {
 			return await this.#hitShared(buckets);
 		} catch (error) {
@@ -157,9 +161,18 @@ class SharedWindows implements Windows {
 		return this.#probe ? Math.max(1, Math.floor(max / this.#replicas / (isStrict ? 2 : 1))) : max;
 	}
 
-	/** Index of the first that has no room, as far as this process knows; -1 when there is none. */
-	#fullest(buckets: readonly Bucket[]): number {
-		return buckets.findIndex((bucket) => this.#mirrors.isFull(bucket, this.#maxOf(bucket)));
+	/** Index of the one that refuses, as far as this process knows; -1 when there is none. */
+	#refusing(buckets: readonly Bucket[]): number {
+		let refusing = -1;
+		let endsAtMs = 0;
+		for (const [at, bucket] of buckets.entries()) {
+			if (!this.#mirrors.isFull(bucket, this.#maxOf(bucket))) continue;
+			const { resetAtMs } = this.look(bucket);
+			if (resetAtMs <= endsAtMs) continue;
+			refusing = at;
+			endsAtMs = resetAtMs;
+		}
+		return refusing;
 	}
 
 	#verdict(buckets: readonly Bucket[], refusedBy: number): Verdict {
@@ -168,7 +181,7 @@ class SharedWindows implements Windows {
 	}
 
 	#hitHere(buckets: readonly Bucket[]): Verdict {
-		const refusedBy = this.#fullest(buckets);
+		const refusedBy = this.#refusing(buckets);
 		if (refusedBy === -1) for (const bucket of buckets) if (!bucket.isPeek) this.#mirrors.count(bucket);
 		return this.#verdict(buckets, refusedBy);
 	}

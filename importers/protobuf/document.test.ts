@@ -78,7 +78,7 @@ test('well-known and Google’s common files need not be handed in, and vendored
 	assert.deepEqual(Object.keys($defs), ['google.type.Money', 'google.rpc.Status']);
 });
 
-test('an import that is missing is a warning while nothing but its options is used, else an error that names both', async () => {
+test('an import that is missing is a warning while only its options are used; where all methods need it, an error that names both', async () => {
 	const text = proto(`import "gogoproto/gogo.proto"; message M { string a = 1 [(gogoproto.nullable) = false]; } ${SERVICE}`);
 	const reading = await read({ 'a.proto': text });
 	assert.deepEqual(keys(reading), ['S/Call']);
@@ -258,9 +258,14 @@ for (const [what, text, says] of REFUSED)
 		assert.match((await refusal(readWith(importer, text))).message, says);
 	});
 
-test('without a service there is nothing to call, which is a warning', async () => {
-	const { operations, warnings } = await readWith(importer, proto('message M {}'));
-	assert.deepEqual([operations, warnings.map(({ message }) => message)], [[], ['The files define no service: there is nothing to call.']]);
+test('without a service there is nothing to call, which is refused', async () => {
+	for (const text of ['message M {}', 'message M {} service S {}'])
+		assert.equal(
+			(await refusal(readWith(importer, proto(text)))).message,
+			'The files define no service with a method: there is nothing to call.',
+		);
+	const files = upload({ 'a.proto': proto('message M {}'), 'b.proto': proto(`import "a.proto"; ${SERVICE}`) });
+	assert.match((await refusal(readWith(importer, '', null, { files, path: 'a.proto' }))).message, /no service with a method/);
 });
 
 test('bytes that only begin like a descriptor set are refused, and texts that are none of UTF-8', async () => {

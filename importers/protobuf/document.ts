@@ -3,14 +3,14 @@
 
 import { create, createFileRegistry, type DescFile, type FileRegistry } from '@bufbuild/protobuf';
 import { Edition, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { cleanText, type Log, quote, type SchemaSource } from '../../core/index.ts';
+import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
 import { checkFile } from './check.ts';
 import { commentsOf } from './comments.ts';
 import { isDescriptorSet, readDescriptorSet } from './descriptor-sets.ts';
 import { refused } from './fault.ts';
 import { checkImport, checkSize, createFinder, decode } from './files.ts';
 import { createBundle, wellKnownAt } from './known-files.ts';
-import { listSymbols, resolveReferences } from './references.ts';
+import { listSymbols, resolveReferences, type Unresolved } from './references.ts';
 import { parseText } from './text.ts';
 
 export interface Description {
@@ -21,6 +21,8 @@ export interface Description {
 	files: DescFile[];
 	/** By full name. */
 	comments: ReadonlyMap<string, string>;
+	/** Of messages, extensions and methods that use a type which nothing defines, by full name. */
+	unresolved: ReadonlyMap<string, GatewayError>;
 	format: string;
 }
 
@@ -62,10 +64,10 @@ export function readDescription(source: Handed, log: Log): Description {
 	};
 	// What no service needs is not looked at any further: uploads have tests and examples that define one name twice.
 	for (const path of roots) if (read(path, loading).service.length > 0) load(path, loading);
-	const registry = link(loading);
-	warnOfMissing(loading.missing, log);
+	const { registry, unresolved, needed } = link(loading);
+	warnOfMissing(loading.missing, needed, log);
 	const files = roots.map((path) => registry.getFile(path)).filter((file) => file !== undefined);
-	return { registry, options: bundle, files, comments: loading.comments, format: formatOf(files) };
+	return { registry, options: bundle, files, comments: loading.comments, unresolved, format: formatOf(files) };
 }
 
 type Handed = Pick<SchemaSource, 'text' | 'files'> & Partial<Pick<SchemaSource, 'path'>>;
@@ -165,22 +167,41 @@ function adopt(file: DescFile, loading: Loading): string {
 	return name;
 }
 
-function link({ done, given, missing }: Loading): FileRegistry {
+interface Linked {
+	registry: FileRegistry;
+	unresolved: Unresolved;
+	/** Imports that are missing in files that use types which nothing defines. */
+	needed: Set<string>;
+}
+
+function link({ done, given, missing }: Loading): Linked {
 	const files = [...done.values()];
 	const symbols = listSymbols(files);
-	for (const [path, file] of done) if (given.has(path)) resolveReferences(file, symbols, missing.get(path) ?? []);
+	const unresolved: Unresolved = new Map();
+	const needed = new Set<string>();
+	for (const [path, file] of done) {
+		const wanted = missing.get(path) ?? [];
+		const found = given.has(path) ? resolveReferences(file, symbols, wanted) : [];
+		for (const [name, fault] of found) {
+			unresolved.set(name, fault);
+			for (const one of wanted) needed.add(one);
+		}
+	}
 	try {
-		return createFileRegistry(create(FileDescriptorSetSchema, { file: files }));
+		return { registry: createFileRegistry(create(FileDescriptorSetSchema, { file: files })), unresolved, needed };
 	} catch (error) {
 		throw refused(`The types cannot be put together: ${cleanText(error instanceof Error ? error.message : String(error), 300)}.`);
 	}
 }
 
-/** That nothing lacks them was found out: they can have been imported for options only. */
-function warnOfMissing(missing: ReadonlyMap<string, string[]>, log: Log): void {
+/** What nothing lacks can have been imported for options only. */
+function warnOfMissing(missing: ReadonlyMap<string, string[]>, needed: ReadonlySet<string>, log: Log): void {
 	const wanted = [...new Set([...missing.values()].flat())];
-	for (const path of wanted.slice(0, MAX_NAMED)) log.warn({ pointer: path }, `${quote(path)} is missing, and its options are ignored.`);
-	if (wanted.length > MAX_NAMED) log.warn({}, `${wanted.length - MAX_NAMED} more imports are missing, and their options are ignored.`);
+	for (const path of wanted.slice(0, MAX_NAMED)) {
+		const loss = needed.has(path) ? 'what needs its types is skipped' : 'its options are ignored';
+		log.warn({ pointer: path }, `${quote(path)} is missing, and ${loss}.`);
+	}
+	if (wanted.length > MAX_NAMED) log.warn({}, `${wanted.length - MAX_NAMED} more imports are missing.`);
 }
 
 function formatOf(files: readonly DescFile[]): string {

@@ -12,6 +12,7 @@ import {
 } from '../../core/index.ts';
 import { detect } from './detect.ts';
 import { readDescription } from './document.ts';
+import { refused } from './fault.ts';
 import { convertMethod, createSurroundings, type ImportOptions, listMethods, namedMethods } from './operations.ts';
 import { toTool } from './tool.ts';
 
@@ -41,7 +42,10 @@ async function* parse(source: SchemaSource, given: ImportOptions, { log }: Impor
 	const description = readDescription(source, log);
 	const surroundings = createSurroundings(description, Joi.attempt(given, config));
 	const methods = listMethods(description.files);
-	if (methods.length === 0) log.warn({}, 'The files define no service: there is nothing to call.');
+	if (methods.length === 0) throw refused('The files define no service with a method: there is nothing to call.');
+	const faults = methods.map((method) => surroundings.reachable.missing.ofMethod(method));
+	const [fault] = faults;
+	if (fault && faults.every((one) => one !== null)) throw fault;
 	const named = namedMethods(methods);
 	const names = nameOperations(named);
 	for (const [index, method] of methods.entries()) {

@@ -5,6 +5,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobu
 import { cleanText, type JsonObject, type Named, type Operation } from '../../core/index.ts';
 import { createDefinitions, type Definitions } from './definitions.ts';
 import type { Description } from './document.ts';
+import { createMissing } from './missing.ts';
 import { type HttpBinding, methodOptionsOf } from './options.ts';
 import { compactSet, type Reachable } from './reach.ts';
 import { convertAnswer, convertRequest } from './signature.ts';
@@ -38,7 +39,8 @@ export function createSurroundings(description: Description, given: ImportOption
 	const extensions = extensionsOf(description.registry);
 	const { options, comments } = description;
 	const order = new Map([...description.registry.files].map((file, index) => [file, index]));
-	const reachable = { registry: description.registry, extensions, order };
+	const missing = createMissing(description.unresolved, description.registry, extensions);
+	const reachable = { registry: description.registry, extensions, order, missing };
 	return { description, definitions: createDefinitions({ options, comments, extensions }), reachable, given };
 }
 
@@ -85,6 +87,8 @@ export function convertMethod(method: DescMethod, named: Named, name: string, su
 type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
 
 function convert(method: DescMethod, { description, definitions, reachable, given }: Surroundings): Converted | { skip: string } {
+	const missing = reachable.missing.ofMethod(method);
+	if (missing) return { skip: missing.message.replace(/\.$/, '') };
 	const { bindings, answers } = methodOptionsOf(method, description.options);
 	const isHttp = given.protocol === 'http';
 	const fault = isHttp ? httpFault(method, bindings) : null;

@@ -24,6 +24,7 @@ import {
 	FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
 import { WELL_KNOWN } from './known-files.ts';
+import type { Missing } from './missing.ts';
 import { camelCase } from './text-types.ts';
 
 /** Of the messages beside a method that its Any may hold. */
@@ -36,6 +37,7 @@ export interface Reachable {
 	extensions: ReadonlyMap<string, DescExtension[]>;
 	/** Of files: each stands behind what it needs. */
 	order: ReadonlyMap<DescFile, number>;
+	missing: Missing;
 }
 
 interface Reached {
@@ -50,10 +52,14 @@ export function compactSet(method: DescMethod, answers: readonly string[], world
 	const add = (desc: DescMessage | undefined): void => {
 		if (desc) reach(desc, reached, world);
 	};
+	/** An Any of what is not known stays one that nobody can read. */
+	const guess = (desc: DescMessage | undefined): void => {
+		if (desc && world.missing.ofMessage(desc) === null) add(desc);
+	};
 	add(method.input);
 	add(method.output);
-	for (const name of answers) add(world.registry.getMessage(name));
-	if (reached.holdsAny) method.parent.file.messages.slice(0, MAX_GUESSED).forEach(add);
+	for (const name of answers) guess(world.registry.getMessage(name));
+	if (reached.holdsAny) method.parent.file.messages.slice(0, MAX_GUESSED).forEach(guess);
 	const files = new Set<DescFile>([...reached.types, ...reached.extensions].map(({ file }) => file));
 	files.add(method.parent.file);
 	const kept = [...files]

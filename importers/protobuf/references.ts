@@ -1,14 +1,16 @@
 // What the names of types mean: in every file the innermost scope that knows a name decides
 // (https://protobuf.dev/programming-guides/proto3/#name-resolution). Files that were compiled name types in full already.
 
+import { create } from '@bufbuild/protobuf';
 import type { FieldDescriptorProto } from '@bufbuild/protobuf/wkt';
 import {
 	type DescriptorProto,
+	DescriptorProtoSchema,
 	type EnumDescriptorProto,
 	type FileDescriptorProto,
 	FieldDescriptorProto_Type as Type,
 } from '@bufbuild/protobuf/wkt';
-import { quote } from '../../core/index.ts';
+import { type GatewayError, quote } from '../../core/index.ts';
 import { refused } from './fault.ts';
 
 type Kind = 'message' | 'enum' | 'service';
@@ -47,38 +49,72 @@ function addTypes(scope: string, { messages, enums }: Types, add: (name: string,
 
 const joined = (scope: string, name: string): string => (scope === '' ? name : `${scope}.${name}`);
 
-/** Replaces every name by its full one, in place. @throws schema_invalid naming the type, and the imports that are missing */
-export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, missing: readonly string[]): void {
-	const find = (name: string, scope: string, kinds: readonly Kind[]): { name: string; kind: Kind } => {
+/** Faults by the full names of the messages, extensions and methods that use a type which nothing defines. */
+export type Unresolved = Map<string, GatewayError>;
+
+/**
+ * Replaces every name by its full one, in place. Where there is none, something else stands, so that the rest can be put together.
+ * @param missing imports of the file that nobody has
+ */
+export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, missing: readonly string[]): Unresolved {
+	const unresolved: Unresolved = new Map();
+	const faults = new Map<string, GatewayError>();
+	const find = (name: string, scope: string, kinds: readonly Kind[], owner: string): { name: string; kind: Kind } | null => {
 		for (const candidate of candidates(name, scope)) {
 			const kind = symbols.get(candidate)?.kind;
 			if (kind !== undefined && kinds.includes(kind)) return { name: `.${candidate}`, kind };
 		}
-		throw unknownType(file.name, name, missing);
+		const fault = faults.get(name) ?? unknownType(file.name, name, missing);
+		faults.set(name, fault);
+		if (!unresolved.has(owner)) unresolved.set(owner, fault);
+		return null;
 	};
-	const resolveFields = (fields: FieldDescriptorProto[], scope: string): void => {
-		for (const field of fields) {
-			if (field.extendee !== '') field.extendee = find(field.extendee, scope, ['message']).name;
-			if (field.typeName === '') continue;
-			const { name, kind } = find(field.typeName, scope, ['message', 'enum']);
-			field.typeName = name;
-			if (field.type !== Type.GROUP) field.type = kind === 'enum' ? Type.ENUM : Type.MESSAGE;
-		}
+	const resolveField = (field: FieldDescriptorProto, scope: string, owner: string): void => {
+		if (field.typeName === '') return;
+		const found = find(field.typeName, scope, ['message', 'enum'], owner);
+		if (!found) Object.assign(field, { typeName: '', type: Type.BYTES, defaultValue: '' });
+		else field.typeName = found.name;
+		if (found && field.type !== Type.GROUP) field.type = found.kind === 'enum' ? Type.ENUM : Type.MESSAGE;
 	};
+	/** Whether what it extends is known; what is not is reached by nobody. */
+	const resolveExtension = (field: FieldDescriptorProto, scope: string): boolean => {
+		const owner = joined(scope, field.name);
+		const extended = find(field.extendee, scope, ['message'], owner);
+		if (extended) field.extendee = extended.name;
+		resolveField(field, scope, owner);
+		return extended !== null;
+	};
+	/** What an entry of a map lacks, the message around it does. */
 	const resolveMessage = (message: DescriptorProto, outer: string): void => {
 		const scope = joined(outer, message.name);
-		resolveFields([...message.field, ...message.extension], scope);
+		for (const field of message.field) resolveField(field, scope, message.options?.mapEntry === true ? outer : scope);
+		message.extension = message.extension.filter((field) => resolveExtension(field, scope));
 		for (const nested of message.nestedType) resolveMessage(nested, scope);
 	};
-	resolveFields(file.extension, file.package);
+	file.extension = file.extension.filter((field) => resolveExtension(field, file.package));
 	for (const message of file.messageType) resolveMessage(message, file.package);
+	const standIn = nameOfStandIn(file, symbols);
 	for (const service of file.service) {
 		const scope = joined(file.package, service.name);
 		for (const method of service.method) {
-			method.inputType = find(method.inputType, scope, ['message']).name;
-			method.outputType = find(method.outputType, scope, ['message']).name;
+			const owner = joined(scope, method.name);
+			method.inputType = find(method.inputType, scope, ['message'], owner)?.name ?? `.${standIn}`;
+			method.outputType = find(method.outputType, scope, ['message'], owner)?.name ?? `.${standIn}`;
+			const fault = unresolved.get(owner);
+			if (fault) unresolved.set(standIn, fault);
 		}
 	}
+	if (!unresolved.has(standIn)) return unresolved;
+	file.messageType.push(create(DescriptorProtoSchema, { name: standIn.slice(standIn.lastIndexOf('.') + 1) }));
+	symbols.set(standIn, { kind: 'message', path: file.name });
+	return unresolved;
+}
+
+/** The full name of an empty message for what methods take or answer and nothing defines. */
+function nameOfStandIn({ package: scope }: FileDescriptorProto, symbols: Symbols): string {
+	let name = joined(scope, 'UndefinedType');
+	while (symbols.has(name)) name += '_';
+	return name;
 }
 
 /** From the innermost scope outwards. */
@@ -91,7 +127,7 @@ function* candidates(name: string, scope: string): Generator<string> {
 	yield name;
 }
 
-function unknownType(path: string, name: string, missing: readonly string[]): Error {
+function unknownType(path: string, name: string, missing: readonly string[]): GatewayError {
 	const wanted = missing.length === 0 ? '' : `, and what it imports is missing: ${missing.slice(0, 10).map(quote).join(', ')}`;
 	return refused(`${quote(path)} uses the type ${quote(name)}, which nothing defines${wanted}.`, path);
 }

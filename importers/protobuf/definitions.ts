@@ -1,11 +1,13 @@
 // The definitions that a schema reaches, within bounds.
 
-import { type JsonObject, quote } from '../../core/index.ts';
+import { type JsonObject, LEFT_OUT, WholeSchemas } from '../../core/index.ts';
 import { convertDefinition, type Definable, type Direction, type References, type Types } from './schemas.ts';
 
-/** Half of what the compiler of schemas gets through. */
-const MAX_LEVELS = 60;
-const MAX_NAMED = 10;
+export interface Limits {
+	chars: number;
+	/** Definitions that lead from one to the next. */
+	levels: number;
+}
 
 interface Definition {
 	schema: JsonObject;
@@ -18,6 +20,7 @@ export interface Definitions {
 	types: Types;
 	input: Map<Definable, Definition>;
 	output: Map<Definable, Definition>;
+	wholes: WholeSchemas;
 }
 
 export interface Closure {
@@ -26,29 +29,29 @@ export interface Closure {
 	left: string[];
 }
 
-export const createDefinitions = (types: Types): Definitions => ({ types, input: new Map(), output: new Map() });
+export const createDefinitions = (types: Types): Definitions => ({
+	types,
+	input: new Map(),
+	output: new Map(),
+	wholes: new WholeSchemas(),
+});
 
 /** Every definition that is reached; where they are too many, the nearest ones. */
-export function closeOver(references: References, maxBytes: number, direction: Direction, known: Definitions): Closure {
-	const kept = nearest(references, maxBytes, direction, known);
+export function closeOver(references: References, { chars, levels }: Limits, direction: Direction, known: Definitions): Closure {
+	const kept = nearest(references, chars, direction, known);
 	const definitions = new Map<string, JsonObject>();
 	const left: string[] = [];
 	// In the order of the compiler, which overflows where one definition leads to the next too often.
 	const add = (desc: Definable, level: number): void => {
 		if (definitions.has(desc.typeName)) return;
-		const definition = level < MAX_LEVELS ? kept.get(desc) : undefined;
+		const definition = level < levels ? kept.get(desc) : undefined;
 		if (!definition) left.push(desc.typeName);
 		const kind = desc.kind === 'enum' ? 'string' : 'object';
-		definitions.set(desc.typeName, definition?.schema ?? { type: kind, description: 'Too large to be shown here.' });
+		definitions.set(desc.typeName, definition?.schema ?? { type: kind, description: LEFT_OUT });
 		for (const next of definition?.references ?? []) add(next, level + 1);
 	};
 	for (const desc of references) add(desc, 0);
 	return { definitions: Object.fromEntries(definitions), left };
-}
-
-export function leftOut(left: readonly string[]): string {
-	const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
-	return `the schema of ${left.slice(0, MAX_NAMED).map(quote).join(', ')}${more} is too large and was left out: it accepts anything`;
 }
 
 /** What fits, the nearest first. */

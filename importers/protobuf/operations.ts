@@ -84,7 +84,7 @@ export function convertMethod(method: DescMethod, named: Named, name: string, su
 	return { ...common, ...nothing, outcome: 'skipped', reasons: [sentence(result.skip)] };
 }
 
-type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
+type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
 function convert(method: DescMethod, { description, definitions, reachable, given }: Surroundings): Converted | { skip: string } {
 	const missing = reachable.missing.ofMethod(method);
@@ -95,14 +95,15 @@ function convert(method: DescMethod, { description, definitions, reachable, give
 	if (fault !== null) return { skip: fault };
 	const faults = new Set<string>();
 	const required = isHttp && bindings.length === 1 ? pathFields(method, bindings[0]) : [];
-	const { parameters, argument } = convertRequest(method, required, definitions, faults);
+	const { parameters, whole = null, argument } = convertRequest(method, required, definitions, faults);
 	const descriptors = Buffer.from(compactSet(method, answers, reachable)).toString('base64');
 	if (descriptors.length > MAX_DESCRIPTORS_CHARS)
 		return { skip: `its messages take more than ${MAX_DESCRIPTORS_CHARS} characters to describe` };
 	const reasons = [...faults].map(sentence);
 	return {
 		parameters,
-		outputSchema: isHttp ? null : convertAnswer(method, definitions),
+		whole,
+		...(isHttp ? { outputSchema: null } : convertAnswer(method, definitions)),
 		definition: {
 			...given,
 			service: method.parent.typeName,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertBounded, compileArguments, type Json, type JsonObject, type Operation } from '../../core/index.ts';
+import { assertBounded, compileArguments, type Json, type JsonObject, LEFT_OUT, type Operation } from '../../core/index.ts';
 import { shopFiles } from '../../test/helpers/grpc.ts';
 import { readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
@@ -116,25 +116,52 @@ test('an answer has a schema where it is an object, with numbers for values of o
 	assert.deepEqual([stream?.['required'], Object.keys(stream?.['properties'] ?? {})], [['messages'], ['messages', 'cut']]);
 });
 
-test('what is too large is left out, the nearest stays, and a chain of any length compiles', async () => {
-	const fields = (count: number, type: (index: number) => string): string =>
-		Array.from({ length: count }, (_, index) => `${type(index)} field_number_${index} = ${index + 1};`).join(' ');
-	const wide = Array.from({ length: 60 }, (_, index) => `message W${index} { ${fields(40, () => 'string')} }`).join('\n');
-	const degraded = await only(`${wide} message M { ${fields(60, (index) => `W${index}`)} } service S { rpc Call(M) returns (M); }`);
-	assert.equal(degraded.outcome, 'degraded');
-	assert.match(degraded.reasons[0] ?? '', /^The schema of “W\d+”, .* and \d+ more is too large and was left out/);
-	assert.ok(JSON.stringify(degraded.parameters).length < 72 * 1024);
-	assert.ok(accepts(degraded, { fieldNumber59: { anything: 1 } }) && !accepts(degraded, { fieldNumber0: { anything: 1 } }));
-	assert.equal(degraded.outputSchema, null);
-	const chain = Array.from({ length: 2_000 }, (_, index) => `message C${index} { C${index + 1} next = 1; }`).join('\n');
-	const long = await only(`${chain} message C2000 {} service S { rpc Call(C0) returns (C2000); }`);
-	assert.equal(long.outcome, 'degraded');
+const fields = (count: number, type: (index: number) => string): string =>
+	Array.from({ length: count }, (_, index) => `${type(index)} field_number_${index} = ${index + 1};`).join(' ');
+/** Each some 2 kB as a schema, and more with words. */
+const wide = (count: number, words = ''): string =>
+	Array.from({ length: count }, (_, index) => `message W${index} { ${fields(40, () => `${words} string`)} }`).join('\n') +
+	`message M { ${fields(count, (index) => `W${index}`)} } service S { rpc Call(M) returns (M); }`;
+
+test('models are shown the nearest of what is too large, and arguments are checked against the whole', async () => {
+	const { outcome, reasons, parameters, whole, outputSchema, answerCut } = await only(wide(60));
+	assert.equal(outcome, 'degraded');
+	assert.match(
+		reasons.join(),
+		/^Models are shown the schema without “W\d+”, .* and \d+ more: arguments are checked against the whole one\.$/,
+	);
+	assert.ok(JSON.stringify(parameters).length < 72 * 1024);
+	assert.deepEqual(Object(parameters['$defs'])['W59'], { type: 'object', description: LEFT_OUT });
+	const wrong = { fieldNumber59: { anything: 1 } };
+	assert.ok(accepts({ parameters }, wrong) && !accepts({ parameters }, { fieldNumber0: { anything: 1 } }));
+	assert.ok(whole && !accepts({ parameters: whole }, wrong) && accepts({ parameters: whole }, { fieldNumber59: { fieldNumber39: 'x' } }));
+	assert.deepEqual([outputSchema, answerCut], [null, true]);
+	const { whole: none, answerCut: isCut = false } = echo;
+	assert.deepEqual([none, isCut], [null, false]);
+});
+
+test('what is too large to be checked is checked as it is shown, and a chain of any length compiles', async () => {
+	const { reasons, parameters, whole } = await only(wide(60, `/** ${'Words. '.repeat(60)} */`));
+	assert.match(
+		reasons.join(),
+		/^The schema of “W\d+”, .* is too large and was left out: it accepts anything, and arguments are checked against the rest\.$/,
+	);
+	assert.equal(whole, null);
+	assert.ok(JSON.stringify(parameters).length < 72 * 1024);
+	const chainOf = (count: number): Promise<Operation> => {
+		const chain = Array.from({ length: count }, (_, index) => `message C${index} { C${index + 1} next = 1; }`).join('\n');
+		return only(`${chain} message C${count} {} service S { rpc Call(C0) returns (C${count}); }`);
+	};
+	const long = await chainOf(2_000);
+	assert.deepEqual([long.outcome, long.whole], ['degraded', null]);
 	assert.ok(accepts(long, { next: { next: {} } }));
+	const deep = await chainOf(400);
+	assert.match(deep.reasons.join(), /^Models are shown the schema without “C\d+”: arguments are checked against the whole one\.$/);
+	assertBounded(deep.whole ?? assert.fail('cut'), '/parameters');
 });
 
 test('a type that leads to itself in many ways is checked in bounded time', async () => {
-	const fields = Array.from({ length: 50 }, (_, index) => `M f${index} = ${index + 1};`).join(' ');
-	const { parameters } = await only(`message M { ${fields} } service S { rpc Call(M) returns (M); }`);
+	const { parameters } = await only(`message M { ${fields(50, () => 'M')} } service S { rpc Call(M) returns (M); }`);
 	assert.doesNotThrow(() => assertBounded(parameters, '/parameters'));
 	assertBounded(echo.parameters, '/parameters');
 });

@@ -1,21 +1,22 @@
 // What a method takes and answers, as the schemas of a tool.
 
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
-import type { JsonObject, JsonSchema } from '../../core/index.ts';
-import { closeOver, type Definitions, leftOut } from './definitions.ts';
+import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation } from '../../core/index.ts';
+import { closeOver, type Definitions, type Limits } from './definitions.ts';
 import { convertFields, convertMessageUse, described, hasOwnJson, oneofNotes, type References } from './schemas.ts';
 
-/** Above this a model reads a schema no more; what is left out accepts anything. */
-const MAX_BYTES = 64 * 1024;
-const MAX_OUTPUT_BYTES = 32 * 1024;
+/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
+/** What is checked in a thread has eight times the stack. */
+const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
+const ANSWER: Limits = { ...SHOWN, chars: 32 * 1024 };
 /** What models' hosts take as the name of an argument. */
 const ARGUMENT_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The argument that holds the request; null when the arguments are its fields. */
 export type RequestArgument = 'messages' | 'request' | null;
 
-export interface Signature {
-	parameters: JsonSchema;
+export interface Signature extends Pick<Operation, 'parameters' | 'whole'> {
 	argument: RequestArgument;
 }
 
@@ -31,21 +32,19 @@ export function convertRequest(method: DescMethod, required: readonly string[], 
 	const references: References = new Set();
 	const root = argument === null ? fieldsOf(method.input, known, references, faults) : wrapped(argument, method.input, references);
 	const all = [...new Set([...root.required, ...required.filter((name) => Object.hasOwn(root.properties, name))])];
-	const budget = MAX_BYTES - JSON.stringify(root.properties).length;
-	const { definitions, left } = closeOver(references, budget, 'input', known);
-	if (left.length > 0) faults.add(leftOut(left));
 	const notes = argument === null ? described('', ...oneofNotes(method.input)) : {};
-	return {
-		argument,
-		parameters: {
-			type: 'object',
-			...notes,
-			properties: root.properties,
-			...(all.length > 0 ? { required: all } : {}),
-			additionalProperties: false,
-			...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
-		},
+	const join = ({ chars, levels }: Limits): CutSchema => {
+		const { definitions, left } = closeOver(references, { chars: chars - JSON.stringify(root.properties).length, levels }, 'input', known);
+		const parameters: JsonSchema = { type: 'object', ...notes, properties: root.properties };
+		if (all.length > 0) parameters['required'] = all;
+		parameters['additionalProperties'] = false;
+		if (Object.keys(definitions).length > 0) parameters['$defs'] = definitions;
+		return { parameters, left };
 	};
+	const { parameters, left } = join(SHOWN);
+	const { whole, reason } = known.wholes.settle(left, () => join(WHOLE));
+	if (reason !== null) faults.add(reason);
+	return { argument, parameters, whole };
 }
 
 type Root = { properties: Record<string, JsonObject>; required: string[] };
@@ -73,16 +72,16 @@ function fieldsOf(desc: DescMessage, { types }: Definitions, references: Referen
 	return root;
 }
 
-/** Null where the answer is no object, or its schema is too large. */
-export function convertAnswer({ output, methodKind }: DescMethod, known: Definitions): JsonSchema | null {
-	if (hasOwnJson(output)) return null;
+/** No schema where the answer is no object, or its schema is too large, which is then said. */
+export function convertAnswer({ output, methodKind }: DescMethod, known: Definitions): Pick<Operation, 'outputSchema' | 'answerCut'> {
+	if (hasOwnJson(output)) return { outputSchema: null };
 	const references: References = new Set();
 	const isStream = methodKind === 'server_streaming' || methodKind === 'bidi_streaming';
 	const root = isStream ? streamOf(convertMessageUse(output, references)) : objectOf(output, known, references);
-	const budget = MAX_OUTPUT_BYTES - JSON.stringify(root).length;
-	const { definitions, left } = closeOver(references, budget, 'output', known);
-	if (left.length > 0 || budget < 0) return null;
-	return Object.keys(definitions).length > 0 ? { ...root, $defs: definitions } : root;
+	const chars = ANSWER.chars - JSON.stringify(root).length;
+	const { definitions, left } = closeOver(references, { ...ANSWER, chars }, 'output', known);
+	if (left.length > 0 || chars < 0) return { outputSchema: null, answerCut: true };
+	return { outputSchema: Object.keys(definitions).length > 0 ? { ...root, $defs: definitions } : root };
 }
 
 const objectOf = (output: DescMessage, { types }: Definitions, references: References): JsonObject => ({

@@ -92,6 +92,34 @@ test('arguments that are no request are refused, naming what is wrong, and nothi
 	assert.equal(server.metadata.length, 0);
 });
 
+test('a request is checked against the whole of which models are shown a part, and sent', async (t) => {
+	const server = await grpcServer(t);
+	const depth = 470;
+	const links = Array.from({ length: depth }, (_, index) => `message C${index} { C${index + 1} n = 1; }`).join('\n');
+	const chain = `${links} message C${depth} { string end = 1; }`;
+	const schemaContent = SCHEMA.replace(
+		'message GetItemRequest { string name = 1;',
+		`${chain} message GetItemRequest { string name = 1; C0 c = 99;`,
+	);
+	const apiId = must(await account.post('/apis', { name: 'Deep', type: 'protobuf', baseUrl: `http://127.0.0.1:${server.port}` }), 201).body
+		.data.id;
+	must(await account.post(`/apis/${apiId}/import-schema`, { schemaContent, generateTools: true }), 200);
+	const [operation] = must(await account.get(`/apis/${apiId}/operations`), 200).body.data.operations;
+	assert.match(
+		operation.reasons.join(),
+		/^Models are shown the schema without “shop\.v1\.C60”: arguments are checked against the whole one\.$/,
+	);
+	const list = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200).body.data.tools;
+	const { id } = list.find(({ name }: { name: string }) => name === 'Shop_GetItem');
+	const run = (parameters: object) => account.post(`/organizations/${account.organization.id}/tools/${id}/execute`, { parameters });
+	const nested = (levels: number, inside: object): object => (levels === 0 ? inside : { n: nested(levels - 1, inside) });
+	const refused = must(await run({ name: 'x', c: nested(60, { wrong: 1 }) }), 400).body;
+	assert.match(refused.details[0].path, /^\/parameters\/c(?:\/n){60}\/wrong$/);
+	assert.match(refused.message, /is not a known parameter\. Known: n\./);
+	assert.equal(server.requests.length, 0);
+	assert.deepEqual(must(await run({ name: 'x', c: nested(61, {}) }), 200).body.data.result, { name: 'x', title: 'A chair', version: '3' });
+});
+
 for (const [type, credentials, expected] of [
 	['bearer_token', { token: 'secret-token' }, ['authorization', 'Bearer secret-token']],
 	['basic_auth', { username: 'u', password: 'p' }, ['authorization', `Basic ${Buffer.from('u:p').toString('base64')}`]],

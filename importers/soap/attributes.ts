@@ -2,7 +2,7 @@
 
 import { attributeOf, type XmlElement } from '../../core/index.ts';
 import { type Components, type SchemaContext, unopened } from './components.ts';
-import { childrenOf, isEncoding, isUsableName, isWellKnown, type Name, nameIn, show, XML, XSD } from './names.ts';
+import { childrenOf, isEncoding, isUsableName, isWellKnown, type Name, nameIn, show, tokenOf, XML, XSD } from './names.ts';
 import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 
 export interface AttributeUse {
@@ -60,7 +60,7 @@ function readAttribute(node: XmlElement, visit: Visit): AttributeUse[] {
 	const reference = nameIn(node, 'ref');
 	// How SOAP's encoding describes arrays; it is read where they are.
 	if (reference && isEncoding(reference.uri)) return [];
-	const use = attributeOf(node, 'use');
+	const use = tokenOf(node, 'use');
 	const common = {
 		isRequired: use === 'required',
 		isProhibited: use === 'prohibited',
@@ -83,9 +83,9 @@ function readAttribute(node: XmlElement, visit: Visit): AttributeUse[] {
 			},
 		];
 	}
-	const form = attributeOf(node, 'form');
+	const form = tokenOf(node, 'form');
 	const isQualified = form === null ? visit.schema.attributesQualified : form === 'qualified';
-	const local = attributeOf(node, 'name')?.trim() ?? '';
+	const local = tokenOf(node, 'name') ?? '';
 	if (!isUsableName(local)) return [];
 	return [
 		{ ...common, name: { uri: isQualified ? visit.schema.targetNamespace : '', local }, key: `@${local}`, type: typeOf(node, visit) },

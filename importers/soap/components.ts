@@ -1,8 +1,8 @@
 // The named parts of all schemas together (XML Schema Part 1, §2.2), and which types are derived from which.
 
-import { attributeOf, type XmlElement } from '../../core/index.ts';
+import type { XmlElement } from '../../core/index.ts';
 import type { DocumentSet, SchemaDocument } from './documents.ts';
-import { childrenOf, isTrue, isUsableName, isXsd, keyOf, type Name, nameIn, XSD } from './names.ts';
+import { childrenOf, isTrue, isUsableName, isXsd, keyOf, type Name, nameIn, tokenOf, XSD } from './names.ts';
 
 export type Kind = 'element' | 'type' | 'group' | 'attribute' | 'attributeGroup';
 
@@ -57,9 +57,9 @@ export function indexComponents({ schemas, redefinitions }: Pick<DocumentSet, 's
 	};
 	const add = (node: XmlElement, schema: SchemaContext, redefines: boolean): void => {
 		const kind = node.uri === XSD && Object.hasOwn(KINDS, node.local) ? KINDS[node.local] : undefined;
-		const local = attributeOf(node, 'name');
-		if (kind === undefined || local === null || !isUsableName(local.trim())) return;
-		const name = { uri: schema.targetNamespace, local: local.trim() };
+		const local = tokenOf(node, 'name');
+		if (kind === undefined || local === null || !isUsableName(local)) return;
+		const name = { uri: schema.targetNamespace, local };
 		const known = found[kind].get(keyOf(name));
 		// The same document may be reached in several ways: the first definition counts.
 		if (known && !redefines) return;
@@ -97,8 +97,8 @@ export function unopened(component: Component | null, open: ReadonlySet<XmlEleme
 function contextOf({ root, targetNamespace }: SchemaDocument): SchemaContext {
 	return {
 		targetNamespace,
-		elementsQualified: attributeOf(root, 'elementFormDefault') === 'qualified',
-		attributesQualified: attributeOf(root, 'attributeFormDefault') === 'qualified',
+		elementsQualified: tokenOf(root, 'elementFormDefault') === 'qualified',
+		attributesQualified: tokenOf(root, 'attributeFormDefault') === 'qualified',
 	};
 }
 

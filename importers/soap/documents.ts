@@ -1,18 +1,9 @@
 // The document and all that it imports: from the files that came with it, or through the guard from where it was fetched.
 // Nothing else is read. What is missing is a warning here, and a loss where it is needed.
 
-import {
-	attributeOf,
-	decodeXml,
-	GatewayError,
-	type ImportContext,
-	parseXml,
-	quote,
-	type SchemaSource,
-	type XmlElement,
-} from '../../core/index.ts';
+import { decodeXml, GatewayError, type ImportContext, parseXml, quote, type SchemaSource, type XmlElement } from '../../core/index.ts';
 import { MAX_CHARS, readLocation, resolveLocation, schemaFiles, withoutLateDeclaration } from './locations.ts';
-import { isWellKnown, isXsd, WSDL, WSDL_2 } from './names.ts';
+import { isWellKnown, isXsd, tokenOf, WSDL, WSDL_2 } from './names.ts';
 
 const MAX_DOCUMENTS = 50;
 const MAX_IMPORT_DEPTH = 5;
@@ -141,7 +132,7 @@ function addDefinitions(root: XmlElement, at: string | null, depth: number, load
 	loading.set.definitions.push(root);
 	for (const child of root.children) {
 		if (child.uri !== WSDL) continue;
-		const location = child.local === 'import' ? attributeOf(child, 'location') : null;
+		const location = child.local === 'import' ? tokenOf(child, 'location') : null;
 		if (location !== null) loading.references.push({ element: child, location, at, depth, included: null });
 		if (child.local !== 'types') continue;
 		for (const schema of child.children) if (isXsd(schema, 'schema')) addSchema(schema, { at, depth, included: null }, loading);
@@ -149,17 +140,17 @@ function addDefinitions(root: XmlElement, at: string | null, depth: number, load
 }
 
 function addSchema(root: XmlElement, { at, depth, included }: Pick<Reference, 'at' | 'depth' | 'included'>, loading: Loading): void {
-	const own = attributeOf(root, 'targetNamespace');
+	const own = tokenOf(root, 'targetNamespace');
 	const targetNamespace = own ?? included ?? '';
 	// What an included schema without a namespace names without a prefix is in the namespace that it takes on (Part 1, §4.2.1).
 	if (own === null && targetNamespace !== '' && root.scope) root.scope.prefixes = { '': targetNamespace, ...root.scope.prefixes };
 	loading.set.schemas.push({ root, targetNamespace });
 	for (const child of root.children) {
 		if (!isXsd(child, 'import', 'include', 'redefine')) continue;
-		const location = attributeOf(child, 'schemaLocation');
+		const location = tokenOf(child, 'schemaLocation');
 		const within = child.local === 'import' ? null : targetNamespace;
 		if (location !== null) loading.references.push({ element: child, location, at, depth, included: within });
-		const unlocated = location === null && within === null ? (loading.schemaFiles.get(attributeOf(child, 'namespace') ?? '') ?? []) : [];
+		const unlocated = location === null && within === null ? (loading.schemaFiles.get(tokenOf(child, 'namespace') ?? '') ?? []) : [];
 		for (const target of unlocated) loading.references.push({ element: child, location: target, target, at, depth, included: null });
 		// What is met later is nearer to the original.
 		if (child.local === 'redefine') loading.set.redefinitions.unshift({ root, targetNamespace, definitions: child.children });
@@ -170,7 +161,7 @@ async function follow(reference: Reference, loading: Loading): Promise<void> {
 	const { element, location, at, depth, included } = reference;
 	const target = reference.target ?? resolveLocation(location, at, loading.source);
 	if (target === null) return warnMissing(element, location, 'it did not come with the document', loading);
-	const key = `${target} ${included ?? attributeOf(element, 'namespace') ?? ''}`;
+	const key = `${target} ${included ?? tokenOf(element, 'namespace') ?? ''}`;
 	if (loading.seen.has(target) || loading.seen.has(key)) return;
 	loading.seen.add(key);
 	const found = await obtain(target, depth + 1, loading);
@@ -178,7 +169,7 @@ async function follow(reference: Reference, loading: Loading): Promise<void> {
 	const { root } = found;
 	if (isXsd(root, 'schema')) {
 		// As what it was referred to is not always what it is.
-		const read = `${found.at} ${attributeOf(root, 'targetNamespace') ?? included ?? ''}`;
+		const read = `${found.at} ${tokenOf(root, 'targetNamespace') ?? included ?? ''}`;
 		if (read !== key && loading.seen.has(read)) return;
 		loading.seen.add(read);
 		return addSchema(root, { at: found.at, depth: depth + 1, included }, loading);
@@ -203,7 +194,7 @@ async function obtain(target: string, depth: number, loading: Loading): Promise<
 }
 
 function warnMissing(element: XmlElement, location: string, fault: string, { context }: Loading): void {
-	const namespace = attributeOf(element, 'namespace') ?? '';
+	const namespace = tokenOf(element, 'namespace') ?? '';
 	const known = isWellKnown(namespace) || isWellKnown(location);
 	const loss = known ? '' : ' What needs it accepts anything.';
 	context.log.warn({ pointer: `line ${element.line}` }, `The import of ${quote(location)} was left out: ${fault}.${loss}`);

@@ -2,7 +2,7 @@
 
 import { attributeOf, quote, type XmlElement } from '../../core/index.ts';
 import type { Component, Components, SchemaContext } from './components.ts';
-import { childrenOf, isEncoding, isTrue, isUsableName, isWellKnown, isXsd, type Name, nameIn, show, XSD } from './names.ts';
+import { childrenOf, isEncoding, isTrue, isUsableName, isWellKnown, isXsd, type Name, nameIn, show, tokenOf, XSD } from './names.ts';
 import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 import type { Definition } from './types.ts';
 
@@ -42,9 +42,9 @@ export function globalElement(name: Name, { min, max }: Occurrence, surroundings
 }
 
 export function localElement(node: XmlElement, { min, max }: Occurrence, visit: Defined): ElementUse {
-	const form = attributeOf(node, 'form');
+	const form = tokenOf(node, 'form');
 	const isQualified = form === null ? visit.schema.elementsQualified : form === 'qualified';
-	const local = attributeOf(node, 'name')?.trim() ?? '';
+	const local = tokenOf(node, 'name') ?? '';
 	return { ...elementOf(node, { uri: isQualified ? visit.schema.targetNamespace : '', local }, visit), min, max };
 }
 
@@ -94,7 +94,7 @@ export function typeNamed(name: Name, { components, simpleTypes, faults }: Surro
 }
 
 export function isUsable(node: XmlElement, { faults }: Pick<Defined, 'faults'>): boolean {
-	const name = attributeOf(node, 'name')?.trim() ?? '';
+	const name = tokenOf(node, 'name') ?? '';
 	if (isUsableName(name)) return true;
 	faults.add(`the element ${quote(name)} has no usable name: it is left out`);
 	return false;

@@ -1,6 +1,7 @@
 // Where imported documents lie: among the files that came with the first one, or at URLs, which are read through the guard.
 
 import { asGatewayError, decodeXml, type ImportContext, type SchemaSource } from '../../core/index.ts';
+import { collapse } from './names.ts';
 
 /** Of all documents together. */
 export const MAX_CHARS = 32 * 1024 * 1024;
@@ -8,9 +9,9 @@ const FETCH_TIMEOUT_MS = 30_000;
 
 /** A path among the files or a URL; null when there is nowhere to look. */
 export function resolveLocation(location: string, at: string | null, source: SchemaSource): string | null {
-	if (source.files.size > 0) return resolveFile(location.trim(), at ?? '', source.files);
+	if (source.files.size > 0) return resolveFile(location, at ?? '', source.files);
 	if (source.url === null) return null;
-	const url = URL.parse(location.trim(), at ?? source.url);
+	const url = URL.parse(location, at ?? source.url);
 	if (!url || !/^https?:$/.test(url.protocol)) return null;
 	url.hash = '';
 	return url.href;
@@ -48,7 +49,7 @@ export function schemaFiles(files: SchemaSource['files']): Map<string, string[]>
 		const tag = firstTag(decodeXml(bytes.subarray(0, START_BYTES)));
 		const match = SCHEMA.test(tag) ? TARGET.exec(tag) : null;
 		const namespace = match?.[1] ?? match?.[2];
-		if (namespace !== undefined) found.set(namespace, [...(found.get(namespace) ?? []), path]);
+		if (namespace !== undefined) found.set(collapse(namespace), [...(found.get(collapse(namespace)) ?? []), path]);
 	}
 	return found;
 }

@@ -27,17 +27,27 @@ export const isEncoding = (uri: string): boolean => uri === ENCODING_11 || uri =
 export const childrenOf = (element: XmlElement, uri: string, ...locals: string[]): XmlElement[] =>
 	element.children.filter((child) => child.uri === uri && locals.includes(child.local));
 
+/** XML Schema Part 2, §4.3.6. */
+export const collapse = (text: string): string => text.replace(/[ \t\r\n]+/g, ' ').replace(/^ | $/g, '');
+
+/** The value of an attribute of which white space around it is no part: a URI (Part 2, §3.2.17), a name, a list of them, a word. */
+export function tokenOf(element: Pick<XmlElement, 'attributes'>, local: string, uri = ''): string | null {
+	const value = attributeOf(element, local, uri);
+	return value === null ? null : collapse(value);
+}
+
 /** What an attribute such as `type` names; null when it is absent, or no name. An unknown prefix leads into no namespace. */
 export function nameIn(element: XmlElement, attribute: string, uri = ''): Name | null {
-	const value = attributeOf(element, attribute, uri);
+	const value = tokenOf(element, attribute, uri);
 	if (value === null) return null;
-	const name = resolveName(value, element) ?? { uri: '', local: value.slice(value.indexOf(':') + 1).trim() };
-	return isUsableName(name.local) ? name : null;
+	const name = resolveName(value, element) ?? { uri: '', local: value.slice(value.indexOf(':') + 1) };
+	// What a prefix stands for is compared with target namespaces, which are URIs.
+	return isUsableName(name.local) ? { uri: collapse(name.uri), local: name.local } : null;
 }
 
 /** Of an attribute of type `xs:boolean`. */
 export const isTrue = (element: Pick<XmlElement, 'attributes'>, attribute: string): boolean =>
-	/^\s*(?:true|1)\s*$/.test(attributeOf(element, attribute) ?? '');
+	/^(?:true|1)$/.test(tokenOf(element, attribute) ?? '');
 
 /** Standard namespaces that documents import without bringing them. */
 const WELL_KNOWN = /^https?:\/\/(?:www\.w3\.org|schemas\.xmlsoap\.org|docs\.oasis-open\.org|ws-i\.org|www\.ws-i\.org)(?:\/|$)/;

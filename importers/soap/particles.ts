@@ -1,9 +1,9 @@
 // Particles (XML Schema Part 1, §3.8 and §3.9): sequences, choices and groups of elements, in the order of the schema.
 
-import { attributeOf, type XmlElement } from '../../core/index.ts';
+import type { XmlElement } from '../../core/index.ts';
 import { type SchemaContext, unopened } from './components.ts';
 import { type ElementUse, globalElement, isUsable, localElement, type Occurrence, type Surroundings } from './elements.ts';
-import { childrenOf, isTrue, isWellKnown, isXsd, keyOf, type Name, nameIn, show, XSD } from './names.ts';
+import { childrenOf, isTrue, isWellKnown, isXsd, keyOf, type Name, nameIn, show, tokenOf, XSD } from './names.ts';
 
 export interface GroupUse {
 	of: 'sequence' | 'choice' | 'all';
@@ -57,7 +57,7 @@ function readGroup(node: XmlElement, { min, max }: { min: number; max: number },
 
 function occurrence(node: XmlElement): Occurrence {
 	const count = (attribute: string): number => {
-		const value = attributeOf(node, attribute)?.trim() ?? '1';
+		const value = tokenOf(node, attribute) ?? '1';
 		if (value === 'unbounded') return Number.POSITIVE_INFINITY;
 		const number = Number(value);
 		return Number.isSafeInteger(number) && number >= 0 ? number : 1;

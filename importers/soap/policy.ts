@@ -1,6 +1,7 @@
 // Whether a binding asks for a user name and password in the message: WS-SecurityPolicy 1.2 §5.4.1, and what came before it.
 
-import { attributeOf, type XmlElement } from '../../core/index.ts';
+import type { XmlElement } from '../../core/index.ts';
+import { tokenOf } from './names.ts';
 
 /** As text, or as a digest of the password. */
 export type WsSecurity = 'text' | 'digest';
@@ -35,10 +36,10 @@ export function createPolicies(): Policies {
 
 function policyOf(node: XmlElement, definitions: XmlElement): XmlElement[] {
 	if (node.local === 'Policy' && isPolicy(node)) return [node];
-	const reference = node.local === 'PolicyReference' && isPolicy(node) ? attributeOf(node, 'URI') : null;
+	const reference = node.local === 'PolicyReference' && isPolicy(node) ? tokenOf(node, 'URI') : null;
 	if (!reference?.startsWith('#')) return [];
 	return definitions.children.filter(
-		(child) => child.local === 'Policy' && isPolicy(child) && attributeOf(child, 'Id', UTILITY) === reference.slice(1),
+		(child) => child.local === 'Policy' && isPolicy(child) && tokenOf(child, 'Id', UTILITY) === reference.slice(1),
 	);
 }
 

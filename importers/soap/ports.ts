@@ -1,7 +1,7 @@
 // Ports of services (WSDL 1.1 §2.6, §2.7): where a SOAP binding over HTTP is offered, and of which version.
 
-import { attributeOf, type XmlElement } from '../../core/index.ts';
-import { childrenOf, keyOf, type Name, nameIn, SOAP_11, SOAP_12, WSDL } from './names.ts';
+import { quote, type XmlElement } from '../../core/index.ts';
+import { childrenOf, keyOf, type Name, nameIn, SOAP_11, SOAP_12, show, tokenOf, WSDL } from './names.ts';
 
 export type Version = '1.1' | '1.2';
 
@@ -24,39 +24,54 @@ export interface Port {
 const HTTP = /^$|^http:\/\/schemas\.xmlsoap\.org\/soap\/http\/?$|^http:\/\/www\.w3\.org\/2003\/05\/soap\/bindings\/HTTP\/?$/;
 
 export const targetOf = (definitions: XmlElement | undefined): string =>
-	definitions ? (attributeOf(definitions, 'targetNamespace') ?? '') : '';
+	definitions ? (tokenOf(definitions, 'targetNamespace') ?? '') : '';
 
 export const place = (node: XmlElement, definitions: XmlElement): Placed => ({
 	node,
 	definitions,
-	name: { uri: targetOf(definitions), local: attributeOf(node, 'name') ?? '' },
+	name: { uri: targetOf(definitions), local: tokenOf(node, 'name') ?? '' },
 });
 
+/** A port of which nothing can be called, since what it leads to is not there. */
+export interface LostPort {
+	line: number;
+	/** The rest of a sentence. */
+	fault: string;
+}
+
 /** Of a document without a service, each SOAP binding is a port at the API's base URL. */
-export function readPorts(services: Placed[], bindings: Map<string, Placed>): Port[] {
+export function readPorts(services: Placed[], bindings: Map<string, Placed>): { ports: Port[]; lost: LostPort[] } {
+	const lost: LostPort[] = [];
 	const ports = services.flatMap(({ node, name }) =>
 		childrenOf(node, WSDL, 'port').flatMap((port) => {
 			const bindingName = nameIn(port, 'binding');
 			const binding = bindingName ? (bindings.get(keyOf(bindingName)) ?? null) : null;
+			if (!binding) lost.push({ line: port.line, fault: faultOfBinding(port, bindingName) });
 			const version = binding && versionOf(binding.node);
 			if (!binding || !version) return [];
 			const [address] = port.children.filter(({ uri, local }) => local === 'address' && (uri === SOAP_11 || uri === SOAP_12));
 			return [
 				{
 					service: name.local,
-					name: attributeOf(port, 'name'),
+					name: tokenOf(port, 'name'),
 					binding,
 					version,
-					address: address ? attributeOf(address, 'location') : null,
+					address: address ? tokenOf(address, 'location') : null,
 				},
 			];
 		}),
 	);
-	if (services.some(({ node }) => childrenOf(node, WSDL, 'port').length > 0)) return ports;
-	return [...bindings.values()].flatMap((binding) => {
+	if (services.some(({ node }) => childrenOf(node, WSDL, 'port').length > 0)) return { ports, lost };
+	const standing = [...bindings.values()].flatMap((binding): Port[] => {
 		const version = versionOf(binding.node);
 		return version ? [{ service: null, name: null, binding, version, address: null }] : [];
 	});
+	return { ports: standing, lost };
+}
+
+function faultOfBinding(port: XmlElement, binding: Name | null): string {
+	const name = quote(tokenOf(port, 'name') ?? '');
+	return binding ? `the port ${name} names the binding ${show(binding)}, which nothing defines` : `the port ${name} names no binding`;
 }
 
 export const soapIn = (node: XmlElement, local: string): XmlElement | undefined =>
@@ -64,7 +79,7 @@ export const soapIn = (node: XmlElement, local: string): XmlElement | undefined 
 
 function versionOf(binding: XmlElement): Version | null {
 	const soap = soapIn(binding, 'binding');
-	if (!soap || !HTTP.test(attributeOf(soap, 'transport') ?? '')) return null;
+	if (!soap || !HTTP.test(tokenOf(soap, 'transport') ?? '')) return null;
 	return soap.uri === SOAP_12 ? '1.2' : '1.1';
 }
 

@@ -1,10 +1,10 @@
 // Simple types (XML Schema Part 2): restrictions, lists and unions of text, as what the executor writes and as JSON Schema.
 
-import { attributeOf, type JsonObject, type XmlElement } from '../../core/index.ts';
+import type { JsonObject, XmlElement } from '../../core/index.ts';
 import { isBuiltIn, LISTS, requestSchema, responseSchema } from './builtins.ts';
 import type { Component, Components } from './components.ts';
 import { readFacets } from './facets.ts';
-import { childrenOf, isEncoding, isWellKnown, isXsd, keyOf, type Name, nameIn, show, XSD } from './names.ts';
+import { childrenOf, isEncoding, isWellKnown, isXsd, keyOf, type Name, nameIn, show, tokenOf, XSD } from './names.ts';
 
 export interface SimpleType {
 	/** The built-in type that it comes from: how its text is written and read. */
@@ -69,7 +69,7 @@ export function createSimpleTypes(components: Components): SimpleTypes {
 			if (anonymous) return inner(anonymous);
 			const name = nameIn(from, attribute);
 			// A redefinition is of what has its own name (Part 1, §4.2.2).
-			if (original && name?.local === attributeOf(node, 'name')?.trim()) return convert(original, faults, chain + 1);
+			if (original && name?.local === tokenOf(node, 'name')) return convert(original, faults, chain + 1);
 			return name ? named(name, faults, chain + 1) : ANY;
 		};
 		if (isXsd(node, 'restriction')) return restrict(derivedFrom(node, 'base'), node, faults);
@@ -77,7 +77,7 @@ export function createSimpleTypes(components: Components): SimpleTypes {
 		if (!derivation) return ANY;
 		if (derivation.local === 'restriction') return restrict(derivedFrom(derivation, 'base'), derivation, faults);
 		if (derivation.local === 'list') return listOf(derivedFrom(derivation, 'itemType'));
-		const names = (attributeOf(derivation, 'memberTypes') ?? '').split(/\s+/).filter(Boolean);
+		const names = (tokenOf(derivation, 'memberTypes') ?? '').split(/\s+/).filter(Boolean);
 		const members = names.map((name) => named(memberName(derivation, name), faults, chain + 1));
 		return unionOf([...members, ...childrenOf(derivation, XSD, 'simpleType').map(inner)]);
 	}

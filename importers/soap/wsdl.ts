@@ -1,9 +1,20 @@
 // What WSDL 1.1 says of services: their ports, the bindings of these, the operations with their messages (§2).
 
-import { attributeOf, type XmlElement } from '../../core/index.ts';
-import { childrenOf, keyOf, MIME, type Name, nameIn, SOAP_11, SOAP_12, WSDL } from './names.ts';
+import type { XmlElement } from '../../core/index.ts';
+import { childrenOf, keyOf, MIME, type Name, nameIn, SOAP_11, SOAP_12, show, tokenOf, WSDL } from './names.ts';
 import { choosePorts, type ImportOptions } from './options.ts';
-import { groupPorts, type Placed, type Port, place, portTypeOf, readPorts, soapIn, targetOf, type Version } from './ports.ts';
+import {
+	groupPorts,
+	type LostPort,
+	type Placed,
+	type Port,
+	place,
+	portTypeOf,
+	readPorts,
+	soapIn,
+	targetOf,
+	type Version,
+} from './ports.ts';
 
 export interface Part {
 	name: string;
@@ -56,6 +67,7 @@ export interface Entry {
 export interface Wsdl {
 	name: string | null;
 	entries: Entry[];
+	lost: LostPort[];
 	/** Of the first entry that has one. */
 	rootAddress: string | null;
 	/** Of the ports that count, in the order of the document. */
@@ -74,11 +86,13 @@ export function readWsdl(definitions: readonly XmlElement[], options: ImportOpti
 	const messages = firstOf('message');
 	const bindings = firstOf('binding');
 	const portTypes = firstOf('portType');
-	const ports = choosePorts(readPorts(placed('service'), bindings), options);
+	const { ports: all, lost } = readPorts(placed('service'), bindings);
+	const ports = choosePorts(all, options);
 	const entries = groupPorts(ports).flatMap((group) => readEntries(group, portTypes));
 	return {
-		name: attributeOf(definitions[0] ?? { attributes: [] }, 'name'),
+		name: tokenOf(definitions[0] ?? { attributes: [] }, 'name'),
 		entries,
+		lost: [...lost, ...untyped(ports, portTypes)],
 		rootAddress: entries.find(({ address }) => address !== null)?.address ?? null,
 		addresses: ports.map(({ address }) => address).filter((address) => address !== null),
 		message: (name) => {
@@ -88,9 +102,18 @@ export function readWsdl(definitions: readonly XmlElement[], options: ImportOpti
 	};
 }
 
+/** Bindings of a port type that nothing defines: which operations they have, nobody knows. */
+function untyped(ports: readonly Port[], portTypes: ReadonlyMap<string, Placed>): LostPort[] {
+	const bindings = new Set(ports.map(({ binding }) => binding).filter((binding) => !portTypes.has(keyOf(portTypeOf(binding)))));
+	return [...bindings].map((binding) => ({
+		line: binding.node.line,
+		fault: `the binding ${show(binding.name)} names the port type ${show(portTypeOf(binding))}, which nothing defines`,
+	}));
+}
+
 const partsOf = ({ node, definitions }: Placed): Part[] =>
 	childrenOf(node, WSDL, 'part').map((part) => ({
-		name: attributeOf(part, 'name') ?? '',
+		name: tokenOf(part, 'name') ?? '',
 		element: nameIn(part, 'element'),
 		type: nameIn(part, 'type'),
 		targetNamespace: targetOf(definitions),
@@ -108,7 +131,7 @@ function readEntries(ports: Port[], portTypes: Map<string, Placed>): Entry[] {
 		const isOverloaded = (counts.get(name)?.length ?? 0) > 1;
 		const [input] = childrenOf(node, WSDL, 'input');
 		const [output] = childrenOf(node, WSDL, 'output');
-		const inputName = (input && attributeOf(input, 'name')) ?? '';
+		const inputName = (input && tokenOf(input, 'name')) ?? '';
 		const way = ways
 			.map(({ port, nodes }) => ({ port, bound: boundIn(port, nodes.get(name) ?? [], isOverloaded ? inputName : null) }))
 			.find(({ bound }) => bound !== null);
@@ -127,7 +150,7 @@ function readEntries(ports: Port[], portTypes: Map<string, Placed>): Entry[] {
 	});
 }
 
-const nameOf = (node: XmlElement): string => attributeOf(node, 'name') ?? '';
+const nameOf = (node: XmlElement): string => tokenOf(node, 'name') ?? '';
 const byName = (nodes: XmlElement[]): Map<string, XmlElement[]> => Map.groupBy(nodes, nameOf);
 
 /** @param nodes of its name. @param inputName of an overloaded operation, which tells it from the others */
@@ -135,13 +158,13 @@ function boundIn({ binding, version }: Port, nodes: XmlElement[], inputName: str
 	const node = inputName === null ? nodes[0] : (nodes.find((one) => inputNameOf(one) === inputName) ?? nodes[0]);
 	if (!node) return null;
 	const soap = soapIn(node, 'operation');
-	const style = (soap && attributeOf(soap, 'style')) ?? attributeOf(soapIn(binding.node, 'binding') ?? node, 'style');
+	const style = (soap && tokenOf(soap, 'style')) ?? tokenOf(soapIn(binding.node, 'binding') ?? node, 'style');
 	const [input] = childrenOf(node, WSDL, 'input');
 	const [output] = childrenOf(node, WSDL, 'output');
 	return {
 		version,
 		style: style === 'rpc' ? 'rpc' : 'document',
-		action: (soap && attributeOf(soap, 'soapAction')) ?? '',
+		action: (soap && tokenOf(soap, 'soapAction')) ?? '',
 		targetNamespace: targetOf(binding.definitions),
 		input: readMessage(input),
 		output: output ? readMessage(output) : null,
@@ -151,18 +174,18 @@ function boundIn({ binding, version }: Port, nodes: XmlElement[], inputName: str
 	};
 }
 
-const inputNameOf = (node: XmlElement): string | null => attributeOf(childrenOf(node, WSDL, 'input')[0] ?? { attributes: [] }, 'name');
+const inputNameOf = (node: XmlElement): string | null => tokenOf(childrenOf(node, WSDL, 'input')[0] ?? { attributes: [] }, 'name');
 
 function readMessage(node: XmlElement | undefined): BoundMessage {
 	const multipart = node && childrenOf(node, MIME, 'multipartRelated')[0];
 	const mimeParts = multipart ? childrenOf(multipart, MIME, 'part') : [];
 	const holders = [...(node ? [node] : []), ...mimeParts];
 	const body = holders.map((holder) => soapIn(holder, 'body')).find((found) => found !== undefined);
-	const parts = body ? attributeOf(body, 'parts') : null;
+	const parts = body ? tokenOf(body, 'parts') : null;
 	return {
 		parts: parts === null ? null : parts.split(/\s+/).filter(Boolean),
-		isEncoded: body !== undefined && attributeOf(body, 'use') === 'encoded',
-		namespace: body ? attributeOf(body, 'namespace') : null,
+		isEncoded: body !== undefined && tokenOf(body, 'use') === 'encoded',
+		namespace: body ? tokenOf(body, 'namespace') : null,
 		headers: holders.flatMap((holder) =>
 			holder.children.filter((child) => child.local === 'header' && (child.uri === SOAP_11 || child.uri === SOAP_12)).flatMap(headerOf),
 		),
@@ -172,6 +195,6 @@ function readMessage(node: XmlElement | undefined): BoundMessage {
 
 function headerOf(node: XmlElement): { message: Name; part: string }[] {
 	const message = nameIn(node, 'message');
-	const part = attributeOf(node, 'part');
+	const part = tokenOf(node, 'part');
 	return message && part ? [{ message, part }] : [];
 }

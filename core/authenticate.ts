@@ -13,6 +13,8 @@ export interface MountedMethod {
 	isRequired: boolean;
 	config: JsonObject;
 	rules: ValidationRules;
+	/** Why it admits nobody: a secret of its config cannot be read, and without that it might admit anybody. */
+	shut?: GatewayError;
 }
 
 /** Who was let in where, and by what. */
@@ -44,7 +46,8 @@ export async function authenticate(
 	let last: GatewayError | null = null;
 	const bad: MountedMethod[] = [];
 	const empty: MountedMethod[] = [];
-	for (const method of admitting) {
+	const open = admitting.filter(({ shut }) => !shut);
+	for (const method of open) {
 		try {
 			checkRules(request, method.rules);
 			const caller = await method.plugin.authenticate(request, method.config, contextOf(method));
@@ -57,8 +60,9 @@ export async function authenticate(
 		}
 	}
 	if (bad.length > 0) await onBadCredential();
-	const error = last ?? new GatewayError('unauthorized', askFor(empty));
-	throw withChallenges(error, challenges(gateway, admitting, bad));
+	const shut = open.length === 0 ? admitting[0]?.shut : undefined;
+	const error = last ?? shut ?? new GatewayError('unauthorized', askFor(empty));
+	throw withChallenges(error, challenges(gateway, open, bad));
 }
 
 /** Names what each method takes, as far as they say it. @param methods that found no credential; of a gateway without any, none */

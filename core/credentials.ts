@@ -1,6 +1,7 @@
 // Which stored credentials a request is sent with: the first alternative of the operation that they satisfy, on the one origin to
 // which they are bound.
 
+import { quote } from './clean-text.ts';
 import { credentialPlace } from './credential-types.ts';
 import type { OutboundRequest } from './lent.ts';
 import type { Api, CredentialType, JsonObject } from './nouns.ts';
@@ -17,41 +18,42 @@ export interface Signature {
 	token: HeldToken | null;
 }
 
+/** For the place of its secrets, and for the words about one that cannot be read. */
+type SignedApi = Pick<Api, 'organizationId' | 'name'>;
+
 export interface Signer {
 	/**
 	 * The request with the first alternative of `request.security` that the stored credentials satisfy. Unchanged when
 	 * none does, or when it goes to another origin than the one that the credential is bound to.
-	 * @throws upstream_failed, upstream_timeout, egress_refused where a token is to be had first
+	 * @throws secret_unreadable naming the credential; upstream_failed, upstream_timeout, egress_refused where a token is to be had first
 	 */
-	sign(request: OutboundRequest, api: Pick<Api, 'organizationId'>, credentials: readonly CredentialRow[]): Promise<Signature>;
+	sign(request: OutboundRequest, api: SignedApi, credentials: readonly CredentialRow[]): Promise<Signature>;
 	/** The same with `hidden` in place of every secret: no secret is opened, and no token asked for. */
-	preview(
-		request: OutboundRequest,
-		api: Pick<Api, 'organizationId'>,
-		given: { credentials: readonly CredentialRow[]; hidden: string },
-	): OutboundRequest;
+	preview(request: OutboundRequest, api: SignedApi, given: { credentials: readonly CredentialRow[]; hidden: string }): OutboundRequest;
 }
 
 export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: UpstreamTokens }): Signer {
 	// It was validated by CREDENTIALS when it was saved.
-	const open = (organizationId: string, row: CredentialRow): JsonObject =>
-		JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row.apiId, row.type))) as JsonObject;
+	const open = ({ organizationId, name }: SignedApi, row: CredentialRow): JsonObject => {
+		const what = `The credential "${row.type}" of the API ${quote(name)}`;
+		return JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row.apiId, row.type), what)) as JsonObject;
+	};
 	return {
-		async sign(request, { organizationId }, credentials) {
+		async sign(request, api, credentials) {
 			const signature: Signature = { request, secrets: [], token: null };
 			for (const row of chosen(request, credentials)) {
-				const fields = open(organizationId, row);
-				if (row.type === 'oauth2') signature.token = await tokens.get(organizationId, row, fields);
+				const fields = open(api, row);
+				if (row.type === 'oauth2') signature.token = await tokens.get(api.organizationId, row, fields);
 				const proof = row.type === 'oauth2' && signature.token ? tokenProof(signature.token) : proofOf(row.type, fields);
 				signature.request = signed(signature.request, proof);
 				signature.secrets.push(secretOf(proof));
 			}
 			return signature;
 		},
-		preview: (request, { organizationId }, { credentials, hidden }) =>
+		preview: (request, api, { credentials, hidden }) =>
 			chosen(request, credentials).reduce((unsigned, row) => {
 				// Rows of before 0007 say only inside where their key goes.
-				const place = row.type === 'api_key' ? (row.place ?? placeOf(open(organizationId, row))) : null;
+				const place = row.type === 'api_key' ? (row.place ?? placeOf(open(api, row))) : null;
 				return signed(unsigned, hiddenProof(row.type, place, hidden));
 			}, request),
 	};

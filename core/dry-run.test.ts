@@ -47,9 +47,9 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 	const argumentChecks = createArgumentChecks(async (organizationId) => organizationId);
 	const tokens = { get: () => assert.fail('a token was asked for'), close: async () => undefined };
 	const opened: string[] = [];
-	const open: typeof secrets.open = (envelope, place) => {
+	const open: typeof secrets.open = (envelope, ...where) => {
 		opened.push(envelope);
-		return secrets.open(envelope, place);
+		return secrets.open(envelope, ...where);
 	};
 	const watching = { ...secrets, open };
 	// What a dry run reaches of them.

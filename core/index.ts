@@ -79,7 +79,7 @@ export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { TimeSlice } from './time-slice.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';
-export { toolConfig, toolPlace } from './tool-entry.ts';
+export { openedConfig, toolConfig, toolPlace } from './tool-entry.ts';
 export {
 	bodyExcerpt,
 	charsetOf,

@@ -51,20 +51,23 @@ export function createInvoker(parts: InvokerParts): Invoker {
 	const invoker: Invoker = {
 		prepare: (row, around) => toolEntry(row, around, parts),
 		async run(entry, args, callParts) {
-			const ready = entry.ready();
 			const started = performance.now();
-			const result = await underDeadline(callParts.signal, (signal) => {
-				const services = parts.services();
-				const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
-				const { api, credentials, tool } = entry;
-				const outbound = new OutboundRun({ ...services, lane, organizationId: tool.organizationId, api, credentials, signal });
-				const call = executorCall(services, { entry, ready, callParts, outbound, signal });
-				const run = attempt(call, services.log, async () => {
-					const complete = await parts.argumentChecks.complete(entry, args, signal);
-					return nested(entry, complete, (sent) => ready.executor.execute(sent, ready.config, call));
-				});
-				return lane ? run.finally(() => lane.end()) : run;
-			});
+			const ready = readied(entry);
+			const result =
+				'content' in ready
+					? ready
+					: await underDeadline(callParts.signal, (signal) => {
+							const services = parts.services();
+							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
+							const { api, credentials, tool } = entry;
+							const outbound = new OutboundRun({ ...services, lane, organizationId: tool.organizationId, api, credentials, signal });
+							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+							const run = attempt(call, services.log, async () => {
+								const complete = await parts.argumentChecks.complete(entry, args, signal);
+								return nested(entry, complete, (sent) => ready.executor.execute(sent, ready.config, call));
+							});
+							return lane ? run.finally(() => lane.end()) : run;
+						});
 			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
 			return result;
 		},
@@ -81,6 +84,17 @@ export function createInvoker(parts: InvokerParts): Invoker {
 
 /** Of a run that no gateway asked for. */
 const MANAGEMENT = { plugin: 'management', gateway: null, shelf: null, identity: NO_IDENTITY, entry: null, listener: null } as const;
+
+/** A secret of its config that cannot be read is a fault of the run, which its caller cannot help. */
+function readied(entry: ToolEntry): Ready | RunResult {
+	try {
+		return entry.ready();
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'secret_unreadable') throw thrown;
+		return failed(error.code, error.message);
+	}
+}
 
 interface Executing {
 	entry: ToolEntry;
@@ -158,11 +172,16 @@ async function attempt<R extends RunResult>(call: PluginCall, log: Services['log
 		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
 		if (error && THROWN.includes(error.code)) throw error;
 		if (!error && !call.signal.aborted) log.error({ tool: call.tool?.id, error: describeFault(thrown) }, 'an executor failed unexpectedly');
-		const code = error?.code ?? 'internal';
 		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
-		return { content: [{ type: 'text', text: message }], isError: true, error: { code, message } };
+		return failed(error?.code ?? 'internal', message);
 	}
 }
+
+const failed = (code: ErrorCode, message: string): RunResult => ({
+	content: [{ type: 'text', text: message }],
+	isError: true,
+	error: { code, message },
+});
 
 const describeFault = (thrown: unknown): string => (thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
 

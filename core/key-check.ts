@@ -10,7 +10,7 @@ const PROOF = 'gatehouse';
 export async function checkEncryptionKey(store: Pick<Store, 'keep'>, secrets: Secrets): Promise<void> {
 	const proof = await store.keep(PLACE.row, secrets.seal(PROOF, PLACE));
 	try {
-		secrets.open(proof, PLACE);
+		secrets.open(proof, PLACE, 'The proof of ENCRYPTION_KEY');
 	} catch (cause) {
 		throw new Error('ENCRYPTION_KEY is not the key with which the secrets of this database were sealed.', { cause });
 	}

@@ -126,7 +126,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	const importJobs = createImportJobs({ store, imports, log });
 	opened.defer(() => importJobs.close());
 
-	const secrets = createSecrets(config.encryptionKey);
+	const secrets = createSecrets(config.encryptionKey, log);
 	await checkEncryptionKey(store, secrets);
 	const recordCache = new RecordCache(store.changes);
 	opened.defer(() => recordCache.close());

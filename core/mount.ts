@@ -3,8 +3,9 @@
 import { Router } from '@hapi/call';
 import type { MountedMethod } from './authenticate.ts';
 import type { ToolShelf } from './call.ts';
+import { quote } from './clean-text.ts';
 import type { AuthMethod, GatewayRoute, TransportAdapter } from './contracts.ts';
-import { GatewayError } from './errors.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
 import type { Invoker } from './invoke.ts';
 import type { Caller, Gateway, JsonObject, Tool } from './nouns.ts';
 import type { Registry } from './registry.ts';
@@ -37,13 +38,17 @@ export interface MountParts {
 export const gatewayPlace = (organizationId: string, gatewayId: string): Place => ({ organizationId, table: 'gateways', row: gatewayId });
 export const authPlace = (organizationId: string, authId: string): Place => ({ organizationId, table: 'gateway_auth', row: authId });
 
-/** @param url under which clients reach the gateway. @throws not_implemented when its transport or a method is not loaded */
+/**
+ * @param url under which clients reach the gateway
+ * @throws not_implemented when its transport or a method is not loaded, secret_unreadable naming a secret of its configuration
+ */
 export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: MountParts): MountedGateway {
 	const { gateway: row, organization } = snapshot;
 	const transport = parts.registry.get('transport', row.type);
 	if (!transport) throw new GatewayError('not_implemented', `The transport "${row.type}" of this gateway is not loaded.`);
 	const place = gatewayPlace(row.organizationId, row.id);
-	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, place);
+	const of = `the gateway ${quote(row.name)}`;
+	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, { ...place, of });
 	const config = parts.registry.parse('transport', row.type, opened, '/configuration');
 	const methods = snapshot.auth.map((auth) => mountMethod(auth, parts));
 	return {
@@ -58,13 +63,17 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMethod {
 	const plugin = registry.get('auth', row.type);
 	if (!plugin) throw new GatewayError('not_implemented', `The authentication method "${row.type}" of this gateway is not loaded.`);
-	const opened = registry.open('auth', row.type, row.configuration, secrets, authPlace(row.organizationId, row.id));
-	return {
-		plugin,
-		isRequired: row.isRequired,
-		config: registry.parse('auth', row.type, opened, '/configuration'),
-		rules: row.validationRules,
-	};
+	const { isRequired, validationRules: rules } = row;
+	const place = { ...authPlace(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
+	try {
+		const opened = registry.open('auth', row.type, row.configuration, secrets, place);
+		return { plugin, isRequired, config: registry.parse('auth', row.type, opened, '/configuration'), rules };
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'secret_unreadable') throw thrown;
+		// The gateway's other methods do not depend on it.
+		return { plugin, isRequired, config: {}, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
+	}
 }
 
 const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: string): Gateway => ({
@@ -106,6 +115,7 @@ function routeTable(transport: TransportAdapter, config: JsonObject, methods: re
 	const router = new Router<MountedRoute>({ isCaseSensitive: true });
 	const owners: { owner: TransportAdapter | AuthMethod; config: JsonObject }[] = [{ owner: transport, config }];
 	for (const method of methods) {
+		if (method.shut) continue;
 		// Two rows of one method share its routes; the first row's config counts.
 		if (!owners.some(({ owner }) => owner === method.plugin)) owners.push({ owner: method.plugin, config: method.config });
 	}

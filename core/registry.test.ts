@@ -102,7 +102,7 @@ test('the secret fields of a config are found when the plugin is added, not for 
 	const row = registry.seal('auth', 'a', { url: 'u', auth: { token: 's3cret' } }, secrets, place);
 	for (let count = 0; count < 100; count++) {
 		assert.deepEqual(registry.redact('auth', 'a', row), { url: 'u', auth: {} });
-		assert.deepEqual(registry.open('auth', 'a', row, secrets, place), { url: 'u', auth: { token: 's3cret' } });
+		assert.deepEqual(registry.open('auth', 'a', row, secrets, { ...place, of: 'the method' }), { url: 'u', auth: { token: 's3cret' } });
 		assert.deepEqual(registry.mask('auth', 'a', row, '•'), { url: 'u', auth: { token: '•' } });
 		assert.equal(registry.describe(), registry.describe());
 	}

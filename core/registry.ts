@@ -88,9 +88,12 @@ export class Registry {
 		return this.#mapSecrets(kind, name, config, (value) => secrets.seal(value, place));
 	}
 
-	/** The config with its secret fields opened, for the plugin. */
-	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
-		return this.#mapSecrets(kind, name, config, (value) => (secrets.isSealed(value) ? secrets.open(value, place) : value));
+	/** The config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and `of` which thing it is */
+	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, { of, ...place }: Place & { of: string }): JsonObject {
+		const what = (path: string[]): string => `The secret "${path.join('.')}" of ${of}`;
+		return this.#mapSecrets(kind, name, config, (value, path) =>
+			secrets.isSealed(value) ? secrets.open(value, place, what(path)) : value,
+		);
 	}
 
 	/** The config without its secret fields, for an answer. */
@@ -128,11 +131,11 @@ export class Registry {
 		return this.list(kind).map(({ name }) => name);
 	}
 
-	#mapSecrets(kind: Kind, name: string, config: JsonObject, map: (value: string) => string | null): JsonObject {
+	#mapSecrets(kind: Kind, name: string, config: JsonObject, map: (value: string, path: string[]) => string | null): JsonObject {
 		const paths = this.#plugins.get(`${kind}:${name}`)?.secrets ?? [];
 		if (paths.length === 0) return config;
 		const copy = structuredClone(config);
-		for (const path of paths) mapAt(copy, path, map);
+		for (const path of paths) mapAt(copy, path, (value) => map(value, path));
 		return copy;
 	}
 }

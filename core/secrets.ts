@@ -3,6 +3,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { GatewayError } from './errors.ts';
+import type { Log } from './nouns.ts';
 
 /** Where a secret lies. */
 export interface Place {
@@ -14,20 +15,37 @@ export interface Place {
 export interface Secrets {
 	/** `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. */
 	seal(plain: string, place: Place): string;
-	/** @throws internal when the envelope is of another place or key, or was altered */
-	open(envelope: string, place: Place): string;
+	/**
+	 * @param what it is, in the words of who can enter it again: `The credential "api_key" of the API "Pets"`
+	 * @throws secret_unreadable when the envelope is of another place or key, or was altered
+	 */
+	open(envelope: string, place: Place, what: string): string;
+	/** Whether it begins as an envelope does: one that was cut off must not be taken for a secret that was never sealed. */
 	isSealed(value: unknown): value is string;
 }
 
 const VERSION = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const ENVELOPE = /^v1\.[0-9a-f]{8}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]{22,}$/;
+const ENVELOPE = /^v1\.[0-9a-f]{8}\./;
 
-/** @param encryptionKey 64 hexadecimal characters */
-export function createSecrets(encryptionKey: string): Secrets {
+/**
+ * @param encryptionKey 64 hexadecimal characters
+ * @param log is told where a secret lies that does not open, and why: those who are refused are told neither
+ */
+export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): Secrets {
 	const key = Buffer.from(encryptionKey, 'hex');
 	const keyId = createHash('sha256').update('key id').update(key).digest('hex').slice(0, 8);
+
+	/** @throws Error, ours or Node's, whatever is wrong with it */
+	const opened = (envelope: string, place: Place): string => {
+		const [version, id, nonce = '', body = ''] = envelope.split('.');
+		if (version !== VERSION || id !== keyId) throw new Error('It was not sealed with this key.');
+		const sealed = Buffer.from(body, 'base64url');
+		const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES });
+		decipher.setAAD(associated(keyId, place)).setAuthTag(sealed.subarray(-TAG_BYTES));
+		return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
+	};
 
 	return {
 		seal(plain, place) {
@@ -36,20 +54,22 @@ export function createSecrets(encryptionKey: string): Secrets {
 			const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 			return [VERSION, keyId, nonce.toString('base64url'), sealed.toString('base64url')].join('.');
 		},
-		open(envelope, place) {
-			const [, id = '', nonce = '', body = ''] = envelope.split('.');
-			if (id !== keyId) throw new GatewayError('internal', `A stored secret was sealed with another ENCRYPTION_KEY (id ${id}).`);
-			const sealed = Buffer.from(body, 'base64url');
-			const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES });
-			decipher.setAAD(associated(keyId, place)).setAuthTag(sealed.subarray(-TAG_BYTES));
+		open(envelope, place, what) {
 			try {
-				return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
+				return opened(envelope, place);
 			} catch (cause) {
-				throw new GatewayError('internal', 'A stored secret does not belong where it was found.', { cause });
+				log?.warn({ ...place, reason: reasonOf(envelope, keyId) }, 'a stored secret cannot be opened');
+				throw new GatewayError('secret_unreadable', `${what} could not be read: enter it again.`, { cause });
 			}
 		},
 		isSealed: (value): value is string => typeof value === 'string' && ENVELOPE.test(value),
 	};
+}
+
+function reasonOf(envelope: string, keyId: string): string {
+	const [, id = ''] = envelope.split('.');
+	if (ENVELOPE.test(envelope) && id !== keyId) return `it was sealed with another ENCRYPTION_KEY (id ${id})`;
+	return 'it was altered, or belongs elsewhere';
 }
 
 function associated(keyId: string, place: Place): Buffer {

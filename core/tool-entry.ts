@@ -1,6 +1,7 @@
 // A tool with all that running it needs, made of its row.
 
 import type { Checked } from './arguments/checks.ts';
+import { quote } from './clean-text.ts';
 import type { ToolExecutor } from './contracts.ts';
 import { GatewayError } from './errors.ts';
 import type { LaneApi } from './lane.ts';
@@ -31,7 +32,7 @@ export interface ToolEntry extends Checked {
 	lane: LaneApi | null;
 	/** Of this gateway; null: none. */
 	limit: ToolLimit | null;
-	/** @throws not_implemented when its executor is not loaded */
+	/** @throws not_implemented when its executor is not loaded, secret_unreadable naming a secret of its config */
 	ready(): Ready;
 	/** The same with `mask` in place of the config's secrets, none of which is opened. */
 	masked(mask: string): Ready;
@@ -66,8 +67,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		ready() {
 			if (made) return made;
 			const executor = executorOf(row, registry);
-			const opened = registry.open('executor', row.executor, toolConfig(row), secrets, toolPlace(row.organizationId, row.id));
-			made = { executor, config: parse(opened) };
+			made = { executor, config: parse(openedConfig(row, toolConfig(row), { registry, secrets })) };
 			return made;
 		},
 		masked: (mask) => ({
@@ -94,6 +94,14 @@ function executorOf(row: ToolRow, registry: Registry): ToolExecutor {
 /** `code` stands beside `executionConfig` in the API; to the executor they are one config. */
 export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): JsonObject =>
 	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
+
+/** @throws secret_unreadable naming the field and the tool */
+export const openedConfig = (
+	row: ToolRow,
+	config: JsonObject,
+	{ registry, secrets }: Pick<EntryParts, 'registry' | 'secrets'>,
+): JsonObject =>
+	registry.open('executor', row.executor, config, secrets, { ...toolPlace(row.organizationId, row.id), of: `the tool ${quote(row.name)}` });
 
 export const toolPlace = (organizationId: string, toolId: string): Place => ({ organizationId, table: 'tools', row: toolId });
 

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from './errors.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
 import type { JsonObject, Log } from './nouns.ts';
 import type { Secrets } from './secrets.ts';
 import type { Changes, CredentialRow, TokenRow, TokenStore } from './store.ts';
@@ -166,15 +166,21 @@ class TokenCache {
 	}
 
 	/** One at a time among the replicas. */
-	async #obtain(entry: Entry, useless: number | null): Promise<Known> {
+	async #obtain(entry: Entry, refused: number | null): Promise<Known> {
 		const { organizationId, row } = entry;
 		const lease = randomUUID();
+		let useless = refused;
 		const givenUpMs = performance.now() + MAX_WAIT_MS;
 		for (let pollMs = FIRST_POLL_MS; performance.now() < givenUpMs; pollMs = Math.min(pollMs * 2, LAST_POLL_MS)) {
 			const askedMs = performance.now();
 			const turn = await this.#parts.store.turn(organizationId, row, { useless, lease, leaseMs: LEASE_MS });
 			if (turn === null) throw new GatewayError('upstream_failed', 'The credential of the API has just been changed. Try again.');
-			if (turn.state === 'found') return this.#open(entry, turn.row);
+			if (turn.state === 'found') {
+				const known = this.#open(entry, turn.row);
+				if (known) return known;
+				useless = turn.row.revision;
+				continue;
+			}
 			const got = turn.state === 'lease' ? await this.#leased(entry, { lease, row: turn.row, untilMs: askedMs + LEASE_MS }) : null;
 			if (got) return got;
 			await sleep(pollMs);
@@ -189,7 +195,7 @@ class TokenCache {
 			// A process that was stopped in between must not ask when it may be another's turn.
 			if (untilMs - performance.now() < 2 * TOKEN_TIMEOUT_MS)
 				throw new GatewayError('upstream_timeout', 'The turn to ask the token server was missed.');
-			const last = row.sealed === null ? null : this.#document(entry, row.sealed);
+			const last = this.#document(entry, row);
 			const granted = await exchange({ fields: entry.fields, last, organizationId }, this.#parts.ask);
 			const goodUntilMs = performance.now() + granted.lifetimeMs;
 			const { accessToken, lifetimeMs, ...rest } = granted;
@@ -227,13 +233,23 @@ class TokenCache {
 		}
 	}
 
-	#open(entry: Entry, { sealed, revision, leftMs }: TokenRow): Known {
-		const { accessToken } = this.#document(entry, sealed ?? '');
-		return { accessToken, revision, goodUntilMs: performance.now() + leftMs, isNew: false };
+	#open(entry: Entry, row: TokenRow): Known | null {
+		const document = this.#document(entry, row);
+		const { revision, leftMs } = row;
+		return document && { accessToken: document.accessToken, revision, goodUntilMs: performance.now() + leftMs, isNew: false };
 	}
 
-	/** It was sealed here. */
-	#document = (entry: Entry, sealed: string): Document => JSON.parse(this.#parts.secrets.open(sealed, tokenPlace(entry))) as Document;
+	/** One that cannot be opened is as good as none: the next is asked for with the credential itself. */
+	#document(entry: Entry, { sealed }: TokenRow): Document | null {
+		if (sealed === null) return null;
+		try {
+			// It was sealed here.
+			return JSON.parse(this.#parts.secrets.open(sealed, tokenPlace(entry), 'The access token')) as Document;
+		} catch (error) {
+			if (asGatewayError(error)?.code === 'secret_unreadable') return null;
+			throw error;
+		}
+	}
 }
 
 const tokenPlace = ({ organizationId, row }: Entry) => ({ organizationId, table: 'upstream_tokens', row: `${row.apiId}/${row.type}` });

@@ -64,6 +64,7 @@ const OUTCOMES: ErrorMap<'http' | 'result' | number> = {
 	tool_not_found: CODES.invalidParams,
 	method_not_allowed: 'http',
 	conflict: 'result',
+	secret_unreadable: 'result',
 	payload_too_large: 'http',
 	unsupported_media_type: 'http',
 	rate_limited: 'http',

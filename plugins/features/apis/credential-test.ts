@@ -78,6 +78,7 @@ export const testCredentials = (core: Core): ServerRoute =>
 		body: BODY,
 		bodyIs: 'optional',
 		answer: shape({ status: status.description('The worst of them.'), results: Joi.array().items(RESULT) }),
+		errors: ['secret_unreadable'],
 		slow: true,
 		handler: (request) => test(request, core),
 	});

@@ -12,6 +12,7 @@ import {
 	type JsonObject,
 	type JsonSchema,
 	notFound,
+	openedConfig,
 	organizationOf,
 	saveContext,
 	storeOf,
@@ -86,7 +87,7 @@ export async function changeTool(request: Request, change: ToolEdit, core: Core)
 async function changedConfig(row: ToolRow, change: ToolEdit, core: Core): Promise<{ executionConfig?: JsonObject }> {
 	if (change.executionConfig === undefined && change.code === undefined) return {};
 	const place = toolPlace(row.organizationId, row.id);
-	const executionConfig = change.executionConfig ?? core.registry.open('executor', row.executor, row.executionConfig, core.secrets, place);
+	const executionConfig = change.executionConfig ?? openedConfig(row, row.executionConfig, core);
 	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), row.organizationId, core);
 	if (change.executionConfig === undefined) return {};
 	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };

@@ -61,7 +61,7 @@ export const executeTool = (core: Core): ServerRoute =>
 		body: BODY,
 		bodyIs: 'optional',
 		answer: RESULT,
-		errors: ['not_implemented', 'conflict'],
+		errors: ['not_implemented', 'conflict', 'secret_unreadable'],
 		idempotent: true,
 		slow: true,
 		handler: (request) => execute(request, core),
@@ -83,6 +83,8 @@ async function execute(request: Request, core: Core) {
 	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);
 	if (run.request) return { result: null, duration: run.durationMs, status: 'success', request: run.request };
 	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run) };
+	// Whoever may run it by hand can have the secret entered again.
+	if (run.error?.code === 'secret_unreadable') throw new GatewayError(run.error.code, run.error.message);
 	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success', ...printed };
 	return { result: null, duration: run.durationMs, status: 'failed', error: failure(run), ...printed };
 }

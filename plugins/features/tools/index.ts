@@ -141,7 +141,7 @@ const updateTool = (core: Core): ServerRoute =>
 		need: 'tools:write',
 		body: UPDATE,
 		answer: TOOL,
-		errors: ['egress_refused'],
+		errors: ['egress_refused', 'secret_unreadable'],
 		versioned: true,
 		// The body has passed UPDATE.
 		handler: async (request) => show(request, await changeTool(request, request.payload as ToolEdit, core), core),

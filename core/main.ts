@@ -96,7 +96,12 @@ export async function startService(
 async function registerManagement(server: Server, core: Core): Promise<void> {
 	registerAccess(server, core);
 	registerIdempotency(server, core);
-	for (const feature of core.registry.list('feature')) await feature.register(server, {}, core);
+	for (const feature of core.registry.list('feature')) {
+		const others = new Set(server.table());
+		await feature.register(server, {}, core);
+		for (const route of server.table())
+			if (!others.has(route)) route.settings.plugins = { ...route.settings.plugins, feature: feature.name };
+	}
 }
 
 async function assemble({ config, log, table }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'stopping'>> {

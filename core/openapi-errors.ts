@@ -106,5 +106,8 @@ const RATE_LIMITED: JsonSchema = {
 
 export const ERROR_SCHEMAS: JsonObject = { Error: WHOLE, RateLimited: RATE_LIMITED };
 
-/** By the names that operations refer to. */
-export const ERROR_RESPONSES: JsonObject = Object.fromEntries(STATUSES.map((code) => [responseName(code), failure(code)]));
+/** By the names that these operations refer to, and no others. */
+export function failureResponses(operations: readonly Operation[]): JsonObject {
+	const met = new Set(operations.flatMap(codesOf).map((code) => ERRORS[code]));
+	return Object.fromEntries(STATUSES.filter((code) => met.has(ERRORS[code])).map((code) => [responseName(code), failure(code)]));
+}

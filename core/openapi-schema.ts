@@ -4,6 +4,7 @@
 
 import type { Schema } from 'joi';
 import type { Json, JsonObject, JsonSchema } from './nouns.ts';
+import { tidy } from './openapi-tidy.ts';
 
 /** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
 interface JsonSchemaSource {
@@ -78,7 +79,7 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 		return copy;
 	};
 
-	return { write: (schema) => annotate(plainSchema(schema), schema), components };
+	return { write: (schema) => tidy(annotate(plainSchema(schema), schema)), components };
 }
 
 /** What Joi keeps of a schema beside its flags and rules. */
@@ -116,7 +117,11 @@ interface Dependency {
 	key?: string;
 }
 
-const required = (names: string[]): JsonObject => ({ required: names });
+/** With the names of the properties, by which a reader can tell that none is misspelt. */
+const required = (names: string[]): JsonObject => ({
+	properties: Object.fromEntries(names.map((name) => [name, {}])),
+	required: names,
+});
 
 const RELATIONS: Record<string, (dependency: Dependency) => JsonObject> = {
 	or: ({ peers }) => ({ anyOf: peers.map((peer) => required([peer])) }),

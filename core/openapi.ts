@@ -4,8 +4,9 @@ import type { Server } from '@hapi/hapi';
 import type { Schema } from 'joi';
 import type { Config } from './config.ts';
 import type { JsonObject, JsonSchema } from './nouns.ts';
-import { ERROR_RESPONSES, ERROR_SCHEMAS, failuresOf } from './openapi-errors.ts';
+import { ERROR_SCHEMAS, failureResponses, failuresOf } from './openapi-errors.ts';
 import { createSchemaWriter, plainSchema, type SchemaWriter } from './openapi-schema.ts';
+import { tidy } from './openapi-tidy.ts';
 import { changes, isOfContext, type Operation } from './operation.ts';
 import type { Registry } from './registry.ts';
 
@@ -23,10 +24,12 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 		names: (kind) => namesOf(registry, kind),
 		configs: (kind) => Object.keys(configs).filter((name) => name.startsWith(`${kind}.`)),
 	});
-	const operations = operationsOf(server);
+	const routes = declaredRoutes(server);
+	assertOneNameEach(routes.map(({ declared }) => declared.path));
 	const paths: Record<string, JsonObject> = {};
-	for (const declared of operations) {
-		paths[declared.path] = { ...paths[declared.path], [declared.method.toLowerCase()]: describe(declared, writer) };
+	for (const route of routes) {
+		const { path, method } = route.declared;
+		paths[path] = { ...paths[path], [method.toLowerCase()]: describe(route, writer) };
 	}
 	return {
 		openapi: '3.1.1',
@@ -38,13 +41,13 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 			license: { name: 'MIT', identifier: 'MIT' },
 		},
 		servers: config.publicUrls.map((url) => ({ url })),
-		tags: [...new Set(operations.map(tagOf))].sort().map((name) => ({ name })),
+		tags: tagsOf(routes, registry),
 		paths,
 		components: {
-			schemas: { ...writer.components, ...configs, ...ERROR_SCHEMAS },
+			schemas: { ...tidy({ ...writer.components, ...configs }), ...ERROR_SCHEMAS },
 			headers: HEADERS,
 			parameters: PARAMETERS,
-			responses: ERROR_RESPONSES,
+			responses: failureResponses(routes.map(({ declared }) => declared)),
 			securitySchemes: {
 				bearer: { type: 'http', scheme: 'bearer', description: 'A token of `POST /auth/login`, or an access key (`ak_live_…`).' },
 				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'What a browser gets at login.' },
@@ -53,12 +56,38 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 	};
 }
 
+interface DeclaredRoute {
+	declared: Operation;
+	feature: string;
+}
+
 /** Those that have a declaration; a test holds that all routes of the management API do. */
-export const operationsOf = (server: Server): Operation[] =>
-	server
-		.table()
-		.map(({ settings }) => settings.plugins?.operation)
-		.filter((declared) => declared !== undefined);
+const declaredRoutes = (server: Server): DeclaredRoute[] =>
+	server.table().flatMap(({ settings }) => {
+		const { operation: declared, feature } = settings.plugins ?? {};
+		return declared && feature !== undefined ? [{ declared, feature }] : [];
+	});
+
+/** The features that have operations, in their own words. */
+const tagsOf = (routes: readonly DeclaredRoute[], registry: Registry): JsonObject[] =>
+	registry
+		.list('feature')
+		.filter(({ name }) => routes.some(({ feature }) => feature === name))
+		.map(({ name, summary }) => ({ name, description: summary }));
+
+/**
+ * OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same hierarchy but different templated names MUST NOT exist as they are identical."
+ * @throws Error naming both
+ */
+function assertOneNameEach(paths: readonly string[]): void {
+	const byHierarchy = new Map<string, string>();
+	for (const path of paths) {
+		const hierarchy = path.replaceAll(/\{[^}]*\}/g, '{}');
+		const other = byHierarchy.get(hierarchy) ?? path;
+		if (other !== path) throw new Error(`The routes ${other} and ${path} are the same path: their parameters need the same names.`);
+		byHierarchy.set(hierarchy, path);
+	}
+}
 
 const INTRODUCTION = [
 	'Every answer is `{ success: true, data }` unless its page says otherwise; every failure is `{ success: false, message, error,',
@@ -68,19 +97,14 @@ const INTRODUCTION = [
 
 // ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const tagOf = ({ path }: Operation): string => {
-	const [, first = '', , third] = path.split('/');
-	return first === 'organizations' && third === 'tools' ? 'tools' : first;
-};
-
-function describe(declared: Operation, writer: SchemaWriter): JsonObject {
+function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter): JsonObject {
 	const { id, summary, description, need, body, bodyIs } = declared;
-	const text = [description, need === 'public' ? null : neededFor(need)].filter(Boolean).join('\n\n');
+	const text = [description, neededFor(need)].filter(Boolean).join('\n\n');
 	return {
 		operationId: id,
 		summary,
-		...(text !== '' && { description: text }),
-		tags: [tagOf(declared)],
+		description: text,
+		tags: [feature],
 		parameters: parametersOf(declared, writer),
 		...(body && { requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: json(writer.write(body)) } }),
 		responses: { ...failuresOf(declared), ...successOf(declared, writer) },
@@ -91,6 +115,7 @@ function describe(declared: Operation, writer: SchemaWriter): JsonObject {
 const isRequired = (body: Schema): boolean => body.$_getFlag('presence') === 'required';
 
 const NEEDS: Record<string, string> = {
+	public: 'Takes no credential.',
 	self: 'Takes a login, or an access key for the whole account.',
 	account: 'Takes a login, or an access key without restrictions.',
 	login: 'Takes a login; an access key is refused.',

@@ -58,6 +58,8 @@ declare module '@hapi/hapi' {
 	interface PluginSpecificConfiguration {
 		/** What the document tells of the route. */
 		operation?: Operation;
+		/** The feature that the route came with. */
+		feature?: string;
 	}
 	interface PluginsStates {
 		/** Of what the answer shows, for its `ETag`. */

@@ -92,9 +92,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/access-keys/', 'keyId', 'accessKey'],
 	['/gateways/', 'keyId', 'apiKey'],
 	['/', 'orgId', 'organization'],
-	['/', 'gatewayId', 'gateway'],
 	['/', 'toolId', 'tool'],
-	['/', 'gatewayToolId', 'gatewayTool'],
 	['/', 'authId', 'authMethod'],
 	['/', 'userId', 'member'],
 	['/', 'invitationId', 'invitation'],
@@ -133,7 +131,7 @@ const BODIES: Record<string, unknown> = {
 	'POST /apis/{id}/import-schema': EMPTY_DOCUMENT,
 	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
 	'POST /apis/{id}/credentials/test': { type: 'bearer_token' },
-	'PATCH /gateways/{gatewayId}/tools/{gatewayToolId}': { rateLimit: 5 },
+	'PATCH /gateways/{id}/tools/{toolId}': { rateLimit: 5 },
 	'PATCH /auth/profile': { firstName: 'Eve' },
 };
 

@@ -141,9 +141,11 @@ const assignTools = (core: Core): ServerRoute =>
 const updateTool = (core: Core): ServerRoute =>
 	operation({
 		method: 'PATCH',
-		path: '/gateways/{gatewayId}/tools/{gatewayToolId}',
+		// The specification's `/gateways/:gatewayId/tools/:gatewayToolId` is the path of the removal, which OpenAPI lets have one name only.
+		path: '/gateways/{id}/tools/{toolId}',
 		id: 'updateGatewayTool',
 		summary: 'Sets what a gateway calls a tool, what it says of it, and how often it may be called.',
+		description: '`toolId` is a `gatewayToolId`, or the id of the tool.',
 		need: 'gateway:write',
 		body: OPTIONS,
 		answer: GATEWAY_TOOL,
@@ -171,11 +173,11 @@ const assign = (request: Request, toolIds: string[], core: Core) =>
 	storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
 
 async function update(request: Request, core: Core) {
-	const { gatewayId, gatewayToolId } = request.params as { gatewayId: string; gatewayToolId: string };
+	const { id: gatewayId, toolId: either } = request.params as { id: string; toolId: string };
 	const { id: organizationId } = organizationOf(request);
 	// The body has passed OPTIONS.
 	const change = request.payload as AssignmentChange;
-	const row = await storeOf(request, core).gateways.updateAssignment(organizationId, gatewayId, gatewayToolId, change);
+	const row = await storeOf(request, core).gateways.updateAssignment(organizationId, gatewayId, either, change);
 	const tool = row && (await core.store.tools.get(organizationId, row.toolId));
 	// A tool takes its assignments along.
 	if (!tool) throw notFound('Tool of the gateway');

@@ -115,7 +115,7 @@ test('every answer about a gateway and what belongs to it is what its page promi
 	const { tools } = (await judged('GET /gateways/{id}/tools', account.get(`${path}/tools`))).body.data;
 	const { gatewayToolId } = tools[0];
 	const options = { rateLimit: 5, name: 'other', description: 'Other.' };
-	await judged('PATCH /gateways/{gatewayId}/tools/{gatewayToolId}', account.patch(`${path}/tools/${gatewayToolId}`, options));
+	await judged('PATCH /gateways/{id}/tools/{toolId}', account.patch(`${path}/tools/${gatewayToolId}`, options));
 	await judged('GET /gateways/{id}/tools', account.get(`${path}/tools`));
 	await judged('POST /gateways/{id}/tools', account.post(`${path}/tools`, { toolId: tool }));
 	await judged('POST /gateways/{id}/tools/bulk', account.post(`${path}/tools/bulk`, { toolIds: [tool] }));

@@ -156,6 +156,6 @@ export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): 
 	});
 }
 
-/** The management API's own: not the gateways' catch-all. */
+/** The management API's own: not the gateways' catch-all, nor the door that leads to its page. */
 export const managementRoutes = ({ server }: TestService): RequestRoute[] =>
-	server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/'));
+	server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/') && path !== '/');

@@ -36,3 +36,28 @@ test('only its own files are served, with their types', async () => {
 		assert.equal((await send(`${service.url}/docs/${name}`, 'GET')).status, 404, name);
 	}
 });
+
+test('GET / leads a browser to the page, and has nothing for anybody else', async () => {
+	const ask = (method: string, headers: Record<string, string> = {}, body?: string) =>
+		fetch(`${service.url}/`, { method, headers, redirect: 'manual', ...(body !== undefined && { body }) });
+	const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+	for (const method of ['GET', 'HEAD']) {
+		const led = await ask(method, { accept });
+		assert.deepEqual([led.status, led.headers.get('location'), led.headers.get('vary')], [302, '/docs', 'accept'], method);
+	}
+	const others: [method: string, headers: Record<string, string>, body?: string][] = [
+		['GET', {}],
+		['GET', { accept: 'application/json' }],
+		['GET', { accept: '*/*' }],
+		['POST', { accept }, '{}'],
+		['POST', { 'content-type': 'text/plain' }, 'x'.repeat(2_000_000)],
+		['DELETE', {}],
+	];
+	for (const [method, headers, body] of others) {
+		const answer = await ask(method, headers, body);
+		const { message, error } = (await answer.json()) as Record<string, unknown>;
+		assert.deepEqual([answer.status, error, message], [404, 'NOT_FOUND', `There is nothing at ${method} /.`]);
+		assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+		assert.notEqual(answer.headers.get('x-ratelimit-remaining'), null);
+	}
+});

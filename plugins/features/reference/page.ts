@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { ServerRoute } from '@hapi/hapi';
+import type { Request, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { notFound, operation } from '../../../core/index.ts';
+import { GatewayError, notFound, operation } from '../../../core/index.ts';
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -29,10 +29,21 @@ const HTML = `<!doctype html>
 </html>
 `;
 
+// Requests go to where the page came from, whatever names the service is known by: the policy lets them go nowhere else.
 // No validator, which would be another host; no credential is kept beyond the page.
-const START = `SwaggerUIBundle({
+const START = `const here = () => ({
+	statePlugins: {
+		spec: {
+			wrapActions: { updateJsonSpec: (update) => (document) => update({ ...document, servers: [{ url: '/' }] }) },
+		},
+	},
+});
+
+SwaggerUIBundle({
 	url: '/openapi.json',
 	dom_id: '#reference',
+	plugins: [here],
+	docExpansion: 'none',
 	deepLinking: true,
 	validatorUrl: null,
 	persistAuthorization: false,
@@ -55,6 +66,7 @@ export function pageRoutes(): ServerRoute[] {
 	const files = Object.entries(FILES).map(([name, { type, read }]) => [name, { type, content: read() }] as const);
 	const byName = new Map(files);
 	return [
+		FRONT_DOOR,
 		operation({
 			method: 'GET',
 			path: '/docs',
@@ -83,3 +95,20 @@ export function pageRoutes(): ServerRoute[] {
 		}),
 	];
 }
+
+/** No operation of the API: it is for whoever types the address of the service into a browser. All others find nothing there. */
+const FRONT_DOOR: ServerRoute = {
+	method: '*',
+	path: '/',
+	// Whatever comes with a request is left alone.
+	options: {
+		auth: false,
+		payload: { parse: false, output: 'stream', maxBytes: Number.MAX_SAFE_INTEGER },
+		plugins: { gatehouse: { body: 'unread' } },
+	},
+	handler(request: Request, h: ResponseToolkit) {
+		const asks = ['get', 'head'].includes(request.method) && /\btext\/html\b/.test(request.raw.req.headers.accept ?? '');
+		if (!asks) throw new GatewayError('not_found', `There is nothing at ${request.method.toUpperCase()} /.`);
+		return h.redirect('/docs').header('vary', 'accept');
+	},
+};

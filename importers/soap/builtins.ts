@@ -6,6 +6,25 @@ const INTEGER_TEXT = '^[+-]?[0-9]+$';
 const DECIMAL_TEXT = '^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)$';
 const FLOAT_TEXT = '^([+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)$';
 
+const text = (description?: string): JsonObject => ({ type: 'string', ...(description ? { description } : {}) });
+
+const YEAR = '-?\\d{4,}';
+const MONTH = '(0[1-9]|1[0-2])';
+const DAY = '(0[1-9]|[12]\\d|3[01])';
+/** Also 24:00:00, the end of a day. */
+const TIME = '([01]\\d|2[0-4]):[0-5]\\d:[0-5]\\d(\\.\\d+)?';
+const DURATION = '^-?P(T?\\d+(\\.\\d+)?[YMDHS])+$';
+
+/** With a time zone, which may be left out. */
+const zoned = (lexical: string): string => `^${lexical}(Z|[+-][01]\\d:[0-5]\\d)?$`;
+
+/** Of JSON Schema's format, or of XML Schema's own form: that need not have a time zone, or has one where the format has none. */
+const moment = (format: string, lexical: string, description: string): JsonObject => ({
+	...text(description),
+	anyOf: [{ format }, { pattern: zoned(lexical) }],
+});
+const part = (lexical: string, description: string): JsonObject => ({ ...text(description), pattern: zoned(lexical) });
+
 /** Numbers that a double holds exactly. */
 const safe = (minimum: number, maximum: number): JsonObject => ({ type: 'integer', minimum, maximum });
 /** Those of which a double loses digits are taken as text too. */
@@ -14,7 +33,6 @@ const long = (minimum?: number): JsonObject => ({
 	...(minimum === undefined ? {} : { minimum }),
 	pattern: INTEGER_TEXT,
 });
-const text = (description?: string): JsonObject => ({ type: 'string', ...(description ? { description } : {}) });
 const float: JsonObject = { type: ['number', 'string'], pattern: FLOAT_TEXT };
 
 const REQUESTS: Readonly<Record<string, JsonObject>> = {
@@ -37,10 +55,16 @@ const REQUESTS: Readonly<Record<string, JsonObject>> = {
 	double: float,
 	base64Binary: { type: 'string', contentEncoding: 'base64' },
 	hexBinary: { type: 'string', pattern: '^([0-9a-fA-F]{2})*$' },
-	date: text('A date, such as 2026-01-31.'),
-	dateTime: text('Date and time, such as 2026-01-31T12:00:00Z.'),
-	time: text('A time, such as 12:00:00.'),
-	duration: text('A duration, such as P1DT12H.'),
+	date: moment('date', `${YEAR}-${MONTH}-${DAY}`, 'A date, such as 2026-01-31.'),
+	dateTime: moment('date-time', `${YEAR}-${MONTH}-${DAY}T${TIME}`, 'Date and time, such as 2026-01-31T12:00:00Z.'),
+	time: moment('time', TIME, 'A time, such as 12:00:00.'),
+	gYear: part(YEAR, 'A year, such as 2026.'),
+	gYearMonth: part(`${YEAR}-${MONTH}`, 'A month of a year, such as 2026-01.'),
+	// The first edition wrote two more dashes.
+	gMonth: part(`--${MONTH}(--)?`, 'A month, such as --01.'),
+	gMonthDay: part(`--${MONTH}-${DAY}`, 'A day of a month, such as --01-31.'),
+	gDay: part(`---${DAY}`, 'A day of any month, such as ---31.'),
+	duration: { ...text('A duration, such as P1DT12H.'), pattern: DURATION },
 	anySimpleType: { type: ['string', 'number', 'boolean'] },
 };
 
@@ -61,11 +85,6 @@ export const STRINGS: ReadonlySet<string> = new Set([
 	'QName',
 	'NOTATION',
 	'anyURI',
-	'gYear',
-	'gYearMonth',
-	'gMonth',
-	'gMonthDay',
-	'gDay',
 ]);
 
 /** Built-in lists, by what they are lists of. */

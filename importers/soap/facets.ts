@@ -69,13 +69,18 @@ function readEnumeration(values: string[], { base, isList }: SimpleType): JsonOb
 
 /** Several in one restriction are alternatives. */
 function readPatterns(patterns: string[], { base, isList, schema }: SimpleType, faults: Set<string>): JsonObject {
-	// Of a number it is the text that the pattern is about, and that of a type which has one already both would have to hold.
-	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean' || schema['pattern'] !== undefined) return {};
+	// Of a number it is the text that the pattern is about.
+	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean') return {};
 	const translated = patterns.map(translate);
 	const pattern = translated.some((one) => one === null) ? null : `^(?:${translated.join('|')})$`;
-	if (pattern !== null && pattern.length <= MAX_PATTERN_CHARS && patternFault(pattern) === null) return { pattern };
+	if (pattern !== null && pattern.length <= MAX_PATTERN_CHARS && patternFault(pattern) === null) return andPattern(schema, pattern);
 	faults.add(`the pattern ${quote(patterns[0] ?? '')} cannot be checked in linear time and was dropped`);
 	return {};
+}
+
+/** Beside the pattern of what is restricted, which has to hold as well (§4.3.4). */
+function andPattern({ pattern: before, allOf }: JsonObject, pattern: string): JsonObject {
+	return before === undefined ? { pattern } : { allOf: [...(Array.isArray(allOf) ? allOf : []), { pattern }] };
 }
 
 /** `\w` and `\W` (F.1.1): letters of all alphabets, and no punctuation, which `_` is. */

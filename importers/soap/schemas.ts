@@ -147,8 +147,7 @@ function noted(schema: JsonObject, note: string): JsonObject {
 function orNull(schema: JsonObject): JsonObject {
 	const { type, enum: values, anyOf } = schema;
 	if (schema['$ref'] !== undefined) return { anyOf: [schema, { type: 'null' }] };
-	if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] };
-	if (type === undefined) return schema;
+	if (type === undefined) return Array.isArray(anyOf) ? { ...schema, anyOf: [...anyOf, { type: 'null' }] } : schema;
 	return {
 		...schema,
 		type: [...(Array.isArray(type) ? type : [type]), 'null'],

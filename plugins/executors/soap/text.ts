@@ -4,6 +4,9 @@ import { invalid, type Json } from '../../../core/index.ts';
 
 const INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
 const FLOATS = new Set(['float', 'double']);
+const MOMENTS = new Set(['dateTime', 'time']);
+/** RFC 3339's, and a little more: what JSON Schema's formats take. */
+const MOMENT = /^(?:(\d{4}-\d\d-\d\d)[Tt\s])?(\d\d:\d\d:\d\d(?:\.\d+)?)(?:([Zz])|([+-]\d\d):?(\d\d)?)?$/;
 /** Whose white space counts. */
 const VERBATIM = new Set(['string', 'anySimpleType', 'anyType']);
 /** Made once: that takes longer than a thousand numbers. */
@@ -29,10 +32,18 @@ function listItem(text: string, at: string): string {
 }
 
 function writeScalar(base: string, value: Json, at: string): string {
-	if (typeof value === 'string') return checked(value, at);
+	if (typeof value === 'string') return checked(MOMENTS.has(base) ? writeMoment(value) : value, at);
 	if (typeof value === 'boolean') return String(value);
 	if (typeof value === 'number') return writeNumber(base, value, at);
 	throw invalid(at, `${at} must be a string, number or boolean.`);
+}
+
+/** XML Schema has a capital T and Z, and zones with a colon and minutes (Part 2, §3.2.7). What is none of its moments stays as it is. */
+function writeMoment(text: string): string {
+	const [, date, time, utc, hours, minutes = '00'] = MOMENT.exec(text) ?? [];
+	if (time === undefined) return text;
+	const zone = utc === undefined ? hours && `${hours}:${minutes}` : 'Z';
+	return `${date === undefined ? '' : `${date}T`}${time}${zone ?? ''}`;
 }
 
 function writeNumber(base: string, value: number, at: string): string {

@@ -27,6 +27,8 @@ export interface Surroundings {
 const MAX_DESCRIPTION_CHARS = 1000;
 /** As base64. Among all of Google's methods none needs half of it. */
 const MAX_DESCRIPTORS_CHARS = 512 * 1024;
+/** Of these and the whole schema, so that the rest of the operation has room in the mebibyte that one may take. */
+const MAX_DESCRIBED_CHARS = 880 * 1024;
 
 const METHODS: Readonly<Record<DescMethod['methodKind'], string>> = {
 	unary: 'UNARY',
@@ -95,10 +97,11 @@ function convert(method: DescMethod, { description, definitions, reachable, give
 	if (fault !== null) return { skip: fault };
 	const faults = new Set<string>();
 	const required = isHttp && bindings.length === 1 ? pathFields(method, bindings[0]) : [];
-	const { parameters, whole = null, argument } = convertRequest(method, required, definitions, faults);
 	const descriptors = Buffer.from(compactSet(method, answers, reachable)).toString('base64');
 	if (descriptors.length > MAX_DESCRIPTORS_CHARS)
 		return { skip: `its messages take more than ${MAX_DESCRIPTORS_CHARS} characters to describe` };
+	const maxChars = MAX_DESCRIBED_CHARS - descriptors.length;
+	const { parameters, whole = null, argument } = convertRequest(method, { required, maxChars }, definitions, faults);
 	const reasons = [...faults].map(sentence);
 	return {
 		parameters,

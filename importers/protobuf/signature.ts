@@ -26,8 +26,15 @@ function requestArgumentOf({ input, methodKind }: DescMethod, { types }: Definit
 	return hasOwnJson(input) || types.extensions.has(input.typeName) ? 'request' : null;
 }
 
-/** @param required names of fields that the request cannot do without, beside those that the message says. @param faults what was lost */
-export function convertRequest(method: DescMethod, required: readonly string[], known: Definitions, faults: Set<string>): Signature {
+export interface Asked {
+	/** Names of fields that the request cannot do without, beside those that the message says. */
+	required: readonly string[];
+	/** Of the schema that arguments are checked against. */
+	maxChars: number;
+}
+
+/** @param faults what was lost */
+export function convertRequest(method: DescMethod, { required, maxChars }: Asked, known: Definitions, faults: Set<string>): Signature {
 	const argument = requestArgumentOf(method, known);
 	const references: References = new Set();
 	const root = argument === null ? fieldsOf(method.input, known, references, faults) : wrapped(argument, method.input, references);
@@ -42,7 +49,7 @@ export function convertRequest(method: DescMethod, required: readonly string[], 
 		return { parameters, left };
 	};
 	const { parameters, left } = join(SHOWN);
-	const { whole, reason } = known.wholes.settle(left, () => join(WHOLE));
+	const { whole, reason } = known.wholes.settle(left, () => join({ ...WHOLE, chars: Math.min(WHOLE.chars, maxChars) }));
 	if (reason !== null) faults.add(reason);
 	return { argument, parameters, whole };
 }

@@ -1,26 +1,33 @@
 // The definitions that an operation reaches, as JSON Schema and as the executor's model: the nearest first, within a budget.
 
-import { type JsonObject, quote } from '../../core/index.ts';
+import { type JsonObject, LEFT_OUT, quote } from '../../core/index.ts';
 import type { Modelled, Models } from './model.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
 import type { Definition } from './types.ts';
 
+export interface Limits {
+	chars: number;
+	/** Definitions that lead from one to the next. */
+	levels: number;
+}
+
+export interface Closure {
+	definitions: JsonObject;
+	/** What the limits leave out. */
+	left: Definition[];
+	/** What the executor's model leaves out: nothing is said of it here, either. */
+	unmodelled: Definition[];
+}
+
 export interface Closures {
-	/** What a schema refers to. @param left which of them the executor's model leaves out, too */
-	schemas(
-		references: readonly Definition[],
-		mode: Mode,
-		budgetBytes: number,
-		left: ReadonlySet<Definition>,
-	): { definitions: JsonObject; left: Set<Definition> };
+	/** What a schema refers to. @param left which of them the executor's model leaves out */
+	schemas(references: readonly Definition[], mode: Mode, limits: Limits, left: ReadonlySet<Definition>): Closure;
 	/** What the executor needs for all that a message holds. */
 	models(references: readonly Definition[]): { types: JsonObject; left: Set<Definition>; namespaces: Set<number>; faults: Set<string> };
 }
 
 /** Of the model of one operation, which is a part of its config. */
 const MAX_MODEL_BYTES = 64 * 1024;
-/** Half of what the compiler of schemas gets through. */
-const MAX_LEVELS = 60;
 const MAX_NAMED = 10;
 
 interface Sized<T> {
@@ -44,9 +51,12 @@ export function createClosures(schemas: Schemas, models: Models): Closures {
 		});
 
 	return {
-		schemas(references, mode, budgetBytes, left) {
-			const kept = nearest(references, budgetBytes, (definition) => (left.has(definition) ? null : sized(schemaOf(definition, mode))));
-			return joinSchemas(references, mode, (definition) => (kept.has(definition) ? schemaOf(definition, mode).value : null));
+		schemas(references, mode, limits, left) {
+			const kept = nearest(references, limits.chars, (definition) => (left.has(definition) ? null : sized(schemaOf(definition, mode))));
+			const read = (definition: Definition): Written | null => (kept.has(definition) ? schemaOf(definition, mode).value : null);
+			const { definitions, cut } = joinSchemas(references, mode, limits.levels, read);
+			const { left: found = [], unmodelled = [] } = Object.groupBy(cut, (one) => (left.has(one) ? 'unmodelled' : 'left'));
+			return { definitions, left: found, unmodelled };
 		},
 		models(references) {
 			const reached = new Set<Definition>();
@@ -65,10 +75,11 @@ export function createClosures(schemas: Schemas, models: Models): Closures {
 	};
 }
 
-export function faultOfLeft(left: ReadonlySet<Definition>): string {
-	const names = [...left].map(({ id }) => quote(id));
+export function faultOfUnmodelled(unmodelled: readonly Definition[]): string {
+	const names = unmodelled.map(({ id }) => quote(id));
 	const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-	return `the schema of ${names.slice(0, MAX_NAMED).join(', ')}${more} is too large and was left out: it accepts anything`;
+	const rest = 'it accepts anything, which is sent in the order in which it is given';
+	return `the model of ${names.slice(0, MAX_NAMED).join(', ')}${more} is too large and was left out: ${rest}`;
 }
 
 const sized = ({ value, sizeBytes }: Sized<{ references: Definition[] }>) => ({ references: value.references, sizeBytes });
@@ -100,19 +111,20 @@ function nearest(
 function joinSchemas(
 	references: readonly Definition[],
 	mode: Mode,
+	levels: number,
 	read: (definition: Definition) => Written | null,
-): { definitions: JsonObject; left: Set<Definition> } {
+): { definitions: JsonObject; cut: Definition[] } {
 	const definitions: JsonObject = {};
-	const left = new Set<Definition>();
+	const cut: Definition[] = [];
 	const add = (definition: Definition, level: number): void => {
 		if (Object.hasOwn(definitions, definition.id)) return;
-		const found = level < MAX_LEVELS ? read(definition) : null;
-		if (!found) left.add(definition);
-		definitions[definition.id] = found?.schema ?? (mode === 'request' ? { description: 'Too large to be shown here.' } : {});
+		const found = level < levels ? read(definition) : null;
+		if (!found) cut.push(definition);
+		definitions[definition.id] = found?.schema ?? (mode === 'request' ? { description: LEFT_OUT } : {});
 		for (const next of found?.references ?? []) add(next, level + 1);
 	};
 	for (const definition of references) add(definition, 0);
-	return { definitions, left };
+	return { definitions, cut };
 }
 
 function remember<K, V>(known: Map<K, V>, key: K, compute: () => V): V {

@@ -1,6 +1,6 @@
 // Operations, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
 
-import { cleanText, type JsonObject, type Named, type Operation } from '../../core/index.ts';
+import { cleanText, type JsonObject, type Named, type Operation, WholeSchemas } from '../../core/index.ts';
 import { type Closures, createClosures } from './closure.ts';
 import { indexComponents } from './components.ts';
 import type { DocumentSet } from './documents.ts';
@@ -19,6 +19,7 @@ export interface Surroundings {
 	schemas: Schemas;
 	models: Models;
 	closures: Closures;
+	wholes: WholeSchemas;
 	policies: Policies;
 	options: ImportOptions;
 }
@@ -30,7 +31,8 @@ export function readService(documents: DocumentSet, options: ImportOptions): Sur
 	const types = createTypes(indexComponents(documents));
 	const [schemas, models] = [createSchemas(types), createModels(types)];
 	const closures = createClosures(schemas, models);
-	return { wsdl: readWsdl(documents.definitions, options), types, schemas, models, closures, policies: createPolicies(), options };
+	const wsdl = readWsdl(documents.definitions, options);
+	return { wsdl, types, schemas, models, closures, wholes: new WholeSchemas(), policies: createPolicies(), options };
 }
 
 /** One identity for each, in the order given: what a document tells apart in no other way is numbered. */
@@ -68,7 +70,7 @@ export function convertOperation(
 	return { ...common, parameters: { type: 'object' }, outputSchema: null, definition: {}, outcome: 'skipped', reasons };
 }
 
-type Converted = Pick<Operation, 'parameters' | 'outputSchema' | 'definition' | 'outcome' | 'reasons'>;
+type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
 function convert(entry: Entry, surroundings: Surroundings): Converted | { skip: string } {
 	const { bound, input, name } = entry;
@@ -100,12 +102,12 @@ function write(
 	entry: Entry,
 	bound: BoundOperation,
 	{ request, response }: Messages,
-	{ schemas, models, closures, wsdl, policies, options }: Surroundings,
+	{ schemas, models, closures, wholes, wsdl, policies, options }: Surroundings,
 ): Converted {
 	const sent = modelOfMessage(request, models);
 	const answered = response && modelOfMessage(response, models);
 	const model = closures.models([...sent.references, ...(answered?.references ?? [])]);
-	const around = { schemas, closures, left: model.left };
+	const around = { schemas, closures, wholes, left: model.left };
 	const signature = parametersOf(request, around);
 	const headerKey = response && headerKeyOf(response, schemas);
 	const wsSecurity = securityOf(bound, policies, options);
@@ -137,7 +139,8 @@ function write(
 	const reasons = [...new Set([...request.faults, ...signature.faults, ...model.faults, ...(response?.faults ?? [])])].map(sentence);
 	return {
 		parameters: signature.parameters,
-		outputSchema: response && answerOf(response, headerKey, around),
+		whole: signature.whole ?? null,
+		...(response ? answerOf(response, headerKey, around) : { outputSchema: null }),
 		definition,
 		outcome: reasons.length > 0 ? 'degraded' : 'converted',
 		reasons,

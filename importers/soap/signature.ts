@@ -1,22 +1,23 @@
 // A message as the arguments of a tool, or as what it answers: a plain object, with the definitions it needs and no more.
 
 import { createHash } from 'node:crypto';
-import type { JsonObject, JsonSchema } from '../../core/index.ts';
-import { type Closures, faultOfLeft } from './closure.ts';
+import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation, type WholeSchemas } from '../../core/index.ts';
+import { type Closures, faultOfUnmodelled, type Limits } from './closure.ts';
 import type { Message } from './messages.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
 import type { Definition } from './types.ts';
 
-/** Above this a model reads a schema no more; what is left out accepts anything. */
-const MAX_REQUEST_BYTES = 64 * 1024;
-const MAX_RESPONSE_BYTES = 32 * 1024;
+/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
+/** What is checked in a thread has eight times the stack. */
+const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
+const ANSWER: Limits = { ...SHOWN, chars: 32 * 1024 };
 /** Of a model's argument. */
 const MAX_NAME_CHARS = 64;
 const HEADER = 'header';
 const VALUE = 'value';
 
-export interface Signature {
-	parameters: JsonSchema;
+export interface Signature extends Pick<Operation, 'parameters' | 'whole'> {
 	/** Members of the message, by arguments that are called otherwise. */
 	renamed: JsonObject;
 	/** The argument that holds the header. */
@@ -27,11 +28,12 @@ export interface Signature {
 interface Surroundings {
 	schemas: Schemas;
 	closures: Closures;
+	wholes: WholeSchemas;
 	/** What the executor's model leaves out. */
 	left: ReadonlySet<Definition>;
 }
 
-export function parametersOf(message: Message, { schemas, closures, left }: Surroundings): Signature {
+export function parametersOf(message: Message, { schemas, closures, wholes, left }: Surroundings): Signature {
 	const faults = new Set<string>();
 	const root = rootOf(message, 'request', schemas);
 	// The schema of arguments is an object with properties.
@@ -41,22 +43,33 @@ export function parametersOf(message: Message, { schemas, closures, left }: Surr
 	const headerArgument = header ? unused(HEADER, new Set(names.values())) : null;
 	const properties: JsonObject = Object.fromEntries(Object.entries(members).map(([key, schema]) => [names.get(key) ?? key, schema]));
 	if (header && headerArgument !== null) properties[headerArgument] = { ...header.schema, description: 'Headers of the message.' };
-	const budget = MAX_REQUEST_BYTES - JSON.stringify(properties).length;
-	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'request', budget, left);
-	if (closure.left.size > 0) faults.add(faultOfLeft(closure.left));
+	const references = [...root.references, ...(header?.references ?? [])];
 	const { required, ...rest } = root.schema;
-	const parameters: JsonSchema = {
-		...rest,
-		properties,
-		...(Array.isArray(required) ? { required: required.map((key) => names.get(String(key)) ?? key) } : {}),
-		...(Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {}),
+	const join = ({ chars, levels }: Limits): CutSchema => {
+		const within = { chars: chars - JSON.stringify(properties).length, levels };
+		const closure = closures.schemas(references, 'request', within, left);
+		if (closure.unmodelled.length > 0) faults.add(faultOfUnmodelled(closure.unmodelled));
+		const parameters: JsonSchema = {
+			...rest,
+			properties,
+			...(Array.isArray(required) ? { required: required.map((key) => names.get(String(key)) ?? key) } : {}),
+			...(Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {}),
+		};
+		return { parameters, left: closure.left.map(({ id }) => id) };
 	};
+	const { parameters, left: cut } = join(SHOWN);
+	const { whole, reason } = wholes.settle(cut, () => join(WHOLE));
+	if (reason !== null) faults.add(reason);
 	const renamed = Object.fromEntries([...names].filter(([key, name]) => key !== name).map(([key, name]) => [name, key]));
-	return { parameters, renamed, headerArgument, faults };
+	return { parameters, whole, renamed, headerArgument, faults };
 }
 
-/** Null unless all of it can be told. @param headerKey of the result, where headers come back */
-export function answerOf(message: Message, headerKey: string | null, { schemas, closures, left }: Surroundings): JsonSchema | null {
+/** No schema unless all of it can be told, which is then said. @param headerKey of the result, where headers come back */
+export function answerOf(
+	message: Message,
+	headerKey: string | null,
+	{ schemas, closures, left }: Surroundings,
+): Pick<Operation, 'outputSchema' | 'answerCut'> {
 	const root = rootOf(message, 'response', schemas);
 	const header = message.header && schemas.of(message.header, 'response', true);
 	// As in `parametersOf`.
@@ -64,10 +77,11 @@ export function answerOf(message: Message, headerKey: string | null, { schemas, 
 		...(root.schema['properties'] as JsonObject),
 		...(header && headerKey !== null ? { [headerKey]: header.schema } : {}),
 	};
-	const budget = MAX_RESPONSE_BYTES - JSON.stringify(properties).length;
-	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'response', Math.max(0, budget), left);
-	if (budget < 0 || closure.left.size > 0) return null;
-	return { type: 'object', properties, ...(Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {}) };
+	const chars = ANSWER.chars - JSON.stringify(properties).length;
+	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'response', { ...ANSWER, chars }, left);
+	if (chars < 0 || closure.left.length + closure.unmodelled.length > 0) return { outputSchema: null, answerCut: true };
+	const $defs = Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {};
+	return { outputSchema: { type: 'object', properties, ...$defs } };
 }
 
 /** Beside the members of a message. */

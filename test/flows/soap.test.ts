@@ -1,6 +1,7 @@
 // A SOAP API over the public interfaces: connect → import → generate → publish → call, against the soap package's server.
 
 import assert from 'node:assert/strict';
+import { text as textOf } from 'node:stream/consumers';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { zipSync } from 'fflate';
@@ -145,6 +146,38 @@ test('importing again changes nothing, and hostile documents are a 400 while oth
 	const missing = documentOf(`<xs:import namespace="urn:o" schemaLocation="http://10.0.0.1/x.xsd"/>${content('')}`);
 	const report = must(await account.post(path, { schemaContent: missing }), 200).body.data.report;
 	assert.match(report.warnings[0].message, /^The import of “http:\/\/10\.0\.0\.1\/x\.xsd” was left out/);
+});
+
+test('a message is checked against the whole of which models are shown a part, and its dates before they are sent', async (t) => {
+	const types = Array.from(
+		{ length: 100 },
+		(_, n) =>
+			`<xs:complexType name="W${n}"><xs:sequence><xs:element name="day" type="xs:date" minOccurs="0"/><xs:element name="n" type="t:W${n + 1}" minOccurs="0"/></xs:sequence></xs:complexType>`,
+	).join('');
+	const root = content('<xs:sequence><xs:element name="a" type="t:W0"/></xs:sequence>');
+	const sent: string[] = [];
+	const upstream = await httpUpstream(t, async (request, response) => {
+		sent.push(await textOf(request));
+		response
+			.setHeader('content-type', 'text/xml')
+			.end('<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body><Do xmlns="urn:t"/></e:Body></e:Envelope>');
+	});
+	const schemaContent = documentOf(`${root}${types}<xs:complexType name="W100"/>`).replace('soap/http"', 'soap/http "');
+	const { apiId, client } = await connect(t, upstream.origin, { schemaContent });
+	const [operation] = must(await account.get(`/apis/${apiId}/operations`), 200).body.data.operations;
+	assert.deepEqual(operation.reasons, ['Models are shown the schema without “W60”: arguments are checked against the whole one.']);
+	const at = (levels: number, day: string): object => (levels === 0 ? { day } : { n: at(levels - 1, day) });
+	for (const [levels, day] of [
+		[1, 'abc'],
+		[60, 'abc'],
+	] as const) {
+		const [, texts, isError] = await callTool(client, 'Do', { a: at(levels, day) });
+		assert.equal(isError, true);
+		assert.match(texts.join(), /\/day must match format "date", got string "abc"/);
+	}
+	assert.deepEqual(sent, []);
+	assert.equal((await callTool(client, 'Do', { a: at(60, '2026-01-31+01:00') }))[2], false);
+	assert.match(sent.join(), /<(\w+:)?day>2026-01-31\+01:00<\//);
 });
 
 const newApi = async (baseUrl = 'https://shop.example/'): Promise<string> =>

@@ -1,0 +1,80 @@
+// What becomes of messages that are larger than a model reads: shown in part, checked in full, and written as far as they are modelled.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertBounded, compileArguments, type JsonObject, LEFT_OUT, type Operation } from '../../core/index.ts';
+import { content, documentOf, readOne } from '../../test/helpers/soap.ts';
+
+const SHOWN = /^Models are shown the schema without “W\d+”.*: arguments are checked against the whole one\.$/;
+const UNMODELLED =
+	/^The model of “W\d+”.* is too large and was left out: it accepts anything, which is sent in the order in which it is given\.$/;
+
+interface Widths {
+	/** Types, each in the one before, and their elements. */
+	types: number;
+	members: number;
+	words?: string;
+}
+
+/** The message holds `a` of the first type, that `next` of the second, and so on. */
+const chainOf = ({ types, members, words = '' }: Widths): Promise<Operation> => {
+	const note = words === '' ? '' : `<xs:annotation><xs:documentation>${words}</xs:documentation></xs:annotation>`;
+	const elements = Array.from({ length: members }, (_, m) => `<xs:element name="member${m}" type="xs:int" minOccurs="0"/>`).join('');
+	const wide = Array.from(
+		{ length: types },
+		(_, n) =>
+			`<xs:complexType name="W${n}">${note}<xs:sequence>${elements}<xs:element name="next" type="t:W${n + 1}" minOccurs="0"/></xs:sequence></xs:complexType>`,
+	);
+	const root = content('<xs:sequence><xs:element name="a" type="t:W0"/></xs:sequence>');
+	return readOne(documentOf(`${root}${wide.join('')}<xs:complexType name="W${types}"/>`));
+};
+
+const accepts = (schema: JsonObject, args: object): boolean => compileArguments(schema)(args as JsonObject).length === 0;
+const nested = (levels: number, inside: object): object => (levels === 0 ? inside : { next: nested(levels - 1, inside) });
+
+test('Of what is too large the nearest is shown, and arguments are checked against the whole', async () => {
+	// Levels, and characters.
+	for (const [widths, level] of [
+		[{ types: 100, members: 1 }, 61],
+		[{ types: 50, members: 10, words: 'y'.repeat(490) }, 50],
+	] as const) {
+		const { parameters, whole, outcome, reasons } = await chainOf(widths);
+		assert.equal(outcome, 'degraded');
+		assert.equal(reasons.length, 1, reasons.join());
+		assert.match(reasons.join(), SHOWN);
+		assert.ok(JSON.stringify(parameters).length < 70_000);
+		assert.deepEqual(Object(parameters['$defs'])[`W${level - 1}`], { description: LEFT_OUT });
+		const wrong = { a: nested(level - 1, { member0: 'x' }) };
+		assert.ok(whole && accepts(parameters, wrong) && !accepts(whole, wrong));
+		assert.ok(accepts(whole, { a: nested(level - 1, { member0: 1 }) }) && !accepts(parameters, { a: nested(1, { member0: 'x' }) }));
+		assertBounded(whole, '/parameters');
+	}
+	assert.equal((await chainOf({ types: 5, members: 1 })).whole, null);
+});
+
+test('An answer whose schema is too large to be promised says so', async () => {
+	const { outputSchema, answerCut } = await chainOf({ types: 100, members: 1 });
+	assert.deepEqual([outputSchema, answerCut], [null, true]);
+	const small = await chainOf({ types: 5, members: 1 });
+	assert.deepEqual([small.outputSchema === null, small.answerCut ?? false], [false, false]);
+	const unanswered = documentOf(content(''))
+		.replace('<output message="t:In"/>', '')
+		.replace('<output><soap:body use="literal"/></output>', '');
+	const none = await readOne(unanswered);
+	assert.deepEqual([none.outputSchema, none.answerCut ?? false], [null, false]);
+});
+
+test('What the executor has no room for accepts anything in the whole schema, too, since its names are whatever the service takes', async () => {
+	const { parameters, whole, definition, reasons } = await chainOf({ types: 400, members: 10 });
+	assert.equal(reasons.length, 2);
+	assert.match(reasons[0] ?? '', UNMODELLED);
+	assert.match(reasons[1] ?? '', SHOWN);
+	const [, name = ''] = /“(W\d+)”/.exec(reasons[0] ?? '') ?? [];
+	assert.deepEqual(Object(whole?.['$defs'])[name], { description: LEFT_OUT });
+	assert.equal(Object(definition['types'])[name].open, true);
+	assert.ok(JSON.stringify(parameters).length < 70_000 && JSON.stringify(definition).length < 75_000);
+	assert.ok(Object.keys(parameters['$defs'] as JsonObject).length <= 61);
+	compileArguments(parameters);
+	const { a } = { a: nested(Number(name.slice(1)), { '{urn:other}x': 'x' }) };
+	assert.ok(whole && accepts(whole, { a }) && !accepts(whole, { a: nested(70, { '{urn:other}x': 'x' }) }));
+});

@@ -2,9 +2,11 @@
 
 import type { Request, Server } from '@hapi/hapi';
 import { clientAddress } from './addresses.ts';
+import { assertNamed, choose } from './chosen-organization.ts';
 import type { Config } from './config.ts';
 import { readTokenCookie } from './cookies.ts';
-import { asGatewayError, GatewayError, notFound } from './errors.ts';
+import { asGatewayError, GatewayError } from './errors.ts';
+import { admitKey, gatewayKeyIn, identifyKey } from './gateway-readers.ts';
 import { readInput } from './input.ts';
 import type { Limits } from './limits.ts';
 import { isOwnOrigin } from './origins.ts';
@@ -25,6 +27,7 @@ declare module '@hapi/hapi' {
 		id: string;
 	}
 	interface AuthCredentials {
+		// `user` is absent with a gateway's key.
 		/** Null on routes that need no organization. */
 		organization: OrganizationRow | null;
 		role: Role | null;
@@ -32,12 +35,15 @@ declare module '@hapi/hapi' {
 		permissions: ReadonlySet<Permission>;
 		/** The login that is used; null with an access key. */
 		login: { sessionId: string; at: Date } | null;
-		actor: Actor;
+		/** Null with a gateway's key, which changes nothing. */
+		actor: Actor | null;
 	}
 	interface PluginSpecificConfiguration {
 		gatehouse?: {
 			/** Of every route but the public ones; the start fails without it. */
 			need?: Need;
+			/** Keys of the gateway in `{id}` are taken, too: of a GET whose need is a permission. */
+			gatewayKeys?: true;
 			/** Where the organization comes from: the header or the only membership (`context`), or `{orgId}` in the path. */
 			organization?: 'context' | 'path';
 			/** `unread`: the handler reads it itself, with a limit of its own. `optional`: none is `{}`. */
@@ -46,7 +52,6 @@ declare module '@hapi/hapi' {
 	}
 }
 
-const ORGANIZATION_HEADER = 'x-organization-id';
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
 const MAX_USER_AGENT = 300;
 const MAX_KEY_LENGTH = 128;
@@ -76,7 +81,15 @@ interface Identified extends Access {
 export function registerAccess(server: Server, parts: Parts): void {
 	server.auth.scheme('management', () => ({
 		async authenticate(request, h) {
-			const caller = await identify(request, parts);
+			const gatewayKey = gatewayKeyIn(request);
+			if (gatewayKey !== null) {
+				const key = await counted(request, parts, () => identifyKey(gatewayKey, request, parts));
+				const credentials = await admitKey(key, request, parts);
+				assertNamed(request, credentials.organization?.id);
+				await readInput(request);
+				return h.authenticated({ credentials });
+			}
+			const caller = await counted(request, parts, () => identify(request, parts));
 			await parts.limits.ofUser(request, caller.user.id);
 			const membership = choose(request, caller.memberships);
 			const permissions = allowed(caller, membership);
@@ -122,19 +135,25 @@ const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 export function assertNeeds(server: Server): void {
 	for (const { method, path, settings } of server.table()) {
 		if (isPublic(settings)) continue;
-		const { need, organization } = settings.plugins?.gatehouse ?? {};
+		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
 		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not say what it needs of its caller.`);
 		if (organization === 'path' && !path.includes('{orgId}'))
 			throw new Error(`${method.toUpperCase()} ${path}: there is no {orgId} in it.`);
+		if (gatewayKeys && method !== 'get') throw new Error(`${method.toUpperCase()} ${path}: a gateway's key changes nothing.`);
 	}
 }
 
 async function identify(request: Request, parts: Parts): Promise<Identified> {
+	const secret = bearer(request) ?? cookie(request, parts.config);
+	if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
+	return secret.startsWith(ACCESS_KEY_PREFIX) ? byAccessKey(secret, parts) : byToken(secret, parts);
+}
+
+/** Whose credential is bad counts against the address. @param look throws unauthorized for such a one. @throws rate_limited */
+async function counted<T>(request: Request, parts: Parts, look: () => Promise<T>): Promise<T> {
 	parts.limits.assertMayTry(request);
 	try {
-		const secret = bearer(request) ?? cookie(request, parts.config);
-		if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
-		return secret.startsWith(ACCESS_KEY_PREFIX) ? await byAccessKey(secret, parts) : await byToken(secret, parts);
+		return await look();
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'unauthorized') throw thrown;
@@ -144,8 +163,10 @@ async function identify(request: Request, parts: Parts): Promise<Identified> {
 }
 
 /** Whether there was a credential at all: asking without one guesses nothing. */
-const isTried = ({ raw: { req } }: Request, config: Config): boolean =>
-	req.headers.authorization !== undefined || readTokenCookie(config, req.headers) !== null;
+const isTried = (request: Request, config: Config): boolean =>
+	request.raw.req.headers.authorization !== undefined ||
+	gatewayKeyIn(request) !== null ||
+	readTokenCookie(config, request.raw.req.headers) !== null;
 
 /** Null when there is no such header. @throws unauthorized when it is of another form */
 function bearer(request: Request): string | null {
@@ -183,23 +204,6 @@ async function byAccessKey(secret: string, { store, recorder }: Parts): Promise<
 	if (!access) throw new GatewayError('unauthorized', 'The access key is not valid.');
 	recorder.usedAccessKey(access.user.id, access.key.id);
 	return { ...access, login: null };
-}
-
-/** The path wins and the header is ignored; an organization that is not the caller's does not exist. */
-function choose(request: Request, memberships: MembershipRow[]): MembershipRow | null {
-	const { need, organization: source = 'context' } = request.route.settings.plugins?.gatehouse ?? {};
-	if (need === 'self' || need === 'account' || need === 'login') return null;
-	const given = source === 'path' ? String(request.params['orgId']) : request.raw.req.headers[ORGANIZATION_HEADER]?.toString();
-	const named = given?.toLowerCase();
-	if (named === undefined && memberships.length === 1) return memberships[0] ?? null;
-	const membership = memberships.find(({ organization }) => organization.id === named);
-	if (membership) return membership;
-	if (source === 'path') throw notFound('Organization');
-	const message =
-		named === undefined
-			? 'Send X-Organization-Id: the account belongs to several organizations, or to none.'
-			: 'X-Organization-Id names no organization of this account.';
-	throw new GatewayError('no_organization', message, { details: [{ path: `header/${ORGANIZATION_HEADER}`, message }] });
 }
 
 /** What the role has now, and no more than the key was given. */
@@ -249,7 +253,14 @@ export function clientOf(request: Request, { config }: { config: Config }): Pick
 }
 
 /** The store, with the caller as the one who changes it. */
-export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(request.auth.credentials.actor);
+export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(actorOf(request));
+
+/** Who a change is written to. */
+export function actorOf(request: Request): Actor {
+	const { actor } = request.auth.credentials;
+	if (!actor) throw new Error(`${request.method} ${request.path}: the route changes something for a key that only reads.`);
+	return actor;
+}
 
 /** The organization of a request whose route needs one. */
 export function organizationOf(request: Request): OrganizationRow {

@@ -40,8 +40,7 @@ export async function authenticate(
 	methods: readonly MountedMethod[],
 	{ contextOf, onBadCredential }: Surroundings,
 ): Promise<Caller> {
-	const required = methods.filter(({ isRequired }) => isRequired);
-	const admitting = required.length > 0 ? required : methods;
+	const admitting = admittingOf(methods);
 	// Made only when it is needed: an error records its stack, and most callers are let in.
 	let last: GatewayError | null = null;
 	const bad: MountedMethod[] = [];
@@ -65,6 +64,12 @@ export async function authenticate(
 	throw withChallenges(error, challenges(gateway, open, bad));
 }
 
+/** The required ones if there are any, else all. */
+export function admittingOf<M extends { isRequired: boolean }>(methods: readonly M[]): readonly M[] {
+	const required = methods.filter(({ isRequired }) => isRequired);
+	return required.length > 0 ? required : methods;
+}
+
 /** Names what each method takes, as far as they say it. @param methods that found no credential; of a gateway without any, none */
 function askFor(methods: readonly MountedMethod[]): string {
 	if (methods.length === 0) return 'This gateway has no authentication configured, so it admits nobody.';
@@ -79,7 +84,8 @@ function refusal(thrown: unknown): GatewayError {
 	throw thrown;
 }
 
-function checkRules(request: Incoming, rules: ValidationRules): void {
+/** @throws forbidden */
+export function checkRules(request: Pick<Incoming, 'address' | 'headers'>, rules: ValidationRules): void {
 	if (rules.allowedIpRanges && !inRanges(request.address, rules.allowedIpRanges)) {
 		throw new GatewayError('forbidden', 'This address may not use this gateway.');
 	}

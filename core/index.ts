@@ -1,6 +1,6 @@
 // Everything a plugin may import, and nothing else. The first part is for every plugin, the second for features.
 
-export { clientOf, type Need, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
+export { actorOf, clientOf, type Need, organizationOf, requirePermission, storeOf, userIdOf } from './access.ts';
 export { parseRange } from './addresses.ts';
 export { compileArguments } from './arguments/compile.ts';
 export { patternFault } from './arguments/linear-regexp.ts';

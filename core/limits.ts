@@ -27,16 +27,15 @@ export interface LimitTable {
 	invoke: Window;
 	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
 	gateways: Window | null;
-	/**
-	 * Per address, in addition to the global window and in place of the category's: `POST /auth/login`. Per address and gateway, in addition
-	 * to the gateway's: `POST /:org/:gw/register`.
-	 */
+	/** Per address, beside the global window, not the category's; of `POST /:org/:gw/register` per gateway too, beside the gateway's. */
 	routes: Readonly<Record<string, Window>>;
 }
 
 export interface Limits {
 	/** Whose credential is good: a user of the management API. @throws rate_limited */
 	ofUser(request: Request, userId: string): Promise<void>;
+	/** Whose credential is a gateway's key. @throws rate_limited */
+	ofKey(request: Request, keyId: string): Promise<void>;
 	/** Nobody in particular, at a public route. @throws rate_limited */
 	ofAddress(request: Request): Promise<void>;
 	/** At a gateway; a null subject is nobody in particular. @throws rate_limited */
@@ -109,6 +108,7 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 	const parts: Parts = { table, windows, trustProxy };
 	return {
 		ofUser: (request, userId) => countAt(request, parts, `user:${userId}`),
+		ofKey: (request, keyId) => countAt(request, parts, `key:${keyId}`),
 		ofAddress: (request) => countAt(request, parts, null),
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
 		ofRoute: (request, route) => countAsRoute(request, parts, route),
@@ -119,12 +119,11 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);
 			if (!failures || windows.look(failures).remaining > 0) return;
-			const own = routeBucket(request, parts);
-			const standings = [failures, ...(own ? [own] : [])].map((bucket) => windows.look(bucket)).filter(({ remaining }) => remaining === 0);
-			refuse(
-				request,
-				standings.reduce((last, one) => (one.resetAtMs > last.resetAtMs ? one : last)),
-			);
+			const [last] = [failures, routeBucket(request, parts)]
+				.flatMap((bucket) => (bucket ? [windows.look(bucket)] : []))
+				.filter(({ remaining }) => remaining === 0)
+				.toSorted((a, b) => b.resetAtMs - a.resetAtMs);
+			if (last) refuse(request, last);
 		},
 		async ofFailure(request) {
 			const failures = failuresAt(request, parts);

@@ -51,6 +51,12 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 			securitySchemes: {
 				bearer: { type: 'http', scheme: 'bearer', description: 'A token of `POST /auth/login`, or an access key (`ak_live_…`).' },
 				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'What a browser gets at login.' },
+				gatewayKey: {
+					type: 'apiKey',
+					in: 'header',
+					name: 'X-API-Key',
+					description: 'A key of the gateway (`svc_gw_…`) with the scope that is the permission’s name; also as a Bearer token.',
+				},
 			},
 		},
 	};
@@ -98,7 +104,7 @@ const INTRODUCTION = [
 // ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter): JsonObject {
-	const { id, summary, description, need, body, bodyIs } = declared;
+	const { id, summary, description, need, gatewayKeys, body, bodyIs } = declared;
 	const text = [description, neededFor(need)].filter(Boolean).join('\n\n');
 	return {
 		operationId: id,
@@ -108,7 +114,7 @@ function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter): J
 		parameters: parametersOf(declared, writer),
 		...(body && { requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: json(writer.write(body)) } }),
 		responses: { ...failuresOf(declared), ...successOf(declared, writer) },
-		security: need === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+		security: need === 'public' ? [] : [{ bearer: [] }, { cookie: [] }, ...(gatewayKeys ? [{ gatewayKey: [] }] : [])],
 	};
 }
 

@@ -18,6 +18,8 @@ export interface Operation {
 	description?: string;
 	/** Who may; `public`: everybody. */
 	need: Need | 'public';
+	/** A key of the gateway in `{id}` may, too, if it has the scope of the permission's name. It only reads. */
+	gatewayKeys?: true;
 	query?: Joi.ObjectSchema;
 	body?: Joi.ObjectSchema;
 	/**
@@ -77,7 +79,7 @@ declare module '@hapi/hapi' {
 const NO_QUERY = Joi.object({});
 
 export function operation(declared: Operation): ServerRoute {
-	const { method, path, need, query = NO_QUERY, body, bodyIs } = declared;
+	const { method, path, need, gatewayKeys, query = NO_QUERY, body, bodyIs } = declared;
 	const organization = path.includes('{orgId}') ? 'path' : 'context';
 	return {
 		method,
@@ -88,7 +90,11 @@ export function operation(declared: Operation): ServerRoute {
 			...(declared.slow && { timeout: { server: false } }),
 			validate: { query, ...(body && bodyIs !== 'unread' && { payload: body }) },
 			plugins: {
-				gatehouse: { ...(need !== 'public' && { need, organization }), ...(bodyIs && { body: bodyIs }) },
+				gatehouse: {
+					...(need !== 'public' && { need, organization }),
+					...(gatewayKeys && { gatewayKeys }),
+					...(bodyIs && { body: bodyIs }),
+				},
 				operation: declared,
 			},
 		},

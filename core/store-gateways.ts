@@ -54,6 +54,11 @@ export interface KeyRow extends Row {
 	revokedAt: Date | null;
 }
 
+/** A key that opens its gateway now. */
+export interface LiveKey extends Pick<KeyRow, 'id' | 'scopes'> {
+	organization: OrganizationRow;
+}
+
 /** Everything that serving one gateway needs, read in one consistent look. Tools and methods in order of creation. */
 export interface GatewaySnapshot {
 	organization: OrganizationRow;
@@ -136,6 +141,8 @@ export interface Gateways {
 	revokeKey(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
 	/** Of this gateway only; revoked and expired ones too. */
 	keyByHash(organizationId: string, gatewayId: string, hash: Buffer): Promise<KeyRow | null>;
+	/** By the key itself, where the organization is not known before; null where it or the gateway is not live. */
+	liveKey(gatewayId: string, hash: Buffer): Promise<LiveKey | null>;
 
 	/** Null when there is no such gateway. Status is not looked at. */
 	snapshot(organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null>;

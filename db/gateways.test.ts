@@ -111,7 +111,7 @@ test('parallel assignments of tools of one name all succeed, each under a name o
 
 test('a key is found by its hash in its own gateway only, and revoked once', async () => {
 	await using store = await testStore();
-	const { organizationId } = await addTenant(store);
+	const { organizationId, slug } = await addTenant(store);
 	const [gateway, other] = [await addGateway(store, organizationId), await addGateway(store, organizationId, '/other')];
 	const hash = Buffer.alloc(32, 7);
 	const expiresAt = new Date('2030-01-01T00:00:00.000Z');
@@ -125,7 +125,16 @@ test('a key is found by its hash in its own gateway only, and revoked once', asy
 	assert.deepEqual(await store.gateways.keyByHash(organizationId, gateway.id, hash), key);
 	assert.deepEqual([key?.expiresAt, key?.scopes, key?.lastUsedAt, key?.revokedAt], [expiresAt, ['tools:read'], null, null]);
 	assert.equal(await store.gateways.keyByHash(organizationId, other.id, hash), null);
+	const live = (gatewayId = gateway.id): Promise<unknown> => store.gateways.liveKey(gatewayId, hash);
+	const organization = (await store.gateways.snapshot(slug, gateway.endpoint))?.organization;
+	assert.deepEqual(await live(), { id: key?.id, scopes: ['tools:read'], organization });
+	assert.deepEqual([await live(other.id), await live('x')], [null, null]);
+	await store.gateways.update(organizationId, gateway.id, { status: 'inactive' });
+	assert.equal(await live(), null);
+	await store.gateways.update(organizationId, gateway.id, { status: 'active' });
+	assert.notEqual(await live(), null);
 	const revocations = await Promise.all([1, 2, 3].map(() => store.gateways.revokeKey(organizationId, gateway.id, key?.id ?? '')));
+	assert.equal(await live(), null);
 	assert.equal(revocations.filter((row) => row !== null).length, 1, 'for one of three at once');
 	assert.ok((await store.gateways.keyByHash(organizationId, gateway.id, hash))?.revokedAt instanceof Date);
 });

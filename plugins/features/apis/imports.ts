@@ -6,6 +6,7 @@ import Joi from 'joi';
 import {
 	type ApiRow,
 	accept,
+	actorOf,
 	type Core,
 	clientSignal,
 	count,
@@ -173,7 +174,7 @@ export async function findImport(request: Request, core: Core): Promise<ImportJo
 async function importSchema(request: Request, { id: apiId, organizationId }: ApiRow, core: Core) {
 	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
-	const { actor } = request.auth.credentials;
+	const actor = actorOf(request);
 	const { isAsync, waitSeconds } = preferencesOf(String(request.raw.req.headers['prefer'] ?? ''));
 	const waitMs = waitSeconds === null ? (isAsync ? 0 : WAIT_MS) : waitSeconds * 1000;
 	const body = {

@@ -122,6 +122,7 @@ const getGateway = (core: Core): ServerRoute =>
 		id: 'getGateway',
 		summary: 'Shows a gateway.',
 		need: 'gateway:read',
+		gatewayKeys: true,
 		answer: GATEWAY,
 		versioned: true,
 		handler: async (request) => show(request, await findGateway(request, core), core),

@@ -4,6 +4,7 @@
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
+	actorOf,
 	body,
 	type Core,
 	GatewayError,
@@ -137,7 +138,7 @@ async function accept(request: Request, core: Core) {
 	const found = await core.store.organizations.invitationByHash(hash);
 	// Void once its sender could not send it any more.
 	if (!found || !mayInvite(found.inviterRole, found.invitation.role)) throw notFound('Invitation');
-	if (folded(found.invitation.email) !== folded(request.auth.credentials.actor.email)) {
+	if (folded(found.invitation.email) !== folded(actorOf(request).email)) {
 		throw new GatewayError('forbidden', 'This invitation is for another e-mail address than that of this account.');
 	}
 	const membership = await storeOf(request, core).organizations.accept(hash, userIdOf(request));

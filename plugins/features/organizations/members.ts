@@ -2,6 +2,7 @@
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import {
+	actorOf,
 	body,
 	type Core,
 	GatewayError,
@@ -75,7 +76,7 @@ const removeMember = (core: Core): ServerRoute =>
 
 /** @param wanted null removes */
 async function change(request: Request, wanted: Role | null, core: Core) {
-	const { userId: by } = request.auth.credentials.actor;
+	const { userId: by } = actorOf(request);
 	const { organizations } = storeOf(request, core);
 	const asked = { role: wanted, by, permit: permitOf(request, wanted) };
 	const member = await organizations.changeMember(organizationOf(request).id, String(request.params['userId']), asked);
@@ -85,7 +86,7 @@ async function change(request: Request, wanted: Role | null, core: Core) {
 
 /** Oneself, with a login: a key takes its owner out of nothing that it may not administer. */
 function isLeaving(request: Request): boolean {
-	const { userId, accessKeyId } = request.auth.credentials.actor;
+	const { userId, accessKeyId } = actorOf(request);
 	return request.method === 'delete' && accessKeyId === null && String(request.params['userId']).toLowerCase() === userId;
 }
 

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type ErrorDetail, GatewayError } from './errors.ts';
+import { parseForm } from './queries.ts';
 
 export const DEFAULT_MAX_BYTES = 1_048_576;
 /** Deeper JSON is refused: recursive readers behind us, PostgreSQL's among them, would overflow. */
@@ -64,6 +65,9 @@ function isPlain(text: string): boolean {
 	}
 	return opened <= MAX_DEPTH;
 }
+
+/** @throws validation_failed naming the field that is no UTF-8 */
+export const parseFormBody = (body: Buffer): URLSearchParams => parseForm(decode(body));
 
 function decode(body: Buffer): string {
 	try {

@@ -94,7 +94,7 @@ export interface GatewayRoute<C = unknown> {
 	body?: 'json' | 'form' | 'raw';
 	/** Default 1 MiB. */
 	maxBytes?: number;
-	/** The answer's body when that of a request cannot be read (too large, broken off, encoded), for protocols with a form of their own. */
+	/** The answer's body when a request cannot be read (its query or body: too large, broken off, no UTF-8), for protocols with a form of their own. */
 	unreadable?(error: GatewayError): JsonObject;
 	handler(request: Incoming, config: C, call: Call): Promise<Reply>;
 }

@@ -6,7 +6,7 @@ export { compileArguments } from './arguments/compile.ts';
 export { patternFault } from './arguments/linear-regexp.ts';
 export { assertBounded } from './arguments/looks.ts';
 export { type CutSchema, MAX_WHOLE_CHARS, WholeSchemas } from './arguments/whole.ts';
-export { DEFAULT_MAX_BYTES, MAX_DEPTH, parseJson, readBody } from './body.ts';
+export { DEFAULT_MAX_BYTES, MAX_DEPTH, parseFormBody, parseJson, readBody } from './body.ts';
 export { cleanText, quote } from './clean-text.ts';
 export type * from './contracts.ts';
 export { tokenCookie } from './cookies.ts';

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { clientAddress } from './addresses.ts';
 import { authenticate } from './authenticate.ts';
-import { DEFAULT_MAX_BYTES, parseJson, readBody } from './body.ts';
+import { DEFAULT_MAX_BYTES, parseFormBody, parseJson, readBody } from './body.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from './call.ts';
 import type { Config } from './config.ts';
 import type { GatewayRoute } from './contracts.ts';
@@ -15,6 +15,7 @@ import type { Limits } from './limits.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
 import type { Caller, Gateway, Incoming, Reply } from './nouns.ts';
 import { isTrustedOrigin, publicUrlOf } from './origins.ts';
+import { assertQuery } from './queries.ts';
 import { clientSignal, UNREAD } from './rest.ts';
 import type { GatewaySnapshot } from './store.ts';
 import type { ToolLimit } from './tool-entry.ts';
@@ -134,6 +135,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const gateway = placed(mounted.gateway, publicUrl);
 	const path = innerPath(request);
 	const match = findRoute(mounted.router, request.method, path);
+	await reading(match?.found.route, () => assertQuery(request.raw.req.url ?? ''));
 	const incoming = describeRequest(request, { parts, publicUrl, path, match });
 	const signal = clientSignal(request);
 	const { limits } = parts;
@@ -153,7 +155,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
 	const { route, config, plugin } = match.found;
-	incoming.body = await bodyFor(request, route);
+	incoming.body = await reading(route, () => readFor(request, route));
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
 	const reply = await route.handler(incoming, config, call);
@@ -238,12 +240,13 @@ function queryOf({ raw: { req } }: Request): URLSearchParams {
 	return new URLSearchParams(start === -1 ? '' : target.slice(start + 1));
 }
 
-async function bodyFor(request: Request, route: GatewayRoute): Promise<unknown> {
+/** What cannot be read is said as the route says it. */
+async function reading<T>(route: GatewayRoute | undefined, read: () => T | Promise<T>): Promise<T> {
 	try {
-		return await readFor(request, route);
+		return await read();
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
-		if (!error || !route.unreadable) throw thrown;
+		if (!error || !route?.unreadable) throw thrown;
 		const { code, message, headers } = error;
 		throw new GatewayError(code, message, { headers, cause: thrown, body: route.unreadable(error) });
 	}
@@ -255,7 +258,7 @@ async function readFor(request: Request, route: GatewayRoute): Promise<unknown> 
 	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
 	const expected = route.body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
 	if (type !== expected) throw new GatewayError('unsupported_media_type', `Content-Type must be ${expected}.`);
-	return route.body === 'json' ? parseJson(body) : new URLSearchParams(body.toString('utf8'));
+	return route.body === 'json' ? parseJson(body) : parseFormBody(body);
 }
 
 function respond(h: ResponseToolkit, reply: Reply): ResponseObject {

@@ -14,6 +14,7 @@ import { assertWellFormed, broken } from './framing.ts';
 import { detailsOf, SENTENCES } from './input-faults.ts';
 import { type Limits, limitHeaders } from './limits.ts';
 import type { Log } from './nouns.ts';
+import { assertQuery, isDecodable } from './queries.ts';
 import { isGatewayPath } from './reserved.ts';
 import type { Store } from './store.ts';
 
@@ -141,18 +142,10 @@ function admit(request: Request, h: ResponseToolkit, { server, config, ended }: 
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
 	if (request.method === 'options') return preflight(request, h, config);
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not percent-encoded as it should be.');
-	if (!isGatewayPath(request.path)) refuseUnknown(server, request);
+	if (isGatewayPath(request.path)) return h.continue;
+	refuseUnknown(server, request);
+	assertQuery(request.raw.req.url ?? '');
 	return h.continue;
-}
-
-function isDecodable(path: string): boolean {
-	if (!path.includes('%')) return true;
-	try {
-		decodeURIComponent(path);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 function preflight(request: Request, h: ResponseToolkit, config: Config) {

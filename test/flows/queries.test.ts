@@ -1,9 +1,10 @@
-// No route takes a query parameter that it does not declare: mistyped ones are told, not ignored.
+// No route takes a query parameter that it does not declare: mistyped ones are told, not ignored. Nor does any take one that is no UTF-8.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { METADATA } from '../helpers/oauth.ts';
 import { fill, ids, makeTenant, managementRoutes, nameOf, type Tenant } from '../helpers/routes.ts';
-import { send, startTestService, type TestService } from '../helpers/service.ts';
+import { type Answer, must, publishGateway, send, startTestService, type TestService } from '../helpers/service.ts';
 
 let service: TestService;
 let tenant: Tenant;
@@ -28,4 +29,60 @@ test('every route answers an unknown query parameter with a 400 that names it, a
 			assert.ok(faults.includes(`query/${name}`), `${nameOf(route)}: ${JSON.stringify(body)}`);
 		}
 	}
+});
+
+/** A half surrogate, a byte that begins nothing, one that is cut off, and what encodes no byte (RFC 3986 §2.1, RFC 3629 §3). */
+const MALFORMED = ['%ED%A0%80', '%FF', 'a%C3', '%', '%zz', '100%'];
+
+function assertTold(answer: Answer, at: string, from: string): void {
+	const { body } = must(answer, 400);
+	assert.deepEqual(body.details, [{ path: at, message: 'is not UTF-8 in percent-encoding.' }], from);
+	assert.equal(body.message, `${at} is not UTF-8 in percent-encoding.`);
+	assert.match(body.requestId, /./);
+}
+
+test('every route of the management API answers a query that is no UTF-8 with a 400 that names the parameter', async () => {
+	const headers = { authorization: `Bearer ${tenant.account.token}` };
+	for (const route of managementRoutes(service).toSorted((a, b) => a.method.localeCompare(b.method))) {
+		const url = service.url + fill(route.path, ids(tenant));
+		assertTold(await send(`${url}?ok=1&q=%ED%A0%80`, route.method.toUpperCase(), { headers }), 'query/q', nameOf(route));
+	}
+	for (const text of MALFORMED) assertTold(await send(`${service.url}/apis?q=${text}`, 'GET', { headers }), 'query/q', text);
+	assertTold(await send(`${service.url}/apis?%FF=1`, 'GET', { headers }), 'query/%FF', 'a name');
+	assertTold(await send(`${service.url}/apis?a~b%2Fc=%FF`, 'GET', { headers }), 'query/a~0b~1c', 'a name to escape');
+	must(await send(`${service.url}/apis?q=%F0%9F%90%88+%C3%A9%25`, 'GET', { headers }), 200);
+});
+
+test('so do gateways: their transport, their OAuth server, its pages, and what is not there', async () => {
+	const gateway = await publishGateway(tenant.account, { auth: 'oauth2' });
+	const { pathname } = new URL(gateway.url);
+	const asked: [method: string, path: string][] = [
+		['POST', pathname],
+		['GET', pathname],
+		['GET', `${pathname}/authorize`],
+		['POST', `${pathname}/authorize`],
+		['GET', `${pathname}/authorize/forgotten-password`],
+		['GET', `${pathname}/.well-known/oauth-protected-resource`],
+		['GET', `/.well-known/oauth-protected-resource${pathname}`],
+		['GET', `${pathname}/nothing`],
+	];
+	for (const [method, path] of asked)
+		for (const text of MALFORMED)
+			assertTold(await send(`${service.url}${path}?state=${text}`, method), 'query/state', `${method} ${path} ${text}`);
+});
+
+test('OAuth endpoints say so in their own form, of a query as of a form', async () => {
+	const { url } = await publishGateway(tenant.account, { auth: 'oauth2' });
+	const form = { 'content-type': 'application/x-www-form-urlencoded' };
+	for (const at of ['token', 'revoke']) {
+		const { body } = must(await send(`${url}/${at}?x=%FF`, 'POST', { body: 'client_id=a', headers: form }), 400);
+		assert.deepEqual(body, { error: 'invalid_request', error_description: 'query/x is not UTF-8 in percent-encoding.' });
+		for (const text of MALFORMED) {
+			const answer = must(await send(`${url}/${at}`, 'POST', { body: `client_id=a&token=${text}`, headers: form }), 400);
+			assert.deepEqual(answer.body, { error: 'invalid_request', error_description: '/token is not UTF-8 in percent-encoding.' }, text);
+		}
+	}
+	const { body } = must(await send(`${url}/register?x=%FF`, 'POST', { body: METADATA }), 400);
+	assert.deepEqual(body, { error: 'invalid_client_metadata', error_description: 'query/x is not UTF-8 in percent-encoding.' });
+	assertTold(await send(`${url}/authorize`, 'POST', { body: 'action=%FF', headers: form }), '/action', 'the form of a page');
 });

@@ -1,10 +1,17 @@
 // Parameters of a request: each at most once, and an empty one is none (RFC 6749 §3.1).
 
+import { asGatewayError, type Incoming, parseFormBody } from '../../../core/index.ts';
 import { OAuthFault, printable } from './faults.ts';
 
 /** Of those that a request may name more than once there is one: `resource` (RFC 8707 §2). */
 const REPEATABLE = new Set(['resource']);
 const FORM = 'application/x-www-form-urlencoded';
+/** Credentials, and what else the endpoints read of a body. */
+const OF_BODY = new Set([
+	...['client_id', 'client_secret', 'client_assertion', 'client_assertion_type', 'username', 'password', 'access_token'],
+	...['grant_type', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'scope', 'resource', 'token', 'token_type_hint'],
+	...['client_name', 'redirect_uris', 'token_endpoint_auth_method', 'jwks', 'jwks_uri', 'software_statement'],
+]);
 
 export class Parameters {
 	readonly #values: URLSearchParams;
@@ -52,9 +59,28 @@ export class Parameters {
 /** Of a body. @throws invalid_request */
 export function formParameters(body: unknown, contentType: string | undefined): Parameters {
 	if (mediaType(contentType) !== FORM) throw new OAuthFault('invalid_request', `Content-Type must be ${FORM}`);
-	const parameters = new Parameters(new URLSearchParams(Buffer.isBuffer(body) ? body.toString('utf8') : ''));
+	const parameters = new Parameters(Buffer.isBuffer(body) ? readForm(body) : new URLSearchParams());
 	parameters.assertOnce();
 	return parameters;
+}
+
+/** @throws invalid_request */
+function readForm(body: Buffer): URLSearchParams {
+	try {
+		return parseFormBody(body);
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		throw error ? new OAuthFault('invalid_request', printable(error.message)) : thrown;
+	}
+}
+
+/**
+ * RFC 6749 §2.3.1: "The parameters can only be transmitted in the request-body and MUST NOT be included in the request URI", where logs
+ * keep them. What is not known is ignored, as §3.2 asks. @throws invalid_request
+ */
+export function assertNoneInQuery({ query }: Pick<Incoming, 'query'>): void {
+	const name = [...query.keys()].find((key) => OF_BODY.has(key) && query.get(key) !== '');
+	if (name !== undefined) throw new OAuthFault('invalid_request', `${name} must be sent in the body, not in the URI`);
 }
 
 export const mediaType = (contentType: string | undefined): string => contentType?.split(';')[0]?.trim().toLowerCase() ?? '';

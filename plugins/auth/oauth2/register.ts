@@ -6,7 +6,7 @@ import { addClient, type Client, type ClientKeys, type ClientMethod } from './cl
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { tryParse } from './json.ts';
-import { mediaType } from './parameters.ts';
+import { assertNoneInQuery, mediaType } from './parameters.ts';
 import { acceptedTexts, redirectFault } from './redirect-uris.ts';
 import { SCOPES } from './scopes.ts';
 import { digest, mintId, mintSecret } from './secrets.ts';
@@ -22,6 +22,7 @@ const METHODS: readonly ClientMethod[] = ['none', 'client_secret_basic', 'client
 export const register = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
 		if (!config.dynamicRegistration) return SHUT;
+		assertNoneInQuery(request);
 		if (mediaType(request.headers['content-type']) !== 'application/json') {
 			throw new OAuthFault('invalid_client_metadata', 'Content-Type must be application/json');
 		}

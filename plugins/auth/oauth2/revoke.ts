@@ -5,7 +5,7 @@ import { authenticateClient } from './client-authentication.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE } from './faults.ts';
 import { endAccess, endGrant, findAccess, findRefresh } from './grants.ts';
-import { formParameters } from './parameters.ts';
+import { assertNoneInQuery, formParameters } from './parameters.ts';
 
 /**
  * A refresh token, also a former one, ends its grant with all tokens of it (specification 5.2 rule 7); an access token ends alone. What
@@ -13,6 +13,7 @@ import { formParameters } from './parameters.ts';
  */
 export const revoke = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
+		assertNoneInQuery(request);
 		const parameters = formParameters(request.body, request.headers['content-type']);
 		const client = await authenticateClient(request, parameters, { config, call });
 		const token = parameters.require('token');

@@ -7,7 +7,7 @@ import { redeemCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { ACCESS_SECONDS, endGrant, findRefresh, grantor, memberAt, rotate, type Tokens } from './grants.ts';
-import { formParameters, type Parameters } from './parameters.ts';
+import { assertNoneInQuery, formParameters, type Parameters } from './parameters.ts';
 import { assertResource } from './resource.ts';
 import { refreshedScopes } from './scopes.ts';
 
@@ -22,6 +22,7 @@ const GRANTS: Readonly<Record<string, Grant>> = { authorization_code: redeem, re
 
 export const token = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {
+		assertNoneInQuery(request);
 		const parameters = formParameters(request.body, request.headers['content-type']);
 		const client = await authenticateClient(request, parameters, { config, call });
 		const type = parameters.require('grant_type');

@@ -29,7 +29,11 @@ export interface Base<Config> {
 	summary: string;
 	/** The document implemented, with version or date. */
 	spec?: string;
-	/** Validation, defaults and the reference, from one declaration. Mark secrets with `.meta({ secret: true })`. */
+	/**
+	 * Validation, defaults and the reference, from one declaration. Mark secrets with `.meta({ secret: true })`. In a map whose members are
+	 * secret by their names, `.meta({ secretMembers })` says which, as `headerRules` does. The top-level field that says where they are sent
+	 * is marked `.meta({ destination: true })`: who changes its origin has to enter them again.
+	 */
 	config: ObjectSchema<Config>;
 }
 

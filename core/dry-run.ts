@@ -8,11 +8,10 @@ import { GatewayError } from './errors.ts';
 import type { CheckedAddress, OutboundRequest, OutboundResponse } from './lent.ts';
 import type { Api, Json, JsonObject } from './nouns.ts';
 import type { Outbound } from './outbound.ts';
+import { HIDDEN } from './secret-fields.ts';
 import { basic } from './signing.ts';
 import type { CredentialRow } from './store.ts';
 
-/** Shown in place of every secret. */
-const HIDDEN = '••••';
 const AUTHORIZATION = /^(?:proxy-)?authorization$/;
 const KEY = /^(?:x-)?(?:api-?key|(?:auth|access)-token)$/;
 

@@ -7,10 +7,14 @@ import type { OutboundRequest } from './lent.ts';
 const MIN_SECRET_CHARS = 6;
 export const HIDDEN = '[hidden]';
 
-/** The secrets that `signed` carries and `request` does not, in each spelling in which an answer may hold them. */
-export function secretsAdded(request: OutboundRequest, signed: OutboundRequest): string[] {
-	if (signed === request) return [];
+/**
+ * The secrets that `signed` carries and `request` does not, in each spelling in which an answer may hold them.
+ * @param written names of headers into which the config itself writes a secret
+ */
+export function secretsAdded(request: OutboundRequest, signed: OutboundRequest, written: readonly string[] = []): string[] {
+	if (signed === request && written.length === 0) return [];
 	const before = new Map(Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+	for (const name of written) before.delete(name.toLowerCase());
 	const found = Object.entries(signed.headers ?? {}).flatMap(([name, value]) => {
 		const was = before.get(name.toLowerCase());
 		return was === value ? [] : secretsOf(name.toLowerCase(), value, was ?? '');

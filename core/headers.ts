@@ -35,10 +35,16 @@ export function headerValueFault(value: string): string | null {
 	return VALUE.test(value) ? null : 'must be text of one line without control characters or characters above U+00FF';
 }
 
-/** Of a config: request headers by name. */
+const SECRET_NAME = /authorization|cookie|token|secret|password|api[-_]?key/i;
+
+/** Whether a header's name says that its value is a secret. */
+export const holdsSecret = (name: string): boolean => SECRET_NAME.test(name);
+
+/** Of a config: request headers by name. Those whose names say so are secret: sealed at rest, and never read back. */
 export const headerRules: Joi.ObjectSchema<Record<string, string>> = Joi.object()
 	.pattern(/./, Joi.string().allow('').max(8192).custom(checkValue))
-	.custom(checkNames);
+	.custom(checkNames)
+	.meta({ secretMembers: holdsSecret });
 
 function checkNames(headers: Record<string, string>, helpers: Joi.CustomHelpers): Record<string, string> | Joi.ErrorReport {
 	const name = Object.keys(headers).find((one) => headerNameFault(one) !== null);

@@ -16,7 +16,7 @@ export { shownPlace } from './credentials.ts';
 export { secretsAdded, withoutSecrets } from './echoes.ts';
 export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError, invalid, notFound } from './errors.ts';
 export { type Asked, FairQueue, type Limits as QueueLimits } from './fair-queue.ts';
-export { headerNameFault, headerRules, headerValueFault } from './headers.ts';
+export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './headers.ts';
 export { hasEnded } from './import-jobs.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export type { RunResult } from './invoke.ts';
@@ -79,7 +79,7 @@ export { plainSlug, slugs } from './slugs.ts';
 export type * from './store.ts';
 export { TimeSlice } from './time-slice.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './tokens.ts';
-export { openedConfig, toolConfig, toolPlace } from './tool-entry.ts';
+export { namedPlace, openedConfig, toolConfig, toolPlace } from './tool-entry.ts';
 export {
 	bodyExcerpt,
 	charsetOf,

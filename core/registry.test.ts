@@ -108,3 +108,22 @@ test('the secret fields of a config are found when the plugin is added, not for 
 	}
 	assert.equal(described, afterAdding);
 });
+
+test('members of maps are secret by their names, also below lists and other maps, and an object is copied only where it changes', () => {
+	const headers = Joi.object().pattern(/./, Joi.string());
+	const byName = headers.meta({ secretMembers: (name: string) => name === 'token' });
+	const schema = Joi.object({
+		list: Joi.array().items(Joi.object({ parts: Joi.object().pattern(/./, Joi.object({ headers: byName })) })),
+		headers,
+	});
+	const registry = new Registry();
+	registry.add({ ...(method('a', []) as object), config: schema });
+	const other = { headers: { token: 'seen' } };
+	const config = { list: [{ parts: { one: { headers: { token: 's3cret', team: 'pets' } } } }, { parts: {} }], ...other };
+	const shown = registry.redact('auth', 'a', config);
+	assert.deepEqual(shown, { list: [{ parts: { one: { headers: { token: '••••', team: 'pets' } } } }, { parts: {} }], ...other });
+	assert.equal(config.list[0]?.parts.one?.headers.token, 's3cret');
+	assert.equal(shown['headers'], config.headers);
+	const odd = [{ list: null }, { list: 'x' }, { list: [null, { parts: [{ headers: { token: 7 } }] }] }, { headers: null }];
+	for (const value of odd) assert.equal(registry.redact('auth', 'a', value as never), value);
+});

@@ -1,10 +1,20 @@
 // Holds every plugin under its kind and name, and answers for their configs: parse, seal, describe.
 
-import Joi, { type Description, type ObjectSchema } from 'joi';
+import Joi, { type ObjectSchema } from 'joi';
 import type { Kind, ManagementRoute, Plugin, PluginOf } from './contracts.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, invalid } from './errors.ts';
 import { detailsOf, SENTENCES } from './input-faults.ts';
 import type { JsonObject, JsonSchema } from './nouns.ts';
+import {
+	destinationFields,
+	type FoundSecret,
+	HIDDEN,
+	mapSecrets,
+	originIn,
+	type SecretField,
+	secretFields,
+	textAt,
+} from './secret-fields.ts';
 import type { Place, Secrets } from './secrets.ts';
 
 /** What each kind must bring besides `name`, `summary` and `config`. */
@@ -39,8 +49,10 @@ interface Registered {
 	plugin: Plugin;
 	/** URL of its module. */
 	source: string | null;
-	/** Paths of the config's secret fields, found once: Joi takes milliseconds to describe a schema, and lists hold a hundred rows. */
-	secrets: string[][];
+	/** Of its config. */
+	secrets: SecretField[];
+	/** Fields of its config that say where the secrets are sent. */
+	destinations: string[];
 }
 
 export class Registry {
@@ -56,7 +68,8 @@ export class Registry {
 		const id = `${plugin.kind}:${plugin.name}`;
 		if (this.#plugins.has(id)) throw new Error(`${id}: there are two plugins of this kind and name.`);
 		this.#checkManagement(plugin, id);
-		this.#plugins.set(id, { plugin, source, secrets: secretPaths(plugin.config.describe()) });
+		const described = plugin.config.describe();
+		this.#plugins.set(id, { plugin, source, secrets: secretFields(described), destinations: destinationFields(described) });
 		this.#descriptions = null;
 	}
 
@@ -85,20 +98,35 @@ export class Registry {
 
 	/** The config with its secret fields sealed, for the row. */
 	seal(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
-		return this.#mapSecrets(kind, name, config, (value) => secrets.seal(value, place));
+		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, place));
 	}
 
 	/** The config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and `of` which thing it is */
-	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, { of, ...place }: Place & { of: string }): JsonObject {
-		const what = (path: string[]): string => `The secret "${path.join('.')}" of ${of}`;
-		return this.#mapSecrets(kind, name, config, (value, path) =>
-			secrets.isSealed(value) ? secrets.open(value, place, what(path)) : value,
-		);
+	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: NamedPlace): JsonObject {
+		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, place));
 	}
 
-	/** The config without its secret fields, for an answer. */
+	/**
+	 * A given config with the row's own secrets, opened, wherever it says `••••`: who changes a config sends back what they were shown.
+	 * @param at JSON pointer of the config in the request's body
+	 * @throws validation_failed where nothing is stored under that name, or for another destination; secret_unreadable as `open`
+	 */
+	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, place }: Restoring): JsonObject {
+		const moved = this.#moved(kind, name, stored, given);
+		return this.#mapSecrets(kind, name, given, (secret) => {
+			if (secret.value !== HIDDEN) return secret.value;
+			const value = textAt(stored, secret.path);
+			const label = `"${secret.path.join('.')}" is ${HIDDEN}, which stands for the stored value`;
+			const pointer = [at, ...secret.path].join('/');
+			if (value === null) throw invalid(pointer, `${label}, and none is stored under this name: enter it.`);
+			if (moved !== null) throw invalid(pointer, `${label}, and that was entered for ${moved}: enter it again, if it belongs here too.`);
+			return opened({ ...secret, value }, secrets, place);
+		});
+	}
+
+	/** The config without its secret fields, for an answer; in maps by name `••••` stands in their place. */
 	redact(kind: Kind, name: string, config: JsonObject): JsonObject {
-		return this.#mapSecrets(kind, name, config, () => null);
+		return this.#mapSecrets(kind, name, config, ({ isMember }) => (isMember ? HIDDEN : null));
 	}
 
 	/** The config with `mask` in place of its secret fields, none of which is opened: for showing what it would do. */
@@ -131,14 +159,31 @@ export class Registry {
 		return this.list(kind).map(({ name }) => name);
 	}
 
-	#mapSecrets(kind: Kind, name: string, config: JsonObject, map: (value: string, path: string[]) => string | null): JsonObject {
-		const paths = this.#plugins.get(`${kind}:${name}`)?.secrets ?? [];
-		if (paths.length === 0) return config;
-		const copy = structuredClone(config);
-		for (const path of paths) mapAt(copy, path, (value) => map(value, path));
-		return copy;
+	#mapSecrets(kind: Kind, name: string, config: JsonObject, change: (secret: FoundSecret) => string | null): JsonObject {
+		return mapSecrets(config, this.#plugins.get(`${kind}:${name}`)?.secrets ?? [], change);
+	}
+
+	/** The origin to which the stored secrets went, where the given config has another one; else null. */
+	#moved(kind: Kind, name: string, stored: JsonObject, given: JsonObject): string | null {
+		const destinations = this.#plugins.get(`${kind}:${name}`)?.destinations ?? [];
+		const field = destinations.find((one) => originIn(textAt(stored, [one])) !== originIn(textAt(given, [one])));
+		return field === undefined ? null : (originIn(textAt(stored, [field])) ?? 'another place');
 	}
 }
+
+/** The place of a row's secrets, and of which thing they are in words: `the tool “pets”`. */
+export type NamedPlace = Place & { of: string };
+
+interface Restoring {
+	stored: JsonObject;
+	at: string;
+	secrets: Secrets;
+	place: NamedPlace;
+}
+
+/** What was never sealed is as it is. @throws secret_unreadable */
+const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...place }: NamedPlace): string =>
+	secrets.isSealed(value) ? secrets.open(value, place, `The secret "${path.join('.')}" of ${of}`) : value;
 
 const describePlugin = (plugin: Plugin): PluginDescription => ({
 	kind: plugin.kind,
@@ -227,26 +272,4 @@ function configSchema(schema: ObjectSchema): JsonSchema {
 	// `add` checked that it is there.
 	const source = schema['~standard'] as unknown as JsonSchemaSource;
 	return source.jsonSchema.input({ target: 'draft-2020-12' });
-}
-
-/** Paths of the fields marked `.meta({ secret: true })`. */
-function secretPaths(description: Description, at: string[] = []): string[][] {
-	const marked = (description.metas as { secret?: boolean }[] | undefined)?.some(({ secret }) => secret === true);
-	if (marked) return [at];
-	const keys = (description['keys'] ?? {}) as Record<string, Description>;
-	return Object.entries(keys).flatMap(([key, child]) => secretPaths(child, [...at, key]));
-}
-
-function mapAt(target: JsonObject, path: string[], map: (value: string) => string | null): void {
-	const [key, ...rest] = path;
-	if (key === undefined || !Object.hasOwn(target, key)) return;
-	const value = target[key];
-	if (rest.length > 0) {
-		if (value !== null && typeof value === 'object' && !Array.isArray(value)) mapAt(value, rest, map);
-		return;
-	}
-	if (typeof value !== 'string') return;
-	const mapped = map(value);
-	if (mapped === null) delete target[key];
-	else target[key] = mapped;
 }

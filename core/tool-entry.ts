@@ -7,7 +7,7 @@ import { GatewayError } from './errors.ts';
 import type { LaneApi } from './lane.ts';
 import { laneOf } from './lanes.ts';
 import type { Api, Flattened, JsonObject, Tool } from './nouns.ts';
-import type { Registry } from './registry.ts';
+import type { NamedPlace, Registry } from './registry.ts';
 import type { Place, Secrets } from './secrets.ts';
 import type { ApiRow, CredentialRow, Store, ToolRow } from './store.ts';
 
@@ -96,12 +96,14 @@ export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): Json
 	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
 
 /** @throws secret_unreadable naming the field and the tool */
-export const openedConfig = (
-	row: ToolRow,
-	config: JsonObject,
-	{ registry, secrets }: Pick<EntryParts, 'registry' | 'secrets'>,
-): JsonObject =>
-	registry.open('executor', row.executor, config, secrets, { ...toolPlace(row.organizationId, row.id), of: `the tool ${quote(row.name)}` });
+export const openedConfig = (row: ToolRow, config: JsonObject, { registry, secrets }: Omit<EntryParts, 'services'>): JsonObject =>
+	registry.open('executor', row.executor, config, secrets, namedPlace(row));
+
+/** With the words for a secret that cannot be opened. */
+export const namedPlace = ({ organizationId, id, name }: Pick<ToolRow, 'organizationId' | 'id' | 'name'>): NamedPlace => ({
+	...toolPlace(organizationId, id),
+	of: `the tool ${quote(name)}`,
+});
 
 export const toolPlace = (organizationId: string, toolId: string): Place => ({ organizationId, table: 'tools', row: toolId });
 

@@ -16,6 +16,9 @@ export interface GraphqlConfig {
 const ENDPOINT = /^https?:\/\/[^/?#\\@\s]+(?:[/?][^#\\\s]*)?$/i;
 const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
 
+const SEALED =
+	'A value whose name holds authorization, cookie, token, secret, password or api-key is sealed, and shown as ••••; sent back so, it stays';
+
 const parseable = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport =>
 	URL.canParse(value) ? value : helpers.error('string.uri');
 
@@ -24,13 +27,12 @@ export const config: Joi.ObjectSchema<GraphqlConfig> = Joi.object<GraphqlConfig>
 		.max(8192)
 		.pattern(ENDPOINT)
 		.custom(parseable)
+		.meta({ destination: true })
 		.messages({ 'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment' })
 		.description('URL that takes the query by POST. Tools of an API go to its base URL instead'),
 	query: Joi.string().max(65_536).required().description('GraphQL document with one operation, or several and operationName'),
 	operationName: Joi.string().max(200).pattern(NAME, 'a GraphQL name').description('Of several operations of the query, the one to run'),
-	headers: headerRules.description(
-		'Request headers, beside those of the stored credential. Whoever may read the tool sees them: what is secret belongs into the credentials of an API',
-	),
+	headers: headerRules.description(`Request headers, beside those of the stored credential. ${SEALED}`),
 	selectArgument: Joi.string()
 		.max(64)
 		.description('Written by importers: the argument whose text, a selection, takes the place of what the operation’s only field asks for'),

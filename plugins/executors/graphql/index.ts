@@ -1,6 +1,6 @@
 // The `graphql` executor: one query or mutation per call, by POST, written by hand or by the GraphQL importer.
 
-import { GatewayError, invalid, type OutboundRequest, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
+import { GatewayError, holdsSecret, invalid, type OutboundRequest, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type GraphqlConfig } from './config.ts';
 import { readQuery, writeRequest } from './document.ts';
 import { readResponse } from './response.ts';
@@ -34,8 +34,9 @@ export default {
 			signal: call.signal,
 		};
 		const signed = await call.sign(request);
+		const written = Object.keys(given.headers ?? {}).filter(holdsSecret);
 		const response = await call.request(signed);
-		return readResponse(response, { schema: call.tool?.outputSchema ?? null, secrets: secretsAdded(request, signed) });
+		return readResponse(response, { schema: call.tool?.outputSchema ?? null, secrets: secretsAdded(request, signed, written) });
 	},
 } satisfies ToolExecutor<GraphqlConfig>;
 

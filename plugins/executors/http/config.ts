@@ -2,6 +2,7 @@
 
 import Joi from 'joi';
 import { CREDENTIALS, type CredentialType, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
+import { writesSecret } from './template.ts';
 
 export interface Parameter {
 	arg: string;
@@ -147,8 +148,9 @@ const requestBody = Joi.object<RequestBody>({
 	),
 });
 
-/** Not sealed: templates are text that people edit, and are shown to those who do. */
-const SEEN = 'Whoever may read the tool sees them: what is secret belongs into the credentials of an API';
+const SEALED =
+	'A value whose name holds authorization, cookie, token, secret, password or api-key is sealed, and shown as ••••; sent back so, it stays. ' +
+	'One that is made of {placeholders}, as “Bearer {token}” is, holds no secret and is shown';
 const TEXT_TEMPLATE = 'may hold {placeholders}; dropped when the arguments of all of them are absent';
 
 export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
@@ -160,11 +162,12 @@ export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 	url: Joi.string()
 		.max(8192)
 		.custom(url)
+		.meta({ destination: true })
 		.required()
 		.description(
 			'Absolute http(s) URL, or for tools of an API a path that is appended to its base URL. {argument} in path or query is replaced',
 		),
-	headers: headerRules.description(`Request headers; values ${TEXT_TEMPLATE}. ${SEEN}`),
+	headers: headerRules.meta({ secretMembers: writesSecret }).description(`Request headers; values ${TEXT_TEMPLATE}. ${SEALED}`),
 	query: Joi.object()
 		.pattern(/./, [Joi.string().allow(''), Joi.number(), Joi.boolean()])
 		.description(`Query parameters; values ${TEXT_TEMPLATE}; a list is written once per item`),

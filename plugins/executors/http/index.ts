@@ -4,6 +4,7 @@ import { invalid, secretsAdded, type ToolExecutor } from '../../../core/index.ts
 import { config, type HttpConfig } from './config.ts';
 import { buildRequest } from './request.ts';
 import { readResponse } from './response.ts';
+import { writesSecret } from './template.ts';
 
 export default {
 	kind: 'executor',
@@ -28,7 +29,10 @@ export default {
 		return readResponse(response, {
 			method: config.method,
 			schema: call.tool?.outputSchema ?? null,
-			secrets: secretsAdded(request, signed),
+			secrets: secretsAdded(request, signed, writtenSecrets(config)),
 		});
 	},
 } satisfies ToolExecutor<HttpConfig>;
+
+const writtenSecrets = ({ headers = {} }: HttpConfig): string[] =>
+	Object.keys(headers).filter((name) => writesSecret(name, headers[name] ?? ''));

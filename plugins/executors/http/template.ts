@@ -1,6 +1,6 @@
 // Filling {placeholders} of hand-written configs with arguments.
 
-import type { Json, JsonObject } from '../../../core/index.ts';
+import { holdsSecret, type Json, type JsonObject } from '../../../core/index.ts';
 
 const PLACEHOLDER = /\{([A-Za-z0-9_.-]{1,64})\}/g;
 const WHOLE = /^\{([A-Za-z0-9_.-]{1,64})\}$/;
@@ -47,4 +47,23 @@ export function fillJson(template: Json, read: Read): Json | undefined {
 	if (template === null || typeof template !== 'object') return template;
 	const filled = Object.entries(template).map(([key, value]) => [key, fillJson(value, read)] as const);
 	return Object.fromEntries(filled.filter((entry): entry is [string, Json] => entry[1] !== undefined));
+}
+
+/** Longer text beside a placeholder may be a secret; up to this it is an abbreviation or a separator. */
+const SHORT_CHARS = 7;
+const NAME_BEFORE = /^[\w.-]{1,64}="?$/;
+
+/** Whether a header's name says that it holds a secret, and its template writes one out: it is not made of placeholders. */
+export function writesSecret(name: string, template: string): boolean {
+	if (!holdsSecret(name)) return false;
+	const words = template.split(/[\s;,]+/);
+	return template.search(PLACEHOLDER) === -1 || words.some((word, index) => !isHarmless(word, index === 0 && words.length > 1));
+}
+
+/** @param isFirst of several: without a placeholder it is the scheme (RFC 9110 §11.4) */
+function isHarmless(word: string, isFirst: boolean): boolean {
+	const start = word.search(PLACEHOLDER);
+	if (start === -1) return isFirst || word.length <= SHORT_CHARS;
+	const named = NAME_BEFORE.test(word.slice(0, start)) ? word.slice(start) : word;
+	return named.replace(PLACEHOLDER, '').length <= SHORT_CHARS;
 }

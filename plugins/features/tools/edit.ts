@@ -11,6 +11,7 @@ import {
 	invalid,
 	type JsonObject,
 	type JsonSchema,
+	namedPlace,
 	notFound,
 	openedConfig,
 	organizationOf,
@@ -49,9 +50,10 @@ export async function addTool(
 	}
 	await checkParameters(request, tool.parameters, core);
 	const { id: organizationId } = organizationOf(request);
-	await checkConfig(type, toolConfig({ code, executionConfig: tool.executionConfig }), organizationId, core);
 	const id = randomUUID();
-	const executionConfig = core.registry.seal('executor', type, tool.executionConfig, core.secrets, toolPlace(organizationId, id));
+	const given = restored({ organizationId, id, name: tool.name, executor: type }, tool.executionConfig, {}, core);
+	await checkConfig(type, toolConfig({ code, executionConfig: given }), organizationId, core);
+	const executionConfig = core.registry.seal('executor', type, given, core.secrets, toolPlace(organizationId, id));
 	const { name, description, parameters } = tool;
 	return storeOf(request, core).tools.create(organizationId, id, {
 		name,
@@ -86,12 +88,20 @@ export async function changeTool(request: Request, change: ToolEdit, core: Core)
 
 async function changedConfig(row: ToolRow, change: ToolEdit, core: Core): Promise<{ executionConfig?: JsonObject }> {
 	if (change.executionConfig === undefined && change.code === undefined) return {};
-	const place = toolPlace(row.organizationId, row.id);
-	const executionConfig = change.executionConfig ?? openedConfig(row, row.executionConfig, core);
+	const executionConfig = change.executionConfig
+		? restored(row, change.executionConfig, row.executionConfig, core)
+		: openedConfig(row, row.executionConfig, core);
 	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), row.organizationId, core);
 	if (change.executionConfig === undefined) return {};
+	const place = toolPlace(row.organizationId, row.id);
 	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };
 }
+
+type Sealing = Pick<ToolRow, 'organizationId' | 'id' | 'name' | 'executor'>;
+
+/** What is given, with the stored secrets where it says `••••`. @throws validation_failed, secret_unreadable */
+const restored = (tool: Sealing, given: JsonObject, stored: JsonObject, { registry, secrets }: Core): JsonObject =>
+	registry.restore('executor', tool.executor, given, { stored, at: '/executionConfig', secrets, place: namedPlace(tool) });
 
 /** @throws validation_failed, rate_limited */
 const checkParameters = (request: Request, parameters: JsonSchema, core: Core): Promise<void> =>

@@ -57,7 +57,9 @@ const UPDATE = body({
 	description: description.allow(null).description(`What it does, as models read it. ${OWN}`),
 	parameters,
 	code,
-	executionConfig: executionConfig.description('As the type asks for. As a whole: a change replaces all of it.'),
+	executionConfig: executionConfig.description(
+		'As the type asks for. As a whole: a change replaces all of it, but a header that is `••••` keeps its stored value.',
+	),
 	status: Joi.string().valid('active', 'inactive').description('An inactive tool is in no gateway.'),
 })
 	.min(1)

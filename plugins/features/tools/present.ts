@@ -29,7 +29,7 @@ export const TOOL = shape({
 		.optional()
 		.description('How the body of the request was asked to lie among the arguments; of tools that an API’s operation was made into.'),
 	code: text.optional(),
-	executionConfig: jsonObject.description('As its type asks for, without secrets.'),
+	executionConfig: jsonObject.description('As its type asks for. Secrets are left out; of headers that hold one `••••` is shown.'),
 	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: its API’s description does not have it any more.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,

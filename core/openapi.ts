@@ -3,7 +3,7 @@
 import type { Server } from '@hapi/hapi';
 import type { Schema } from 'joi';
 import type { Config } from './config.ts';
-import type { JsonObject, JsonSchema } from './nouns.ts';
+import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf } from './openapi-errors.ts';
 import { createSchemaWriter, plainSchema, type SchemaWriter } from './openapi-schema.ts';
 import { tidy } from './openapi-tidy.ts';
@@ -15,10 +15,12 @@ export interface DocumentParts {
 	registry: Registry;
 	config: Pick<Config, 'publicUrls'>;
 	version: string;
+	/** Bodies of answers, by the operation's id and the status. */
+	examples?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
 /** https://spec.openapis.org/oas/v3.1.1.html */
-export function describeApi({ server, registry, config, version }: DocumentParts): JsonObject {
+export function describeApi({ server, registry, config, version, examples = {} }: DocumentParts): JsonObject {
 	const configs = configSchemas(registry);
 	const writer = createSchemaWriter({
 		names: (kind) => namesOf(registry, kind),
@@ -29,7 +31,7 @@ export function describeApi({ server, registry, config, version }: DocumentParts
 	const paths: Record<string, JsonObject> = {};
 	for (const route of routes) {
 		const { path, method } = route.declared;
-		paths[path] = { ...paths[path], [method.toLowerCase()]: describe(route, writer) };
+		paths[path] = { ...paths[path], [method.toLowerCase()]: describe(route, writer, examples[route.declared.id]) };
 	}
 	return {
 		openapi: '3.1.1',
@@ -103,7 +105,7 @@ const INTRODUCTION = [
 
 // ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter): JsonObject {
+function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter, examples?: Examples): JsonObject {
 	const { id, summary, description, need, gatewayKeys, body, bodyIs } = declared;
 	const text = [description, neededFor(need)].filter(Boolean).join('\n\n');
 	return {
@@ -112,8 +114,10 @@ function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter): J
 		description: text,
 		tags: [feature],
 		parameters: parametersOf(declared, writer),
-		...(body && { requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: json(writer.write(body)) } }),
-		responses: { ...failuresOf(declared), ...successOf(declared, writer) },
+		...(body && {
+			requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: { [JSON_TYPE]: { schema: writer.write(body) } } },
+		}),
+		responses: { ...failuresOf(declared), ...successOf(declared, writer, examples) },
 		security: need === 'public' ? [] : [{ bearer: [] }, { cookie: [] }, ...(gatewayKeys ? [{ gatewayKey: [] }] : [])],
 	};
 }
@@ -129,7 +133,8 @@ const NEEDS: Record<string, string> = {
 
 const neededFor = (need: string): string => NEEDS[need] ?? `Takes the permission \`${need}\`.`;
 
-const json = (schema: JsonSchema): JsonObject => ({ 'application/json': { schema } });
+const JSON_TYPE = 'application/json';
+const exampleOf = (example: Json | undefined): JsonObject => (example === undefined ? {} : { example });
 
 function parametersOf(declared: Operation, writer: SchemaWriter): JsonObject[] {
 	const inPath = [...declared.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
@@ -160,7 +165,9 @@ function parametersOf(declared: Operation, writer: SchemaWriter): JsonObject[] {
 /** hapi answers 304 wherever an `ETag` is shown. */
 const isConditional = ({ versioned, method }: Operation): boolean => Boolean(versioned) && method === 'GET';
 
-function successOf(declared: Operation, writer: SchemaWriter): JsonObject {
+type Examples = Readonly<Record<string, Json>>;
+
+function successOf(declared: Operation, writer: SchemaWriter, examples: Examples = {}): JsonObject {
 	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned, path } = declared;
 	const data = writer.write(answer);
 	const schema = bare ? data : { type: 'object', properties: { success: { const: true }, data }, required: ['success', 'data'] };
@@ -170,10 +177,10 @@ function successOf(declared: Operation, writer: SchemaWriter): JsonObject {
 		'X-Request-Id',
 	];
 	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-	const content = produces ? { [produces]: { schema } } : json(schema);
+	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
 	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Made.' : 'Done.'], ...Object.entries(alsoAnswers)];
 	const answers: JsonObject = Object.fromEntries(
-		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content }) }]),
+		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content: content(code) }) }]),
 	);
 	if (isConditional(declared)) answers['304'] = { description: 'Not changed since.', headers };
 	if (!declared.accepted) return answers;
@@ -183,7 +190,14 @@ function successOf(declared: Operation, writer: SchemaWriter): JsonObject {
 		required: ['success', 'data'],
 	};
 	const where = Object.fromEntries(['Location', 'Retry-After'].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-	return { ...answers, 202: { description: 'Not done yet.', headers: { ...headers, ...where }, content: json(later) } };
+	return {
+		...answers,
+		202: {
+			description: 'Not done yet.',
+			headers: { ...headers, ...where },
+			content: { [JSON_TYPE]: { schema: later, ...exampleOf(examples['202']) } },
+		},
+	};
 }
 
 // ── what operations share ──────────────────────────────────────────────────────────────────────────────────────────

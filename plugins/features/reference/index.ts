@@ -4,6 +4,7 @@ import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
 import { stringify } from 'yaml';
 import { describeApi, type Feature, operation, VERSION } from '../../../core/index.ts';
+import examples from './examples.json' with { type: 'json' };
 import { pageRoutes } from './page.ts';
 
 export default {
@@ -16,7 +17,7 @@ export default {
 		const texts = { json: '', yaml: '' };
 		// All routes are there by then, and nobody is being served yet: writing it takes longer than a request may.
 		server.ext('onPreStart', () => {
-			const document = describeApi({ server, registry: core.registry, config: core.config, version: VERSION });
+			const document = describeApi({ server, registry: core.registry, config: core.config, version: VERSION, examples });
 			texts.json = JSON.stringify(document);
 			texts.yaml = stringify(document, { aliasDuplicateObjects: false });
 		});

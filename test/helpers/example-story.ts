@@ -1,0 +1,132 @@
+// Acme, whose pets an agent looks after: what the examples of the document are told of, and what each operation is asked there.
+
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { makeTenant, type Tenant } from './routes.ts';
+import { type Account, must, registerAccount, send, type TestService } from './service.ts';
+import { soon } from './soon.ts';
+
+export interface Story {
+	tenant: Tenant;
+	/** The API that its tools call. */
+	petStore: string;
+	/** What is to be sent instead of what the page shows, where that depends on what is there. */
+	given(operation: string): Promise<Given>;
+	end(): void;
+}
+
+export interface Given {
+	query?: string;
+	body?: object;
+	/** Of somebody else. */
+	token?: string;
+}
+
+const PET = { type: 'object', properties: { id: { type: 'string' }, name: { type: 'string' }, kind: { type: 'string' } } };
+const JSON_PET = { description: 'A pet.', content: { 'application/json': { schema: PET } } };
+
+/** A small description, so that what is shown of it is short. */
+const PET_STORE = {
+	openapi: '3.1.1',
+	info: { title: 'Pet store', version: '1.0.0' },
+	paths: {
+		'/pets': {
+			post: {
+				operationId: 'addPet',
+				summary: 'Adds a pet.',
+				tags: ['pets'],
+				requestBody: { required: true, content: { 'application/json': { schema: PET } } },
+				responses: { 201: JSON_PET },
+			},
+		},
+		'/pets/{id}': {
+			get: {
+				operationId: 'getPet',
+				summary: 'Reads one pet by its id.',
+				tags: ['pets'],
+				parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+				responses: { 200: JSON_PET },
+			},
+		},
+	},
+};
+
+async function startPetStore() {
+	const server = createServer((request, response) => {
+		const answer = request.url === '/openapi.json' ? PET_STORE : { id: '7', name: 'Rex', kind: 'dog' };
+		response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	// It listens on TCP.
+	return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+export async function tellStory(service: TestService): Promise<Story> {
+	const petStore = await startPetStore();
+	const tenant = await makeTenant(service, 'pets');
+	await describe(tenant, petStore.origin);
+	const { account, ids } = tenant;
+	const another = async (): Promise<Given> => ({ token: (await registerAccount(service.url, 'Somebody')).token });
+	const special: Record<string, () => Given | Promise<Given>> = {
+		'GET /auth/check-organization-name': () => ({ query: '?name=Acme%20Labs' }),
+		'POST /auth/login': () => ({ body: { email: account.email, password: account.password } }),
+		'POST /auth/logout': another,
+		'PATCH /auth/change-password': another,
+		'POST /auth/reset-password': async () => ({ body: { token: await mailedToken(service), newPassword: 'Battery2Staple' } }),
+		'POST /invitations/accept': () => invited(service, account),
+		'POST /apis/{id}/import-schema': () => ({ body: { schemaUrl: `${petStore.origin}/openapi.json`, generateTools: true } }),
+		'POST /gateways/{id}/tools': () => ({ body: { toolId: ids['spareTool'] } }),
+		'POST /gateways/{id}/tools/bulk': () => ({ body: { toolIds: [ids['spareTool']] } }),
+	};
+	return {
+		tenant,
+		petStore: petStore.origin,
+		given: async (operation) => (await special[operation]?.()) ?? {},
+		end: petStore.close,
+	};
+}
+
+/** Names and words that a reader can make something of, and a description with operations. */
+async function describe({ account, ids }: Tenant, petStore: string): Promise<void> {
+	const { organization, api, tool, gateway } = ids;
+	must(await account.patch(`/organizations/${organization}`, { name: 'Acme' }), 200);
+	must(await account.patch('/auth/profile', { firstName: 'Ada', lastName: 'Lovelace' }), 200);
+	must(await account.patch(`/apis/${api}`, { name: 'Pet store', baseUrl: petStore, description: 'Pets and their owners.' }), 200);
+	must(await account.patch(`/gateways/${gateway}`, { name: 'Pets', description: 'Finds pets for the front desk.' }), 200);
+	const parameters = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+	const executionConfig = { method: 'GET', url: `${petStore}/pets/{id}` };
+	const find = { name: 'find_pet', description: 'Finds one pet by its id.', parameters, executionConfig };
+	must(await account.patch(`/tools/${tool}`, find), 200);
+	const schemaContent = JSON.stringify(PET_STORE);
+	const imported = must(await account.post(`/apis/${api}/import-schema`, { schemaContent, generateTools: true }), 200);
+	ids['schema'] = imported.body.data.schema.id;
+	ids['import'] = must(await account.get(`/apis/${api}/imports?sort=-createdAt`), 200).body.data.imports[0].id;
+	const { tools } = must(await account.get(`/organizations/${organization}/tools?q=getPet`), 200).body.data;
+	ids['spareTool'] = tools[0].id;
+}
+
+/** Somebody with an account who was invited. */
+async function invited({ url }: TestService, account: Account): Promise<Given> {
+	const guest = await registerAccount(url, 'Guest');
+	const path = `/organizations/${account.organization.id}/invitations`;
+	const made = must(await account.post(path, { email: guest.email }), 201).body.data;
+	return { token: guest.token, body: { token: new URL(made.url).hash.replace(/^#(token=)?/, '') } };
+}
+
+/** Of somebody else's forgotten password: those who tell the story stay logged in. */
+async function mailedToken({ url, config }: TestService): Promise<string> {
+	const { email } = await registerAccount(url, 'Forgetful');
+	must(await send(`${url}/auth/forgot-password`, 'POST', { body: { email } }), 200);
+	const folder = join(config.dataDir, 'mail');
+	let token: string | undefined;
+	await soon(async () => {
+		// Lines end anywhere (RFC 2045 §6.7).
+		const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', ''));
+		token = mails.filter((mail) => mail.includes(email)).map((mail) => /svc_rst_[\w-]{43}/.exec(mail)?.[0])[0];
+		return token !== undefined;
+	}, 'the mail of a forgotten password');
+	return token ?? '';
+}

@@ -160,6 +160,20 @@ test('what is too large to be checked is checked as it is shown, and a chain of 
 	assertBounded(deep.whole ?? assert.fail('cut'), '/parameters');
 });
 
+test('an operation has room for its descriptors, however large its whole schema would be', async () => {
+	const words = `/** ${'Words. '.repeat(23)} */`;
+	const input = wide(60, words).replace('returns (M)', 'returns (A)');
+	const answers = (each: number): string =>
+		Array.from({ length: 6 }, (_, index) => `message A${index} { ${fields(each, () => 'fixed32')} }`).join('\n') +
+		`message A { ${fields(6, (index) => `A${index}`)} }`;
+	const [small, large] = [await only(input + answers(10)), await only(input + answers(1_900))];
+	assert.ok(JSON.stringify(small.whole).length > 450_000);
+	assert.ok(String(large.definition['descriptors']).length > 480_000, `${String(large.definition['descriptors']).length}`);
+	assert.equal(large.outcome, 'degraded');
+	assert.match(large.reasons.join(), /is too large and was left out: it accepts anything, and arguments are checked against the rest/);
+	assert.ok(JSON.stringify(large).length < 1024 * 1024);
+});
+
 test('a type that leads to itself in many ways is checked in bounded time', async () => {
 	const { parameters } = await only(`message M { ${fields(50, () => 'M')} } service S { rpc Call(M) returns (M); }`);
 	assert.doesNotThrow(() => assertBounded(parameters, '/parameters'));

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
 import { isBareAddress } from './mail-address.ts';
+import { httpUrl } from './urls.ts';
 
 export interface Config {
 	port: number;
@@ -109,9 +110,7 @@ const VARIABLES = {
 	MAIL_USER: filled.label('a user of the mail server'),
 	MAIL_PASS: filled.label('that user’s password'),
 	MAIL_FROM: Joi.string().custom(mailAddress).label('the address that mails come from, without a name'),
-	ERROR_TRACKER_DSN: Joi.string()
-		.uri({ scheme: ['http', 'https'] })
-		.label('the DSN (a URL) of an error tracker'),
+	ERROR_TRACKER_DSN: httpUrl.label('the DSN (a URL) of an error tracker'),
 	LOCALMODEL_ALLOW_PRIVATE_URLS: flag.default(false),
 	LOG_LEVEL: Joi.string()
 		.valid('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace')

@@ -4,6 +4,7 @@ import Joi from 'joi';
 import { headerNameFault, headerValueFault } from './headers.ts';
 import type { CredentialType } from './nouns.ts';
 import type { Place } from './secrets.ts';
+import { httpUrl } from './urls.ts';
 
 type Check = Joi.CustomValidator<string>;
 
@@ -56,8 +57,7 @@ export const CREDENTIALS: Readonly<Record<CredentialType, Joi.ObjectSchema>> = {
 		password: Joi.string().allow('').max(8192).required(),
 	}),
 	oauth2: Joi.object({
-		tokenUrl: Joi.string()
-			.uri({ scheme: ['http', 'https'] })
+		tokenUrl: httpUrl
 			.required()
 			.description('The token endpoint. It is given nothing but what the grant needs, and no redirect of it is followed.'),
 		clientId: line,

@@ -92,6 +92,7 @@ export {
 	statusLine,
 	textResult,
 } from './upstream-results.ts';
+export { httpUrl, parsedUrl } from './urls.ts';
 export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type TokenKeys, verifyToken } from './verify-token.ts';
 export { VERSION } from './version.ts';
 export {

@@ -1,7 +1,7 @@
 // What the method can be told: whose signature it takes, and what a token must say beside it.
 
 import Joi from 'joi';
-import { PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm } from '../../../core/index.ts';
+import { httpUrl, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm } from '../../../core/index.ts';
 
 export interface JwtConfig {
 	secret?: string;
@@ -28,8 +28,7 @@ export const JWT_CONFIG = Joi.object<JwtConfig>({
 			`Secret with which the tokens are signed (HS256): at least ${MIN_SECRET_BYTES} bytes as UTF-8, which RFC 7518 §3.2 asks for. ` +
 				'Without it and without jwksUrl, the service’s JWT_SECRET.',
 		),
-	jwksUrl: Joi.string()
-		.uri({ scheme: ['https', 'http'] })
+	jwksUrl: httpUrl
 		.max(2048)
 		.description(
 			'Where the issuer publishes its public keys (JWKS): https, or http at an address of a private network that the operator has ' +

@@ -28,7 +28,7 @@ const REFUSED: [what: string, config: object, path: string | undefined, says: Re
 	['an endpoint with a user name', { ...OK, endpoint: 'https://a:b@api.example.com/' }, undefined, /without user name/],
 	['an endpoint with a fragment', { ...OK, endpoint: 'https://api.example.com/#x' }, undefined, /without user name and fragment/],
 	['another scheme', { ...OK, endpoint: 'ftp://api.example.com/' }, undefined, /http or https/],
-	['a port that is none', { ...OK, endpoint: 'https://api.example.com:99999/' }, undefined, /uri/],
+	['a port that is none', { ...OK, endpoint: 'https://api.example.com:99999/' }, undefined, /URL/],
 	['a syntax error', { ...OK, query: 'query {\n  pet(: 1)\n}' }, '/executionConfig/query', /line 2, column 7/],
 	['no operation', { ...OK, query: 'fragment F on Pet { id }' }, '/executionConfig/query', /must hold an operation/],
 	['a schema', { ...OK, query: 'type Query { a: Int }' }, '/executionConfig/query', /must hold an operation/],

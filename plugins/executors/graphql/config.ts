@@ -1,7 +1,7 @@
 // The `graphql` executor's config: what a person writes by hand, and what the GraphQL importer writes.
 
 import Joi from 'joi';
-import { headerRules } from '../../../core/index.ts';
+import { headerRules, parsedUrl } from '../../../core/index.ts';
 
 export interface GraphqlConfig {
 	endpoint?: string;
@@ -19,14 +19,11 @@ const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
 const SEALED =
 	'A value whose name holds authorization, cookie, token, secret, password or api-key is sealed, and shown as ••••; sent back so, it stays';
 
-const parseable = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport =>
-	URL.canParse(value) ? value : helpers.error('string.uri');
-
 export const config: Joi.ObjectSchema<GraphqlConfig> = Joi.object<GraphqlConfig>({
 	endpoint: Joi.string()
 		.max(8192)
 		.pattern(ENDPOINT)
-		.custom(parseable)
+		.custom(parsedUrl())
 		.meta({ destination: true })
 		.messages({ 'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment' })
 		.description('URL that takes the query by POST. Tools of an API go to its base URL instead'),

@@ -1,7 +1,7 @@
 // The `soap` executor's config, which the SOAP importer writes.
 
 import Joi from 'joi';
-import { headerRules } from '../../../core/index.ts';
+import { headerRules, parsedUrl } from '../../../core/index.ts';
 import { elementFault, type MessageModel, type TypeModel, typesFault } from './model.ts';
 
 export interface SoapConfig {
@@ -20,9 +20,6 @@ export interface SoapConfig {
 
 /** Without user name and fragment: credentials belong to the API, and a fragment is sent to nobody. */
 const ENDPOINT = /^(?:https?:\/\/[^/?#\\@\s]+(?:[/?][^#\\\s]*)?|\/(?![/\\])[^#\\\s]*)$/i;
-
-const parseable = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport =>
-	URL.canParse(value, 'http://base') ? value : helpers.error('string.uri');
 
 /** As a value of the template: `{…}` in the text itself would be evaluated. */
 const faultless =
@@ -51,7 +48,7 @@ export const config: Joi.ObjectSchema<SoapConfig> = Joi.object<SoapConfig>({
 	endpoint: Joi.string()
 		.max(8192)
 		.pattern(ENDPOINT)
-		.custom(parseable)
+		.custom(parsedUrl('http://base'))
 		.messages({
 			'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment, or a path that begins with one slash',
 		})

@@ -13,6 +13,7 @@ import {
 	expectedVersion,
 	type Feature,
 	filterOf,
+	httpUrl,
 	listQuery,
 	notFound,
 	type OutboundLimits,
@@ -36,8 +37,7 @@ import { OUTBOUND } from './outbound.ts';
 import { API, API_WITH_CREDENTIALS, presentApi, presentCredential } from './present.ts';
 import { generateApiTools, getApiSchema, listApiOperations, listApiSchemas } from './schemas.ts';
 
-const baseUrl = Joi.string()
-	.uri({ scheme: ['http', 'https'] })
+const baseUrl = httpUrl
 	.max(2000)
 	.description('Where the API’s paths begin. Another origin drops the credentials that were stored for the former one.');
 const status = Joi.string()

@@ -2,6 +2,7 @@
 
 import { ERRORS, type ErrorCode } from './errors.ts';
 import type { JsonObject, JsonSchema } from './nouns.ts';
+import { TOLD } from './openapi-sentences.ts';
 import { changes, isOfContext, type Operation } from './operation.ts';
 
 /** Anything may meet these. */
@@ -39,28 +40,30 @@ const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
 
 function failure(code: ErrorCode): JsonObject {
 	const status = ERRORS[code];
-	const codes = Object.entries(ERRORS)
-		.filter(([, other]) => other === status)
-		.map(([name]) => name.toUpperCase());
+	const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((other) => ERRORS[other] === status);
 	const isLimit = status === ERRORS.rate_limited;
-	const example = isLimit
-		? { success: false, message: 'Too many requests: retry after 12 seconds.', error: 'RATE_LIMITED', statusCode: status }
-		: {
-				success: false,
-				message: 'A sentence for a person.',
-				error: codes[0] ?? '',
-				statusCode: status,
-				requestId: '0b9f5c1e-6f1a-4c0e-9f0e-2f6f7c1d1a11',
-			};
 	return {
-		description: codes.map((name) => `\`${name}\``).join(', '),
+		description: codes.map((other) => `\`${nameOf(other)}\`: ${TOLD[other].when}`).join('\n\n'),
 		...(isLimit && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
 		content: {
 			'application/json': {
 				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },
-				examples: { [codes[0] ?? 'error']: { value: example } },
+				examples: Object.fromEntries(codes.map((other) => [nameOf(other), { summary: TOLD[other].when, value: exampleOf(other) }])),
 			},
 		},
+	};
+}
+
+const nameOf = (code: ErrorCode): string => code.toUpperCase();
+
+function exampleOf(code: ErrorCode): JsonObject {
+	const { message, details } = TOLD[code];
+	const told = { success: false, message, error: nameOf(code), statusCode: ERRORS[code] };
+	if (code === 'rate_limited') return told;
+	return {
+		...told,
+		requestId: '0b9f5c1e-6f1a-4c0e-9f0e-2f6f7c1d1a11',
+		...(details && { details: details.map((detail) => ({ ...detail })) }),
 	};
 }
 

@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { Config } from './config.ts';
+import type { Stoppable } from './ending.ts';
 import type { Log } from './nouns.ts';
 
 const RESTART_MS = 1000;
@@ -12,9 +13,9 @@ export interface OwnedDatabase {
 	stop(): Promise<void>;
 }
 
-/** True in the process that only supervises; its workers run the service. */
-export async function superviseWorkers(config: Config, log: Log, startDatabase: () => Promise<OwnedDatabase>): Promise<boolean> {
-	if (config.webConcurrency === 1 || cluster.isWorker) return false;
+/** What is to be stopped in the process that only supervises; null in one that serves. */
+export async function superviseWorkers(config: Config, log: Log, startDatabase: () => Promise<OwnedDatabase>): Promise<Stoppable | null> {
+	if (config.webConcurrency === 1 || cluster.isWorker) return null;
 	const embedded = config.database === null ? await startDatabase() : null;
 	// A worker sees a configured database, so it needs every variable that one requires.
 	const env = embedded ? workerEnvironment(config, embedded.database) : {};
@@ -25,27 +26,25 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 		log.error({ pid: worker.process.pid, code }, 'a worker ended; another takes its place');
 		setTimeout(() => stopping || cluster.fork(env), RESTART_MS);
 	});
-	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-		process.once(signal, () => {
+	return {
+		async stop(hurry) {
 			stopping = true;
-			void stopWorkers()
-				.then(() => embedded?.stop())
-				.finally(() => process.exit(0));
-		});
-	}
-	return true;
+			await stopWorkers(hurry);
+			await embedded?.stop();
+		},
+	};
 }
 
 /** Each lets what is in flight finish. (`cluster.disconnect` would forget them before they can be told.) */
-async function stopWorkers(): Promise<void> {
+async function stopWorkers(hurry: AbortSignal): Promise<void> {
 	const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-	await Promise.all(
-		workers.map((worker) => {
-			const ended = new Promise((resolve) => worker.once('exit', resolve));
-			worker.process.kill('SIGTERM');
-			return ended;
-		}),
-	);
+	const tell = (): void => {
+		for (const worker of workers) worker.process.kill('SIGTERM');
+	};
+	const ended = Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))));
+	tell();
+	hurry.addEventListener('abort', tell, { once: true });
+	await ended;
 }
 
 const workerEnvironment = (

@@ -39,6 +39,7 @@ test('a complete environment becomes one typed object with the defaults of speci
 	assert.equal(config.metricsRetentionDays, 90);
 	assert.equal(config.monitoringWindowSeconds, 300);
 	assert.equal(config.migrationsRun, true);
+	assert.equal(config.shutdownDelaySeconds, 0);
 	assert.equal(config.bullRedisHost, 'redis.internal');
 	assert.equal(config.localModelAllowPrivateUrls, false);
 	assert.deepEqual(config.rateLimit, { max: 100, windowSeconds: 60 });
@@ -59,6 +60,7 @@ test('with DATABASE_HOST every required variable is required, and all that are m
 
 const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['PORT', '70000', /PORT must be a port, 1 to 65535/],
+	['PORT', '0', /PORT must be a port, 1 to 65535/],
 	['PORT', 'http', /PORT must be a port/],
 	['HOST', 'a b', /HOST must be an address or host name/],
 	['PUBLIC_URL', 'https://a.example/path', /PUBLIC_URL must be an origin/],
@@ -73,6 +75,8 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['EGRESS_ALLOW', 'http://a.example/path', /EGRESS_ALLOW must be origins/],
 	['TRUST_PROXY', 'true', /TRUST_PROXY must be addresses or CIDRs/],
 	['WEB_CONCURRENCY', '0', /WEB_CONCURRENCY must be a number of processes/],
+	['SHUTDOWN_DELAY_SECONDS', '-1', /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/],
+	['SHUTDOWN_DELAY_SECONDS', '301', /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/],
 	['RATE_LIMIT_MAX', '-1', /RATE_LIMIT_MAX must be/],
 	['METRICS_RETENTION_DAYS', '-1', /METRICS_RETENTION_DAYS must be days/],
 	['MAIL_FROM', 'Gatehouse <gate@example.com>', /MAIL_FROM must be the address that mails come from/],

@@ -1,11 +1,11 @@
 // The only reader of the environment: every variable by its name, checked at once, handed on as one typed object.
 
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
+import { type OwnSecrets, ownSecrets, prepareFolder } from './data-folder.ts';
+import { reachableOrigin } from './listening.ts';
 import { isBareAddress } from './mail-address.ts';
 import { httpUrl } from './urls.ts';
 
@@ -31,6 +31,8 @@ export interface Config {
 	/** Addresses and CIDRs of the proxies whose X-Forwarded-For is believed. */
 	trustProxy: string[];
 	webConcurrency: number;
+	/** How long what comes is still served once the service is to end, while load balancers hear that it is. */
+	shutdownDelaySeconds: number;
 	rateLimit: { max: number; windowSeconds: number };
 	metricsRetentionDays: number;
 	monitoringWindowSeconds: number;
@@ -68,7 +70,7 @@ const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path'
 
 /** Comma-separated in the environment. */
 const list = (item: Joi.Schema): Joi.ArraySchema => Joi.array().items(item).default([]);
-const port = Joi.number().port().label('a port, 1 to 65535');
+const port = Joi.number().port().min(1).label('a port, 1 to 65535');
 const flag = Joi.boolean().label('true or false');
 const filled = Joi.string().min(1);
 
@@ -101,6 +103,7 @@ const VARIABLES = {
 	),
 	TRUST_PROXY: list(Joi.string().custom(addressOrCidr)).label('addresses or CIDRs of proxies separated by commas'),
 	WEB_CONCURRENCY: Joi.number().integer().min(1).max(256).default(1).label('a number of processes, 1 to 256'),
+	SHUTDOWN_DELAY_SECONDS: Joi.number().integer().min(0).max(300).default(0).label('seconds, 0 to 300'),
 	RATE_LIMIT_MAX: Joi.number().integer().min(1).default(100).label('a number of requests, 1 or more'),
 	RATE_LIMIT_TTL: Joi.number().integer().min(1).max(86_400).default(60).label('seconds, 1 to 86400'),
 	METRICS_RETENTION_DAYS: Joi.number().integer().min(0).default(90).label('days, 0 or more (0 disables pruning)'),
@@ -147,8 +150,25 @@ function fallback(name: string): string {
 	return flags?.default === undefined || Array.isArray(flags.default) ? 'none' : String(flags.default);
 }
 
-/** @throws Error listing every variable that is missing or wrong, and what is expected of it */
+/** The environment as one object, checked by itself: nothing of the machine has been looked at. */
+export type CheckedConfig = Omit<Config, keyof OwnSecrets> & { [Name in keyof OwnSecrets]: string | null };
+
+/** @throws Error listing every variable that is missing or wrong, and what is expected of it; Error naming the data folder */
 export function loadConfig(env: Env = process.env): Config {
+	return completeConfig(checkConfig(env));
+}
+
+/** With the data folder and the secrets that are kept there, where the service has a database of its own. @throws Error naming the folder */
+export function completeConfig(config: CheckedConfig): Config {
+	if (config.database === null) prepareFolder(config.dataDir);
+	const { jwtSecret, encryptionKey } = config;
+	if (jwtSecret !== null && encryptionKey !== null) return { ...config, jwtSecret, encryptionKey };
+	const kept = ownSecrets(config.dataDir);
+	return { ...config, jwtSecret: jwtSecret ?? kept.jwtSecret, encryptionKey: encryptionKey ?? kept.encryptionKey };
+}
+
+/** @throws Error listing every variable that is missing or wrong, and what is expected of it */
+export function checkConfig(env: Env = process.env): CheckedConfig {
 	const faults: string[] = [];
 	const values = readAll(env, faults);
 	const embedded = values['DATABASE_HOST'] === undefined;
@@ -192,14 +212,12 @@ function describeVariable(name: string): { flags?: { label?: string; default?: u
 }
 
 // `values` has passed the schemas of VARIABLES, so each cast below names the type that its schema yields.
-function assemble(values: Values, embedded: boolean): Config {
+function assemble(values: Values, embedded: boolean): CheckedConfig {
 	const host = (values['HOST'] as string | undefined) ?? (embedded ? '127.0.0.1' : '0.0.0.0');
 	const dataDir = resolve(values['SVC_DATA_DIR'] as string);
-	const [firstUrl = `http://${host === '0.0.0.0' ? 'localhost' : host}:${values['PORT']}`, ...otherUrls] = values['PUBLIC_URL'] as string[];
+	const ownUrl = reachableOrigin({ host, port: values['PORT'] as number }, 'localhost');
+	const [firstUrl = ownUrl, ...otherUrls] = values['PUBLIC_URL'] as string[];
 	const redisHost = (values['REDIS_HOST'] as string | undefined) ?? null;
-	const secrets = embedded
-		? embeddedSecrets(values, dataDir)
-		: { jwtSecret: values['JWT_SECRET'] as string, encryptionKey: values['ENCRYPTION_KEY'] as string };
 	return {
 		port: values['PORT'] as number,
 		host,
@@ -218,12 +236,14 @@ function assemble(values: Values, embedded: boolean): Config {
 		migrationsRun: values['DB_MIGRATIONS_RUN'] as boolean,
 		redis: redisHost === null ? null : { host: redisHost, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX },
 		bullRedisHost: (values['BULL_REDIS_HOST'] as string | undefined) ?? redisHost,
-		...secrets,
+		jwtSecret: (values['JWT_SECRET'] as string | undefined) ?? null,
+		encryptionKey: (values['ENCRYPTION_KEY'] as string | undefined) ?? null,
 		dataDir,
 		plugins: values['GATEWAY_PLUGINS'] as string[],
 		egressAllow: values['EGRESS_ALLOW'] as string[],
 		trustProxy: values['TRUST_PROXY'] as string[],
 		webConcurrency: values['WEB_CONCURRENCY'] as number,
+		shutdownDelaySeconds: values['SHUTDOWN_DELAY_SECONDS'] as number,
 		rateLimit: { max: values['RATE_LIMIT_MAX'] as number, windowSeconds: values['RATE_LIMIT_TTL'] as number },
 		metricsRetentionDays: values['METRICS_RETENTION_DAYS'] as number,
 		monitoringWindowSeconds: values['MONITORING_STATS_WINDOW_SECONDS'] as number,
@@ -253,23 +273,4 @@ function mailFrom(values: Values, publicUrl: string): string {
 	if (user !== undefined && isBareAddress(user)) return user;
 	const { hostname } = new URL(publicUrl);
 	return `gatehouse@${isIP(hostname) || hostname.startsWith('[') ? 'localhost' : hostname}`;
-}
-
-/** Made once and kept in the data folder, mode 0600; a variable that is set wins. */
-function embeddedSecrets(values: Values, dataDir: string): Pick<Config, 'jwtSecret' | 'encryptionKey'> {
-	const given = { jwtSecret: values['JWT_SECRET'] as string | undefined, encryptionKey: values['ENCRYPTION_KEY'] as string | undefined };
-	if (given.jwtSecret && given.encryptionKey) return { jwtSecret: given.jwtSecret, encryptionKey: given.encryptionKey };
-	const file = join(dataDir, 'secrets.json');
-	mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-	if (!existsSync(file)) {
-		const made = { jwtSecret: randomBytes(48).toString('base64url'), encryptionKey: randomBytes(32).toString('hex') };
-		// `wx`: when two processes start at once, the second reads what the first wrote.
-		try {
-			writeFileSync(file, `${JSON.stringify(made, null, '\t')}\n`, { mode: 0o600, flag: 'wx' });
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-		}
-	}
-	const kept = JSON.parse(readFileSync(file, 'utf8')) as Pick<Config, 'jwtSecret' | 'encryptionKey'>;
-	return { jwtSecret: given.jwtSecret ?? kept.jwtSecret, encryptionKey: given.encryptionKey ?? kept.encryptionKey };
 }

@@ -42,6 +42,8 @@ export interface Core {
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;
-	/** Aborted as the first step of stopping: no new work should be sent here. */
+	/** Aborted when the end is known: what comes is served as before, and nothing more should be sent here. */
+	leaving: AbortSignal;
+	/** Aborted as the first step of stopping: what is open comes to its end. */
 	stopping: AbortSignal;
 }

@@ -1,5 +1,6 @@
 // The composition root: config → store → plugins → server → listen, and the way down again.
 
+import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
@@ -10,10 +11,11 @@ import { createArgumentChecks } from './arguments/checks.ts';
 import { Breakers } from './breakers.ts';
 import type { Services } from './call.ts';
 import { superviseWorkers } from './cluster.ts';
-import { type Config, loadConfig } from './config.ts';
+import { type Config, checkConfig, completeConfig } from './config.ts';
 import type { Core } from './core.ts';
 import { createSigner } from './credentials.ts';
 import { createEgress } from './egress.ts';
+import { delay, endOnSignals } from './ending.ts';
 import { keepHouse } from './housekeeping.ts';
 import { registerIdempotency } from './idempotency.ts';
 import { createImportJobs } from './import-jobs.ts';
@@ -22,6 +24,7 @@ import { createInvoker } from './invoke.ts';
 import { checkEncryptionKey } from './key-check.ts';
 import { createLanes, type LaneParts } from './lanes.ts';
 import { createLimits, type LimitTable, limitTable } from './limits.ts';
+import { assertListenable, listeningFault, originOf, reachableOrigin } from './listening.ts';
 import { loadPlugins } from './loader.ts';
 import { createLog, type ServiceLog } from './log.ts';
 import { createMail } from './mail.ts';
@@ -44,8 +47,8 @@ export interface Service {
 	url: string;
 	/** For those who look at its routes. */
 	server: Server;
-	/** Lets what is in flight finish, then closes everything. */
-	stop(): Promise<void>;
+	/** Is not ready from now on, waits for SHUTDOWN_DELAY_SECONDS or until it hurries, lets what is in flight finish, then closes everything. */
+	stop(hurry?: AbortSignal): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -62,6 +65,8 @@ interface Given {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
+/** For all of the way down. */
+const GRACE_MS = DRAIN_MS + 5000;
 /** A token is got for all who wait for it: it goes on when one of them leaves. */
 const NEVER = new AbortController().signal;
 
@@ -73,20 +78,24 @@ export async function startService(
 ): Promise<Service> {
 	// What was opened is closed in reverse order, also when a later step fails.
 	const opened = new AsyncDisposableStack();
-	const stopping = new AbortController();
+	const [leaving, stopping] = [new AbortController(), new AbortController()];
 	try {
 		const parts = await assemble({ config, log, table: options.limits ?? limitTable(config) }, opened);
-		const core: Core = { ...parts, stopping: stopping.signal };
+		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer(core);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server);
 		core.runtime.mount(server);
-		await server.start();
+		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
 		opened.defer(() => stopping.abort());
-		const { port } = server.info;
-		log.info({ port, host: config.host, publicUrls: config.publicUrls, workerPid: process.pid }, 'listening');
-		return { url: `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${port}`, server, stop: () => opened.disposeAsync() };
+		log.info({ ...placesOf(config), workerPid: process.pid }, 'listening');
+		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
+			leaving.abort();
+			await delay(config.shutdownDelaySeconds, hurry);
+			await opened.disposeAsync();
+		};
+		return { url: reachableOrigin(config, '127.0.0.1'), server, stop };
 	} catch (error) {
 		await opened.disposeAsync();
 		throw error;
@@ -104,7 +113,7 @@ async function registerManagement(server: Server, core: Core): Promise<void> {
 	}
 }
 
-async function assemble({ config, log, table }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'stopping'>> {
+async function assemble({ config, log, table }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins);
 	const store = await openStore({ database: config.database, dataDir: config.dataDir, migrate: config.migrationsRun, log });
@@ -181,31 +190,30 @@ const lanesRedis = (redis: Config['redis'], shared: Shared, windows: Windows): L
 
 /** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */
 async function run(command: string | undefined): Promise<void> {
-	const config = loadConfig();
-	const log = createLog(config.logLevel);
+	const checked = checkConfig();
+	const log = createLog(checked.logLevel);
+	const ending = endOnSignals(log);
 	if (command === 'migrate') {
-		await migrateDatabase({ database: config.database, dataDir: config.dataDir, log });
+		const { database, dataDir } = completeConfig(checked);
+		await migrateDatabase({ database, dataDir, log });
 		return log.flush();
 	}
 	if (command !== undefined) throw new Error(`There is no command "${command}"; known: migrate.`);
+	// Before anything is made or started; the first process listens for all workers.
+	if (cluster.isPrimary) await assertListenable(checked);
+	const config = completeConfig(checked);
+	if (cluster.isPrimary) log.info(placesOf(config), 'starting');
+	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
 	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
-	if (await superviseWorkers(config, log, startDatabase)) return;
-	const service = await startService(config, log);
-	stopOnSignals(service, log);
+	const supervisor = await superviseWorkers(config, log, startDatabase);
+	if (supervisor) return ending.begun(supervisor, graceMs + GRACE_MS);
+	ending.begun(await startService(config, log), graceMs);
 }
 
-function stopOnSignals(service: Service, log: ServiceLog): void {
-	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-		process.once(signal, () => {
-			log.info({ signal }, 'stopping');
-			// A dependency that neither answers nor breaks must not keep the process.
-			setTimeout(() => process.exit(1), DRAIN_MS + 5000).unref();
-			service.stop().then(
-				() => process.exit(0),
-				() => process.exit(1),
-			);
-		});
-	}
+/** What a person looks for first: where it listens, where the docs are, where the data lie. */
+function placesOf({ host, port, publicUrls, database, dataDir }: Config): Record<string, unknown> {
+	const data = database ? `PostgreSQL at ${database.host}:${database.port}, database ${database.name}` : dataDir;
+	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };
 }
 
 if (import.meta.main) {

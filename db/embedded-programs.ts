@@ -57,9 +57,19 @@ export function findPrograms(): Programs {
 		owner,
 		spawn: (program, args) => {
 			const [command = '', ...rest] = [...prefix, join(bin, program), ...args];
-			return spawn(command, rest, { cwd: '/', env: ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+			// In a session of its own: a terminal's Ctrl-C is for the service, which stops its database last.
+			const child = spawn(command, rest, { cwd: '/', env: ENV, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+			endWithUs(child);
+			return child;
 		},
 	};
+}
+
+/** Where no kernel does it, at least when this process ends by itself. */
+function endWithUs(child: Child): void {
+	const end = (): void => void child.kill('SIGINT');
+	process.once('exit', end);
+	child.once('exit', () => process.off('exit', end));
 }
 
 const run = ([command = '', ...args]: string[], cwd = '/') =>

@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../core/config.ts';
+import { onSignals } from '../core/ending.ts';
 import { startService } from '../core/main.ts';
 import { readAccount } from './account.ts';
 import { describeConnecting, type Published } from './connect.ts';
@@ -17,8 +18,7 @@ const print = (line: string): void => console.log(line);
 async function main(): Promise<void> {
 	const { values } = parseArgs({ options: { once: { type: 'boolean', default: false } } });
 	const interruption = new AbortController();
-	// Once: a second Ctrl-C ends the process as usual.
-	for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interruption.abort(new Error(`Stopped by ${name}.`)));
+	onSignals((name, time) => (time === 1 ? interruption.abort(new Error(`Stopped by ${name}.`)) : process.exit(1)));
 	const { signal } = interruption;
 	await using running = new AsyncDisposableStack();
 	const published = await demonstrate(createSteps(print, signal), running);
@@ -58,8 +58,7 @@ async function configure(env: Env, sampleUrl: string): Promise<{ config: Config;
 	const config = loadConfig(chosen);
 	const port = await findPort(config.host, config.port);
 	if (port === config.port) return { config, note: '' };
-	const note = config.port === 0 ? '' : ` (port ${config.port} is taken)`;
-	return { config: loadConfig({ ...chosen, PORT: String(port) }), note };
+	return { config: loadConfig({ ...chosen, PORT: String(port) }), note: ` (port ${config.port} is taken)` };
 }
 
 main().catch((error: Error) => {

@@ -2,15 +2,16 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { listeningFault } from '../core/listening.ts';
 
-/** The wanted port, or any other when it is taken; 0 asks for any. */
+/** The wanted port, or any other when it is taken. @throws Error naming the variable to change */
 export async function findPort(host: string, wanted: number): Promise<number> {
 	const server = createServer().listen(wanted, host);
 	try {
 		await once(server, 'listening');
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE' && wanted !== 0) return findPort(host, 0);
-		throw error;
+		throw listeningFault(error, { host, port: wanted });
 	}
 	// A server that listens on TCP has an AddressInfo.
 	const { port } = server.address() as AddressInfo;

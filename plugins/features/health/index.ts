@@ -59,7 +59,7 @@ const readiness = (core: Core): ServerRoute =>
 		alsoAnswers: { 503: `${UNREACHABLE}, or the service is stopping.` },
 		handler: async (request) => {
 			const checks = await dependencies(core);
-			const state = core.stopping.aborted ? 'stopping' : stateOf(checks);
+			const state = core.leaving.aborted ? 'stopping' : stateOf(checks);
 			return answer(request, state, checks);
 		},
 	});

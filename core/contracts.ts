@@ -43,6 +43,8 @@ export interface AuthMethod<C = unknown> extends Base<C> {
 	authenticate(request: Incoming, config: C, context: Context): Promise<Caller | null>;
 	/** When it is added to a gateway: what the schema cannot tell, such as an address. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext): Promise<void>;
+	/** Headers in which it looks for a credential, beside Authorization and Cookie: what they hold is passed on to no API. */
+	secretHeaders?(config: C): string[];
 	/** Says what it takes and where, for the 401 of whoever sends nothing, such as `a key in X-API-Key`. Any stranger reads it. */
 	takes?(config: C): string;
 	/** Value for WWW-Authenticate (RFC 9110 §11.6.1). @param fault of a credential of this method; null when none was sent */

@@ -40,6 +40,7 @@ export {
 	showPreferences,
 	showVersion,
 } from './operation.ts';
+export { assertPassable, PASS_THROUGH } from './pass-through.ts';
 export { anyPassword, passwordRule } from './passwords.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './permissions.ts';
 export { unknownType } from './registry.ts';
@@ -70,6 +71,7 @@ export {
 	bearerChallenge,
 	bearerToken,
 	findSecret,
+	keyHeaderOf,
 	keyHeaderRule,
 	MAX_SECRET_LENGTH,
 	type SecretPlaces,

@@ -9,6 +9,7 @@ import { asGatewayError, type ErrorCode, GatewayError, notFound } from './errors
 import { LaneRun } from './lane-run.ts';
 import type { Caller, Json, JsonObject, ToolResult } from './nouns.ts';
 import { type Outbound, OutboundRun } from './outbound.ts';
+import { passedOn } from './pass-through.ts';
 import type { Recorder } from './recorder.ts';
 import type { Registry } from './registry.ts';
 import type { Secrets } from './secrets.ts';
@@ -60,7 +61,16 @@ export function createInvoker(parts: InvokerParts): Invoker {
 							const services = parts.services();
 							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
 							const { api, credentials, tool } = entry;
-							const outbound = new OutboundRun({ ...services, lane, organizationId: tool.organizationId, api, credentials, signal });
+							const passed = passedOn(entry.passThrough, callParts);
+							const outbound = new OutboundRun({
+								...services,
+								lane,
+								organizationId: tool.organizationId,
+								api,
+								credentials,
+								passed,
+								signal,
+							});
 							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
 							const run = attempt(call, services.log, async () => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);

@@ -9,7 +9,7 @@ import { laneOf } from './lanes.ts';
 import type { OutboundLimits } from './store.ts';
 
 test('an API without limits of calls has no lane', () => {
-	const row = { ...apiWith({}), organizationId: 'o', type: 'openapi', baseUrl: '', description: null, status: 'active' };
+	const row = { ...apiWith({}), organizationId: 'o', type: 'openapi', baseUrl: '', description: null, status: 'active', passThrough: [] };
 	const dates = { createdAt: new Date(), updatedAt: new Date() };
 	assert.equal(laneOf(null), null);
 	for (const outbound of [null, {}, { maxQueued: 5 }, { minTimeMs: 0 }]) assert.equal(laneOf({ ...row, ...dates, outbound }), null);

@@ -72,7 +72,8 @@ function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMe
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
 		// The gateway's other methods do not depend on it.
-		return { plugin, isRequired, config: {}, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
+		const config = registry.redact('auth', row.type, row.configuration);
+		return { plugin, isRequired, config, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
 	}
 }
 

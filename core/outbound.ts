@@ -1,10 +1,12 @@
-// How the requests of one run of a tool go out: signed with what is stored for its API, on its origin and no other.
+// How the requests of one run of a tool go out: signed with what is stored for its API, on its origin and no other, and with what its
+// caller brought for that.
 
 import type { Signer } from './credentials.ts';
 import { withoutSecrets } from './echoes.ts';
 import { refused, shown } from './egress-errors.ts';
 import type { CheckedAddress, OutboundRequest, OutboundResponse } from './lent.ts';
 import type { Api } from './nouns.ts';
+import { withPassed } from './pass-through.ts';
 import { type SendingParts, send, watched, watchedAnswer } from './sending.ts';
 import { bearer, headerOf, withHeader } from './signing.ts';
 import type { CredentialRow } from './store.ts';
@@ -24,6 +26,8 @@ export interface OutboundParts extends SendingParts {
 	signer: Signer;
 	api: Api | null;
 	credentials: readonly CredentialRow[];
+	/** What the caller brought for the API's own origin: values by the headers that get them. */
+	passed?: readonly [to: string, value: string][];
 }
 
 export class OutboundRun implements Outbound {
@@ -40,11 +44,20 @@ export class OutboundRun implements Outbound {
 
 	async sign(request: OutboundRequest): Promise<OutboundRequest> {
 		const { api, credentials, signer, signal } = this.#parts;
-		if (!api || credentials.length === 0) return request;
+		if (!api) return request;
+		if (credentials.length === 0) return this.#withPassed(request, api);
 		const signature = await unlessAborted(signer.sign(request, api, credentials), signal);
 		for (const secret of signature.secrets) if (secret !== '') this.#secrets.add(secret);
 		if (signature.token) this.#tokens.set(bearer(signature.token.accessToken), signature.token);
-		return signature.request;
+		return this.#withPassed(signature.request, api);
+	}
+
+	/** The caller's own stands in place of what is stored for all. */
+	#withPassed(request: OutboundRequest, { baseUrl }: Api): OutboundRequest {
+		const { passed = [] } = this.#parts;
+		if (passed.length === 0 || new URL(request.url).origin !== URL.parse(baseUrl)?.origin) return request;
+		for (const [, value] of passed) this.#secrets.add(value);
+		return withPassed(request, passed);
 	}
 
 	/**

@@ -25,15 +25,17 @@ export const keyHeaderRule = Joi.string()
 	.description('Header that carries the key, in place of X-API-Key.');
 
 /** In X-API-Key (or `keyHeader`), `?api_key=` or as a Bearer token: the first place that holds something counts, also when it is wrong. */
-export function findSecret(request: Incoming, { keyHeader = 'x-api-key' }: SecretPlaces): string | null {
+export function findSecret(request: Incoming, places: SecretPlaces): string | null {
 	const { headers, query } = request;
-	const name = keyHeader.toLowerCase();
+	const name = keyHeaderOf(places).toLowerCase();
 	// `constructor` is a name that any object answers to.
 	return (Object.hasOwn(headers, name) && headers[name]) || query.get('api_key') || bearerToken(request);
 }
 
+export const keyHeaderOf = ({ keyHeader = 'X-API-Key' }: SecretPlaces): string => keyHeader;
+
 /** The three places as a sentence names them. */
-export const secretPlaces = ({ keyHeader = 'X-API-Key' }: SecretPlaces): string => `in ${keyHeader}, as ?api_key= or as a Bearer token`;
+export const secretPlaces = (places: SecretPlaces): string => `in ${keyHeaderOf(places)}, as ?api_key= or as a Bearer token`;
 
 /** Null when the Authorization header holds none. */
 export const bearerToken = ({ headers }: Incoming): string | null => BEARER.exec(headers.authorization ?? '')?.[1] ?? null;

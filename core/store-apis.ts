@@ -14,6 +14,14 @@ export interface ApiRow extends Versioned {
 	status: string;
 	/** How it may be called; null: as often as anybody asks. */
 	outbound: OutboundLimits | null;
+	/** Callers' own credentials for it; empty: none. */
+	passThrough: PassedHeader[];
+}
+
+/** A header of a gateway's request, and the one of the API's that gets its value; names in lower case. */
+export interface PassedHeader {
+	from: string;
+	to: string;
 }
 
 /** The lane to an API, shared by all replicas. */
@@ -186,13 +194,13 @@ export interface Apis {
 	get(organizationId: string, id: string): Promise<ApiRow | null>;
 	create(
 		organizationId: string,
-		api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'> & Partial<Pick<ApiRow, 'outbound'>>,
+		api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'> & Partial<Pick<ApiRow, 'outbound' | 'passThrough'>>,
 	): Promise<ApiRow>;
 	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
 	update(
 		organizationId: string,
 		id: string,
-		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound'>>,
+		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound' | 'passThrough'>>,
 		ifVersion?: number,
 	): Promise<ApiRow | null>;
 	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */

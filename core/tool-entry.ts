@@ -9,7 +9,7 @@ import { laneOf } from './lanes.ts';
 import type { Api, Flattened, JsonObject, Tool } from './nouns.ts';
 import type { NamedPlace, Registry } from './registry.ts';
 import type { Place, Secrets } from './secrets.ts';
-import type { ApiRow, CredentialRow, Store, ToolRow } from './store.ts';
+import type { ApiRow, CredentialRow, PassedHeader, Store, ToolRow } from './store.ts';
 
 /** Calls of an assigned tool that one caller may make. */
 export interface ToolLimit {
@@ -30,6 +30,8 @@ export interface ToolEntry extends Checked {
 	credentials: readonly CredentialRow[];
 	/** Which its calls go through; null: none. */
 	lane: LaneApi | null;
+	/** Callers' own credentials for its API. */
+	passThrough: readonly PassedHeader[];
 	/** Of this gateway; null: none. */
 	limit: ToolLimit | null;
 	/** @throws not_implemented when its executor is not loaded, secret_unreadable naming a secret of its config */
@@ -63,6 +65,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		api: around.api,
 		credentials: around.credentials,
 		lane: laneOf(around.api),
+		passThrough: around.api?.passThrough ?? [],
 		limit: around.limit ?? null,
 		ready() {
 			if (made) return made;

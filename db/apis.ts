@@ -38,14 +38,15 @@ const UPDATE = `
 WITH changed AS (
 	UPDATE apis SET name = coalesce($3, name), base_url = coalesce($4, base_url),
 		description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status),
-		outbound = CASE WHEN $8 THEN $9::json ELSE outbound END
+		outbound = CASE WHEN $8 THEN $9::json ELSE outbound END,
+		pass_through = CASE WHEN $12 THEN $13::json ELSE pass_through END
 	WHERE organization_id = $1 AND id = $2 AND ($11::integer IS NULL OR version = $11)
 	RETURNING *
 ), dropped AS (
 	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id IN (SELECT id FROM changed) AND origin <> $10::text
 )
-SELECT id, organization_id AS "organizationId", name, type, base_url AS "baseUrl", description, status, outbound, version,
-	created_at AS "createdAt", updated_at AS "updatedAt"
+SELECT id, organization_id AS "organizationId", name, type, base_url AS "baseUrl", description, status, outbound,
+	coalesce(pass_through, '[]') AS "passThrough", version, created_at AS "createdAt", updated_at AS "updatedAt"
 FROM changed`;
 
 export function createApis(database: Database, models: Models): Apis {
@@ -58,7 +59,9 @@ export function createApis(database: Database, models: Models): Apis {
 		list: (organizationId, page, filter = {}) => listPage(Api, { where: apisWhere(organizationId, filter), page, sorts: SORTS }, toApi),
 		get,
 		async create(organizationId, api) {
-			const values = { ...storable(api), organizationId: uuid(organizationId) };
+			const { passThrough, ...given } = storable(api);
+			const passed = passThrough?.length ? passThrough : null;
+			const values = { ...given, passThrough: passed, organizationId: uuid(organizationId) };
 			return toApi(await database.write((transaction) => Api.create(values, { transaction })));
 		},
 		async update(organizationId, id, change, ifVersion) {
@@ -123,11 +126,12 @@ async function update(
 	change: ApiChange,
 	ifVersion: number | undefined,
 ): Promise<ApiRow | null> {
-	const { name, baseUrl, description, status, outbound } = storable(change);
+	const { name, baseUrl, description, status, outbound, passThrough } = storable(change);
 	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
 	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null];
 	const limits = [outbound !== undefined, outbound ? JSON.stringify(outbound) : null];
-	const bind = [organizationId, id, ...values, ...limits, origin, ifVersion ?? null];
+	const passed = [passThrough !== undefined, passThrough?.length ? JSON.stringify(passThrough) : null];
+	const bind = [organizationId, id, ...values, ...limits, origin, ifVersion ?? null, ...passed];
 	const [changed] = await database.write((transaction) => rows<ApiRow>(database.ordinary, UPDATE, bind, transaction));
 	return changed ?? null;
 }
@@ -148,6 +152,7 @@ export const toApi = (row: Attributes<Api>): ApiRow => ({
 	description: row.description,
 	status: row.status,
 	outbound: row.outbound,
+	passThrough: row.passThrough ?? [],
 	version: row.version,
 	createdAt: row.createdAt,
 	updatedAt: row.updatedAt,

@@ -17,6 +17,7 @@ import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
 import { creators } from './migrations/0010-creators.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
+import { passThrough } from './migrations/0013-pass-through.ts';
 
 /** A row in every table that the first migration makes. */
 const FOUNDATION_ROWS = `
@@ -89,6 +90,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[code, ''],
 	[creators, ''],
 	[argumentLayers, ''],
+	[passThrough, ''],
 ];
 const ALL = RELEASES.map(([{ name }]) => name);
 const upTo = (count: number) => ({

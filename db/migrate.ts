@@ -15,6 +15,7 @@ import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
 import { creators } from './migrations/0010-creators.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
+import { passThrough } from './migrations/0013-pass-through.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -35,6 +36,7 @@ const MIGRATIONS: Migration[] = [
 	code,
 	creators,
 	argumentLayers,
+	passThrough,
 ];
 
 /** Any number, the same in every release: replicas that start at once queue up behind it. */

@@ -2,7 +2,7 @@
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
 import type { JsonObject, JsonSchema } from '../../core/nouns.ts';
-import type { ImportChanges, KeyPlace, OutboundLimits } from '../../core/store.ts';
+import type { ImportChanges, KeyPlace, OutboundLimits, PassedHeader } from '../../core/store.ts';
 import { ID, table } from './table.ts';
 
 export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api>> {
@@ -15,6 +15,7 @@ export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api
 	declare description: string | null;
 	declare status: CreationOptional<string>;
 	declare outbound: CreationOptional<OutboundLimits | null>;
+	declare passThrough: CreationOptional<PassedHeader[] | null>;
 	declare version: CreationOptional<number>;
 	declare createdAt: CreationOptional<Date>;
 	declare updatedAt: CreationOptional<Date>;
@@ -32,6 +33,7 @@ export const defineApi = (sequelize: Sequelize): typeof Api =>
 			description: DataTypes.TEXT,
 			status: DataTypes.TEXT,
 			outbound: DataTypes.JSON,
+			passThrough: DataTypes.JSON,
 			version: DataTypes.INTEGER,
 			createdAt: DataTypes.DATE,
 			updatedAt: DataTypes.DATE,

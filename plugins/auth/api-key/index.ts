@@ -9,6 +9,7 @@ import {
 	findSecret,
 	GatewayError,
 	type Incoming,
+	keyHeaderOf,
 	keyHeaderRule,
 	MAX_SECRET_LENGTH,
 	type SecretPlaces,
@@ -30,6 +31,7 @@ export default {
 		return caller;
 	},
 
+	secretHeaders: (config) => [keyHeaderOf(config)],
 	takes: (config) => `a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<SecretPlaces>;

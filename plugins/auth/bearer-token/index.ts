@@ -11,6 +11,7 @@ import {
 	findSecret,
 	GatewayError,
 	type Incoming,
+	keyHeaderOf,
 	keyHeaderRule,
 	MAX_SECRET_LENGTH,
 	type SecretPlaces,
@@ -50,6 +51,7 @@ export default {
 		return caller;
 	},
 
+	secretHeaders: (config) => [keyHeaderOf(config)],
 	takes: (config) => `a token or a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<BearerTokenConfig>;

@@ -90,6 +90,17 @@ test('Other credentials go into HTTP beside it; without basic_auth there is no t
 	);
 });
 
+test('What the caller brought in place of basic_auth goes into HTTP, and is a token where it is Basic', async (t) => {
+	const own = await send(t, 'text', { basic_auth: 'Bearer own', bearer_token: 'Bearer own' });
+	assert.equal(own.headers['authorization'], 'Bearer own');
+	assert.deepEqual(
+		own.header?.children.map(({ local }) => local),
+		['Session'],
+	);
+	const named = await send(t, 'text', { basic_auth: basic('ada:own'), bearer_token: basic('ada:own') });
+	assert.equal(at(named.header, 'Security', 'UsernameToken', 'Username').text, 'ada');
+});
+
 test('A preview, in which a credential is only hinted at, holds a token without it', async (t) => {
 	const { header } = await send(t, 'text', { basic_auth: '[basic_auth]' });
 	const token = at(header, 'Security', 'UsernameToken');

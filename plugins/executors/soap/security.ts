@@ -23,12 +23,16 @@ export async function signInMessage(request: OutboundRequest, kind: 'text' | 'di
 	const signed = await sign({ ...request, security: [['basic_auth'], []] });
 	const others = await sign({ ...request, security: OTHERS });
 	const shown = signed.headers?.['authorization'];
-	const token = shown === undefined || shown === request.headers?.['authorization'] ? '' : usernameToken(shown, kind);
+	// What stands there without basic_auth too is the caller's own, and can be a token as little as one of ours unless it is Basic.
+	const isOther = shown === others.headers?.['authorization'] && !BASIC.test(shown ?? '');
+	const token = shown === undefined || shown === request.headers?.['authorization'] || isOther ? '' : usernameToken(shown, kind);
 	return { token, request: others, secrets: [...secretsAdded(request, signed), ...secretsAdded(request, others)] };
 }
 
+const BASIC = /^Basic ([A-Za-z0-9+/=]+)$/;
+
 function usernameToken(authorization: string, kind: 'text' | 'digest'): string {
-	const [, encoded = ''] = /^Basic ([A-Za-z0-9+/=]+)$/.exec(authorization) ?? [];
+	const [, encoded = ''] = BASIC.exec(authorization) ?? [];
 	const text = Buffer.from(encoded, 'base64').toString('utf8');
 	const colon = text.indexOf(':');
 	// A preview shows that there is a credential, and none of it.

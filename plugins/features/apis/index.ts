@@ -5,6 +5,7 @@ import Joi from 'joi';
 import {
 	type ApiFilter,
 	type ApiRow,
+	assertPassable,
 	body,
 	type Core,
 	type CredentialRow,
@@ -19,6 +20,8 @@ import {
 	type OutboundLimits,
 	operation,
 	organizationOf,
+	PASS_THROUGH,
+	type PassedHeader,
 	page,
 	pageOf,
 	removal,
@@ -51,14 +54,19 @@ const CREATE = body({
 	baseUrl: baseUrl.required(),
 	description,
 	outbound: OUTBOUND.allow(null),
+	passThrough: PASS_THROUGH,
 }).example({ name: 'Pet store', type: 'openapi', baseUrl: 'https://petstore.example.com/v1', description: 'Pets and their owners.' });
 
-const UPDATE = body({ name: displayName, baseUrl, description, status, outbound: OUTBOUND.allow(null) })
+const UPDATE = body({ name: displayName, baseUrl, description, status, outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH })
 	.min(1)
 	.example({ description: 'Pets, owners and visits.', outbound: { maxConcurrent: 5, minTimeMs: 200 } });
 
-type Creation = Pick<ApiRow, 'name' | 'type' | 'baseUrl'> & { description?: string | null; outbound?: OutboundLimits | null };
-type Change = Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound'>>;
+type Creation = Pick<ApiRow, 'name' | 'type' | 'baseUrl'> & {
+	description?: string | null;
+	outbound?: OutboundLimits | null;
+	passThrough?: PassedHeader[];
+};
+type Change = Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound' | 'passThrough'>>;
 
 export default {
 	kind: 'feature',
@@ -173,21 +181,24 @@ const lastChange = (credentials: CredentialRow[]): number => Math.max(0, ...cred
 
 async function connect(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed CREATE.
-	const { description: text = null, outbound = null, ...api } = request.payload as Creation;
+	const { description: text = null, outbound = null, passThrough = [], ...api } = request.payload as Creation;
 	if (!core.registry.get('importer', api.type)) {
 		throw unknownType(
 			'importer',
 			core.registry.list('importer').map(({ name }) => name),
 		);
 	}
+	assertPassable(passThrough, core.registry.list('auth'));
 	await core.egress.check(api.baseUrl, '/baseUrl');
-	return storeOf(request, core).apis.create(organizationOf(request).id, { ...api, description: text, outbound });
+	const values = { ...api, description: text, outbound, passThrough };
+	return storeOf(request, core).apis.create(organizationOf(request).id, values);
 }
 
 async function update(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed UPDATE.
 	const change = request.payload as Change;
 	const { id, organizationId } = await findApi(request, core);
+	assertPassable(change.passThrough ?? [], core.registry.list('auth'));
 	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl, '/baseUrl');
 	const api = await storeOf(request, core).apis.update(organizationId, id, change, expectedVersion(request));
 	if (!api) throw notFound('API');

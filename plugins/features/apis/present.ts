@@ -8,6 +8,7 @@ import {
 	jsonObject,
 	type ListedSchemaRow,
 	type OperationRow,
+	PASS_THROUGH,
 	type SchemaRow,
 	shape,
 	text,
@@ -24,13 +25,14 @@ const fields = {
 	description: text.allow(null),
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: its tools are in no gateway, whatever their own status says.'),
 	outbound: OUTBOUND.allow(null),
+	passThrough: PASS_THROUGH,
 	createdAt: timestamp,
 	updatedAt: timestamp,
 };
 
 export const API = shape(fields).meta({ schema: 'Api' });
 
-export const presentApi = ({ id, name, type, baseUrl, description, status, outbound, createdAt, updatedAt }: ApiRow) => ({
+export const presentApi = ({ id, name, type, baseUrl, description, status, outbound, passThrough, createdAt, updatedAt }: ApiRow) => ({
 	id,
 	name,
 	type,
@@ -38,6 +40,7 @@ export const presentApi = ({ id, name, type, baseUrl, description, status, outbo
 	description,
 	status,
 	outbound,
+	passThrough,
 	createdAt,
 	updatedAt,
 });

@@ -101,6 +101,11 @@ export class Registry {
 		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, place));
 	}
 
+	/** The row's config with those of its secrets sealed that were stored before their field was known to be secret; itself where none was. */
+	sealRest(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.seal(value, place)));
+	}
+
 	/** The config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and `of` which thing it is */
 	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: NamedPlace): JsonObject {
 		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, place));

@@ -156,6 +156,24 @@ for (const [type, config] of Object.entries(CONFIGS))
 			assertSent(seen[1]);
 		});
 
+		test('of before is sealed with any change of its tool, and no change is lost by that', async (t) => {
+			const { origin, seen } = await echo(t);
+			const id = idOf(await make(type, config(origin)));
+			const plain = JSON.stringify({ ...config(origin), headers: HEADERS, timeoutMs: 30_000 });
+			await administer(database, `UPDATE tools SET execution_config = '${plain}' WHERE id = '${id}'`);
+			const etag = must(await account.get(`/tools/${id}`), 200).headers.get('etag') ?? '';
+			const executionConfig = { ...config(origin), headers: { 'X-Team': 'new' } };
+			const changes = Array.from({ length: 10 }, (_, n) => (n === 5 ? { executionConfig } : { name: `name ${n}` }));
+			assert.equal((await account.patch(`/tools/${id}`, { name: 'late' }, { 'if-match': '"0"' })).status, 412);
+			must(await account.patch(`/tools/${id}`, { name: 'first' }, { 'if-match': etag }), 200);
+			assert.ok(!(await stored(id)).includes('canary'));
+			must(await run(id), 200);
+			assertSent(seen[0]);
+			await administer(database, `UPDATE tools SET execution_config = '${plain}' WHERE id = '${id}'`);
+			for (const answer of await Promise.all(changes.map((change) => account.patch(`/tools/${id}`, change)))) must(answer, 200);
+			assert.deepEqual(must(await account.get(`/tools/${id}`), 200).body.data.executionConfig.headers, { 'X-Team': 'new' });
+		});
+
 		test('names one that cannot be read, and takes it anew', async (t) => {
 			const { origin, seen } = await echo(t);
 			const headers = { 'X-Token': 'canary-token', 'X-Password': 'canary-password' };

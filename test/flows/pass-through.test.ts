@@ -5,6 +5,8 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Connected, connectApi, get } from '../helpers/connected.ts';
 import { type Recorded, recorder } from '../helpers/executor.ts';
 import { guardedGateway, type MethodBody } from '../helpers/gateway-auth.ts';
+import { graphqlServer } from '../helpers/graphql.ts';
+import { grpcServer } from '../helpers/grpc.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { administer, type Endpoint } from '../helpers/postgres.ts';
 import { type Account, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
@@ -147,6 +149,30 @@ describe('what a caller brings for the API', () => {
 			assert.ok(!JSON.stringify(answer).includes('canary'));
 		}
 		assert.deepEqual(seen, ['Bearer canary-ada', undefined]);
+	});
+
+	test('goes with calls of every protocol', async (t) => {
+		const [grpc, graphql] = [await grpcServer(t), await graphqlServer(t)];
+		const proto = `syntax = "proto3"; package shop.v1;
+			service Shop { rpc GetItem(GetItemRequest) returns (Item); }
+			message Item { string name = 1; } message GetItemRequest { string name = 1; }`;
+		const described: [type: string, baseUrl: string, description: object, tool: string, args: object][] = [
+			['protobuf', `http://127.0.0.1:${grpc.port}`, { schemaContent: proto }, 'Shop_GetItem', { name: 'items/1' }],
+			['graphql', `${graphql.origin}/graphql`, { schemaUrl: `${graphql.origin}/graphql` }, 'pet', { id: '7' }],
+		];
+		for (const [type, baseUrl, description, tool, args] of described) {
+			const { id } = must(await account.post('/apis', { name: type, type, baseUrl, passThrough: OWN }), 201).body.data;
+			must(await account.post(`/apis/${id}/import-schema`, { ...description, generateTools: true }), 200);
+			const tools = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${id}`), 200).body.data.tools;
+			const { url } = await guardedGateway(
+				account,
+				[{ type: 'none' }],
+				tools.map((one: { id: string }) => one.id),
+			);
+			await callTool(await mcpClient(url, { 'x-pets-token': 'Bearer canary-ada' }, t), tool, args);
+		}
+		assert.deepEqual(grpc.metadata.at(-1)?.get('authorization'), ['Bearer canary-ada']);
+		assert.equal(graphql.requests.at(-1)?.headers.authorization, 'Bearer canary-ada');
 	});
 
 	test('is none in a header in which a method of the gateway looks for a credential', async (t) => {

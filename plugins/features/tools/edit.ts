@@ -80,10 +80,28 @@ export async function changeTool(request: Request, change: ToolEdit, core: Core)
 	if (bare) throw invalid(`/${bare}`, `${bare} must be a string: only a tool of an API has an imported one to go back to.`);
 	if (change.parameters) await checkParameters(request, change.parameters, core);
 	const sealed = await changedConfig(row, change, core);
-	const columns = { ...change, ...sealed };
-	const updated = await storeOf(request, core).tools.update(row.organizationId, row.id, columns, expectedVersion(request));
+	const updated = await write(request, row, { ...change, ...sealed }, core);
 	if (!updated) throw notFound('Tool');
 	return updated;
+}
+
+type Columns = Parameters<Core['store']['tools']['update']>[2];
+
+/** With the secrets sealed that lie open in its config, unless that is another by now. */
+async function write(request: Request, row: ToolRow, columns: Columns, { registry, secrets, ...core }: Core): Promise<ToolRow | null> {
+	const { organizationId, id, executor, version } = row;
+	const expected = expectedVersion(request);
+	const update = (values: Columns, ifVersion: number | undefined) =>
+		storeOf(request, core).tools.update(organizationId, id, values, ifVersion);
+	const executionConfig = registry.sealRest('executor', executor, row.executionConfig, secrets, toolPlace(organizationId, id));
+	const isOpen = columns.executionConfig === undefined && executionConfig !== row.executionConfig;
+	if (!isOpen || (expected ?? version) !== version) return update(columns, expected);
+	try {
+		return await update({ ...columns, executionConfig }, version);
+	} catch (error) {
+		if (expected !== undefined || asGatewayError(error)?.code !== 'precondition_failed') throw error;
+		return update(columns, expected);
+	}
 }
 
 async function changedConfig(row: ToolRow, change: ToolEdit, core: Core): Promise<{ executionConfig?: JsonObject }> {

@@ -21,6 +21,7 @@ export { hasEnded } from './import-jobs.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export type { RunResult } from './invoke.ts';
 export { membersOf, type Outline, outlineJson } from './json-outline.ts';
+export { pointerToken } from './json-pointer.ts';
 export { type KeySetRules, readKeySet } from './key-sets.ts';
 export type * from './lent.ts';
 export { beginLogin, checkPassword } from './logins.ts';
@@ -106,3 +107,4 @@ export {
 	type XmlBounds,
 	type XmlElement,
 } from './xml.ts';
+export { escapeXml, escapeXmlAttribute, isNcName, xmlDecimal, xmlScalar, xmlText } from './xml-text.ts';

@@ -25,12 +25,16 @@ const CHARSETS: Readonly<Record<string, Charset>> = {
 	'utf-16be': utf16be,
 };
 
+/** In lower case; null where none is named. */
+export const charsetName = (contentType: string): string | null =>
+	/;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? null;
+
 /**
  * UTF-8 where none is named. Of charsets that are not known here, ASCII alone: nearly all write it alike.
  * @throws validation_failed for characters that the charset does not have
  */
 export function inCharset(text: string, contentType: string, at: string): string | Buffer {
-	const name = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
+	const name = charsetName(contentType) ?? 'utf-8';
 	if (name === 'utf-8' || name === 'utf8') return text;
 	const charset = Object.hasOwn(CHARSETS, name) ? CHARSETS[name] : undefined;
 	const { most, encode } = charset ?? ascii;

@@ -3,6 +3,7 @@
 import Joi from 'joi';
 import { CREDENTIALS, type CredentialType, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
 import { writesSecret } from './template.ts';
+import { planFault, type XmlPlan } from './xml-plan.ts';
 
 export interface Parameter {
 	arg: string;
@@ -31,6 +32,7 @@ export interface RequestBody {
 	contentType: string;
 	parts?: Record<string, Part>;
 	isText?: boolean;
+	xml?: XmlPlan;
 }
 
 export interface HttpConfig {
@@ -139,6 +141,11 @@ const parameter = Joi.object<Parameter>({
 	parts: parts.description('Of a querystring that is a form: how each of its properties is written'),
 }).custom(fitting);
 
+function writable(plan: unknown, helpers: Joi.CustomHelpers): unknown {
+	const fault = planFault(plan);
+	return fault === null ? plan : wrong(helpers, fault);
+}
+
 const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
@@ -146,6 +153,10 @@ const requestBody = Joi.object<RequestBody>({
 	isText: Joi.boolean().description(
 		'The value is sent as the text that it is, also where its media type is of bytes: base64 that the server decodes',
 	),
+	xml: Joi.object()
+		.unknown()
+		.custom(writable)
+		.description('Of a body in XML: how its elements are written from the value. Absent: the value is the XML document, as text'),
 });
 
 const SEALED =

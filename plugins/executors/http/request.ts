@@ -9,10 +9,11 @@ import {
 	type JsonObject,
 	type OutboundRequest,
 } from '../../../core/index.ts';
-import { writeBody } from './body.ts';
+import { type Body, writeBody } from './body.ts';
 import { climbs, type HttpConfig, type Parameter } from './config.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
 import { fillJson, fillText, fillValue, plainText, type Read, reader } from './template.ts';
+import { writeXml } from './xml.ts';
 
 const IN_QUERY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
@@ -152,8 +153,10 @@ function leftOver(config: HttpConfig, args: JsonObject, used: ReadonlySet<string
 /** Sets the content type among `headers`. */
 function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
 	if (config.requestBody) {
-		const { arg, contentType, parts, isText } = config.requestBody;
+		const { arg, contentType, parts, isText, xml } = config.requestBody;
 		const value = read(arg);
+		// A text is the document already.
+		if (xml && value !== undefined && typeof value !== 'string') return withBody(headers, writeXml(contentType, xml, value, `/${arg}`));
 		if (isText && typeof value === 'string') {
 			headers['content-type'] = contentType;
 			return value;
@@ -175,9 +178,12 @@ function looseBody(rest: JsonObject, headers: Record<string, string>): string | 
 type Written = { at: string; parts: NonNullable<HttpConfig['requestBody']>['parts'] | undefined };
 
 function write(headers: Record<string, string>, contentType: string, value: Json, { at, parts }: Written): string | Buffer {
-	const body = writeBody(contentType, value, at, parts);
-	headers['content-type'] = body.contentType;
-	return body.content;
+	return withBody(headers, writeBody(contentType, value, at, parts));
+}
+
+function withBody(headers: Record<string, string>, { contentType, content }: Body): string | Buffer {
+	headers['content-type'] = contentType;
+	return content;
 }
 
 /** The last word: whatever the arguments were, the request stays on its origin, under its prefix, on the path as it was written. */

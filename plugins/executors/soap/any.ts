@@ -1,9 +1,9 @@
 // Attributes, and what a schema leaves open: JSON as elements of the names that it has itself.
 
-import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { escapeXml, escapeXmlAttribute, invalid, type Json, type JsonObject } from '../../../core/index.ts';
 import { attributeKey, isObject, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
-import { escapeAttribute, escapeText, writeText } from './text.ts';
+import { writeText } from './text.ts';
 
 interface Place {
 	/** JSON pointer among the arguments. */
@@ -22,7 +22,7 @@ export function writeAnything(name: string, value: Json, { at, uri, names }: Pla
 	const full = isGiven ? givenName(name, uri, at) : null;
 	const tag = full ? names.qualify(full.uri, full.local) : name;
 	if (value === null) return `<${tag} ${names.qualify(XSI, 'nil')}="true"/>`;
-	if (!isObject(value)) return `<${tag}>${escapeText(writeText('xs:string', value, at))}</${tag}>`;
+	if (!isObject(value)) return `<${tag}>${escapeXml(writeText('xs:string', value, at))}</${tag}>`;
 	const { attributes, content } = writeMembers(value, { at, uri: full?.uri ?? uri, names });
 	return content === '' ? `<${tag}${attributes}/>` : `<${tag}${attributes}>${content}</${tag}>`;
 }
@@ -33,7 +33,7 @@ function writeMembers(members: JsonObject, place: Place): { attributes: string; 
 		const at = pointer(place.at, key);
 		if (key === '@xsi:type') parts.attributes += givenType(value, at, place.names);
 		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, place.names);
-		else if (key === '$value') parts.content += value === null ? '' : escapeText(writeText('xs:string', value, at));
+		else if (key === '$value') parts.content += value === null ? '' : escapeXml(writeText('xs:string', value, at));
 		else parts.content += writeAnything(key, value, { ...place, at }, true);
 	}
 	return parts;
@@ -50,7 +50,7 @@ export function givenType(value: Json, at: string, names: Names): string {
 function givenAttribute(key: string, value: Json, at: string, names: Names): string {
 	if (value === null) return '';
 	const { uri, local } = givenName(key.slice(1), '', at);
-	return ` ${names.qualify(uri, local)}="${escapeAttribute(writeText('xs:string', value, at))}"`;
+	return ` ${names.qualify(uri, local)}="${escapeXmlAttribute(writeText('xs:string', value, at))}"`;
 }
 
 interface Qualifying {
@@ -73,7 +73,7 @@ export function writeAttributes(
 		const value = members[key] ?? attribute.fixed;
 		if (value === undefined || value === null) continue;
 		const tag = names.qualify(uriOf(attribute.ns), attribute.name);
-		written += ` ${tag}="${escapeAttribute(writeText(attribute.type, value, pointer(at, key)))}"`;
+		written += ` ${tag}="${escapeXmlAttribute(writeText(attribute.type, value, pointer(at, key)))}"`;
 	}
 	for (const [key, value] of Object.entries(members)) {
 		if (!key.startsWith('@') || keys.has(key)) continue;

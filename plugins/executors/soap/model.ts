@@ -1,8 +1,7 @@
 // What importers write of the messages of an operation: elements in their order, qualified names, types of text. Namespaces
 // are numbers of the config's `namespaces`; a type is `xs:int`, `xs:int*` for a list of them, or one of the config's `types`.
 
-import type { Json, JsonObject } from '../../../core/index.ts';
-import { isNcName } from './names.ts';
+import { isNcName, type Json, type JsonObject } from '../../../core/index.ts';
 
 export interface ElementModel {
 	name: string;

@@ -1,7 +1,6 @@
 // Names on the wire: prefixes for the namespaces that one envelope uses, and names that arguments bring themselves.
 
-import { invalid } from '../../../core/index.ts';
-import { checked, escapeAttribute } from './text.ts';
+import { escapeXmlAttribute, invalid, isNcName, xmlText } from '../../../core/index.ts';
 
 export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 export const XSD = 'http://www.w3.org/2001/XMLSchema';
@@ -23,10 +22,6 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
 	[ENCODINGS['1.1'], 'enc'],
 	[ENCODINGS['1.2'], 'enc'],
 ]);
-
-const NC_NAME = /^[\p{L}_][\p{L}\p{N}\p{M}_.\-·]{0,499}$/u;
-/** A name without a prefix (Namespaces in XML 1.0, production 4). */
-export const isNcName = (name: string): boolean => NC_NAME.test(name);
 
 const CLARK = /^\{([^{}<>"\s]{0,1000})\}(.+)$/su;
 
@@ -50,7 +45,7 @@ export function createNames(): Names {
 		declarations: () =>
 			[...prefixes]
 				.filter(([uri]) => uri !== XML)
-				.map(([uri, prefix]) => ` xmlns:${prefix}="${escapeAttribute(uri)}"`)
+				.map(([uri, prefix]) => ` xmlns:${prefix}="${escapeXmlAttribute(uri)}"`)
 				.join(''),
 	};
 }
@@ -61,7 +56,7 @@ export function givenName(name: string, uri: string, at: string): { uri: string;
 	// Declarations of namespaces are the envelope's own (Namespaces in XML 1.0, §3).
 	if (local === undefined || !isNcName(local) || local === 'xmlns' || given === XMLNS)
 		throw invalid(at, `${at} must be called by a name of XML, such as "item" or "{urn:shop}item".`);
-	return { uri: checked(given ?? uri, at), local };
+	return { uri: xmlText(given ?? uri, at), local };
 }
 
 export const pointer = (at: string, key: string): string => `${at}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,7 +1,7 @@
 // From JSON to elements, by the model of their types: in the order that the schema asks for, qualified, escaped. Nothing of an
 // argument reaches the message unescaped, and no member is dropped in silence: what has no place is a fault that names it.
 
-import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { escapeXml, invalid, type Json, type JsonObject } from '../../../core/index.ts';
 import { givenType, writeAnything, writeAttributes } from './any.ts';
 import type { SoapConfig } from './config.ts';
 import type { Effort } from './effort.ts';
@@ -20,7 +20,7 @@ import {
 } from './model.ts';
 import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
 import { type Pending, pendingOf } from './pending.ts';
-import { escapeText, writeText } from './text.ts';
+import { writeText } from './text.ts';
 
 /** Done step by step, so that others can have their turn between two: a message can be a megabyte. */
 export type Steps<T> = Generator<void, T>;
@@ -53,7 +53,7 @@ export function* writeElement(element: ElementModel, value: Json, at: string, wr
 	if (element.type === 'xs:anyType') return writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names });
 	if (element.type.startsWith('xs:')) {
 		const type = isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(XSD, element.type.replace(/^xs:|\*$/g, ''))}"` : '';
-		return `<${tag}${extra}${type}>${escapeText(writeText(element.type, value, at))}</${tag}>`;
+		return `<${tag}${extra}${type}>${escapeXml(writeText(element.type, value, at))}</${tag}>`;
 	}
 	const type = typeNamed(element.type, writing);
 	if (type.array) return yield* writeArray(type.array, tag, value, at, writing);
@@ -94,7 +94,7 @@ function membersOf(value: Json, at: string): JsonObject {
 }
 
 function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string): string {
-	return value === null ? '' : escapeText(writeText(text, value, pointer(at, '$value')));
+	return value === null ? '' : escapeXml(writeText(text, value, pointer(at, '$value')));
 }
 
 /** The type itself, or the one that `@xsi:type` says to stand in its place. */

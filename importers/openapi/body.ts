@@ -6,6 +6,7 @@ import { type ConvertedBody, convertForm } from './forms.ts';
 import { JSON_SEQUENCE, type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { convertSchema } from './schemas.ts';
+import { convertXml } from './xml-body.ts';
 
 export interface Body extends ConvertedBody {
 	isRequired: boolean;
@@ -23,7 +24,7 @@ export function readBody(raw: Json | undefined, definitions: Definitions, faults
 		faults.add('its request body names no media type and was left out');
 		return null;
 	}
-	const body = convertBody(mediaType, definitions);
+	const body = (mediaType.kind === 'xml' ? convertXml(mediaType, definitions) : null) ?? convertBody(mediaType, definitions);
 	if (typeof at.object['description'] === 'string' && body.schema['description'] === undefined)
 		body.schema['description'] = cleanText(at.object['description'], MAX_DESCRIPTION_CHARS);
 	return { ...body, isRequired: at.object['required'] === true };

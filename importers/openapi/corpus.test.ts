@@ -61,6 +61,7 @@ const LOST = [
 	'degraded POST /pet: Pet includes itself without end: the inner one accepts anything.',
 	'degraded POST /self: Self includes itself without end: the inner one accepts anything.',
 	'degraded POST /upload: The pattern “^(?!x).*$” cannot be checked in linear time and was dropped.',
+	'degraded POST /xml: Its XML body is asked for as text, with an outline of its elements: an element or attribute cannot be called “$ref” in XML.',
 	'skipped HEAD /pets/{ids}: A tool of HEAD is made only where the import asks for it: options.methods.',
 	'skipped WHATEVER /events: Its method “WHATEVER” is not a registered one, spelled as it is sent.',
 	'skipped additionalOperations.POST /events: The path has an operation of this method already.',

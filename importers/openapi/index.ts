@@ -41,7 +41,15 @@ async function* parse(
 	]);
 	const surroundings = surroundingsOf(document, source.url, options);
 	const names = nameOperations(entries);
-	for (const [index, entry] of entries.entries()) yield convertOperation(entry, names[index] ?? '', surroundings);
+	let writtenAsXml = 0;
+	for (const [index, entry] of entries.entries()) {
+		const operation = convertOperation(entry, names[index] ?? '', surroundings);
+		const body = operation.definition['requestBody'];
+		if (isObject(body) && body['xml'] !== undefined) writtenAsXml++;
+		yield operation;
+	}
+	if (writtenAsXml > 0)
+		context.log.warn({}, `Bodies in XML that are written from JSON, by the XML Objects of their schemas: ${writtenAsXml}.`);
 	const summary = summarize(document, source.url, serverVariables);
 	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
 	return summary;

@@ -60,6 +60,10 @@ export const TOLD: Record<ErrorCode, Told> = {
 		when: 'It is taken, in use, or being done already by a request with the same `Idempotency-Key`.',
 		message: 'endpoint is taken: another gateway of this organization has it.',
 	},
+	secret_unreadable: {
+		when: 'A stored secret does not open any more and has to be entered again.',
+		message: 'The credential "api_key" of the API “Pets” could not be read: enter it again.',
+	},
 	precondition_failed: {
 		when: 'It was changed since the `ETag` that `If-Match` names.',
 		message: 'It has been changed since the version that If-Match names: read it again first.',

@@ -7,6 +7,7 @@ import { ERRORS } from '../../core/errors.ts';
 import { TOLD } from '../../core/openapi-sentences.ts';
 import { readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
+import { administer } from '../helpers/postgres.ts';
 import {
 	type Account,
 	type Answer,
@@ -44,6 +45,14 @@ async function narrowKey(): Promise<Answer> {
 	return ask('POST', '/gateways', { authorization: `Bearer ${key}` }, GATEWAY);
 }
 
+async function spoiledCredential(): Promise<Answer> {
+	const { id } = must(await account.post('/apis', API), 201).body.data;
+	const credentials = { key: 'k', name: 'X-Key', in: 'header' };
+	must(await account.post(`/apis/${id}/credentials`, { type: 'api_key', credentials }), 201);
+	await administer(service.config.database ?? assert.fail(), `UPDATE api_credentials SET secret = 'v1.' WHERE api_id = '${id}'`);
+	return account.post(`/apis/${id}/credentials/test`, {});
+}
+
 async function staleVersion(): Promise<Answer> {
 	const { id } = must(await account.post('/apis', API), 201).body.data;
 	return account.patch(`/apis/${id}`, { name: 'Cats' }, { 'if-match': '"999999"' });
@@ -79,6 +88,7 @@ const PROVOKED: Record<string, () => Promise<Answer>> = {
 	not_found: () => account.get(`/gateways/${NOBODY}`),
 	method_not_allowed: () => ask('POST', '/openapi.json'),
 	conflict: () => account.post('/gateways', GATEWAY),
+	secret_unreadable: spoiledCredential,
 	precondition_failed: staleVersion,
 	payload_too_large: () => account.post('/apis', `{"a":"${'x'.repeat(1_100_000)}"}`),
 	unsupported_media_type: () => account.post('/apis', 'x', { 'content-type': 'text/plain' }),

@@ -4,7 +4,10 @@ import Joi from 'joi';
 import { headerNameFault, headerValueFault } from './headers.ts';
 import type { CredentialType } from './nouns.ts';
 import type { Place } from './secrets.ts';
+import type { CredentialRow } from './store.ts';
 import { httpUrl } from './urls.ts';
+
+type CredentialOf = Pick<CredentialRow, 'apiId' | 'type' | 'scheme'>;
 
 type Check = Joi.CustomValidator<string>;
 
@@ -78,8 +81,12 @@ export const CREDENTIALS: Readonly<Record<CredentialType, Joi.ObjectSchema>> = {
 
 export const isCredentialType = (type: string): type is CredentialType => Object.hasOwn(CREDENTIALS, type);
 
-export const credentialPlace = (organizationId: string, apiId: string, type: string): Place => ({
+/** Which credential it is, under one text: that of one without a scheme is as it was before there were any. */
+export const credentialKey = ({ apiId, type, scheme }: CredentialOf): string =>
+	scheme === null ? `${apiId}/${type}` : `${apiId}/${type}/${scheme}`;
+
+export const credentialPlace = (organizationId: string, credential: CredentialOf): Place => ({
 	organizationId,
 	table: 'api_credentials',
-	row: `${apiId}/${type}`,
+	row: credentialKey(credential),
 });

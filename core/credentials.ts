@@ -2,9 +2,10 @@
 // which they are bound.
 
 import { quote } from './clean-text.ts';
-import { credentialPlace } from './credential-types.ts';
+import { credentialPlace, isCredentialType } from './credential-types.ts';
+import { GatewayError } from './errors.ts';
 import type { OutboundRequest } from './lent.ts';
-import type { Api, CredentialType, JsonObject } from './nouns.ts';
+import type { Api, CredentialNeed, CredentialType, JsonObject, SchemeNeed } from './nouns.ts';
 import type { Secrets } from './secrets.ts';
 import { type Proof, signed } from './signing.ts';
 import type { CredentialRow, KeyPlace } from './store.ts';
@@ -30,46 +31,106 @@ export interface Signer {
 	sign(request: OutboundRequest, api: SignedApi, credentials: readonly CredentialRow[]): Promise<Signature>;
 	/** The same with `hidden` in place of every secret: no secret is opened, and no token asked for. */
 	preview(request: OutboundRequest, api: SignedApi, given: { credentials: readonly CredentialRow[]; hidden: string }): OutboundRequest;
+	/** Where the keys go that `sign` would add. */
+	places(request: Signable, api: SignedApi, credentials: readonly CredentialRow[]): KeyPlace[];
 }
+
+type Signable = Pick<OutboundRequest, 'url' | 'security'>;
 
 export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: UpstreamTokens }): Signer {
 	// It was validated by CREDENTIALS when it was saved.
 	const open = ({ organizationId, name }: SignedApi, row: CredentialRow): JsonObject => {
-		const what = `The credential "${row.type}" of the API ${quote(name)}`;
-		return JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row.apiId, row.type), what)) as JsonObject;
+		const scheme = row.scheme === null ? '' : ` for the scheme ${quote(row.scheme)}`;
+		const what = `The credential "${row.type}"${scheme} of the API ${quote(name)}`;
+		return JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row), what)) as JsonObject;
 	};
+	// Rows of before 0007 say only inside where their key goes.
+	const placeIn =
+		(api: SignedApi): PlaceOf =>
+		(row) =>
+			row.place ?? placeOf(open(api, row));
 	return {
 		async sign(request, api, credentials) {
 			const signature: Signature = { request, secrets: [], token: null };
-			for (const row of chosen(request, credentials)) {
+			for (const { row, place } of chosen(request, credentials, placeIn(api))) {
 				const fields = open(api, row);
 				if (row.type === 'oauth2') signature.token = await tokens.get(api.organizationId, row, fields);
-				const proof = row.type === 'oauth2' && signature.token ? tokenProof(signature.token) : proofOf(row.type, fields);
+				const proof = row.type === 'oauth2' && signature.token ? tokenProof(signature.token) : proofOf(row.type, { ...fields, ...place });
 				signature.request = signed(signature.request, proof);
 				signature.secrets.push(secretOf(proof));
 			}
 			return signature;
 		},
 		preview: (request, api, { credentials, hidden }) =>
-			chosen(request, credentials).reduce((unsigned, row) => {
-				// Rows of before 0007 say only inside where their key goes.
-				const place = row.type === 'api_key' ? (row.place ?? placeOf(open(api, row))) : null;
-				return signed(unsigned, hiddenProof(row.type, place, hidden));
-			}, request),
+			chosen(request, credentials, placeIn(api)).reduce(
+				(unsigned, { row, place }) => signed(unsigned, hiddenProof(row.type, place, hidden)),
+				request,
+			),
+		places(request, api, credentials) {
+			try {
+				return chosen(request, credentials, placeIn(api)).flatMap(({ place }) => place ?? []);
+			} catch (error) {
+				// Of a secret that does not open nobody knows where it goes; a call that needs it says so.
+				if (error instanceof GatewayError) return [];
+				throw error;
+			}
+		},
 	};
 }
 
+/** A credential, and where it goes if it is a key. */
+interface Chosen {
+	row: CredentialRow;
+	place: KeyPlace | null;
+}
+
+type Need = Pick<SchemeNeed, 'type'> & Partial<SchemeNeed>;
+
+const keyOf = (type: string, scheme: string | null): string => (scheme === null ? type : `${type}/${scheme}`);
+
+/** Of a stored key. */
+type PlaceOf = (row: CredentialRow) => KeyPlace;
+
 /** Bound to the origin of the request, and asked for by it. */
-function chosen({ url, security }: OutboundRequest, credentials: readonly CredentialRow[]): CredentialRow[] {
+function chosen({ url, security }: Signable, credentials: readonly CredentialRow[], placeIn: PlaceOf): Chosen[] {
 	const { origin } = new URL(url);
-	const stored = credentials.filter((row) => row.origin === origin);
-	const alternatives: readonly (readonly string[])[] = security ?? stored.map(({ type }) => [type]);
+	const stored = new Map(credentials.filter((row) => row.origin === origin).map((row) => [keyOf(row.type, row.scheme), row]));
+	const alternatives: readonly (readonly CredentialNeed[])[] =
+		security ?? [...stored.values()].flatMap(({ type, scheme }) => (scheme === null && isCredentialType(type) ? [[type]] : []));
 	for (const alternative of alternatives) {
-		const rows = alternative.map((type) => stored.find((row) => row.type === type));
-		if (rows.every((row) => row !== undefined)) return rows;
+		const found = alternative.map((need) => fitting(typeof need === 'string' ? { type: need } : need, stored, placeIn));
+		if (found.every((one) => one !== null)) return onePerPlace(found);
 	}
 	return [];
 }
+
+/**
+ * The credential of the scheme, else the one of its type that was stored without a scheme. A key of these is the scheme's where it goes to
+ * the scheme's place, or where there is no other key that it could be.
+ */
+function fitting({ type, ...need }: Need, stored: ReadonlyMap<string, CredentialRow>, placeIn: PlaceOf): Chosen | null {
+	const wanted = need.in !== undefined && need.name !== undefined ? { in: need.in, name: need.name } : null;
+	const named = need.scheme === undefined ? undefined : stored.get(keyOf(type, need.scheme));
+	// What a header may hold, another place may not: a key whose scheme went there must be stored again.
+	if (named && (wanted === null || placeIn(named).in === wanted.in))
+		return { row: named, place: type === 'api_key' ? (wanted ?? placeIn(named)) : null };
+	const row = stored.get(keyOf(type, null));
+	if (!row) return null;
+	if (type !== 'api_key') return { row, place: null };
+	const place = placeIn(row);
+	return wanted === null || need.only === true || isSamePlace(place, wanted) ? { row, place } : null;
+}
+
+/** Of two in one place the last would be read, if any. */
+const onePerPlace = (found: readonly Chosen[]): Chosen[] =>
+	found.filter((one, index) => !found.slice(index + 1).some((later) => isSamePlace(at(later), at(one))));
+
+const at = ({ place }: Chosen): KeyPlace => place ?? AUTHORIZATION;
+const AUTHORIZATION: KeyPlace = { in: 'header', name: 'authorization' };
+
+/** Names of headers know no case. */
+export const isSamePlace = (one: KeyPlace, other: KeyPlace): boolean =>
+	one.in === other.in && (one.name === other.name || (one.in === 'header' && one.name.toLowerCase() === other.name.toLowerCase()));
 
 const tokenProof = ({ accessToken }: HeldToken): Proof => ({ type: 'oauth2', token: accessToken });
 

@@ -10,7 +10,7 @@ export type ImportReport = {
 	title: string | null;
 	version: string | null;
 	servers: string[];
-	/** What the description says of credentials, up to 20. Absent in reports of former releases. */
+	/** What the description says of credentials, up to 50. Absent in reports of former releases. */
 	credentials?: { scheme: string; type: CredentialType; credentials: JsonObject }[];
 	counts: { operations: number; converted: number; degraded: number; skipped: number };
 	/** All that are not `converted`, up to 2,000. */
@@ -20,7 +20,7 @@ export type ImportReport = {
 
 const MAX_OPERATIONS = 2_000;
 const MAX_WARNINGS = 100;
-const MAX_CREDENTIALS = 20;
+export const MAX_PRESETS = 50;
 const MAX_REASONS = 20;
 const MAX_CHARS = 500;
 
@@ -47,7 +47,7 @@ export function createReport(): ReportWriter {
 			warnings.push(typeof pointer === 'string' ? { message: bounded(message), pointer: bounded(pointer) } : { message: bounded(message) });
 		},
 		finish: ({ format, title, version, servers, credentials = [] }) => {
-			const presets = credentials.slice(0, MAX_CREDENTIALS).map((preset) => ({ ...preset }));
+			const presets = credentials.slice(0, MAX_PRESETS).map((preset) => ({ ...preset }));
 			return { format, title, version, servers, credentials: presets, counts, operations, warnings };
 		},
 	};

@@ -18,6 +18,7 @@ export { asGatewayError, ERRORS, type ErrorCode, type ErrorDetail, GatewayError,
 export { type Asked, FairQueue, type Limits as QueueLimits } from './fair-queue.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './headers.ts';
 export { hasEnded } from './import-jobs.ts';
+export { MAX_PRESETS } from './import-report.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './import-request.ts';
 export type { RunResult } from './invoke.ts';
 export { membersOf, type Outline, outlineJson } from './json-outline.ts';

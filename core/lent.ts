@@ -3,7 +3,7 @@
 import type {
 	Api,
 	Caller,
-	CredentialType,
+	CredentialNeed,
 	Gateway,
 	Incoming,
 	Json,
@@ -32,10 +32,10 @@ export interface OutboundRequest {
 	maxRedirects?: number;
 	signal?: AbortSignal;
 	/**
-	 * Read by `Call.sign`: alternatives, each a list of credential types that go together; the first whose types are all stored is
-	 * used, `[]` sends none. Absent: whatever is stored.
+	 * Read by `Call.sign`: alternatives, each a list of credentials that go together; the first of which all are stored is used, `[]` sends
+	 * none. Absent: whatever is stored without a scheme.
 	 */
-	security?: CredentialType[][];
+	security?: CredentialNeed[][];
 	/**
 	 * Whether a second sending does no more than the first. Default: by the method (RFC 9110 §9.2.2). Inside an executor only such are sent
 	 * again when the connection breaks or the upstream answers 502, 503, 504 or 429; all are when nothing of them was sent.

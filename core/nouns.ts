@@ -131,6 +131,32 @@ export interface Reply {
 
 export type CredentialType = 'api_key' | 'bearer_token' | 'basic_auth' | 'oauth2';
 
+/** What a request is to be signed with: the credential of a scheme, or by type alone one that was stored without a scheme. */
+export type CredentialNeed = CredentialType | SchemeNeed;
+
+/** A security scheme of an API's description. */
+export type SchemeNeed = {
+	/** As the description calls it. */
+	scheme: string;
+	type: CredentialType;
+	/** Where a key goes. */
+	in?: KeyLocation;
+	name?: string;
+	/** The description has no other key: one that was stored without a scheme is this one, wherever it goes. */
+	only?: boolean;
+};
+
+export type KeyLocation = 'header' | 'query' | 'cookie';
+
+/** Arguments that are none where a stored credential goes in their place. */
+export type Fillable = {
+	/** Of the requests; null: that of the API. */
+	origin: string | null;
+	/** As the executor has its requests signed; null: with whatever is stored. */
+	security: CredentialNeed[][] | null;
+	arguments: { argument: string; in: KeyLocation; name: string }[];
+};
+
 /** What a user handed in: one text, or several files under the names by which they refer to each other, or one that is no text. */
 export interface SchemaSource {
 	/** The document that the others hang from; empty where it is no text, and where no single file is that document. */
@@ -199,6 +225,8 @@ export interface ToolDraft {
 	executionConfig: JsonObject;
 	/** The argument that is the body of the request: its members may lie beside the other arguments. Absent: there is none. */
 	bodyArgument?: string;
+	/** Absent: there are none. */
+	fillable?: Fillable;
 }
 
 /** How the body of a request lies among the arguments of a tool. */

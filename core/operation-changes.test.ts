@@ -305,6 +305,7 @@ test('an answer’s schema: what is missing is breaking, what is new is additive
 });
 
 const ROOT = { type: 'object', additionalProperties: false };
+const KEY_AND_TOKEN = ['key', 'token'].map((name) => ({ scheme: name, type: 'api_key', in: 'query', name }));
 const wired = (parameters: JsonObject, definition: JsonObject): JsonObject => ({ parameters: { ...ROOT, ...parameters }, definition });
 const entry = (arg: string, more: object = {}): JsonObject => ({ arg, name: arg, in: 'query', ...more });
 
@@ -346,6 +347,41 @@ const OPERATION: Case[] = [
 		{ definition: { security: [['oauth2']] } },
 		'breaking',
 		'The way it is called changed (security).',
+	],
+	[
+		'a credential that was known by its type',
+		{ definition: { security: [['api_key'], []] } },
+		{ definition: { security: [KEY_AND_TOKEN, []] } },
+		null,
+		null,
+	],
+	[
+		'another type than that which was known',
+		{ definition: { security: [['api_key']] } },
+		{ definition: { security: [[{ scheme: 'b', type: 'bearer_token' }]] } },
+		'breaking',
+		'The way it is called changed (security).',
+	],
+	[
+		'the scheme of a credential',
+		{ definition: { security: [KEY_AND_TOKEN] } },
+		{ definition: { security: [KEY_AND_TOKEN.toReversed(), [{ scheme: 'b', type: 'bearer_token' }]] } },
+		'additive',
+		'It is called for more than before (security).',
+	],
+	[
+		'the place of a key',
+		{ definition: { security: [KEY_AND_TOKEN] } },
+		{ definition: { security: [KEY_AND_TOKEN.map((need) => ({ ...need, in: 'header' }))] } },
+		'breaking',
+		'The way it is called changed (security).',
+	],
+	[
+		'a key that is no more the only one',
+		{ definition: { security: [KEY_AND_TOKEN.map((need) => ({ ...need, only: true }))] } },
+		{ definition: { security: [KEY_AND_TOKEN] } },
+		null,
+		null,
 	],
 	[
 		'a credential at all',

@@ -117,10 +117,21 @@ function compareDefinitions(before: OperationContent, after: OperationContent, m
 
 type Difference = 'none' | 'grown' | 'other';
 
-/** Alternatives of credentials (`OutboundRequest.security`): one more takes nothing from those who have another. */
+/**
+ * Alternatives of credentials (`OutboundRequest.security`): one more takes nothing from those who have another. Former releases knew their
+ * types only, and then these are all that is compared.
+ */
 function compareSecurity(before: Json | undefined, after: Json | undefined): Difference {
+	const isByType = [before, after].some((list) => Array.isArray(list) && list.flat().some((need) => typeof need === 'string'));
+	const spellOne = (need: Json): string => {
+		if (!isObject(need)) return String(need);
+		const { scheme, type, in: place, name } = need;
+		return isByType ? String(type) : JSON.stringify([scheme, type, place, name]);
+	};
 	const spell = (list: Json | undefined): Set<string> | null =>
-		Array.isArray(list) ? new Set(list.map((types) => JSON.stringify(Array.isArray(types) ? types.toSorted() : types))) : null;
+		Array.isArray(list)
+			? new Set(list.map((needs) => JSON.stringify(Array.isArray(needs) ? [...new Set(needs.map(spellOne))].toSorted() : needs)))
+			: null;
 	const [was, is] = [spell(before), spell(after)];
 	if (!was || !is) return was === is ? 'none' : 'other';
 	if ([...was].some((types) => !is.has(types))) return 'other';

@@ -21,7 +21,8 @@ function setUp(t: TestContext, signal = new AbortController().signal) {
 	t.after(() => lanes.close());
 	const lane = new LaneRun({ lanes, api, signal, deadlineMs: 5000 });
 	const breakers = new Breakers();
-	const signer = { sign: () => assert.fail('nothing is signed'), preview: () => assert.fail('nothing is signed') };
+	const unsigned = () => assert.fail('nothing is signed');
+	const signer = { sign: unsigned, preview: unsigned, places: unsigned };
 	const parts = { egress: local(t), breakers, log: silent, organizationId: 'o', lane, signal, signer, api: null, credentials: [] };
 	return new OutboundRun(parts);
 }

@@ -1,6 +1,17 @@
 // The storage port of connected APIs, with their imports and operations, and of tools.
 
-import type { BodyLayout, Flattened, JsonObject, JsonSchema, Operation, SchemaSummary, ToolAnnotations, ToolDraft } from './nouns.ts';
+import type {
+	BodyLayout,
+	Fillable,
+	Flattened,
+	JsonObject,
+	JsonSchema,
+	Operation,
+	SchemaSummary,
+	ToolAnnotations,
+	ToolDraft,
+} from './nouns.ts';
+import type { Credentials } from './store-credentials.ts';
 import type { ImportHold } from './store-imports.ts';
 import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './store-rows.ts';
 
@@ -34,23 +45,6 @@ export interface OutboundLimits {
 	maxQueued?: number;
 	/** The longest that a call waits. */
 	maxWaitMs?: number;
-}
-
-/** Of an API key; no secret. */
-export interface KeyPlace {
-	name: string;
-	in: 'header' | 'query' | 'cookie';
-}
-
-/** `secret` is a sealed envelope (`core/secrets.ts`); `origin` the only one it may be sent to. */
-export interface CredentialRow {
-	apiId: string;
-	type: string;
-	origin: string;
-	secret: string;
-	/** Where an API key goes in a request; null for other types. */
-	place: KeyPlace | null;
-	updatedAt: Date;
 }
 
 export interface SchemaRow extends Row {
@@ -188,7 +182,7 @@ export interface GenerationRequest extends OperationFilter {
 	bodies?: BodyLayout;
 }
 
-export interface Apis {
+export interface Apis extends Credentials {
 	/** Sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ApiFilter): Promise<Listed<ApiRow>>;
 	get(organizationId: string, id: string): Promise<ApiRow | null>;
@@ -205,12 +199,6 @@ export interface Apis {
 	): Promise<ApiRow | null>;
 	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
-	credentials(organizationId: string, apiId: string): Promise<CredentialRow[]>;
-	/** One per type: a second replaces the first, and voids the token that was got with it. Null when there is no such API. */
-	putCredential(
-		organizationId: string,
-		credential: Omit<CredentialRow, 'updatedAt' | 'place'> & Partial<Pick<CredentialRow, 'place'>>,
-	): Promise<CredentialRow | null>;
 	/** Waits for another import of the same API to end; null when there is no such API. */
 	beginImport(organizationId: string, apiId: string): Promise<ImportWriter | null>;
 	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<ListedSchemaRow>>;
@@ -246,12 +234,14 @@ export interface ToolRow extends Versioned {
 	bodies: BodyLayout;
 	/** Null: the arguments are those of the executor. */
 	flattened: Flattened | null;
+	/** Null: no credential of the API can go in an argument's place. */
+	fillable: Fillable | null;
 	/** active, inactive, removed (its operation is gone from the document). */
 	status: string;
 }
 
 /** A tool of an operation, with what core makes of its arguments. */
-export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument'> & Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened'>;
+export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> & Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened' | 'fillable'>;
 
 export type NewTool = Pick<
 	ToolRow,

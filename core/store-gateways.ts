@@ -1,7 +1,8 @@
 // The storage port of gateways: what they serve, and whom they let in.
 
 import type { JsonObject, Scope } from './nouns.ts';
-import type { ApiRow, CredentialRow, ToolRow } from './store-apis.ts';
+import type { ApiRow, ToolRow } from './store-apis.ts';
+import type { CredentialRow } from './store-credentials.ts';
 import type { OrganizationRow } from './store-people.ts';
 import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './store-rows.ts';
 

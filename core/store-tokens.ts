@@ -1,9 +1,10 @@
 // The storage port of access tokens to connected APIs, which replicas get for one another.
 
-/** The credential that they are got with; `secret` is its envelope, so another credential of the same type is another one. */
+/** The credential that they are got with; `secret` is its envelope, so another credential in its place is another one. */
 export interface TokenOwner {
 	apiId: string;
 	type: string;
+	scheme: string | null;
 	secret: string;
 }
 

@@ -9,6 +9,7 @@ import type { TokenStore } from './store-tokens.ts';
 import type { Idempotency, RecordStore, Runs, Topic } from './store-traces.ts';
 
 export type * from './store-apis.ts';
+export type * from './store-credentials.ts';
 export type * from './store-gateways.ts';
 export type * from './store-imports.ts';
 export type * from './store-people.ts';

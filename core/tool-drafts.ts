@@ -7,12 +7,13 @@ import type { ApiToolDraft, OperationRow } from './store.ts';
 
 /** @param bodies how the body is to lie among the arguments; where that cannot be, it stays nested */
 export function draftTool(importer: SchemaImporter, operation: OperationRow, api: Api, bodies: BodyLayout): ApiToolDraft {
-	const { bodyArgument, ...draft } = importer.tool(operation, api);
+	const { bodyArgument, fillable = null, ...draft } = importer.tool(operation, api);
 	const flat = bodies === 'flat' && bodyArgument !== undefined ? flatten(draft.parameters, bodyArgument) : null;
 	return {
 		...draft,
 		parameters: flat?.parameters ?? draft.parameters,
 		flattened: flat?.flattened ?? null,
+		fillable,
 		bodies,
 		wholeHash: operation.wholeHash,
 	};

@@ -1,8 +1,10 @@
 // A tool with all that running it needs, made of its row.
 
 import type { Checked } from './arguments/checks.ts';
+import { withoutFilled } from './arguments/filled.ts';
 import { quote } from './clean-text.ts';
 import type { ToolExecutor } from './contracts.ts';
+import { isSamePlace, type Signer } from './credentials.ts';
 import { GatewayError } from './errors.ts';
 import type { LaneApi } from './lane.ts';
 import { laneOf } from './lanes.ts';
@@ -52,15 +54,17 @@ export interface EntryAround {
 export interface EntryParts {
 	registry: Registry;
 	secrets: Secrets;
-	services: () => { store: Store };
+	services: () => { store: Store; signer: Signer };
 }
 
 export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets, services }: EntryParts): ToolEntry {
 	const parse = (config: JsonObject): JsonObject => registry.parse('executor', row.executor, config, '/executionConfig');
 	let made: Ready | null = null;
+	const filled = filledArguments(row, around, () => services().signer);
 	return {
-		tool: describeTool(row, around),
-		whole: wholeOf(row, () => services().store),
+		tool: describeTool(row, around, filled),
+		whole: wholeOf(row, filled, () => services().store),
+		filled,
 		flattened: row.flattened,
 		api: around.api,
 		credentials: around.credentials,
@@ -80,11 +84,23 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 	};
 }
 
-function wholeOf({ organizationId, operationId, wholeHash, flattened }: ToolRow, store: () => Store): Checked['whole'] {
+/** Decided whenever credentials change, since entries are made anew then. */
+function filledArguments({ fillable }: ToolRow, { api, credentials }: EntryAround, signer: () => Signer): string[] {
+	if (!fillable || !api || credentials.length === 0) return [];
+	const { origin, security } = fillable;
+	const places = signer().places({ url: origin ?? api.baseUrl, ...(security && { security }) }, api, credentials);
+	return fillable.arguments.filter((one) => places.some((place) => isSamePlace(place, one))).map(({ argument }) => argument);
+}
+
+function wholeOf(
+	{ organizationId, operationId, wholeHash, flattened }: ToolRow,
+	filled: readonly string[],
+	store: () => Store,
+): Checked['whole'] {
 	if (operationId === null || wholeHash === null) return null;
 	return async () => {
 		const text = await store().apis.wholeParameters(organizationId, operationId);
-		return text === null ? null : { text, flat: flattened?.argument ?? null };
+		return text === null ? null : { text, flat: flattened?.argument ?? null, without: filled };
 	};
 }
 
@@ -110,15 +126,16 @@ export const namedPlace = ({ organizationId, id, name }: Pick<ToolRow, 'organiza
 
 export const toolPlace = (organizationId: string, toolId: string): Place => ({ organizationId, table: 'tools', row: toolId });
 
-const describeTool = (row: ToolRow, { name, description }: EntryAround): Tool => ({
+const describeTool = (row: ToolRow, { name, description }: EntryAround, filled: readonly string[]): Tool => ({
 	id: row.id,
 	organizationId: row.organizationId,
 	name: name ?? row.name,
 	description: description ?? row.description,
 	executor: row.executor,
-	parameters: row.parameters,
+	parameters: withoutFilled(row.parameters, filled),
 	outputSchema: row.outputSchema,
 	annotations: row.annotations,
 	apiId: row.apiId,
-	version: String(row.version),
+	// The parameters are others with each set of arguments that are filled.
+	version: [row.version, ...filled].join('+'),
 });

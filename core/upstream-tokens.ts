@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { credentialKey } from './credential-types.ts';
 import { asGatewayError, GatewayError } from './errors.ts';
 import type { JsonObject, Log } from './nouns.ts';
 import type { Secrets } from './secrets.ts';
@@ -252,4 +253,4 @@ class TokenCache {
 	}
 }
 
-const tokenPlace = ({ organizationId, row }: Entry) => ({ organizationId, table: 'upstream_tokens', row: `${row.apiId}/${row.type}` });
+const tokenPlace = ({ organizationId, row }: Entry) => ({ organizationId, table: 'upstream_tokens', row: credentialKey(row) });

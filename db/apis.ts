@@ -1,11 +1,11 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
 import { type Attributes, literal, type WhereOptions } from 'sequelize';
-import type { ApiFilter, ApiRow, Apis, CredentialRow, OperationRow } from '../core/store.ts';
+import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store.ts';
 import type { Database } from './connection.ts';
-import { unlessOrphan } from './errors.ts';
+import { createCredentials } from './credentials.ts';
 import { beginImport, toSchema } from './imports.ts';
-import type { Api, ApiCredential, ApiOperation } from './models/api.ts';
+import type { Api, ApiOperation } from './models/api.ts';
 import type { Models } from './models/index.ts';
 import { operationsWhere } from './operations.ts';
 import { listPage, own, uuid } from './pages.ts';
@@ -50,7 +50,7 @@ SELECT id, organization_id AS "organizationId", name, type, base_url AS "baseUrl
 FROM changed`;
 
 export function createApis(database: Database, models: Models): Apis {
-	const { Api, ApiCredential, ApiSchema, ApiOperation } = models;
+	const { Api, ApiSchema, ApiOperation } = models;
 	const get = async (organizationId: string, id: string): Promise<ApiRow | null> => {
 		const api = await Api.findOne({ where: own(organizationId, id), raw: true });
 		return api && toApi(api);
@@ -69,16 +69,7 @@ export function createApis(database: Database, models: Models): Apis {
 			return changed ?? assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
-		async credentials(organizationId, apiId) {
-			const rows = await ApiCredential.findAll({ where: ofApi(organizationId, apiId), order: ['type'], raw: true });
-			return rows.map(toCredential);
-		},
-		putCredential: (organizationId, { apiId, type, origin, secret, place = null }) =>
-			unlessOrphan(async () => {
-				const values = { ...ofApi(organizationId, apiId), type, origin, secret, place };
-				const [row] = await database.write((transaction) => ApiCredential.upsert(values, { returning: true, transaction }));
-				return toCredential(row);
-			}),
+		...createCredentials(database, models),
 		beginImport: (organizationId, apiId) => beginImport(database, models, ofApi(organizationId, apiId)),
 		schemas: (organizationId, apiId, page) =>
 			listPage(ApiSchema, { where: ofApi(organizationId, apiId), page, attributes: countsOnly() }, toSchema),
@@ -155,15 +146,6 @@ export const toApi = (row: Attributes<Api>): ApiRow => ({
 	passThrough: row.passThrough ?? [],
 	version: row.version,
 	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
-
-export const toCredential = (row: Attributes<ApiCredential>): CredentialRow => ({
-	apiId: row.apiId,
-	type: row.type,
-	origin: row.origin,
-	secret: row.secret,
-	place: row.place,
 	updatedAt: row.updatedAt,
 });
 

@@ -127,6 +127,20 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 			['update', 'api', api, 'Pets', { baseUrl: { from: 'https://pets.example/v1', to: 'https://other.example' } }],
 		];
 	},
+	'credentials of one type, of which one is for a scheme': async ({ owner, organizationId, api }) => {
+		const credential = { apiId: api, type: 'api_key', origin: 'https://pets.example', secret: 'sealed' };
+		await owner.apis.putCredential(organizationId, { ...credential, scheme: 'petKey' });
+		await owner.apis.putCredential(organizationId, credential);
+		await owner.apis.putCredential(organizationId, { ...credential, scheme: 'petKey', secret: 'sealed again' });
+		await owner.apis.dropCredential(organizationId, { ...credential, scheme: 'petKey' });
+		const [type, origin, scheme] = ['api_key', 'https://pets.example', 'petKey'];
+		return [
+			['create', 'credential', api, 'api_key petKey', { type: { to: type }, scheme: { to: scheme }, origin: { to: origin } }],
+			['create', 'credential', api, type, { type: { to: type }, origin: { to: origin } }],
+			['update', 'credential', api, 'api_key petKey', { secret: { changed: true } }],
+			['delete', 'credential', api, 'api_key petKey', { type: { from: type }, scheme: { from: scheme }, origin: { from: origin } }],
+		];
+	},
 	'an imported schema, and its operation’s tool': async ({ owner, organizationId, api }) => {
 		const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
 		await writer.operations([operation('a')]);

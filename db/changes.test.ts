@@ -124,6 +124,12 @@ const ANNOUNCED: Record<string, Act> = {
 	'an API is removed': (store, { organizationId, api }) => store.apis.remove(organizationId, api, false),
 	'a credential is stored': (store, { organizationId, api }) =>
 		store.apis.putCredential(organizationId, { apiId: api, type: 'api_key', origin: 'https://pets.example', secret: 's' }),
+	'a credential is removed': async (store, { organizationId, api }) => {
+		const credential = { apiId: api, type: 'api_key', scheme: 'a', origin: 'https://pets.example', secret: 's' };
+		await store.apis.putCredential(organizationId, credential);
+		await store.changes.fresh(0);
+		assert.ok(await store.apis.dropCredential(organizationId, credential));
+	},
 	'a tool is made': (store, { organizationId }) => addTool(store, organizationId),
 	'a tool is changed': (store, { organizationId, tool }) => store.tools.update(organizationId, tool, { name: 'x' }),
 	'a tool is removed': (store, { organizationId, tool }) => store.tools.remove(organizationId, tool, false),

@@ -17,27 +17,29 @@ export interface Written {
 const WRITE = `
 WITH draft AS (
 	SELECT o.id AS operation_id, o.seq, d.executor, d.name, d.description, d.parameters::json, d.output_schema::json,
-		d.annotations::json, d.execution_config::json, d.whole_hash, d.bodies, d.flattened::json
+		d.annotations::json, d.execution_config::json, d.whole_hash, d.bodies, d.flattened::json,
+		d.fillable::json
 	FROM json_to_recordset($3::json) AS d (
 		operation_id uuid, as_of timestamptz, executor text, name text, description text, parameters text, output_schema text, annotations text,
-		execution_config text, whole_hash text, bodies text, flattened text
+		execution_config text, whole_hash text, bodies text, flattened text, fillable text
 	)
 	JOIN operations o ON o.organization_id = $1 AND o.api_id = $2 AND o.id = d.operation_id AND o.status = 'active'
 		AND (d.as_of IS NULL OR o.updated_at = d.as_of)
 ), written AS (
 	INSERT INTO tools (organization_id, api_id, operation_id, type, executor, imported_name, imported_description, parameters,
-		output_schema, annotations, execution_config, whole_hash, bodies, flattened)
+		output_schema, annotations, execution_config, whole_hash, bodies, flattened, fillable)
 	SELECT $1, $2, operation_id, 'api', executor, name, description, parameters, output_schema, annotations, execution_config, whole_hash,
-		bodies, flattened
+		bodies, flattened, fillable
 	FROM draft ORDER BY seq
 	ON CONFLICT ON CONSTRAINT tools_operation DO UPDATE SET
 		executor = excluded.executor, imported_description = excluded.imported_description, parameters = excluded.parameters,
 		output_schema = excluded.output_schema, annotations = excluded.annotations, execution_config = excluded.execution_config,
-		whole_hash = excluded.whole_hash, bodies = excluded.bodies, flattened = excluded.flattened
+		whole_hash = excluded.whole_hash, bodies = excluded.bodies, flattened = excluded.flattened, fillable = excluded.fillable
 	WHERE (tools.executor, tools.imported_description, tools.parameters::text, tools.output_schema::text, tools.annotations::text,
-		tools.execution_config::text, tools.whole_hash, tools.bodies, tools.flattened::text)
+		tools.execution_config::text, tools.whole_hash, tools.bodies, tools.flattened::text, tools.fillable::text)
 	IS DISTINCT FROM (excluded.executor, excluded.imported_description, excluded.parameters::text, excluded.output_schema::text,
-		excluded.annotations::text, excluded.execution_config::text, excluded.whole_hash, excluded.bodies, excluded.flattened::text)
+		excluded.annotations::text, excluded.execution_config::text, excluded.whole_hash, excluded.bodies, excluded.flattened::text,
+		excluded.fillable::text)
 	RETURNING id, xmax = 0 AS is_new
 )
 SELECT (SELECT count(*) FROM draft)::int AS total, (count(*) FILTER (WHERE is_new))::int AS created,
@@ -87,4 +89,5 @@ const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): object => ({
 	whole_hash: tool.wholeHash,
 	bodies: tool.bodies,
 	flattened: tool.flattened && document(tool.flattened),
+	fillable: tool.fillable && document(tool.fillable),
 });

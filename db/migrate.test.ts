@@ -16,6 +16,7 @@ import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
 import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
 import { creators } from './migrations/0010-creators.ts';
+import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 
@@ -89,6 +90,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[importJobs, JOB_ROWS],
 	[code, ''],
 	[creators, ''],
+	[credentialSchemes, ''],
 	[argumentLayers, ''],
 	[passThrough, ''],
 ];
@@ -200,6 +202,20 @@ for (const [index, last] of ALL.slice(0, -1).entries())
 			await store.close();
 		}
 	});
+
+test('a migration whose number was left out when the next ones ran is run after them', async () => {
+	await using former = await testDatabase({ empty: true });
+	const others = RELEASES.filter(([{ name }]) => name !== credentialSchemes.name);
+	const rows = others.map(([, some]) => some).join('');
+	await leave(
+		former.database,
+		others.map(([migration]) => migration),
+		rows,
+	);
+	assert.deepEqual(await migrateDatabase({ database: former.database, dataDir: '', log: silent }), [credentialSchemes.name]);
+	const kept = await administer(former.database, 'SELECT scheme FROM api_credentials UNION ALL SELECT scheme FROM upstream_tokens');
+	assert.deepEqual(kept, [{ scheme: '' }, { scheme: '' }]);
+});
 
 /** Two users; organizations of which the log names a maker, an owner came second, nobody owns anything, and nobody is left. */
 const CREATED_BEFORE = `

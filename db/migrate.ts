@@ -14,6 +14,7 @@ import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
 import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
 import { creators } from './migrations/0010-creators.ts';
+import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 
@@ -35,6 +36,7 @@ const MIGRATIONS: Migration[] = [
 	importJobs,
 	code,
 	creators,
+	credentialSchemes,
 	argumentLayers,
 	passThrough,
 ];

@@ -3,8 +3,9 @@
 
 import { type Attributes, QueryTypes, type Sequelize } from 'sequelize';
 import type { GatewaySnapshot } from '../core/store.ts';
-import { toApi, toCredential } from './apis.ts';
+import { toApi } from './apis.ts';
 import { pair, toAssignment } from './assignments.ts';
+import { toCredential } from './credentials.ts';
 import { toAuth, toGateway } from './gateway-rows.ts';
 import type { Organization } from './models/account.ts';
 import type { Api, ApiCredential } from './models/api.ts';

@@ -48,6 +48,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'apis.credentials': (store, me, it) => store.apis.credentials(me, it.api),
 	'apis.putCredential': (store, me, it) =>
 		store.apis.putCredential(me, { apiId: it.api, type: 'api_key', origin: 'https://x', secret: 's' }),
+	'apis.dropCredential': (store, me, it) => store.apis.dropCredential(me, { apiId: it.api, type: 'api_key', scheme: null }),
 	'apis.beginImport': (store, me, it) => store.apis.beginImport(me, it.api),
 	'apis.schemas': (store, me, it) => store.apis.schemas(me, it.api, PAGE),
 	'apis.schema': (store, me, it) => store.apis.schema(me, it.api, it.schemaId),

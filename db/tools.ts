@@ -106,6 +106,7 @@ export const toTool = (row: Attributes<Tool>): ToolRow => ({
 	wholeHash: row.wholeHash,
 	bodies: row.bodies,
 	flattened: row.flattened,
+	fillable: row.fillable,
 	status: row.removed ? 'removed' : row.status,
 	version: row.version,
 	createdAt: row.createdAt,

@@ -12,23 +12,23 @@ const IS_LEASED = 'coalesce(t.leased_until > now(), false)';
 
 const LOOK = `
 SELECT coalesce(t.revision, 0) AS revision, t.sealed, ${LEFT}, ${IS_LEASED} AS "isLeased"
-FROM api_credentials c LEFT JOIN upstream_tokens t USING (organization_id, api_id, type)
-WHERE c.organization_id = $1 AND c.api_id = $2 AND c.type = $3 AND c.secret = $4`;
+FROM api_credentials c LEFT JOIN upstream_tokens t USING (organization_id, api_id, type, scheme)
+WHERE c.organization_id = $1 AND c.api_id = $2 AND c.type = $3 AND c.scheme = $4 AND c.secret = $5`;
 
 // The credential is locked first: whoever changes it waits, and then finds the row that goes with the former one.
 const LEASE = `
-INSERT INTO upstream_tokens AS t (organization_id, api_id, type, lease, leased_until)
-SELECT organization_id, api_id, type, $5::uuid, now() + $6::float8 * interval '1 millisecond' FROM (
-	SELECT organization_id, api_id, type FROM api_credentials
-	WHERE organization_id = $1 AND api_id = $2 AND type = $3 AND secret = $4 FOR SHARE
+INSERT INTO upstream_tokens AS t (organization_id, api_id, type, scheme, lease, leased_until)
+SELECT organization_id, api_id, type, scheme, $6::uuid, now() + $7::float8 * interval '1 millisecond' FROM (
+	SELECT organization_id, api_id, type, scheme FROM api_credentials
+	WHERE organization_id = $1 AND api_id = $2 AND type = $3 AND scheme = $4 AND secret = $5 FOR SHARE
 ) AS c
-ON CONFLICT (organization_id, api_id, type) DO UPDATE SET lease = excluded.lease, leased_until = excluded.leased_until
-WHERE NOT ${IS_LEASED} AND t.revision = $7
+ON CONFLICT (organization_id, api_id, type, scheme) DO UPDATE SET lease = excluded.lease, leased_until = excluded.leased_until
+WHERE NOT ${IS_LEASED} AND t.revision = $8
 RETURNING t.revision, t.sealed, ${LEFT}`;
 
-const OWNED = 'organization_id = $1 AND api_id = $2 AND type = $3 AND lease = $4';
+const OWNED = 'organization_id = $1 AND api_id = $2 AND type = $3 AND scheme = $4 AND lease = $5';
 const KEEP = `
-UPDATE upstream_tokens SET sealed = $5, expires_at = now() + $6::float8 * interval '1 millisecond', revision = revision + 1,
+UPDATE upstream_tokens SET sealed = $6, expires_at = now() + $7::float8 * interval '1 millisecond', revision = revision + 1,
 	lease = NULL, leased_until = NULL
 WHERE ${OWNED} RETURNING revision`;
 const GIVE_UP = `UPDATE upstream_tokens SET lease = NULL, leased_until = NULL WHERE ${OWNED}`;
@@ -57,4 +57,9 @@ export function createUpstreamTokens({ ordinary }: Database): TokenStore {
 	};
 }
 
-const place = (organizationId: string, { apiId, type }: TokenOwner): unknown[] => [uuid(organizationId), uuid(apiId), type];
+const place = (organizationId: string, { apiId, type, scheme }: TokenOwner): unknown[] => [
+	uuid(organizationId),
+	uuid(apiId),
+	type,
+	scheme ?? '',
+];

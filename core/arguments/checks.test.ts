@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import type { GatewayError } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../nouns.ts';
 import { type Checked, createArgumentChecks } from './checks.ts';
+import { flatten } from './flat.ts';
 
 /** Each organization is an account of its own, but for two. */
 const accountOf = async (organizationId: string): Promise<string> => organizationId.replace(/ .*$/, '');
@@ -31,6 +32,7 @@ const toolWith = (parameters: JsonSchema, { organizationId = 'o', apiId = null a
 		version: '1',
 	},
 	whole: null,
+	filled: [],
 });
 
 const LARGE = object(many(2000, () => ({ type: 'string', default: 'd' })));
@@ -188,7 +190,7 @@ const cutTool = (parameters: JsonSchema, text: string | null, flat: string | nul
 		reads: 0,
 		whole: async () => {
 			checked.reads++;
-			return text === null ? null : { text, flat };
+			return text === null ? null : { text, flat, without: checked.filled };
 		},
 	};
 	return checked;
@@ -212,6 +214,33 @@ test('a flat tool is checked against the whole schema by its own names', async (
 		message: /^Invalid parameters: \/address\/street /,
 	});
 	assert.deepEqual(await checks.complete(checked, { address: { street: 'x' } }, NEVER), { address: { street: 'x' } });
+});
+
+test('an argument in whose place a credential goes is asked of nobody and handed to nobody, whichever schema counts', async () => {
+	const schema = (...names: string[]): JsonSchema => ({
+		...object({ ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])), body: object({ street: { type: 'string' } }) }),
+		required: [...names, 'body'],
+		additionalProperties: false,
+	});
+	const flat: JsonSchema = flatten(schema(), 'body')?.parameters ?? assert.fail();
+	const whole = JSON.stringify(schema('key', 'token'));
+	const CASES: [parameters: JsonSchema, whole: string | null, layout: string | null, args: JsonObject][] = [
+		[schema(), null, null, { body: { street: 'x' } }],
+		[schema(), whole, null, { body: { street: 'x' } }],
+		[flat, null, 'body', { street: 'x' }],
+		[flat, whole, 'body', { street: 'x' }],
+	];
+	for (const [parameters, text, layout, args] of CASES) {
+		const filled = ['key', 'token'];
+		const checked = {
+			...cutTool(parameters, null),
+			filled,
+			whole: async () => (text === null ? null : { text, flat: layout, without: filled }),
+		};
+		assert.deepEqual(await checks.complete(checked, args, NEVER), args);
+		assert.deepEqual(await checks.complete(checked, { ...args, key: 'k', token: { deep: 1 } }, NEVER), args);
+		await assert.rejects(async () => checks.complete(checked, { street: 7, body: 7, key: 'k' }, NEVER), { code: 'validation_failed' });
+	}
 });
 
 test('where the whole schema is gone, too large or no schema, the cut one counts, and nobody asks again for a while', async () => {

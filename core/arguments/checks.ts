@@ -8,6 +8,7 @@ import type { Json, JsonObject, JsonSchema, Tool } from '../nouns.ts';
 import { SizedCache } from '../sized-cache.ts';
 import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
 import { effortOf } from './effort.ts';
+import { dropFilled } from './filled.ts';
 import type { Filling } from './gaps.ts';
 import { assertFewLooks, type Weight, weighQuickly } from './looks.ts';
 import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
@@ -31,6 +32,8 @@ export interface Checked {
 	tool: Tool;
 	/** The schema of which `tool.parameters` are the part that models are shown, where there is more. @returns null when it is gone */
 	whole: (() => Promise<SchemaText | null>) | null;
+	/** Arguments in whose place a stored credential goes: `tool.parameters` are without them, and so are the arguments that are checked. */
+	filled: readonly string[];
 }
 
 export interface ArgumentChecks {
@@ -77,8 +80,9 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 			const ending = await pool.use(order, (run) => run({ type: 'admit', schema }));
 			if (ending.type !== 'admitted') throw refusal(ending, tooSlowToCompile());
 		},
-		complete({ tool, whole }, args, signal) {
-			assertObject(args);
+		complete({ tool, whole, filled }, given, signal) {
+			assertObject(given);
+			const args = dropFilled(given, filled);
 			if (!whole || isSpared(tool, parts)) return completeShown(tool, args, signal);
 			const checking = { tool, args, signal };
 			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(tool, args, signal));

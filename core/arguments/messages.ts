@@ -23,6 +23,8 @@ export interface SchemaText {
 	text: string;
 	/** The argument whose members are to lie beside the others; null: none. */
 	flat: string | null;
+	/** Arguments that are not to be in it. */
+	without: readonly string[];
 }
 
 export type CheckAnswer =

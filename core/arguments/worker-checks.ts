@@ -6,6 +6,7 @@ import { asGatewayError, invalid } from '../errors.ts';
 import type { JsonObject, JsonSchema } from '../nouns.ts';
 import { SizedCache } from '../sized-cache.ts';
 import { type ArgumentCheck, compileSchema } from './compile.ts';
+import { withoutFilled } from './filled.ts';
 import { flatten } from './flat.ts';
 import type { Filling } from './gaps.ts';
 import { assertBounded } from './looks.ts';
@@ -40,7 +41,7 @@ function answer(task: CheckTask): CheckAnswer {
 function read(source: SchemaSource): JsonSchema {
 	if ('schema' in source) return source.schema;
 	// The store keeps nothing but schemas there.
-	const whole = JSON.parse(source.text) as JsonSchema;
+	const whole = withoutFilled(JSON.parse(source.text) as JsonSchema, source.without);
 	if (source.flat === null) return whole;
 	const flat = flatten(whole, source.flat);
 	if (!flat) throw invalid(PLACE, 'The members of the body cannot lie beside the other arguments.');

@@ -45,6 +45,8 @@ export class ApiCredential extends Model<InferAttributes<ApiCredential>, InferCr
 	declare organizationId: string;
 	declare apiId: string;
 	declare type: string;
+	/** Empty: none. */
+	declare scheme: CreationOptional<string>;
 	declare origin: string;
 	declare secret: string;
 	declare place: CreationOptional<KeyPlace | null>;
@@ -57,6 +59,7 @@ export const defineApiCredential = (sequelize: Sequelize): typeof ApiCredential 
 			organizationId: { type: DataTypes.UUID, primaryKey: true },
 			apiId: { type: DataTypes.UUID, primaryKey: true },
 			type: { type: DataTypes.TEXT, primaryKey: true },
+			scheme: { type: DataTypes.TEXT, primaryKey: true },
 			origin: DataTypes.TEXT,
 			secret: DataTypes.TEXT,
 			place: DataTypes.JSON,

@@ -1,7 +1,7 @@
 // Tools, with the two layers of their name and description.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { BodyLayout, Flattened, JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
+import type { BodyLayout, Fillable, Flattened, JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
 import { ID, table } from './table.ts';
 
 export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<Tool>> {
@@ -24,6 +24,7 @@ export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<T
 	declare wholeHash: CreationOptional<string | null>;
 	declare bodies: CreationOptional<BodyLayout>;
 	declare flattened: CreationOptional<Flattened | null>;
+	declare fillable: CreationOptional<Fillable | null>;
 	declare status: CreationOptional<string>;
 	declare removed: CreationOptional<boolean>;
 	declare version: CreationOptional<number>;
@@ -53,6 +54,7 @@ export const defineTool = (sequelize: Sequelize): typeof Tool =>
 			wholeHash: DataTypes.TEXT,
 			bodies: DataTypes.TEXT,
 			flattened: DataTypes.JSON,
+			fillable: DataTypes.JSON,
 			status: DataTypes.TEXT,
 			removed: DataTypes.BOOLEAN,
 			version: DataTypes.INTEGER,

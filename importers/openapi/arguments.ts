@@ -10,7 +10,7 @@ import type { ConvertedBody } from './forms.ts';
 import { type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
-import { type CredentialPlace, place } from './security.ts';
+import { place } from './security.ts';
 
 /** One argument: how the tool calls it, what it accepts, and where it goes. */
 export interface Argument extends Converted {
@@ -52,7 +52,6 @@ export interface ParameterSource {
 	path: string;
 	/** Those that the path itself names, as a query template. */
 	queryNames: readonly string[];
-	credentialPlaces: ReadonlySet<CredentialPlace>;
 	document: Document;
 }
 
@@ -97,7 +96,6 @@ function declaredParameters({ lists, document }: ParameterSource, faults: Set<st
 
 function isUsable(parameter: Parameter, source: ParameterSource, placeholders: ReadonlySet<string>, faults: Set<string>): boolean {
 	const { name, in: location } = parameter;
-	if (source.credentialPlaces.has(place(location, name))) return false;
 	if (location === 'path' && !placeholders.has(name)) {
 		faults.add(`the path parameter ${quote(name)} is not in the path and was left out`);
 		return false;

@@ -106,7 +106,8 @@ test('tags that are above each other end', async () => {
 });
 
 test('the device flow is OAuth 2 like the others', () => {
-	assert.deepEqual(named('device').definition['security'], [['oauth2'], ['bearer_token']]);
+	const needs = ['oauth2', 'bearer_token'].map((type) => [{ scheme: 'device', type }]);
+	assert.deepEqual(named('device').definition['security'], needs);
 });
 
 test('earlier versions have none of it', async () => {

@@ -99,7 +99,7 @@ test('a query template at the end of a path is query, declared or not', async ()
 	]);
 });
 
-test('what a credential, a protocol or the executor sends itself is no argument', async () => {
+test('what a protocol or the executor sends itself is no argument', async () => {
 	const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' }, query: { type: 'apiKey', in: 'query', name: 'key' } };
 	const names = ['x-key', 'Accept', 'content-type', 'Authorization', 'Host', 'Content-Length', 'bad name', 'X-Good'];
 	const operation = await readOne(
@@ -107,7 +107,7 @@ test('what a credential, a protocol or the executor sends itself is no argument'
 		{ parameters: [...names.map((name) => param(name, 'header')), param('key', 'query'), param('key', 'cookie')] },
 		{ components: { securitySchemes } },
 	);
-	assert.deepEqual(Object.keys(argumentsOf(operation)), ['X-Good', 'key']);
+	assert.deepEqual(Object.keys(argumentsOf(operation)), ['x-key', 'X-Good', 'key_query', 'key_cookie']);
 	assert.equal(operation.reasons.length, 3);
 });
 
@@ -291,12 +291,18 @@ test('security requirements become alternatives of stored credentials, none last
 			'security'
 		];
 	assert.equal(await securityOf(undefined), undefined);
-	assert.deepEqual(await securityOf(undefined, [{ basic: [] }]), [['basic_auth']]);
+	const [basic, token] = [
+		{ scheme: 'basic', type: 'basic_auth' },
+		{ scheme: 'token', type: 'bearer_token' },
+	];
+	const key = { scheme: 'key', type: 'api_key', in: 'header', name: 'k', only: true };
+	assert.deepEqual(await securityOf(undefined, [{ basic: [] }]), [[basic]]);
 	assert.deepEqual(await securityOf([], [{ basic: [] }]), []);
-	assert.deepEqual(await securityOf([{}, { key: [], token: [] }]), [['api_key', 'bearer_token'], []]);
-	assert.deepEqual(await securityOf([{ oauth: ['read'] }]), [['oauth2'], ['bearer_token']]);
-	assert.deepEqual(await securityOf([{ tls: [] }, { key: [] }]), [['api_key']]);
-	assert.equal(await securityOf([{ tls: [] }]), undefined);
+	assert.deepEqual(await securityOf([{}, { key: [], token: [] }]), [[key, token], []]);
+	const oauth = [[{ scheme: 'oauth', type: 'oauth2' }], [{ scheme: 'oauth', type: 'bearer_token' }]];
+	assert.deepEqual(await securityOf([{ oauth: ['read'] }]), oauth);
+	assert.deepEqual(await securityOf([{ tls: [] }, { key: [] }]), [[key]]);
+	assert.deepEqual(await securityOf([{ tls: [] }]), []);
 	assert.equal(await securityOf([{ constructor: [] }]), undefined);
 });
 

@@ -9,7 +9,7 @@ import { type Document, isObject } from './document.ts';
 import { type ImportOptions, NO_OPTIONS, ON_REQUEST } from './options.ts';
 import { follow } from './references.ts';
 import { createConversion } from './schemas.ts';
-import { type CredentialPlace, credentialPlaces, readSecurity } from './security.ts';
+import { place, placesOf, readSecurity, type Schemes, schemesIn } from './security.ts';
 import { absoluteUrl, firstServer } from './servers.ts';
 import { joinArguments, nameBody } from './signature.ts';
 
@@ -30,7 +30,7 @@ export interface Surroundings {
 	requests: Definitions;
 	answers: Definitions;
 	wholes: WholeSchemas;
-	credentialPlaces: ReadonlySet<CredentialPlace>;
+	schemes: Schemes;
 	/** Where the document came from. */
 	url: string | null;
 	/** The document's first server, absolute if it can be. */
@@ -64,7 +64,7 @@ export function surroundingsOf(document: Document, url: string | null, options: 
 		requests: createDefinitions(conversion, 'request'),
 		answers: createDefinitions(conversion, 'response'),
 		wholes: new WholeSchemas(),
-		credentialPlaces: credentialPlaces(document.root),
+		schemes: schemesIn(document.root),
 		url,
 		server: server === null ? null : (absoluteUrl(server, url) ?? server),
 		options,
@@ -132,11 +132,10 @@ export function convertOperation(entry: Entry, name: string, surroundings: Surro
 type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
 function convertCall(entry: Entry, operation: JsonObject, surroundings: Surroundings): Converted | { skip: string } {
-	const { requests, answers, document } = surroundings;
+	const { requests, answers, document, schemes } = surroundings;
 	const faults = new Set<string>();
 	const lists = [entry.item['parameters'], operation['parameters']];
-	const { credentialPlaces } = surroundings;
-	const source = { lists, path: barePath(entry.path), queryNames: queryNames(entry.path), credentialPlaces, document };
+	const source = { lists, path: barePath(entry.path), queryNames: queryNames(entry.path), document };
 	const args = readParameters(source, requests, faults);
 	const body = readBody(operation['requestBody'], requests, faults);
 	if (body && 'skip' in body) return body;
@@ -147,8 +146,11 @@ function convertCall(entry: Entry, operation: JsonObject, surroundings: Surround
 	if (args.length > 0) definition['parameters'] = args.map(({ wire }) => wire);
 	if (body) definition['requestBody'] = { arg: bodyArg, ...body.wire };
 	if (answer.accept !== null) definition['headers'] = { accept: answer.accept };
-	const security = readSecurity(operation['security'] ?? document.root['security'], document.root, faults);
+	const security = readSecurity(operation['security'] ?? document.root['security'], schemes, faults);
 	if (security) definition['security'] = security;
+	const keys = placesOf(security, schemes);
+	const fillable = args.filter(({ wire }) => keys.has(place(wire['in'], wire['name'])));
+	if (fillable.length > 0) definition['fillable'] = fillable.map(({ arg }) => ({ arg }));
 	const reasons = [...faults].slice(0, MAX_REASONS).map(sentence);
 	const schemas = { ...signature, outputSchema: answer.schema, answerCut: answer.isCut };
 	return { ...schemas, definition, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };

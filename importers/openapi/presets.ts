@@ -3,10 +3,10 @@
 
 import { type CredentialPreset, cleanText, type Json, type JsonObject } from '../../core/index.ts';
 import { isObject } from './document.ts';
-import { schemeOf, schemesOf, typesOf } from './security.ts';
+import { keyPlace, MAX_SCHEME_CHARS, schemeOf, schemesOf, typesOf } from './security.ts';
 import { absoluteUrl } from './servers.ts';
 
-const MAX_PRESETS = 20;
+const MAX_PRESETS = 50;
 const MAX_SCOPES = 100;
 const MAX_CHARS = 200;
 /** Those that a service can go through by itself come first; `implicit` has no token URL. */
@@ -18,16 +18,10 @@ export function readPresets(root: JsonObject, url: string | null): CredentialPre
 		const scheme = schemeOf(name, root);
 		const [type] = typesOf(scheme);
 		if (!scheme || !type) return [];
-		const credentials = type === 'api_key' ? keyPlace(scheme) : type === 'oauth2' ? tokenPlace(scheme, url) : {};
-		return credentials ? [{ scheme: cleanText(name, MAX_CHARS), type, credentials }] : [];
+		const credentials = type === 'api_key' ? { ...keyPlace(scheme) } : type === 'oauth2' ? tokenPlace(scheme, url) : {};
+		return [{ scheme: cleanText(name, MAX_SCHEME_CHARS), type, credentials }];
 	});
 	return presets.slice(0, MAX_PRESETS);
-}
-
-/** Null when it is in no place where keys go. */
-function keyPlace({ name, in: place }: JsonObject): JsonObject | null {
-	if (typeof name !== 'string' || !['header', 'query', 'cookie'].includes(String(place))) return null;
-	return { name: cleanText(name, MAX_CHARS), in: String(place) };
 }
 
 /** Empty where the document tells no token URL, as for OpenID Connect. */

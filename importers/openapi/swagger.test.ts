@@ -180,7 +180,7 @@ test('host, base path and schemes become servers, secure ones first', async () =
 	assert.deepEqual(urls, ['/v1/a', '/v1/a', 'http://api.example.com/v1/a']);
 });
 
-test('security definitions are those of 3.0, and what they carry is no argument', async () => {
+test('security definitions are those of 3.0, and what they carry may be filled by a credential', async () => {
 	const securityDefinitions = {
 		basic: { type: 'basic' },
 		key: { type: 'apiKey', in: 'query', name: 'key' },
@@ -195,10 +195,18 @@ test('security definitions are those of 3.0, and what they carry is no argument'
 		(await readOne({ security, parameters: [{ name: 'key', in: 'query', type: 'string' }] }, { securityDefinitions })).definition[
 			'security'
 		];
-	assert.deepEqual(await securityOf([{ basic: [] }, { key: [] }]), [['basic_auth'], ['api_key']]);
+	assert.deepEqual(await securityOf([{ basic: [] }, { key: [] }]), [
+		[{ scheme: 'basic', type: 'basic_auth' }],
+		[{ scheme: 'key', type: 'api_key', in: 'query', name: 'key', only: true }],
+	]);
 	for (const flow of ['accessCode', 'application', 'implicit', 'password'])
-		assert.deepEqual(await securityOf([{ [flow]: [] }]), [['oauth2'], ['bearer_token']], flow);
-	assert.deepEqual(argumentsOf(await readOne({ parameters: [{ name: 'key', in: 'query', type: 'string' }] }, { securityDefinitions })), {});
+		assert.deepEqual(
+			await securityOf([{ [flow]: [] }]),
+			['oauth2', 'bearer_token'].map((type) => [{ scheme: flow, type }]),
+			flow,
+		);
+	const untold = await readOne({ parameters: [{ name: 'key', in: 'query', type: 'string' }] }, { securityDefinitions });
+	assert.deepEqual([Object.keys(argumentsOf(untold)), untold.definition['fillable']], [['key'], [{ arg: 'key' }]]);
 });
 
 test('answers are asked for and promised by what is produced', async () => {

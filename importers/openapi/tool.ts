@@ -1,12 +1,12 @@
 // From a stored operation to a tool of the `http` executor.
 
-import type { Api, Json, Operation, ToolAnnotations, ToolDraft } from '../../core/index.ts';
+import type { Api, CredentialNeed, Fillable, Json, JsonObject, Operation, ToolAnnotations, ToolDraft } from '../../core/index.ts';
 import { isObject } from './document.ts';
 import { absoluteUrl } from './servers.ts';
 
 export function toTool(operation: Operation, api: Api): ToolDraft {
-	// These three are the importer's own; all else is the executor's config as it stands.
-	const { server, rootServer, path, ...config } = operation.definition;
+	// These four are the importer's own; all else is the executor's config as it stands.
+	const { server, rootServer, path, fillable, ...config } = operation.definition;
 	const prefix = typeof server === 'string' ? absoluteUrl(server, api.baseUrl) : rootPath(rootServer, api.baseUrl);
 	return {
 		name: operation.name,
@@ -17,11 +17,25 @@ export function toTool(operation: Operation, api: Api): ToolDraft {
 		annotations: annotationsOf(operation.method),
 		executionConfig: { ...config, url: `${prefix ?? ''}${String(path)}` },
 		...bodyArgumentOf(config['requestBody']),
+		...fillableOf(fillable, config, prefix),
 	};
 }
 
 const bodyArgumentOf = (body: Json | undefined): Pick<ToolDraft, 'bodyArgument'> =>
 	isObject(body) && typeof body['arg'] === 'string' ? { bodyArgument: body['arg'] } : {};
+
+/** @param prefix an URL where the operation is elsewhere than the API */
+function fillableOf(names: Json | undefined, config: JsonObject, prefix: string | null): Pick<ToolDraft, 'fillable'> {
+	if (!Array.isArray(names)) return {};
+	// As `convertOperation` wrote them.
+	const wires = (config['parameters'] ?? []) as ({ arg: string } & Omit<Fillable['arguments'][number], 'argument'>)[];
+	const security = (config['security'] ?? null) as CredentialNeed[][] | null;
+	const filled = wires.filter(({ arg }) => names.some((name) => isObject(name) && name['arg'] === arg));
+	const origin = URL.parse(prefix ?? '')?.origin ?? null;
+	return {
+		fillable: { origin, security, arguments: filled.map(({ arg, in: location, name }) => ({ argument: arg, in: location, name })) },
+	};
+}
 
 /** The path of the document's server, where the user named that server but not its path. */
 function rootPath(rootServer: Json | undefined, baseUrl: string): string {

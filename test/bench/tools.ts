@@ -119,6 +119,7 @@ const toolWith = (parameters: JsonSchema): Checked => ({
 		...{ outputSchema: null, annotations: {}, apiId: 'api', version: '1' },
 	},
 	whole: null,
+	filled: [],
 });
 
 /** 3,700 keywords in 122 kB, as Kubernetes' Pod has them, of which models are shown 64. */
@@ -126,7 +127,7 @@ const cutTool = (): Checked => {
 	const whole = JSON.stringify(
 		object(many(260, (index) => object(many(6, () => ({ type: 'string', description: 'x'.repeat(40 + (index % 7)) }))))),
 	);
-	return { ...toolWith(object({})), whole: async () => ({ text: whole, flat: null }) };
+	return { ...toolWith(object({})), whole: async () => ({ text: whole, flat: null, without: [] }) };
 };
 
 async function measureChecking(): Promise<void> {

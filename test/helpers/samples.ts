@@ -91,6 +91,7 @@ export const draft = (from: { name: string; description: string; parameters: Ope
 	wholeHash: null,
 	bodies: 'nested',
 	flattened: null,
+	fillable: null,
 });
 
 /** What `commit` is told of a document. */

@@ -1,7 +1,7 @@
 // The `http` executor's config: what a person writes by hand, and beside it what importers write for exact serialization.
 
 import Joi from 'joi';
-import { CREDENTIALS, type CredentialType, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
+import { CREDENTIALS, type CredentialNeed, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
 import { writesSecret } from './template.ts';
 import { planFault, type XmlPlan } from './xml-plan.ts';
 
@@ -43,7 +43,7 @@ export interface HttpConfig {
 	body?: Json;
 	parameters?: Parameter[];
 	requestBody?: RequestBody;
-	security?: CredentialType[][];
+	security?: CredentialNeed[][];
 	timeoutMs: number;
 }
 
@@ -162,6 +162,19 @@ const requestBody = Joi.object<RequestBody>({
 const SEALED =
 	'A value whose name holds authorization, cookie, token, secret, password or api-key is sealed, and shown as ••••; sent back so, it stays. ' +
 	'One that is made of {placeholders}, as “Bearer {token}” is, holds no secret and is shown';
+const credentialType = Joi.string().valid(...Object.keys(CREDENTIALS));
+const need = Joi.alternatives().conditional(Joi.object(), {
+	// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
+	then: Joi.object({
+		scheme: Joi.string().required(),
+		type: credentialType.required(),
+		in: Joi.string().valid('header', 'query', 'cookie'),
+		name: Joi.string(),
+		only: Joi.boolean(),
+	}),
+	otherwise: credentialType,
+});
+
 const TEXT_TEMPLATE = 'may hold {placeholders}; dropped when the arguments of all of them are absent';
 
 export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
@@ -188,9 +201,10 @@ export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 	parameters: Joi.array().items(parameter).description('Written by importers: where and how each argument goes'),
 	requestBody: requestBody.description('Written by importers: the argument that is the body, and its media type'),
 	security: Joi.array()
-		.items(Joi.array().items(Joi.string().valid(...Object.keys(CREDENTIALS))))
+		.items(Joi.array().items(need))
 		.description(
-			'Alternatives of credential types, the first that is stored is used; [] sends none. Absent: whatever is stored for the API',
+			'Alternatives of credentials, each a security scheme or a type; the first that is stored whole is used, [] sends none. ' +
+				'Absent: whatever is stored for the API without a scheme',
 		),
 	timeoutMs: Joi.number().integer().min(1).max(120_000).default(30_000).description('Milliseconds for the whole call, redirects included'),
 })

@@ -17,7 +17,8 @@ const PROFILE = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-usernam
 const signer =
 	(credential: { [type: string]: string }) =>
 	(request: OutboundRequest): OutboundRequest => {
-		const types = request.security ?? Object.keys(credential).map((type) => [type]);
+		const asked = request.security?.map((needs) => needs.map(String));
+		const types = asked ?? Object.keys(credential).map((type) => [type]);
 		const [chosen] = types.find((alternative) => alternative.every((type) => Object.hasOwn(credential, type))) ?? [];
 		return chosen === undefined ? request : { ...request, headers: { ...request.headers, authorization: credential[chosen] ?? '' } };
 	};

@@ -8,7 +8,9 @@ import {
 	body,
 	type Core,
 	CREDENTIALS,
+	type CredentialNeed,
 	type CredentialRow,
+	type CredentialType,
 	clientSignal,
 	count,
 	GatewayError,
@@ -22,6 +24,7 @@ import {
 	statusLine,
 	text,
 } from '../../../core/index.ts';
+import { SCHEME } from './credentials.ts';
 import { findApi } from './find.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -31,7 +34,8 @@ const MAX_BYTES = 1024 * 1024;
 const BODY = body({
 	type: Joi.string()
 		.valid(...Object.keys(CREDENTIALS))
-		.description('Of the credential to test. All that are stored when absent.'),
+		.description('Of the credentials to test. All that are stored when absent.'),
+	scheme: SCHEME.description('Of the credentials to test; all when absent.'),
 	path: Joi.string()
 		.max(2048)
 		.pattern(/^\/(?!\/)[^#\\\s]*$/, 'a path that begins with one slash')
@@ -47,6 +51,7 @@ const status = Joi.string().valid(...STATUSES);
 
 const RESULT = shape({
 	type: Joi.string(),
+	scheme: text.allow(null),
 	status: status.description(
 		'`ok`: the API did not turn the request away. `refused`: it did, or the token server gave no token. `unreachable`: nothing could be found out.',
 	),
@@ -58,6 +63,7 @@ const RESULT = shape({
 
 interface Result {
 	type: string;
+	scheme: string | null;
 	status: Status;
 	origin: string;
 	httpStatus: number | null;
@@ -85,11 +91,11 @@ export const testCredentials = (core: Core): ServerRoute =>
 
 async function test(request: Request, core: Core): Promise<{ status: Status; results: Result[] }> {
 	// The body has passed BODY.
-	const { type, path } = request.payload as { type?: string; path?: string };
+	const { type, scheme, path } = request.payload as { type?: string; scheme?: string; path?: string };
 	const api = await findApi(request, core);
 	const url = urlOf(api, path);
 	const stored = await core.store.apis.credentials(api.organizationId, api.id);
-	const rows = stored.filter((row) => type === undefined || row.type === type);
+	const rows = stored.filter((row) => (type === undefined || row.type === type) && (scheme === undefined || row.scheme === scheme));
 	if (rows.length === 0) throw notFound(type === undefined ? 'A credential of the API' : `A credential of type ${type}`);
 	const signal = clientSignal(request);
 	const results = await Promise.all(rows.map((row) => tryOne({ core, api, row, url, signal })));
@@ -122,7 +128,7 @@ async function tryOne(trying: Trying): Promise<Result> {
 	const { row, url, signal } = trying;
 	const started = performance.now();
 	const result = (found: Pick<Result, 'status' | 'httpStatus' | 'message'>): Result => ({
-		...{ type: row.type, origin: new URL(url).origin, duration: Math.round(performance.now() - started) },
+		...{ type: row.type, scheme: row.scheme, origin: new URL(url).origin, duration: Math.round(performance.now() - started) },
 		...found,
 	});
 	let isSigned = false;
@@ -146,12 +152,14 @@ const TELLABLE: readonly string[] = ['upstream_failed', 'upstream_timeout', 'egr
 /** With a token that is no older than this test. */
 async function sign({ core, api, row, url }: Trying): Promise<OutboundRequest> {
 	const request: OutboundRequest = { method: 'GET', url, headers: { accept: '*/*' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-	const security = isCredentialType(row.type) ? [[row.type]] : [];
+	const security = isCredentialType(row.type) ? [[needOf(row.type, row.scheme)]] : [];
 	const signature = await core.signer.sign({ ...request, security }, api, [row]);
 	if (!signature.token || signature.token.isNew) return signature.request;
 	await signature.token.renew();
 	return (await core.signer.sign({ ...request, security }, api, [row])).request;
 }
+
+const needOf = (type: CredentialType, scheme: string | null): CredentialNeed => (scheme === null ? type : { scheme, type });
 
 /** Elsewhere it would be asked without the credential, and its answer say nothing of it. */
 const assertSameOrigin =

@@ -1,4 +1,5 @@
-// POST /apis/:id/credentials: sealed under its place, bound to the API's origin, never shown again.
+// Credentials of an API: stored under its security schemes, or one for each type; sealed under their place, bound to the API's origin, never
+// shown again.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -13,20 +14,31 @@ import {
 	type JsonObject,
 	notFound,
 	operation,
+	shape,
 	shownPlace,
 	storeOf,
+	text,
+	uuid,
 } from '../../../core/index.ts';
 import { findApi } from './find.ts';
 import { CREDENTIAL, presentCredential } from './present.ts';
+import { assertScheme } from './schemes.ts';
 
 // biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
 const branches = Object.entries(CREDENTIALS).map(([is, fields]) => ({ is, then: fields }));
+
+export const SCHEME = Joi.string().max(200);
 
 const BODY = body({
 	type: Joi.string()
 		.valid(...Object.keys(CREDENTIALS))
 		.required()
 		.description('How the API knows its callers.'),
+	scheme: SCHEME.description(
+		'The security scheme of the API’s description that it is for, as `credentials` of the import report names it: it goes to the operations ' +
+			'that ask for this scheme, and to its place. Without one it goes wherever its type is asked for and nothing is stored under the ' +
+			'scheme’s own name, and to operations that say nothing; of several keys it is the one that goes to the same place.',
+	),
 	credentials: Joi.alternatives()
 		.conditional('type', { switch: branches })
 		.required()
@@ -39,7 +51,10 @@ export const storeCredentials = (core: Core): ServerRoute =>
 		path: '/apis/{id}/credentials',
 		id: 'storeApiCredentials',
 		summary: 'Stores what the API wants to be called with.',
-		description: 'One of each type: a second takes the place of the first, so that sending it again changes nothing.',
+		description:
+			'One for each security scheme, and one of each type without a scheme: a second takes the place of the first, so that sending it again ' +
+			'changes nothing. An API has up to fifty. Of an operation’s alternatives the first is sent of which all credentials are stored; an ' +
+			'argument in the place of one of them is no argument of the tool while it is.',
 		need: 'apis:write',
 		body: BODY,
 		answer: CREDENTIAL,
@@ -48,18 +63,49 @@ export const storeCredentials = (core: Core): ServerRoute =>
 		handler: async (request) => presentCredential(await store(request, await findApi(request, core), core)),
 	});
 
+interface Given {
+	type: string;
+	scheme?: string;
+	credentials: JsonObject;
+}
+
 async function store(request: Request, api: ApiRow, core: Core): Promise<CredentialRow> {
 	// The body has passed BODY.
-	const { type, credentials } = request.payload as { type: string; credentials: JsonObject };
+	const { type, scheme = null, credentials } = request.payload as Given;
+	if (scheme !== null) await assertScheme({ type, scheme, credentials }, api, core);
 	if (type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']), '/credentials/tokenUrl');
-	const secret = core.secrets.seal(JSON.stringify(credentials), credentialPlace(api.organizationId, api.id, type));
+	const credential = { apiId: api.id, type, scheme };
+	const secret = core.secrets.seal(JSON.stringify(credentials), credentialPlace(api.organizationId, credential));
 	const row = await storeOf(request, core).apis.putCredential(api.organizationId, {
-		apiId: api.id,
-		type,
+		...credential,
 		origin: new URL(api.baseUrl).origin,
 		secret,
 		place: isCredentialType(type) ? shownPlace(type, credentials) : null,
 	});
 	if (!row) throw notFound('API');
 	return row;
+}
+
+const REMOVED = shape({ id: uuid.description('Of the API.'), type: Joi.string(), scheme: text.allow(null) });
+
+export const removeCredentials = (core: Core): ServerRoute =>
+	operation({
+		method: 'DELETE',
+		path: '/apis/{id}/credentials/{type}',
+		id: 'removeApiCredentials',
+		summary: 'Removes a stored credential.',
+		need: 'apis:write',
+		query: Joi.object({ scheme: SCHEME.description('The scheme that it is stored for; the one without a scheme when absent.') }),
+		answer: REMOVED,
+		handler: (request) => remove(request, core),
+	});
+
+async function remove(request: Request, core: Core): Promise<{ id: string; type: string; scheme: string | null }> {
+	const { id, organizationId } = await findApi(request, core);
+	const type = String(request.params['type']);
+	// The query has passed its schema.
+	const { scheme = null } = request.query as { scheme?: string };
+	const isRemoved = await storeOf(request, core).apis.dropCredential(organizationId, { apiId: id, type, scheme });
+	if (!isRemoved) throw notFound('Credential');
+	return { id, type, scheme };
 }

@@ -1,5 +1,6 @@
 // Connected APIs (specification 4.5): connect, change, remove. Their descriptions and credentials have files of their own.
 
+import { createHash } from 'node:crypto';
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
@@ -32,7 +33,7 @@ import {
 	words,
 } from '../../../core/index.ts';
 import { testCredentials } from './credential-test.ts';
-import { storeCredentials } from './credentials.ts';
+import { removeCredentials, storeCredentials } from './credentials.ts';
 import { findApi } from './find.ts';
 import { followApiImport } from './import-events.ts';
 import { cancelApiImport, getApiImport, importApiSchema, listApiImports } from './imports.ts';
@@ -90,6 +91,7 @@ export default {
 			listApiSchemas(core),
 			getApiSchema(core),
 			storeCredentials(core),
+			removeCredentials(core),
 			testCredentials(core),
 		]);
 	},
@@ -131,14 +133,14 @@ const getApi = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}',
 		id: 'getApi',
-		summary: 'Shows an API, and for which types credentials are stored.',
+		summary: 'Shows an API, and for which types and schemes credentials are stored.',
 		need: 'apis:read',
 		answer: API_WITH_CREDENTIALS,
 		versioned: true,
 		handler: async (request) => {
 			const api = await findApi(request, core);
 			const credentials = await core.store.apis.credentials(api.organizationId, api.id);
-			showVersion(request, api.version, lastChange(credentials));
+			showVersion(request, api.version, tagOf(credentials));
 			return { ...presentApi(api), credentials: credentials.map(presentCredential) };
 		},
 	});
@@ -176,8 +178,11 @@ function show(request: Request, api: ApiRow) {
 	return presentApi(api);
 }
 
-/** Milliseconds; 0 when there are none. They go only when the API itself changes. */
-const lastChange = (credentials: CredentialRow[]): number => Math.max(0, ...credentials.map(({ updatedAt }) => updatedAt.getTime()));
+/** Another number for other credentials; 0 when there are none. */
+function tagOf(credentials: CredentialRow[]): number {
+	const shown = JSON.stringify(credentials.map(presentCredential));
+	return credentials.length === 0 ? 0 : createHash('sha256').update(shown).digest().readUIntBE(0, 6);
+}
 
 async function connect(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed CREATE.

@@ -48,11 +48,18 @@ export const presentApi = ({ id, name, type, baseUrl, description, status, outbo
 export const CREDENTIAL = shape({
 	apiId: uuid,
 	type: Joi.string(),
+	scheme: text.allow(null).description('The security scheme that it is for; null: wherever its type is asked for.'),
 	origin: Joi.string().description('The only one that it is sent to.'),
 	updatedAt: timestamp,
 }).meta({ schema: 'Credential' });
 
-export const presentCredential = ({ apiId, type, origin, updatedAt }: CredentialRow) => ({ apiId, type, origin, updatedAt });
+export const presentCredential = ({ apiId, type, scheme, origin, updatedAt }: CredentialRow) => ({
+	apiId,
+	type,
+	scheme,
+	origin,
+	updatedAt,
+});
 
 export const API_WITH_CREDENTIALS = shape({ ...fields, credentials: Joi.array().items(CREDENTIAL) }).meta({ schema: 'ApiWithCredentials' });
 
@@ -70,7 +77,7 @@ const reportFields = {
 			}),
 		)
 		.optional()
-		.description('What `POST /apis/{id}/credentials` would take, without the secrets; up to 20.'),
+		.description('What `POST /apis/{id}/credentials` would take, without the secrets; up to 50.'),
 	counts: shape({ operations: count, converted: count, degraded: count, skipped: count }),
 	warnings: Joi.array()
 		.items(

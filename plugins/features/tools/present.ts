@@ -13,7 +13,9 @@ export const TOOL = shape({
 		.allow(null)
 		.description('What the API’s description says, whatever users made of it; null for tools that were written by hand.'),
 	type: Joi.string().description('What runs it; `api` where an API’s operation does.'),
-	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
+	parameters: jsonObject.description(
+		'JSON Schema (2020-12) of the arguments. Those in whose place a stored credential of the API goes are no arguments to who calls the tool.',
+	),
 	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none is promised.'),
 	annotations: shape({
 		title: text.optional(),

@@ -1,0 +1,53 @@
+// Credentials of connected APIs by security scheme, several of a type; and the arguments of tools in whose place they go.
+
+import { auditTriggers, type Field, facts, values } from '../audit-triggers.ts';
+import type { Migration } from '../migrate.ts';
+
+// The empty text is no scheme: such a credential goes wherever its type is asked for, and there is one of each type, as before. The key of
+// upstream tokens that refers to the former one goes with it.
+const CREDENTIALS = `
+ALTER TABLE api_credentials ADD COLUMN scheme text NOT NULL DEFAULT '' CHECK (char_length(scheme) <= 200);
+ALTER TABLE api_credentials DROP CONSTRAINT api_credentials_pkey CASCADE;
+ALTER TABLE api_credentials ADD PRIMARY KEY (organization_id, api_id, type, scheme);
+`;
+
+const TOKENS = `
+ALTER TABLE upstream_tokens ADD COLUMN scheme text NOT NULL DEFAULT '';
+ALTER TABLE upstream_tokens
+	DROP CONSTRAINT upstream_tokens_pkey,
+	ADD PRIMARY KEY (organization_id, api_id, type, scheme),
+	ADD FOREIGN KEY (organization_id, api_id, type, scheme)
+		REFERENCES api_credentials (organization_id, api_id, type, scheme) ON DELETE CASCADE;
+`;
+
+const DROP = `
+CREATE OR REPLACE FUNCTION drop_upstream_tokens() RETURNS trigger LANGUAGE plpgsql AS $function$
+BEGIN
+	DELETE FROM upstream_tokens
+	WHERE organization_id = NEW.organization_id AND api_id = NEW.api_id AND type = NEW.type AND scheme = NEW.scheme;
+	RETURN NULL;
+END
+$function$;
+`;
+
+const TOOLS = `
+ALTER TABLE tools ADD COLUMN fillable json;
+`;
+
+const SCHEME: Field = ['scheme', 'value', `nullif(scheme, '')`];
+
+const AUDITED = {
+	table: 'api_credentials',
+	type: 'credential',
+	fields: [...values('type'), SCHEME, ...values('origin'), ...facts('secret')],
+	id: 'api_id',
+	name: `concat_ws(' ', type, nullif(scheme, ''))`,
+	match: 'ARRAY[api_id::text, type, scheme]',
+};
+
+const dropTriggers = (table: string): string[] => ['insert', 'update', 'delete'].map((event) => `DROP TRIGGER audit_${event} ON ${table};`);
+
+export const credentialSchemes: Migration = {
+	name: '0011-credential-schemes',
+	statements: [CREDENTIALS, TOKENS, DROP, TOOLS, ...dropTriggers(AUDITED.table), ...auditTriggers(AUDITED)],
+};

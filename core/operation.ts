@@ -75,6 +75,8 @@ declare module '@hapi/hapi' {
 	}
 }
 
+/** As of bodies: that it is not known, and of what. */
+const UNKNOWN = { 'object.unknown': '{{#label}} is not a parameter of this operation' };
 /** Where none is declared, none is taken. */
 const NO_QUERY = Joi.object({});
 
@@ -88,7 +90,7 @@ export function operation(declared: Operation): ServerRoute {
 			...(need === 'public' && { auth: false as const }),
 			...(bodyIs === 'unread' && { payload: UNREAD.payload }),
 			...(declared.slow && { timeout: { server: false } }),
-			validate: { query, ...(body && bodyIs !== 'unread' && { payload: body }) },
+			validate: { query: query.messages(UNKNOWN), ...(body && bodyIs !== 'unread' && { payload: body }) },
 			plugins: {
 				gatehouse: {
 					...(need !== 'public' && { need, organization }),

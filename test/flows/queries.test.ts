@@ -27,6 +27,8 @@ test('every route answers an unknown query parameter with a 400 that names it, a
 			const faults = (body.details ?? []).map(({ path }: { path: string }) => path);
 			assert.equal(status, 400, `${nameOf(route)} took ${name}`);
 			assert.ok(faults.includes(`query/${name}`), `${nameOf(route)}: ${JSON.stringify(body)}`);
+			const told = body.details.find(({ path }: { path: string }) => path === `query/${name}`)?.message;
+			assert.match(told, /is not a parameter of this operation$|^is not a name that a body may use/, nameOf(route));
 		}
 	}
 });

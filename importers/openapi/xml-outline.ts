@@ -101,7 +101,7 @@ const wordOf = (types: ReadonlySet<string>): string =>
 	[...types].filter((type) => type !== 'null' && type !== 'object').join(' or ') || 'text';
 
 /** Without what cannot be resolved: it is only drawn. */
-const factsOf = (schema: Json | undefined, document: Document): Facts => leniently(() => gatherFacts(schema ?? {}, document), NO_FACTS);
+const factsOf = (schema: Json | undefined, document: Document): Facts => leniently(() => gatherFacts(schema, document), NO_FACTS);
 const bareOf = (schema: Json | undefined, document: Document): Bare =>
 	leniently(() => unwrap(schema, document), { xml: {}, pointer: null, pointers: [], schema: {} });
 

@@ -11,7 +11,7 @@ export class Unwritable extends Error {}
 export interface Bare {
 	/** The XML Objects on the way as one, in which the outermost wins. */
 	xml: JsonObject;
-	/** Pointer of the definition that it is; null for one that lies where it is used. */
+	/** Pointer of the definition that it is, the innermost one; null for one that lies where it is used. */
 	pointer: string | null;
 	/** Those that it led through, the outermost first. */
 	pointers: readonly string[];
@@ -39,8 +39,29 @@ const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? valu
 const isNull = (schema: Json): boolean => isObject(schema) && (schema['type'] === 'null' || schema['const'] === null);
 
 /** @throws Unwritable for a reference that leads nowhere */
-export function unwrap(raw: Json | undefined, document: Document): Bare {
-	const bare: Bare & { pointers: string[] } = { xml: {}, pointer: null, pointers: [], schema: isObject(raw) ? raw : {} };
+export const unwrap = (raw: Json | undefined, document: Document): Bare =>
+	remembered(raw, BARE, document, (schema) => readBare(schema, document));
+
+/** @throws Unwritable */
+export const gatherFacts = (raw: Json | undefined, document: Document): Facts =>
+	remembered(raw, FACTS, document, (schema) => readFacts(schema, document));
+
+type Memo<T> = WeakMap<Document, WeakMap<JsonObject, T>>;
+/** By the document and the schema in it: operations share their schemas. */
+const BARE: Memo<Bare> = new WeakMap();
+const FACTS: Memo<Facts> = new WeakMap();
+
+function remembered<T>(raw: Json | undefined, memo: Memo<T>, document: Document, read: (schema: JsonObject) => T): T {
+	const schema = isObject(raw) ? raw : {};
+	const known = memo.get(document) ?? new WeakMap<JsonObject, T>();
+	memo.set(document, known);
+	const found = known.get(schema) ?? read(schema);
+	known.set(schema, found);
+	return found;
+}
+
+function readBare(raw: JsonObject, document: Document): Bare {
+	const bare: Bare & { pointers: string[] } = { xml: {}, pointer: null, pointers: [], schema: raw };
 	for (let hop = 0; hop < MAX_HOPS; hop++) {
 		const { schema } = bare;
 		const ref = refOf(schema, document);
@@ -48,7 +69,7 @@ export function unwrap(raw: Json | undefined, document: Document): Bare {
 		const inner = ref === null ? onlyMember(schema) : null;
 		if (ref === null && inner === null) break;
 		const found = ref === null ? { value: inner, pointer: null } : target(ref, document);
-		bare.pointer = found.pointer;
+		bare.pointer = found.pointer ?? bare.pointer;
 		if (found.pointer !== null) bare.pointers.push(found.pointer);
 		bare.schema = isObject(found.value) ? found.value : {};
 	}
@@ -79,8 +100,7 @@ function target(ref: string, { root }: Document): { value: Json; pointer: string
 	return found;
 }
 
-/** @throws Unwritable */
-export function gatherFacts(schema: Json, document: Document): Facts {
+function readFacts(schema: JsonObject, document: Document): Facts {
 	const types = new Set<string>();
 	const members = new Map<string, { schemas: Json[]; isEither: boolean }>();
 	const [others, items, first]: [Json[], Json[], Json[][]] = [[], [], []];
@@ -117,6 +137,7 @@ export function gatherFacts(schema: Json, document: Document): Facts {
 
 /** One schema for all of them. */
 export function together(schemas: readonly Json[], combinator: 'allOf' | 'anyOf' = 'anyOf'): Json {
+	if (schemas.length === 1) return schemas[0] ?? {};
 	const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 	return distinct.length === 1 ? (distinct[0] ?? {}) : { [combinator]: distinct };
 }

@@ -163,6 +163,11 @@ test('what a type inherits comes first, alternatives are one shape where they ca
 		await sent({ schema: ref('Owner'), schemas, version: '3.1.1' }, { friends: [{ pet: { dog: 'Rex' } }, { any: { x: [1, 2] } }] }),
 		'<Owner><friends><pet><dog>Rex</dog></pet></friends><friends><any><x>1</x><x>2</x></any></friends></Owner>',
 	);
+	const Node = { oneOf: [object({ next: ref('Node'), v: text }), { type: 'null' }] };
+	assert.equal(
+		await sent({ schema: ref('Node'), schemas: { Node }, version: '3.1.1' }, { next: { next: { v: 'x' } } }),
+		'<Node><next><next><v>x</v></next></next></Node>',
+	);
 	const map = object({}, { xml: { name: 'map' }, additionalProperties: list(named('v'), { wrapped: true }) });
 	assert.equal(await sent({ schema: map }, { a: ['x'] }), '<map><a><v>x</v></a></map>');
 });

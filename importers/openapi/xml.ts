@@ -43,7 +43,7 @@ const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 /** Null: the schema has no structure that could be written. */
 export function planXml(schema: Json | undefined, document: Document): XmlReading | null {
 	try {
-		if (!hasStructure(gatherFacts(schema ?? {}, document))) return null;
+		if (!hasStructure(gatherFacts(schema, document))) return null;
 		return readRoot(schema ?? {}, document);
 	} catch (error) {
 		if (error instanceof Unwritable) return { fault: error.message };

@@ -6,6 +6,7 @@ import { isObject } from './document.ts';
 import type { MediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
+import { convertXmlPart } from './xml-body.ts';
 
 export interface ConvertedBody extends Converted {
 	/** The executor's `requestBody`, but for the name of its argument. */
@@ -27,6 +28,7 @@ const MAX_DESCRIPTION_CHARS = 500;
 /** The executor writes them from the part itself. */
 const OWN_HEADER = /^content-(?:type|disposition)$/i;
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
+const XML = /[/+]xml(?:;|$)/i;
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
 /** The first of a list is a file's own type unless it names another. */
@@ -50,19 +52,28 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add('the parts of its body have no names: such parts cannot be sent');
 	const shape = gatherFields(raw['schema'], root, faults);
 	const encoding = isObject(raw['encoding']) ? raw['encoding'] : {};
-	const files: JsonObject = {};
+	/** Fields that are asked for in another form than their schema has. */
+	const shown: JsonObject = {};
 	const parts: JsonObject = {};
 	for (const [name, field] of Object.entries(shape.properties)) {
 		const hint = Object.hasOwn(encoding, name) ? encoding[name] : undefined;
 		const file = kind === 'multipart' ? fileOf(field, hint, root) : null;
-		if (file) files[name] = file;
+		if (file) shown[name] = file;
 		const part = readPart(hint, file !== null);
+		if (kind === 'multipart' && XML.test(String(part['contentType']))) {
+			const xml = convertXmlPart(name, field, definitions.conversion.document);
+			if (xml && 'plan' in xml) part['xml'] = xml.plan;
+			else if (xml) {
+				shown[name] = xml.schema;
+				faults.add(xml.fault);
+			}
+		}
 		const headers = kind === 'multipart' ? readHeaders(name, hint, root, faults) : {};
 		if (Object.keys(headers).length > 0) part['headers'] = headers;
 		if (Object.keys(part).length > 0) parts[name] = part;
 	}
 	const fields = convertSchema(shape, definitions.mode, null, definitions.conversion);
-	const properties = { ...(isObject(fields.schema['properties']) ? fields.schema['properties'] : {}), ...files };
+	const properties = { ...(isObject(fields.schema['properties']) ? fields.schema['properties'] : {}), ...shown };
 	const schema = { ...fields.schema, properties };
 	const wire = Object.keys(parts).length > 0 ? { contentType, parts } : { contentType };
 	return { ...fields, schema, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };

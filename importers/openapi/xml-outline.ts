@@ -18,11 +18,11 @@ interface Drawing {
 }
 
 /** Null: there is no element to draw. Cut where it is long. */
-export function outlineXml(schema: Json | undefined, document: Document): string | null {
+export function outlineXml(schema: Json | undefined, document: Document, name: string | null = null): string | null {
 	const { members, items } = factsOf(schema, document);
 	if (schema === undefined || (members.size === 0 && items.length === 0)) return null;
 	const drawing: Drawing = { document, lines: [], charsLeft: MAX_CHARS, around: new Set() };
-	const root = componentOf(bareOf(schema, document), document);
+	const root = name ?? componentOf(bareOf(schema, document), document);
 	// Without a name for the root, what lies in it is all that is known.
 	const inside = members.size > 0 ? members : factsOf(items[0], document).members;
 	if (root === null && nameOf(schema, null, document) === null) drawMembers([...inside], 0, drawing);

@@ -372,3 +372,35 @@ test('the plan of a schema that is used once lies in its place, so a new member 
 		types: { Tag: { members: { name: {} } } },
 	});
 });
+
+test('parts of a form in XML are written alike, each item of a list by itself, or are text with an outline', async () => {
+	const schema = object({
+		address: object({ city: text }),
+		pets: list(ref('Pet')),
+		odd: object({ 'a b': text }),
+		plain: text,
+	});
+	const xml = { contentType: 'application/xml' };
+	const content = { 'multipart/form-data': { schema, encoding: { address: xml, pets: xml, odd: xml, plain: xml } } };
+	const post = { requestBody: { content }, responses: { 200: { description: 'ok' } } };
+	const components = { schemas: { Pet: object({ id: attribute }, { xml: { name: 'pet' } }) } };
+	const document = { openapi: '3.0.4', info: { title: 'x', version: '1' }, paths: { '/x': { post } }, components };
+	const [operation = assert.fail()] = (await readWith(importer, JSON.stringify(document))).operations;
+	assert.deepEqual(operation.reasons, [
+		'The part “odd”, which is XML, is asked for as text, with an outline of its elements: an element or attribute cannot be called “a b” in XML.',
+	]);
+	const body = sentBy(operation, { address: { city: 'Ulm' }, pets: [{ id: '1' }, { id: '2' }], odd: '<odd/>', plain: '<p/>' });
+	const parts = [
+		...body.matchAll(/name="(\w+)"\r\nContent-Type: ([^\r]+)\r\n\r\n(?:<\?xml version="1.0" encoding="UTF-8"\?>\n)?(.*)\r\n/g),
+	];
+	assert.deepEqual(
+		parts.map(([, name, type, sentAs]) => [name, type, sentAs]),
+		[
+			['address', 'application/xml; charset=utf-8', '<address><city>Ulm</city></address>'],
+			['pets', 'application/xml; charset=utf-8', '<pet id="1"/>'],
+			['pets', 'application/xml; charset=utf-8', '<pet id="2"/>'],
+			['odd', 'application/xml', '<odd/>'],
+			['plain', 'application/xml', '<p/>'],
+		],
+	);
+});

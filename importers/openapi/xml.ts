@@ -40,11 +40,11 @@ const MAX_INLINED = 30;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 
-/** Null: the schema has no structure that could be written. */
-export function planXml(schema: Json | undefined, document: Document): XmlReading | null {
+/** Null: the schema has no structure that could be written. @param name of the root, where the schema has none */
+export function planXml(schema: Json | undefined, document: Document, name: string | null = null): XmlReading | null {
 	try {
 		if (!hasStructure(gatherFacts(schema, document))) return null;
-		return readRoot(schema ?? {}, document);
+		return readRoot(schema ?? {}, document, name);
 	} catch (error) {
 		if (error instanceof Unwritable) return { fault: error.message };
 		throw error;
@@ -54,14 +54,15 @@ export function planXml(schema: Json | undefined, document: Document): XmlReadin
 const hasStructure = ({ members, items, first, others }: Facts): boolean =>
 	members.size > 0 || items.length > 0 || first.length > 0 || others.length > 0;
 
-function readRoot(schema: Json, document: Document): XmlReading {
+function readRoot(schema: Json, document: Document, name: string | null): XmlReading {
 	const planning = newPlanning(document);
-	const only = rootMember(schema, document);
+	const only = name === null ? rootMember(schema, document) : null;
 	const root =
 		only === null
-			? nodeOf(schema, null, planning, 0)
+			? nodeOf(schema, name, planning, 0)
 			: { as: 'none', ...contentOf(unwrap(schema, document), gatherFacts(schema, document), planning, 0) };
 	if (only === null && root['as'] !== undefined) throw new Unwritable('its schema names no root element');
+	if (only === null) root['name'] ??= name ?? '';
 	for (let next = planning.open.pop(); next; next = planning.open.pop())
 		planning.types.set(next.name, readContent(next.facts, planning, 0));
 	for (const { node, prefix } of planning.unbound) {

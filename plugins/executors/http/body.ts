@@ -6,6 +6,7 @@ import { inCharset } from './charset.ts';
 import type { Part } from './config.ts';
 import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
 import { plainText } from './template.ts';
+import { writeXml } from './xml.ts';
 
 export interface Body {
 	contentType: string;
@@ -91,6 +92,10 @@ function multipart(contentType: string, value: JsonObject, at: string, parts: Pa
 
 function piece(name: string, value: Json, at: string, part: Part): Piece {
 	if (part.binary) return file(name, value, at, part);
+	if (part.xml && typeof value !== 'string') {
+		const { contentType, content } = writeXml(part.contentType ?? 'application/xml', part.xml, value, at);
+		return { headers: partHeaders({ name, contentType, more: part.headers }), content: Buffer.from(content) };
+	}
 	const type = part.contentType ?? (typeof value === 'object' ? 'application/json' : undefined);
 	const content = type !== undefined && isJson(type) ? JSON.stringify(value) : plainText(value);
 	return { headers: partHeaders({ name, contentType: type, more: part.headers }), content: Buffer.from(content) };

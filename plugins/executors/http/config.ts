@@ -25,6 +25,7 @@ export interface Part {
 	explode?: boolean;
 	allowReserved?: boolean;
 	headers?: Record<string, string>;
+	xml?: XmlPlan;
 }
 
 export interface RequestBody {
@@ -100,6 +101,13 @@ function besideOurs(headers: Record<string, string>, helpers: Joi.CustomHelpers)
 	return ours === undefined ? headers : wrong(helpers, `names ${ours}, which is written from the part’s name, file and contentType`);
 }
 
+function writable(plan: unknown, helpers: Joi.CustomHelpers): unknown {
+	const fault = planFault(plan);
+	return fault === null ? plan : wrong(helpers, fault);
+}
+
+const xml = Joi.object().unknown().custom(writable);
+
 const part = Joi.object<Part>({
 	contentType: Joi.string()
 		.pattern(MEDIA_TYPES, 'media types')
@@ -111,6 +119,7 @@ const part = Joi.object<Part>({
 	headers: headerRules
 		.custom(besideOurs)
 		.description('Of a multipart body: headers of this part beside Content-Type and Content-Disposition'),
+	xml: xml.description('Of a part in XML: how its elements are written from the value'),
 });
 
 const parts = Joi.object().pattern(/./, part);
@@ -141,11 +150,6 @@ const parameter = Joi.object<Parameter>({
 	parts: parts.description('Of a querystring that is a form: how each of its properties is written'),
 }).custom(fitting);
 
-function writable(plan: unknown, helpers: Joi.CustomHelpers): unknown {
-	const fault = planFault(plan);
-	return fault === null ? plan : wrong(helpers, fault);
-}
-
 const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
@@ -153,10 +157,7 @@ const requestBody = Joi.object<RequestBody>({
 	isText: Joi.boolean().description(
 		'The value is sent as the text that it is, also where its media type is of bytes: base64 that the server decodes',
 	),
-	xml: Joi.object()
-		.unknown()
-		.custom(writable)
-		.description('Of a body in XML: how its elements are written from the value. Absent: the value is the XML document, as text'),
+	xml: xml.description('Of a body in XML: how its elements are written from the value. Absent: the value is the XML document, as text'),
 });
 
 const SEALED =

@@ -68,7 +68,7 @@ function exampleOf(code: ErrorCode): JsonObject {
 }
 
 const ERROR_SHAPE = {
-	success: { const: false },
+	success: { type: 'boolean', const: false },
 	message: { type: 'string', description: 'A sentence for a person.' },
 	error: { type: 'string', enum: Object.keys(ERRORS).map((code) => code.toUpperCase()) },
 	statusCode: { type: 'integer' },
@@ -102,7 +102,7 @@ const WHOLE: JsonSchema = {
 /** Specification 7: four fields. */
 const RATE_LIMITED: JsonSchema = {
 	type: 'object',
-	properties: { ...ERROR_SHAPE, error: { const: 'RATE_LIMITED' } },
+	properties: { ...ERROR_SHAPE, error: { type: 'string', const: 'RATE_LIMITED' } },
 	required: Object.keys(ERROR_SHAPE),
 	additionalProperties: false,
 };

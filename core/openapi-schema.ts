@@ -117,26 +117,35 @@ interface Dependency {
 	key?: string;
 }
 
-/** With the names of the properties, by which a reader can tell that none is misspelt. */
-const required = (names: string[]): JsonObject => ({
-	properties: Object.fromEntries(names.map((name) => [name, {}])),
+/** What they are is told again: a reader takes each part for itself, and finds no name misspelt. */
+const required = (names: string[], properties: JsonObject): JsonObject => ({
+	type: 'object',
+	properties: Object.fromEntries(names.map((name) => [name, wordless(properties[name])])),
 	required: names,
 });
 
-const RELATIONS: Record<string, (dependency: Dependency) => JsonObject> = {
-	or: ({ peers }) => ({ anyOf: peers.map((peer) => required([peer])) }),
-	xor: ({ peers }) => ({ oneOf: peers.map((peer) => required([peer])) }),
-	without: ({ key = '', peers }) => ({ not: { anyOf: peers.map((peer) => required([key, peer])) } }),
+function wordless(schema: Json | undefined): JsonObject {
+	if (!isObject(schema)) return {};
+	const { description, default: _default, examples, ...rest } = schema;
+	return rest;
+}
+
+const RELATIONS: Record<string, (dependency: Dependency, properties: JsonObject) => JsonObject> = {
+	or: ({ peers }, properties) => ({ anyOf: peers.map((peer) => required([peer], properties)) }),
+	xor: ({ peers }, properties) => ({ oneOf: peers.map((peer) => required([peer], properties)) }),
+	// Whatever they are, they are not together.
+	without: ({ key = '', peers }) => ({ not: { anyOf: peers.map((peer) => required([key, peer], {})) } }),
 	with: ({ key = '', peers }) => ({ dependentRequired: { [key]: peers } }),
-	nand: ({ peers }) => ({ not: required(peers) }),
-	oxor: ({ peers }) => ({ not: { anyOf: pairs(peers).map(required) } }),
+	nand: ({ peers }) => ({ not: required(peers, {}) }),
+	oxor: ({ peers }) => ({ not: { anyOf: pairs(peers).map((pair) => required(pair, {})) } }),
 };
 
 const pairs = (names: string[]): string[][] => names.flatMap((name, at) => names.slice(at + 1).map((other) => [name, other]));
 
 function conditions(written: JsonSchema, schema: Schema): JsonSchema {
 	const dependencies = (termsOf(schema).dependencies ?? []).map((dependency) => dependency.describe());
-	const parts = dependencies.map((dependency) => RELATIONS[dependency.rel]?.(dependency)).filter(isObject);
+	const properties = isObject(written.properties) ? written.properties : {};
+	const parts = dependencies.map((dependency) => RELATIONS[dependency.rel]?.(dependency, properties)).filter(isObject);
 	const least = schema.$_getRule('min')?.args?.['limit'];
 	const counted = schema.type === 'object' && least !== undefined ? { minProperties: least } : {};
 	return { ...written, ...counted, ...(parts.length > 0 && { allOf: parts }) };

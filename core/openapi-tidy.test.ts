@@ -22,6 +22,16 @@ test('an alternative is told once, and none stands alone', () => {
 			{ pattern: 'a', type: 'string' },
 		],
 		[{ anyOf: [text, { type: 'null' }, text] }, { anyOf: [text, { type: 'null' }] }],
+		[
+			{ type: 'string', allOf: [{ pattern: 'a' }, { pattern: 'b' }] },
+			{
+				type: 'string',
+				allOf: [
+					{ type: 'string', pattern: 'a' },
+					{ type: 'string', pattern: 'b' },
+				],
+			},
+		],
 		[{ properties: { a: { anyOf: [{ allOf: [text, text] }, text] } } }, { properties: { a: text } }],
 	];
 	for (const [schema, tidied] of cases) assert.deepEqual(tidy(schema), tidied);
@@ -33,6 +43,7 @@ test('what would mean something else stays as it is', () => {
 		{ additionalProperties: false, anyOf: [{ properties: { a: {} } }] },
 		{ properties: { b: {} }, allOf: [closed] },
 		{ pattern: 'a', allOf: [{ pattern: 'b' }] },
+		{ properties: { a: {}, b: {} }, allOf: [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }] },
 		{ oneOf: [text, text] },
 		{ type: 'object', default: { anyOf: [1] }, examples: [{ anyOf: [text] }], enum: [{ allOf: [{}] }] },
 	];

@@ -162,6 +162,8 @@ function parametersOf(declared: Operation, writer: SchemaWriter): JsonObject[] {
 	return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
+const SUCCESS = { type: 'boolean', const: true };
+
 /** hapi answers 304 wherever an `ETag` is shown. */
 const isConditional = ({ versioned, method }: Operation): boolean => Boolean(versioned) && method === 'GET';
 
@@ -170,7 +172,7 @@ type Examples = Readonly<Record<string, Json>>;
 function successOf(declared: Operation, writer: SchemaWriter, examples: Examples = {}): JsonObject {
 	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned, path } = declared;
 	const data = writer.write(answer);
-	const schema = bare ? data : { type: 'object', properties: { success: { const: true }, data }, required: ['success', 'data'] };
+	const schema = bare ? data : { type: 'object', properties: { success: SUCCESS, data }, required: ['success', 'data'] };
 	const names = [
 		...(versioned && method !== 'DELETE' ? ['ETag'] : []),
 		...(path.startsWith('/health') ? [] : LIMIT_HEADERS),
@@ -186,7 +188,7 @@ function successOf(declared: Operation, writer: SchemaWriter, examples: Examples
 	if (!declared.accepted) return answers;
 	const later = {
 		type: 'object',
-		properties: { success: { const: true }, data: writer.write(declared.accepted) },
+		properties: { success: SUCCESS, data: writer.write(declared.accepted) },
 		required: ['success', 'data'],
 	};
 	const where = Object.fromEntries(['Location', 'Retry-After'].map((name) => [name, { $ref: `#/components/headers/${name}` }]));

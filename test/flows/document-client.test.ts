@@ -22,6 +22,7 @@ interface DocumentClient {
 		names: string[];
 		lost: number;
 		removed: string;
+		limit: number | null;
 	}>;
 }
 
@@ -58,9 +59,9 @@ test('openapi-typescript makes a client of the document, which compiles, works, 
 	execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8', stdio: ['ignore', 'inherit', 'inherit'] });
 
 	const client = (await import(pathToFileURL(join(folder, 'client.ts')).href)) as DocumentClient;
-	const { made, renamed, names, lost, removed } = await client.work(service.url);
+	const { made, renamed, names, lost, removed, limit } = await client.work(service.url);
 	assert.deepEqual([made.name, made.toolCount, made.status], ['First', 0, 'active']);
-	assert.deepEqual([renamed.name, names, lost, removed], ['Second', ['Second'], 412, made.id]);
+	assert.deepEqual([renamed.name, names, lost, removed, limit], ['Second', ['Second'], 412, made.id, 2]);
 });
 
 test('Gatehouse imports its own document, and a gateway over it manages Gatehouse', async () => {

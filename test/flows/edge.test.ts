@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { isReserved } from '../../core/reserved.ts';
 import * as edge from '../catalog/edge.ts';
 import * as wire from '../catalog/wire.ts';
+import { managementRoutes } from '../helpers/routes.ts';
 import {
 	type Account,
 	type Answer,
@@ -175,7 +176,7 @@ test('CORS of gateways: any page, without credentials; the preflight needs no ca
 });
 
 test('the reserved list holds the first segment of every route, so that no organization takes it (decisions, 16)', () => {
-	const own = service.server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known'));
+	const own = managementRoutes(service);
 	assert.ok(own.length > 30, 'the routes were found');
 	const open = own.map(({ path }) => path.split('/')[1] ?? '').filter((segment) => !isReserved(segment));
 	assert.deepEqual(open, []);

@@ -13,7 +13,7 @@ export interface OwnedDatabase {
 	stop(): Promise<void>;
 }
 
-/** What is to be stopped in the process that only supervises; null in one that serves. */
+/** Starts the workers in the process that only supervises. @returns how to stop them; null in a process that serves */
 export async function superviseWorkers(config: Config, log: Log, startDatabase: () => Promise<OwnedDatabase>): Promise<Stoppable | null> {
 	if (config.webConcurrency === 1 || cluster.isWorker) return null;
 	const embedded = config.database === null ? await startDatabase() : null;

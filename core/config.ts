@@ -158,7 +158,7 @@ export function loadConfig(env: Env = process.env): Config {
 	return completeConfig(checkConfig(env));
 }
 
-/** With the data folder and the secrets that are kept there, where the service has a database of its own. @throws Error naming the folder */
+/** Adds the secrets that are kept in the data folder, which is made and tried where the service has a database of its own. @throws Error naming the folder */
 export function completeConfig(config: CheckedConfig): Config {
 	if (config.database === null) prepareFolder(config.dataDir);
 	const { jwtSecret, encryptionKey } = config;

@@ -11,7 +11,7 @@ export interface OwnSecrets {
 	encryptionKey: string;
 }
 
-/** Makes it where it is not there, for this user only. @throws Error naming the variable, the folder and what is wrong with it */
+/** Makes the folder where it is not there, for this user only. @throws Error naming the variable, the folder and what is wrong with it */
 export function prepareFolder(folder: string): void {
 	try {
 		makeFolder(folder);

@@ -24,6 +24,7 @@ export type { RunResult } from './invoke.ts';
 export { membersOf, type Outline, outlineJson } from './json-outline.ts';
 export { pointerToken } from './json-pointer.ts';
 export { type KeySetRules, readKeySet } from './key-sets.ts';
+export { lazy } from './lazy.ts';
 export type * from './lent.ts';
 export { beginLogin, checkPassword } from './logins.ts';
 export type { Message } from './mail.ts';

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:net';
 
-/** What HOST and PORT say. */
+/** A place to listen at, as HOST and PORT name it. */
 export interface Address {
 	host: string;
 	port: number;

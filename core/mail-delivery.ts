@@ -2,9 +2,10 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { parseAddress } from './addresses.ts';
 import type { Config } from './config.ts';
+import { lazy } from './lazy.ts';
 import type { Message } from './mail.ts';
 
 /** One try. @throws Error whose `code` says what failed */
@@ -21,7 +22,7 @@ const TRY_TIMEOUT_MS = 30_000;
 const NO_FETCHING = { disableFileAccess: true, disableUrlAccess: true };
 
 export function overSmtp({ host, port, username, password }: NonNullable<Config['mail']>, from: string): Deliver {
-	const transport = createTransport({
+	const options = {
 		...NO_FETCHING,
 		host,
 		port,
@@ -35,18 +36,20 @@ export function overSmtp({ host, port, username, password }: NonNullable<Config[
 		connectionTimeout: CONNECT_TIMEOUT_MS,
 		greetingTimeout: CONNECT_TIMEOUT_MS,
 		socketTimeout: SOCKET_TIMEOUT_MS,
-	});
+	};
+	const transport = lazy(async () => (await import('nodemailer')).createTransport(options));
 	return async (id, message, signal) => {
 		const limited = AbortSignal.any([signal, AbortSignal.timeout(TRY_TIMEOUT_MS)]);
-		await transport.sendMail({ ...compose(id, message, from), signal: limited });
+		await (await transport()).sendMail({ ...compose(id, message, from), signal: limited });
 	};
 }
 
 /** For a machine without a mail server: `<time>-<id>.eml`, readable by the service's own user. */
 export function intoFolder(folder: string, from: string): Deliver {
-	const composer = createTransport({ ...NO_FETCHING, streamTransport: true, buffer: true, newline: 'unix' });
+	const options = { ...NO_FETCHING, streamTransport: true, buffer: true, newline: 'unix' } as const;
+	const composer = lazy(async () => (await import('nodemailer')).createTransport(options));
 	return async (id, message) => {
-		const { message: composed } = await composer.sendMail(compose(id, message, from));
+		const { message: composed } = await (await composer()).sendMail(compose(id, message, from));
 		const [head = ''] = composed.toString().split('\n\n');
 		// The text as it is: whoever reads it with a pager copies a link out of it, which no encoding shall have broken.
 		const content = `${head.replace(/^(Content-Transfer-Encoding:) .*$/m, '$1 8bit')}\n\n${message.text}`;

@@ -29,6 +29,7 @@ import { loadPlugins } from './loader.ts';
 import { createLog, type ServiceLog } from './log.ts';
 import { createMail } from './mail.ts';
 import { Memo } from './memo.ts';
+import { giveBackMemory } from './memory.ts';
 import { createPasswords } from './passwords.ts';
 import { Recorder } from './recorder.ts';
 import { RecordCache } from './records.ts';
@@ -54,6 +55,8 @@ export interface Service {
 export interface ServiceOptions {
 	/** Instead of the specification's. */
 	limits?: LimitTable;
+	/** Run when all is there, and nobody is served yet. */
+	beforeListening?: () => void;
 }
 
 interface Given {
@@ -86,6 +89,8 @@ export async function startService(
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server);
 		core.runtime.mount(server);
+		await server.initialize();
+		options.beforeListening?.();
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
 		opened.defer(() => stopping.abort());
@@ -206,11 +211,14 @@ async function run(command: string | undefined): Promise<void> {
 	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
 	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
 	const supervisor = await superviseWorkers(config, log, startDatabase);
-	if (supervisor) return ending.begun(supervisor, graceMs + GRACE_MS);
-	ending.begun(await startService(config, log), graceMs);
+	if (supervisor) {
+		giveBackMemory();
+		return ending.begun(supervisor, graceMs + GRACE_MS);
+	}
+	ending.begun(await startService(config, log, { beforeListening: giveBackMemory }), graceMs);
 }
 
-/** What a person looks for first: where it listens, where the docs are, where the data lie. */
+/** The places that a person looks for first: where it listens, where the docs are, where the data lie. */
 function placesOf({ host, port, publicUrls, database, dataDir }: Config): Record<string, unknown> {
 	const data = database ? `PostgreSQL at ${database.host}:${database.port}, database ${database.name}` : dataDir;
 	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };

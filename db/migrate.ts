@@ -2,7 +2,7 @@
 // together with the note that they ran, so a crash leaves either nothing or all of it.
 
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
-import { Umzug } from 'umzug';
+import type { Umzug } from 'umzug';
 import type { Log } from '../core/nouns.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
@@ -51,7 +51,8 @@ export async function migrate(sequelize: Sequelize, log: Log): Promise<string[]>
 		await sequelize.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, ran_at timestamptz NOT NULL DEFAULT now())', {
 			transaction,
 		});
-		const ran = await umzug(sequelize, transaction).up();
+		if (missing(await executed(sequelize, transaction)).length === 0) return [];
+		const ran = await (await umzug(sequelize, transaction)).up();
 		return ran.map(({ name }) => name);
 	});
 	if (names.length > 0) log.info({ migrations: names }, 'database migrated');
@@ -60,13 +61,16 @@ export async function migrate(sequelize: Sequelize, log: Log): Promise<string[]>
 
 /** @throws Error naming the migrations that are missing */
 export async function assertMigrated(sequelize: Sequelize): Promise<void> {
-	const done = await executed(sequelize, null);
-	const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !done.includes(name));
-	if (missing.length > 0)
-		throw new Error(`The database lacks the migrations ${missing.join(', ')}: run "npm run migrate", or set DB_MIGRATIONS_RUN=true.`);
+	const names = missing(await executed(sequelize, null));
+	if (names.length > 0)
+		throw new Error(`The database lacks the migrations ${names.join(', ')}: run "npm run migrate", or set DB_MIGRATIONS_RUN=true.`);
 }
 
-function umzug(sequelize: Sequelize, transaction: Transaction): Umzug {
+const missing = (done: readonly string[]): string[] => MIGRATIONS.map(({ name }) => name).filter((name) => !done.includes(name));
+
+/** Loaded only where there is something to migrate: the package brings a command line of its own. */
+async function umzug(sequelize: Sequelize, transaction: Transaction): Promise<Umzug> {
+	const { Umzug } = await import('umzug');
 	return new Umzug({
 		migrations: MIGRATIONS.map(({ name, statements }) => ({
 			name,

@@ -20,6 +20,7 @@ import {
 	quote,
 	WholeSchemas,
 } from '../../core/index.ts';
+import { SELECT } from './config.ts';
 import { convertDefinition, convertType, describe, isEndless, type References } from './inputs.ts';
 
 /** Of a model's argument; longer names are shortened, which the document undoes. */
@@ -34,8 +35,6 @@ interface Limits {
 const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
 /** What is checked in a thread has eight times the stack. */
 const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
-
-export const SELECT = '_select';
 
 export interface Variable {
 	/** Of the tool's argument, and of the document's variable. */

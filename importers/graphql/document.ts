@@ -15,18 +15,7 @@ const MAX_CHARS = 32 * 1024 * 1024;
 /** Types of real schemas are wrapped three times; whatever walks a result is safe with this many levels. */
 const MAX_DEPTH = 100;
 
-const JSON_MARK = /"__schema"\s*:\s*\{/;
-const SDL_MARK = /^[ \t]*(?:extend[ \t]+)?(?:schema\s*[@{]|type\s+\w+\s*(?:@|\{|implements\b)|input\s+\w+\s*[@{])/m;
-const SDL_HINT = /^[ \t]*(?:interface\s+\w+\s*[@{]|union\s+\w+\s*[@=]|enum\s+\w+\s*[@{]|scalar\s+\w+|directive\s+@\w+)/m;
-
 export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** 0–1. Proto and other languages have enums and interfaces too: without an object type nobody is sure. */
-export function detect(source: string): number {
-	if (/^\s*\{/.test(source)) return JSON_MARK.test(source) ? 1 : 0;
-	if (SDL_MARK.test(source)) return 1;
-	return SDL_HINT.test(source) ? 0.3 : 0;
-}
 
 /** @throws schema_invalid naming line and column, or what the document is instead */
 export function readDescription(source: string, log: Log): Description {

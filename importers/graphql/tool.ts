@@ -1,7 +1,7 @@
 // From a stored operation to a tool of the `graphql` executor.
 
 import type { Operation, ToolDraft } from '../../core/index.ts';
-import { SELECT } from './arguments.ts';
+import { SELECT } from './config.ts';
 
 export function toTool({ name, description, method, parameters, outputSchema, definition }: Operation): ToolDraft {
 	const { query = null, selects } = definition;

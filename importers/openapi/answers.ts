@@ -2,8 +2,8 @@
 
 import type { Json, JsonObject } from '../../core/index.ts';
 import { type Definitions, MAX_STEPS } from './definitions.ts';
-import { isObject } from './document.ts';
 import { type MediaType, rankedMediaTypes, rankOf } from './media-types.ts';
+import { isObject } from './objects.ts';
 import { follow, lookUp } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 

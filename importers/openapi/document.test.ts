@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../core/index.ts';
 import { readWith } from '../../test/helpers/importer.ts';
-import { detect, readDocument } from './document.ts';
+import { detect } from './detect.ts';
+import { readDocument } from './document.ts';
 import importer from './index.ts';
 
 /** What a text is refused with. */

@@ -3,6 +3,7 @@
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
 import { cleanText, GatewayError, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { isObject } from './objects.ts';
 
 export interface Document {
 	root: JsonObject;
@@ -22,19 +23,6 @@ const READ = 'Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 are read';
 const MAX_DEPTH = 500;
 /** How often one anchor may be expanded, nested ones multiplied. Large documents repeat an anchor some hundred times. */
 const MAX_ALIASES = 5_000;
-
-const JSON_MARK = /"(?:openapi|swagger)"\s*:\s*"?\d/;
-const YAML_MARK = /^["']?(?:openapi|swagger)["']?[ \t]*:[ \t]*["']?\d/m;
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** 0–1. The marks of a JSON document may stand at its end, so the whole text is looked at. */
-export function detect(source: string): number {
-	const isJson = /^\s*\{/.test(source);
-	if ((isJson ? JSON_MARK : YAML_MARK).test(source)) return 1;
-	return !isJson && /^[\s{]*["']?(?:openapi|swagger)\b/.test(source) ? 0.5 : 0;
-}
 
 /** @throws schema_invalid naming line and column of a syntax error, or what the document is instead */
 export function readDocument(text: string): Document {

@@ -2,8 +2,8 @@
 
 import { cleanText, headerNameFault, headerValueFault, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
-import { isObject } from './document.ts';
 import type { MediaType } from './media-types.ts';
+import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { convertXmlPart } from './xml-body.ts';

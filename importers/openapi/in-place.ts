@@ -4,7 +4,8 @@
 // takes it exponential time. Both are found here and left out by the converter. Recursion through properties is neither.
 
 import type { Json, JsonObject } from '../../core/index.ts';
-import { type Document, isObject } from './document.ts';
+import type { Document } from './document.ts';
+import { isObject } from './objects.ts';
 import { lookUp } from './references.ts';
 
 /** The nearest combinator around a reference. Of a cycle, the `allOf` edges go first: a base keeps the list of its subtypes. */

@@ -1,74 +1,9 @@
 // OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
-import {
-	cleanText,
-	type ImportContext,
-	nameOperations,
-	type Operation,
-	type SchemaImporter,
-	type SchemaSource,
-	type SchemaSummary,
-} from '../../core/index.ts';
-import { type Document, detect, isObject, readDocument } from './document.ts';
-import { libraryOf } from './library.ts';
-import { linkDocuments } from './linking.ts';
-import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
-import { config, type ImportOptions, NO_OPTIONS } from './options.ts';
-import { readPresets } from './presets.ts';
-import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
-import { fromSwagger } from './swagger.ts';
+import type { SchemaImporter } from '../../core/index.ts';
+import { detect } from './detect.ts';
+import { config, type ImportOptions } from './options.ts';
 import { toTool } from './tool.ts';
-import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
-
-const MAX_SERVERS = 20;
-
-async function* parse(
-	source: SchemaSource,
-	given: Partial<ImportOptions>,
-	context: ImportContext,
-): AsyncGenerator<Operation, SchemaSummary> {
-	const options = { ...NO_OPTIONS, ...given };
-	const { serverVariables } = options;
-	const written = readDocument(source.text);
-	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
-	await linkDocuments(written, libraryOf(source, context), context.log);
-	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
-	const entries = listOperations(document);
-	const { root } = document;
-	checkVariables(serverVariables, [
-		root['servers'],
-		...entries.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
-	]);
-	const surroundings = surroundingsOf(document, source.url, options);
-	const names = nameOperations(entries);
-	let writtenAsXml = 0;
-	for (const [index, entry] of entries.entries()) {
-		const operation = convertOperation(entry, names[index] ?? '', surroundings);
-		const body = operation.definition['requestBody'];
-		if (isObject(body) && body['xml'] !== undefined) writtenAsXml++;
-		yield operation;
-	}
-	if (writtenAsXml > 0)
-		context.log.warn({}, `Bodies in XML that are written from JSON, by the XML Objects of their schemas: ${writtenAsXml}.`);
-	const summary = summarize(document, source.url, serverVariables);
-	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
-	return summary;
-}
-
-function summarize({ root, format }: Document, url: string | null, variables: ServerVariables): SchemaSummary {
-	const { info, servers } = root;
-	const words = (text: unknown): string | null =>
-		typeof text === 'string' || typeof text === 'number' ? cleanText(String(text), 200) : null;
-	return {
-		format: cleanText(format, 60),
-		title: isObject(info) ? words(info['title']) : null,
-		version: isObject(info) ? words(info['version']) : null,
-		servers: allServers(servers, variables)
-			.flatMap((server) => absoluteUrl(server, url) ?? [])
-			.slice(0, MAX_SERVERS),
-		credentials: readPresets(root, url),
-	};
-}
 
 export default {
 	kind: 'importer',
@@ -77,6 +12,9 @@ export default {
 	spec: 'OpenAPI 3.0.4, 3.1.1 and 3.2.0, Swagger 2.0',
 	config,
 	detect,
-	parse,
+	async *parse(source, options, context) {
+		const { parse } = await import('./parse.ts');
+		return yield* parse(source, options, context);
+	},
 	tool: toTool,
 } satisfies SchemaImporter<ImportOptions>;

@@ -3,7 +3,7 @@
 // rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which the server makes itself.
 
 import { cleanText, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { isObject } from './objects.ts';
 import { lookUp } from './references.ts';
 import type { Place, Visit } from './schemas.ts';
 

@@ -4,8 +4,9 @@
 
 import { createHash } from 'node:crypto';
 import { asGatewayError, GatewayError, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
-import { type Document, isObject, readValue, refused } from './document.ts';
+import { type Document, readValue, refused } from './document.ts';
 import type { Library } from './library.ts';
+import { isObject } from './objects.ts';
 import { escapeToken, lookUp } from './references.ts';
 
 interface Reference {

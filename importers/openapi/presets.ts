@@ -2,7 +2,7 @@
 // (OpenAPI 3.2.0 §4.27 to §4.29).
 
 import { type CredentialPreset, cleanText, type Json, type JsonObject } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { isObject } from './objects.ts';
 import { keyPlace, MAX_SCHEME_CHARS, schemeOf, schemesOf, typesOf } from './security.ts';
 import { absoluteUrl } from './servers.ts';
 

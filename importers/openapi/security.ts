@@ -11,7 +11,7 @@ import {
 	quote,
 	type SchemeNeed,
 } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 
 /** A place where a parameter or a key travels: `header` names in lower case. */

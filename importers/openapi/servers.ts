@@ -2,7 +2,7 @@
 // over the document's; only an operation's or a path's own server leads elsewhere.
 
 import { invalid, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { isObject } from './objects.ts';
 
 const NAME = /\{([^{}]+)\}/g;
 const MAX_NAMED = 20;

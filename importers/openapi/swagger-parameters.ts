@@ -2,7 +2,7 @@
 // forms as one request body.
 
 import type { Json, JsonObject } from '../../core/index.ts';
-import { isObject } from './document.ts';
+import { isObject } from './objects.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';

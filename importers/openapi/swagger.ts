@@ -2,7 +2,8 @@
 // are, since references go by pointer. A parameter is converted after its reference was followed: only then is it known what it is.
 
 import type { Json, JsonObject } from '../../core/index.ts';
-import { type Document, isObject } from './document.ts';
+import type { Document } from './document.ts';
+import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 import { convertForm, convertParameter } from './swagger-parameters.ts';
 

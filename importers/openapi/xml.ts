@@ -2,7 +2,8 @@
 // argument becomes, for the executor to write. Where a schema leaves that open there is no plan: nobody is to guess elements.
 
 import { isNcName, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { type Document, isObject } from './document.ts';
+import type { Document } from './document.ts';
+import { isObject } from './objects.ts';
 import { definitionName } from './references.ts';
 import { type Bare, componentOf, type Facts, gatherFacts, nameFault, ownXml, together, Unwritable, unwrap } from './xml-schema.ts';
 

@@ -6,7 +6,8 @@ import { Edition, type FileDescriptorProto, FileDescriptorSetSchema } from '@buf
 import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
 import { checkFile } from './check.ts';
 import { commentsOf } from './comments.ts';
-import { isDescriptorSet, readDescriptorSet } from './descriptor-sets.ts';
+import { readDescriptorSet } from './descriptor-sets.ts';
+import { isDescriptorSet } from './detect.ts';
 import { refused } from './fault.ts';
 import { checkImport, checkSize, createFinder, decode } from './files.ts';
 import { createBundle, wellKnownAt } from './known-files.ts';

@@ -2,6 +2,7 @@
 // Nothing else is read. What is missing is a warning here, and a loss where it is needed.
 
 import { decodeXml, GatewayError, type ImportContext, parseXml, quote, type SchemaSource, type XmlElement } from '../../core/index.ts';
+import { detect } from './detect.ts';
 import { MAX_CHARS, readLocation, resolveLocation, schemaFiles, withoutLateDeclaration } from './locations.ts';
 import { isWellKnown, isXsd, tokenOf, WSDL, WSDL_2 } from './names.ts';
 
@@ -9,11 +10,6 @@ const MAX_DOCUMENTS = 50;
 const MAX_IMPORT_DEPTH = 5;
 /** Real schemas nest their elements twenty times. */
 const BOUNDS = { maxDepth: 100, maxNodes: 1_000_000 };
-
-/** Licences may stand before the root. */
-const DETECTED_BYTES = 256 * 1024;
-const NOTHING = new Uint8Array();
-const DEFINITIONS = /<(?:[\w.-]+:)?definitions\b/;
 
 /** A schema of the set, with the namespace that it has where it is included. */
 export interface SchemaDocument {
@@ -28,14 +24,6 @@ export interface DocumentSet {
 	redefinitions: (SchemaDocument & { definitions: XmlElement[] })[];
 	/** Of the first document. */
 	root: XmlElement;
-}
-
-/** 0–1, by the text, or by that of bytes that are no UTF-8. */
-export function detect(given: string, bytes: Uint8Array = NOTHING): number {
-	const text = given === '' ? decodeXml(bytes.subarray(0, DETECTED_BYTES)) : given;
-	if (!/^\s*</.test(text)) return 0;
-	if (DEFINITIONS.test(text) && text.includes(WSDL)) return 1;
-	return text.includes(WSDL_2) ? 0.9 : 0;
 }
 
 /** Where a document lies: its path among the files, or its URL. */

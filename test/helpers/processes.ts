@@ -24,7 +24,7 @@ export interface Started extends AsyncDisposable {
 	signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** Of its environment only what is given here counts. */
+/** Starts it with nothing in its environment but what is given here. */
 export const start = (env: Record<string, string>, args: string[] = []): Started => startProgram([process.execPath, MAIN, ...args], env);
 
 /** In a group of processes of its own, which ends with the test that disposes of it. */
@@ -61,7 +61,7 @@ export function startProgram([command = '', ...args]: string[], env: Record<stri
 	};
 }
 
-/** With all that it said, unless something that it left behind goes on speaking for it. */
+/** Waits for all that it says, unless something that it left behind goes on speaking for it. */
 async function endOf(child: ChildProcess): Promise<number | null> {
 	const closed = new Promise((resolve) => child.once('close', resolve));
 	const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));

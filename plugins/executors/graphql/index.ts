@@ -1,9 +1,11 @@
 // The `graphql` executor: one query or mutation per call, by POST, written by hand or by the GraphQL importer.
 
-import { GatewayError, holdsSecret, invalid, type OutboundRequest, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
+import { GatewayError, holdsSecret, invalid, lazy, type OutboundRequest, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type GraphqlConfig } from './config.ts';
-import { readQuery, writeRequest } from './document.ts';
 import { readResponse } from './response.ts';
+
+/** Brings the library that reads GraphQL. */
+const documents = lazy(() => import('./document.ts'));
 
 export default {
 	kind: 'executor',
@@ -17,12 +19,14 @@ export default {
 			const message = '"endpoint" is required, such as https://api.example.com/graphql: only tools of an API have a base URL.';
 			throw invalid('/executionConfig/endpoint', message);
 		}
+		const { readQuery } = await documents();
 		readQuery(given);
 		await checkUrl(given.endpoint, '/executionConfig/endpoint');
 	},
 	async execute(args, given, call) {
 		const url = given.endpoint ?? call.api?.baseUrl;
 		if (url === undefined) throw new GatewayError('validation_failed', 'The tool has no endpoint, and no API whose base URL could be it.');
+		const { writeRequest } = await documents();
 		const { body, repeatable } = writeRequest(given, args);
 		const request: OutboundRequest = {
 			method: 'POST',

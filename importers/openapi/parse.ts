@@ -1,0 +1,63 @@
+// A document's operations, one after the other: loaded in the worker alone, with the libraries that read YAML and validate.
+
+import { cleanText, type ImportContext, nameOperations, type Operation, type SchemaSource, type SchemaSummary } from '../../core/index.ts';
+import { type Document, readDocument } from './document.ts';
+import { libraryOf } from './library.ts';
+import { linkDocuments } from './linking.ts';
+import { isObject } from './objects.ts';
+import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
+import { type ImportOptions, NO_OPTIONS } from './options.ts';
+import { readPresets } from './presets.ts';
+import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
+import { fromSwagger } from './swagger.ts';
+import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
+
+const MAX_SERVERS = 20;
+
+export async function* parse(
+	source: SchemaSource,
+	given: Partial<ImportOptions>,
+	context: ImportContext,
+): AsyncGenerator<Operation, SchemaSummary> {
+	const options = { ...NO_OPTIONS, ...given };
+	const { serverVariables } = options;
+	const written = readDocument(source.text);
+	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
+	await linkDocuments(written, libraryOf(source, context), context.log);
+	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
+	const entries = listOperations(document);
+	const { root } = document;
+	checkVariables(serverVariables, [
+		root['servers'],
+		...entries.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
+	]);
+	const surroundings = surroundingsOf(document, source.url, options);
+	const names = nameOperations(entries);
+	let writtenAsXml = 0;
+	for (const [index, entry] of entries.entries()) {
+		const operation = convertOperation(entry, names[index] ?? '', surroundings);
+		const body = operation.definition['requestBody'];
+		if (isObject(body) && body['xml'] !== undefined) writtenAsXml++;
+		yield operation;
+	}
+	if (writtenAsXml > 0)
+		context.log.warn({}, `Bodies in XML that are written from JSON, by the XML Objects of their schemas: ${writtenAsXml}.`);
+	const summary = summarize(document, source.url, serverVariables);
+	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
+	return summary;
+}
+
+function summarize({ root, format }: Document, url: string | null, variables: ServerVariables): SchemaSummary {
+	const { info, servers } = root;
+	const words = (text: unknown): string | null =>
+		typeof text === 'string' || typeof text === 'number' ? cleanText(String(text), 200) : null;
+	return {
+		format: cleanText(format, 60),
+		title: isObject(info) ? words(info['title']) : null,
+		version: isObject(info) ? words(info['version']) : null,
+		servers: allServers(servers, variables)
+			.flatMap((server) => absoluteUrl(server, url) ?? [])
+			.slice(0, MAX_SERVERS),
+		credentials: readPresets(root, url),
+	};
+}

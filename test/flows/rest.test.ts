@@ -1,0 +1,105 @@
+// A service at rest: what it has loaded by then, what it has started, and what it gives back.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { testDatabase } from '../helpers/postgres.ts';
+import { ready, start } from '../helpers/processes.ts';
+import { testRedis } from '../helpers/redis.ts';
+import { databaseVariables, freePort, must, registerAccount, SECRETS } from '../helpers/service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Libraries of single formats, protocols and tasks. */
+const WHEN_NEEDED = [
+	'graphql',
+	'@grpc/grpc-js',
+	'@bufbuild/protobuf',
+	'protobufjs',
+	'@apidevtools/swagger-parser',
+	'quickjs-emscripten-core',
+	'@jitl/quickjs-wasmfile-release-sync',
+	'nodemailer',
+	'umzug',
+	'fflate',
+];
+const YOUNG_BYTES = 32 * 1024 * 1024;
+
+// Tells at the end what the main thread loaded and started, and the young generation that it had after its start.
+const WATCH = `
+import { subscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { isMainThread } from 'node:worker_threads';
+if (isMainThread) {
+	const loaded = [];
+	let threads = 0;
+	registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+	subscribe('worker_threads', () => threads++);
+	process.once('exit', () => {
+		const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
+		writeFileSync(process.env.WATCHED, JSON.stringify({ loaded, threads, young }));
+	});
+}`;
+
+interface Watched {
+	loaded: string[];
+	threads: number;
+	young: number;
+}
+
+/** Tells what a service had loaded by its end. @param use what is done with it */
+async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
+	await using owned = await testDatabase();
+	const [redis, port, file, script] = [await testRedis(), await freePort(), join(folder, 'watched.json'), join(folder, 'watch.mjs')];
+	writeFileSync(script, WATCH);
+	const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, SVC_DATA_DIR: folder };
+	const place = { HOST: '127.0.0.1', PORT: String(port), NODE_OPTIONS: `--import=${script}`, WATCHED: file };
+	await using started = start({ ...databaseVariables(owned.database), ...shared, ...place });
+	const url = `http://127.0.0.1:${port}`;
+	await ready(url, started);
+	await use(url);
+	started.child.kill('SIGTERM');
+	assert.equal(await started.ended, 0, started.output());
+	await redis.stop();
+	return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+const packagesOf = ({ loaded }: Watched): Set<string> =>
+	new Set(loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
+
+test('at rest no library is loaded that few services need, no thread runs, and the memory of the start is given back', async () => {
+	const watched = await watch(() => Promise.resolve());
+	const packages = packagesOf(watched);
+	assert.ok(packages.has('@hapi/hapi') && packages.has('sequelize'), 'modules of both kinds are seen');
+	assert.deepEqual(
+		WHEN_NEEDED.filter((name) => packages.has(name)),
+		[],
+	);
+	const importers = watched.loaded.filter((url) => url.includes('/importers/'));
+	assert.ok(importers.length >= 8, 'importers are seen');
+	assert.deepEqual(
+		importers.filter((url) => url.endsWith('/parse.ts')),
+		[],
+	);
+	assert.equal(watched.threads, 0);
+	assert.ok(watched.young < YOUNG_BYTES, `${watched.young} bytes of young generation`);
+});
+
+test('an import loads its importer in a thread, and nothing of it here', async () => {
+	const watched = await watch(async (url) => {
+		const account = await registerAccount(url);
+		const api = must(await account.post('/apis', { name: 'A', type: 'graphql', baseUrl: 'https://api.example/graphql' }), 201);
+		must(await account.post(`/apis/${api.body.data.id}/import-schema`, { schemaContent: 'type Query { a(b: Int): String }' }), 200);
+		must(await account.post(`/apis/${api.body.data.id}/generate-tools`, {}), 200);
+	});
+	assert.equal(watched.threads, 1);
+	assert.deepEqual(
+		WHEN_NEEDED.filter((name) => packagesOf(watched).has(name)),
+		[],
+	);
+});

@@ -86,39 +86,59 @@ interface Chosen {
 
 type Need = Pick<SchemeNeed, 'type'> & Partial<SchemeNeed>;
 
-const keyOf = (type: string, scheme: string | null): string => (scheme === null ? type : `${type}/${scheme}`);
-
 /** Of a stored key. */
 type PlaceOf = (row: CredentialRow) => KeyPlace;
 
 /** Bound to the origin of the request, and asked for by it. */
 function chosen({ url, security }: Signable, credentials: readonly CredentialRow[], placeIn: PlaceOf): Chosen[] {
 	const { origin } = new URL(url);
-	const stored = new Map(credentials.filter((row) => row.origin === origin).map((row) => [keyOf(row.type, row.scheme), row]));
+	const stored: Stored = { named: new Map(), unnamed: new Map() };
+	for (const row of credentials) {
+		if (row.origin !== origin) continue;
+		if (row.scheme === null) stored.unnamed.set(row.type, row);
+		else stored.named.set(row.scheme, row);
+	}
 	const alternatives: readonly (readonly CredentialNeed[])[] =
-		security ?? [...stored.values()].flatMap(({ type, scheme }) => (scheme === null && isCredentialType(type) ? [[type]] : []));
+		security ?? [...stored.unnamed.keys()].flatMap((type) => (isCredentialType(type) ? [[type]] : []));
 	for (const alternative of alternatives) {
-		const found = alternative.map((need) => fitting(typeof need === 'string' ? { type: need } : need, stored, placeIn));
-		if (found.every((one) => one !== null)) return onePerPlace(found);
+		const found = whole(alternative, stored, placeIn);
+		if (found) return onePerPlace(found);
 	}
 	return [];
+}
+
+/** By scheme, and by type. */
+interface Stored {
+	named: Map<string, CredentialRow>;
+	unnamed: Map<string, CredentialRow>;
+}
+
+/** Null where one is missing. */
+function whole(alternative: readonly CredentialNeed[], stored: Stored, placeIn: PlaceOf): Chosen[] | null {
+	const found: Chosen[] = [];
+	for (const need of alternative) {
+		const one = fitting(typeof need === 'string' ? { type: need } : need, stored, placeIn);
+		if (!one) return null;
+		found.push(one);
+	}
+	return found;
 }
 
 /**
  * The credential of the scheme, else the one of its type that was stored without a scheme. A key of these is the scheme's where it goes to
  * the scheme's place, or where there is no other key that it could be.
  */
-function fitting({ type, ...need }: Need, stored: ReadonlyMap<string, CredentialRow>, placeIn: PlaceOf): Chosen | null {
-	const wanted = need.in !== undefined && need.name !== undefined ? { in: need.in, name: need.name } : null;
-	const named = need.scheme === undefined ? undefined : stored.get(keyOf(type, need.scheme));
+function fitting({ type, scheme, in: location, name, only }: Need, { named, unnamed }: Stored, placeIn: PlaceOf): Chosen | null {
+	const wanted = location !== undefined && name !== undefined ? { in: location, name } : null;
+	const own = scheme === undefined ? undefined : named.get(scheme);
 	// What a header may hold, another place may not: a key whose scheme went there must be stored again.
-	if (named && (wanted === null || placeIn(named).in === wanted.in))
-		return { row: named, place: type === 'api_key' ? (wanted ?? placeIn(named)) : null };
-	const row = stored.get(keyOf(type, null));
+	if (own?.type === type && (wanted === null || placeIn(own).in === wanted.in))
+		return { row: own, place: type === 'api_key' ? (wanted ?? placeIn(own)) : null };
+	const row = unnamed.get(type);
 	if (!row) return null;
 	if (type !== 'api_key') return { row, place: null };
 	const place = placeIn(row);
-	return wanted === null || need.only === true || isSamePlace(place, wanted) ? { row, place } : null;
+	return wanted === null || only === true || isSamePlace(place, wanted) ? { row, place } : null;
 }
 
 /** Of two in one place the last would be read, if any. */

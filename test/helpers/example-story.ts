@@ -95,6 +95,8 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	must(await account.patch(`/organizations/${organization}`, { name: 'Acme' }), 200);
 	must(await account.patch('/auth/profile', { firstName: 'Ada', lastName: 'Lovelace' }), 200);
 	must(await account.patch(`/apis/${api}`, { name: 'Pet store', baseUrl: petStore, description: 'Pets and their owners.' }), 200);
+	// A credential is for one origin, and went with the other.
+	must(await account.post(`/apis/${api}/credentials`, { type: 'bearer_token', credentials: { token: 'stored' } }), 201);
 	must(await account.patch(`/gateways/${gateway}`, { name: 'Pets', description: 'Finds pets for the front desk.' }), 200);
 	const parameters = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 	const executionConfig = { method: 'GET', url: `${petStore}/pets/{id}` };

@@ -4,10 +4,11 @@
 // what can be reached from one field is nearly all of it; to fetch it at run time would block the event loop for 300 ms, where the
 // endpoint still told it. The server knows its schema, validates every document anyway (GraphQL §6.1), and its message is handed on.
 
+// Of the library only what reads and writes documents: the rest is more than twice as much, and loaded with the first call.
+import { GraphQLError } from 'graphql/error/index.js';
 import {
 	type DocumentNode,
 	type FieldNode,
-	GraphQLError,
 	Kind,
 	type OperationDefinitionNode,
 	OperationTypeNode,
@@ -15,7 +16,7 @@ import {
 	print,
 	type SelectionSetNode,
 	visit,
-} from 'graphql';
+} from 'graphql/language/index.js';
 import { cleanText, invalid, type JsonObject } from '../../../core/index.ts';
 import type { GraphqlConfig } from './config.ts';
 

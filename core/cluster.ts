@@ -1,9 +1,9 @@
 // WEB_CONCURRENCY: that many workers on one machine. The first process owns the embedded database and serves nothing.
 
 import cluster from 'node:cluster';
-import type { Config } from './config.ts';
-import type { Stoppable } from './ending.ts';
-import type { Log } from './nouns.ts';
+import type { Config } from './config/config.ts';
+import type { Log } from './contract/nouns.ts';
+import type { Stoppable } from './process/ending.ts';
 
 const RESTART_MS = 1000;
 

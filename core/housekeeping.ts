@@ -1,9 +1,9 @@
 // Removes what has had its time: records of runs (METRICS_RETENTION_DAYS), plugins' records that expired, logins and resets
 // that nothing can use any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
 
-import type { Log } from './nouns.ts';
-import type { Store } from './store.ts';
-import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './tokens.ts';
+import type { Log } from './contract/nouns.ts';
+import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './secrets/tokens.ts';
+import type { Store } from './store/store.ts';
 
 const FIRST_MS = 60 * 1000;
 const EVERY_MS = 60 * 60 * 1000;

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { startTestService, type TestService } from '../test/helpers/service.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { checkEncryptionKey } from './key-check.ts';
-import { createSecrets } from './secrets.ts';
+import { createSecrets } from './secrets/envelopes.ts';
 
 let service: TestService;
 before(async () => {

@@ -1,7 +1,7 @@
 // A wrong ENCRYPTION_KEY must stop the start: the service would run, and fail on each secret that it opens.
 
-import type { Secrets } from './secrets.ts';
-import type { Store } from './store.ts';
+import type { Secrets } from './secrets/envelopes.ts';
+import type { Store } from './store/store.ts';
 
 const PLACE = { organizationId: '', table: 'installation', row: 'encryption_key' };
 const PROOF = 'gatehouse';

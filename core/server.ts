@@ -6,17 +6,17 @@ import { createServer as createListener, type Server as Listener } from 'node:ht
 import type { Socket } from 'node:net';
 import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
-import { clientAddress } from './addresses.ts';
-import type { Config } from './config.ts';
-import { corsHeaders, preflightHeaders } from './cors.ts';
-import { asGatewayError, GatewayError } from './errors.ts';
-import { assertWellFormed, broken } from './framing.ts';
-import { detailsOf, SENTENCES } from './input-faults.ts';
-import { type Limits, limitHeaders } from './limits.ts';
-import type { Log } from './nouns.ts';
-import { assertQuery, isDecodable } from './queries.ts';
-import { isGatewayPath } from './reserved.ts';
-import type { Store } from './store.ts';
+import type { Config } from './config/config.ts';
+import { asGatewayError, GatewayError } from './contract/errors.ts';
+import { detailsOf, SENTENCES } from './contract/input-faults.ts';
+import type { Log } from './contract/nouns.ts';
+import { clientAddress } from './http/addresses.ts';
+import { corsHeaders, preflightHeaders } from './http/cors.ts';
+import { assertWellFormed, broken } from './http/framing.ts';
+import { assertQuery, isDecodable } from './http/queries.ts';
+import { isGatewayPath } from './http/reserved.ts';
+import { type Limits, limitHeaders } from './limits/limits.ts';
+import type { Store } from './store/store.ts';
 
 const LINGER_MS = 1000;
 /** Where whoever refused for now did not say for how long. */

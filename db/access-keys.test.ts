@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import pg from 'pg';
-import type { AccessKeyRow, KeyReach, Store } from '../core/store.ts';
+import type { AccessKeyRow, KeyReach, Store } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addMember, addTenant, unstorable } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';

@@ -1,7 +1,7 @@
 // Users' own long-lived keys. Only their hashes are stored.
 
 import { literal } from 'sequelize';
-import type { AccessKeyRow, AccessKeys, KeyReach } from '../core/store.ts';
+import type { AccessKeyRow, AccessKeys, KeyReach } from '../core/store/store.ts';
 import { type AccessColumns, MEMBERSHIP, PERSON, toAccess } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';

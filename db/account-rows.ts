@@ -1,7 +1,7 @@
 // Rows of people and of where they belong, as the port shows them.
 
-import type { Role } from '../core/permissions.ts';
-import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../core/store.ts';
+import type { Role } from '../core/contract/permissions.ts';
+import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../core/store/store.ts';
 
 /** Columns of `users u`, as `PersonColumns`. */
 export const PERSON = `u.id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName", u.created_at AS "registeredAt"`;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { asGatewayError } from '../core/errors.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { unstorable } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';

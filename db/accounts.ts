@@ -1,7 +1,7 @@
 // Users: registration, look-up, and where they belong. Logins are in `sessions.ts`, new passwords in `resets.ts`.
 
 import { col, fn, type Transaction, where } from 'sequelize';
-import type { Accounts, UserRow } from '../core/store.ts';
+import type { Accounts, UserRow } from '../core/store/store.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership, toUser } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import type { Models } from './models/index.ts';

@@ -1,7 +1,7 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
 
 import { type Attributes, literal, type WhereOptions } from 'sequelize';
-import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store.ts';
+import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { beginImport, toSchema } from './imports.ts';

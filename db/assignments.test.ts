@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asGatewayError } from '../core/errors.ts';
-import type { AssignmentChange, Store } from '../core/store.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
+import type { AssignmentChange, Store } from '../core/store/store.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';
 import { createClient } from './connection.ts';

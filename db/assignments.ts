@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { type Attributes, literal, Op, type Sequelize, type Transaction } from 'sequelize';
-import { notFound } from '../core/errors.ts';
-import type { AssignmentChange, AssignmentRow, Gateways, ToolRow } from '../core/store.ts';
+import { notFound } from '../core/contract/errors.ts';
+import type { AssignmentChange, AssignmentRow, Gateways, ToolRow } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import type { GatewayTool } from './models/gateway.ts';
 import type { Models } from './models/index.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { JsonObject } from '../core/nouns.ts';
-import type { AuditRow, Organizations, Repositories } from '../core/store.ts';
+import type { JsonObject } from '../core/contract/nouns.ts';
+import type { AuditRow, Organizations, Repositories } from '../core/store/store.ts';
 import { furnish, sorted, type Told, told, type World } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addTenant, draft, newTool, operation, schema } from '../test/helpers/samples.ts';

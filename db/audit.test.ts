@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { AuditFilter } from '../core/store.ts';
+import type { AuditFilter } from '../core/store/store.ts';
 import { actor, furnish, sorted, told } from '../test/helpers/audit.ts';
 import { administer, silent } from '../test/helpers/postgres.ts';
 import { addGateway, addMember, addTenant, addTool, draft, newTool, operation, schema } from '../test/helpers/samples.ts';

@@ -1,6 +1,6 @@
 // Reading the audit log. It is written by triggers (migration 0003), in the transaction of the change.
 
-import type { Actor, Audit, AuditRow } from '../core/store.ts';
+import type { Actor, Audit, AuditRow } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';

@@ -1,7 +1,7 @@
 // The auth methods of a gateway, and what their plugins have stored for it.
 
 import { QueryTypes } from 'sequelize';
-import type { AuthRow, Gateways } from '../core/store.ts';
+import type { AuthRow, Gateways } from '../core/store/store.ts';
 import { ofGateway } from './assignments.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';

@@ -1,6 +1,6 @@
 // Many rows in one statement: they travel as one JSON text, which `json_to_recordset` takes apart.
 
-import type { Json } from '../core/nouns.ts';
+import type { Json } from '../core/contract/nouns.ts';
 
 /** Rows per statement: few round trips, and yet no text so large that writing it blocks the event loop. */
 const BATCH_ROWS = 100;

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Store, Topic } from '../core/store.ts';
+import type { Store, Topic } from '../core/store/store.ts';
 import { administer, type Endpoint, silent } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';

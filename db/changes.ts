@@ -2,8 +2,8 @@
 // reads the table twice a second, and at once when a notification says that there is something to read.
 
 import type pg from 'pg';
-import type { Log } from '../core/nouns.ts';
-import type { Changes, Topic } from '../core/store.ts';
+import type { Log } from '../core/contract/nouns.ts';
+import type { Changes, Topic } from '../core/store/store.ts';
 import { createClient, type Endpoint } from './connection.ts';
 import { translated, unavailable } from './errors.ts';
 

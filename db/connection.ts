@@ -2,8 +2,8 @@
 
 import pg from 'pg';
 import { type QueryOptions, Sequelize, type Transaction } from 'sequelize';
-import type { Config } from '../core/config.ts';
-import type { Actor } from '../core/store.ts';
+import type { Config } from '../core/config/config.ts';
+import type { Actor } from '../core/store/store.ts';
 import { inTime } from './patience.ts';
 import { lenient } from './text.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { CredentialRow } from '../core/store.ts';
+import type { CredentialRow } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addApi, addTenant, unstorable } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';

@@ -1,8 +1,8 @@
 // Credentials of connected APIs: one per security scheme, and one per type without a scheme.
 
 import type { Attributes } from 'sequelize';
-import { invalid } from '../core/errors.ts';
-import type { CredentialRow, Credentials } from '../core/store.ts';
+import { invalid } from '../core/contract/errors.ts';
+import type { CredentialRow, Credentials } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import type { ApiCredential } from './models/api.ts';

@@ -1,7 +1,7 @@
 // Tools of an API's operations: made, brought up to date, or left alone.
 
 import type { Sequelize, Transaction } from 'sequelize';
-import type { OperationDraft } from '../core/store.ts';
+import type { OperationDraft } from '../core/store/store.ts';
 import { batches, document } from './batches.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { resolve as absolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../core/nouns.ts';
+import type { Log } from '../core/contract/nouns.ts';
 import type { Endpoint } from './connection.ts';
 import { evictOrphan, lockFolder } from './embedded-lock.ts';
 import { findPrograms, type Programs } from './embedded-programs.ts';

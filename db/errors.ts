@@ -1,7 +1,7 @@
 // The one place where a failure of the database becomes one of ours. A driver's text never leaves in a message.
 
 import { BaseError, ConnectionError, ForeignKeyConstraintError } from 'sequelize';
-import { type ErrorCode, GatewayError } from '../core/errors.ts';
+import { type ErrorCode, GatewayError } from '../core/contract/errors.ts';
 
 /** What a unique constraint means to the person who ran into it. */
 const TAKEN: Record<string, string> = {

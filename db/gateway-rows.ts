@@ -1,7 +1,7 @@
 // Rows of gateways and auth methods as the port shows them.
 
 import type { Attributes } from 'sequelize';
-import type { AuthRow, GatewayRow } from '../core/store.ts';
+import type { AuthRow, GatewayRow } from '../core/store/store.ts';
 import type { Gateway, GatewayAuth } from './models/gateway.ts';
 
 export const toGateway = (row: Attributes<Gateway>): GatewayRow => ({

@@ -1,7 +1,7 @@
 // Gateways.
 
 import { literal, type Transaction, type WhereOptions } from 'sequelize';
-import type { GatewayFilter, GatewayRow, Gateways } from '../core/store.ts';
+import type { GatewayFilter, GatewayRow, Gateways } from '../core/store/store.ts';
 import { createAssignments } from './assignments.ts';
 import { createAuthMethods } from './auth-methods.ts';
 import type { Database } from './connection.ts';

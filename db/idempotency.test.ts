@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { IdempotentRequest, Store } from '../core/store.ts';
+import type { IdempotentRequest, Store } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addTenant } from '../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';

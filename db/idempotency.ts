@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { QueryTypes } from 'sequelize';
-import type { Idempotency, IdempotentRequest } from '../core/store.ts';
+import type { Idempotency, IdempotentRequest } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';

@@ -1,7 +1,7 @@
 // Import jobs as an organization sees them: begun, looked at, cancelled. Running them is the queue's (`import-queue.ts`).
 
 import type { Attributes, Transaction } from 'sequelize';
-import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../core/store.ts';
+import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { CLAIMED } from './import-queue.ts';
 import type { ImportJob } from './models/import-job.ts';

@@ -2,8 +2,8 @@
 // database's clock decides, and every statement of a holder names its lease, so that one who was too slow changes nothing.
 
 import { QueryTypes, type Transaction } from 'sequelize';
-import { GatewayError } from '../core/errors.ts';
-import type { ClaimedImport, GenerationRequest, ImportHold, ImportQueue } from '../core/store.ts';
+import { GatewayError } from '../core/contract/errors.ts';
+import type { ClaimedImport, GenerationRequest, ImportHold, ImportQueue } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';

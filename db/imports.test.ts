@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { createImportReader } from '../core/import-changes.ts';
-import type { Operation } from '../core/nouns.ts';
-import type { OperationRow, Store, ToolRow } from '../core/store.ts';
+import type { Operation } from '../core/contract/nouns.ts';
+import { createImportReader } from '../core/imports/changes.ts';
+import type { OperationRow, Store, ToolRow } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 

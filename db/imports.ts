@@ -2,7 +2,7 @@
 // Everything happens in one transaction on a connection of its own.
 
 import type { Attributes, Sequelize, Transaction } from 'sequelize';
-import type { ImportWriter, SchemaRow } from '../core/store.ts';
+import type { ImportWriter, SchemaRow } from '../core/store/store.ts';
 import { type Database, IDLE_TIMEOUT_MS } from './connection.ts';
 import { guard } from './errors.ts';
 import { noteWritten } from './import-queue.ts';

@@ -1,8 +1,8 @@
 // The store on PostgreSQL: a given one, or the embedded one that starts and stops with it.
 
-import type { Config } from '../core/config.ts';
-import type { Log } from '../core/nouns.ts';
-import type { Repositories, Store } from '../core/store.ts';
+import type { Config } from '../core/config/config.ts';
+import type { Log } from '../core/contract/nouns.ts';
+import type { Repositories, Store } from '../core/store/store.ts';
 import { createAccessKeys } from './access-keys.ts';
 import { createAccounts } from './accounts.ts';
 import { createApis } from './apis.ts';

@@ -1,8 +1,8 @@
 // Invitations into an organization. Only hashes of their links are stored; the database's clock decides on expiry.
 
-import { GatewayError, notFound } from '../core/errors.ts';
-import type { Role } from '../core/permissions.ts';
-import type { InvitationRow, Organizations } from '../core/store.ts';
+import { GatewayError, notFound } from '../core/contract/errors.ts';
+import type { Role } from '../core/contract/permissions.ts';
+import type { InvitationRow, Organizations } from '../core/store/store.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';

@@ -1,7 +1,7 @@
 // API keys of gateways. Only their hashes are stored.
 
 import { literal } from 'sequelize';
-import type { Gateways, KeyRow, OrganizationRow } from '../core/store.ts';
+import type { Gateways, KeyRow, OrganizationRow } from '../core/store/store.ts';
 import { ofGateway } from './assignments.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';

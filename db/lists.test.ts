@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Listed, Page } from '../core/store.ts';
+import type { Listed, Page } from '../core/store/store.ts';
 import { actor } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addMember, addTenant, addTool, operation, schema } from '../test/helpers/samples.ts';

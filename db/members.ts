@@ -1,9 +1,9 @@
 // Who belongs to an organization, and in which role.
 
 import type { Sequelize, Transaction } from 'sequelize';
-import { GatewayError } from '../core/errors.ts';
-import type { Role } from '../core/permissions.ts';
-import type { Organizations } from '../core/store.ts';
+import { GatewayError } from '../core/contract/errors.ts';
+import type { Role } from '../core/contract/permissions.ts';
+import type { Organizations } from '../core/store/store.ts';
 import { MEMBER, type MemberColumns, PERSON, toMember } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';

@@ -1,8 +1,8 @@
 // What was staged meets what is stored: matched, compared, written. Large results come through cursors, a few rows at a time.
 
 import { QueryTypes } from 'sequelize';
-import type { BodyLayout } from '../core/nouns.ts';
-import type { ImportChanges, ImportReader, OperationContent, OperationRow } from '../core/store.ts';
+import type { BodyLayout } from '../core/contract/nouns.ts';
+import type { ImportChanges, ImportReader, OperationContent, OperationRow } from '../core/store/store.ts';
 import { writeDrafts } from './drafts.ts';
 import { rows } from './rows.ts';
 import { COLUMNS, type Import } from './staging.ts';

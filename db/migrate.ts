@@ -3,7 +3,7 @@
 
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import type { Umzug } from 'umzug';
-import type { Log } from '../core/nouns.ts';
+import type { Log } from '../core/contract/nouns.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';

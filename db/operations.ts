@@ -1,7 +1,7 @@
 // Which operations of an API a filter means.
 
 import { Op, type WhereOptions } from 'sequelize';
-import type { OperationFilter } from '../core/store.ts';
+import type { OperationFilter } from '../core/store/store.ts';
 import type { ApiOperation } from './models/api.ts';
 import { uuid } from './pages.ts';
 import { search } from './search.ts';

@@ -1,6 +1,6 @@
 // Organizations. Their people are in `members.ts` and `invitations.ts`.
 
-import type { OrganizationRow, Organizations } from '../core/store.ts';
+import type { OrganizationRow, Organizations } from '../core/store/store.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { createInvitations } from './invitations.ts';

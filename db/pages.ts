@@ -1,8 +1,8 @@
 // Ids and pages: what every list and every look-up share.
 
 import { type Attributes, type FindOptions, literal, type Model, type ModelStatic, Op, type OrderItem, type WhereOptions } from 'sequelize';
-import { type GatewayError, invalid } from '../core/errors.ts';
-import type { Listed, Page } from '../core/store.ts';
+import { type GatewayError, invalid } from '../core/contract/errors.ts';
+import type { Listed, Page } from '../core/store/store.ts';
 import type { SortKey, SortKeys } from './sorts.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { PutOptions } from '../core/nouns.ts';
-import type { Topic } from '../core/store.ts';
+import type { PutOptions } from '../core/contract/nouns.ts';
+import type { Topic } from '../core/store/store.ts';
 import { actor, sorted, type Told, told } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';

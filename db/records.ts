@@ -1,8 +1,8 @@
 // Plugins' own documents. What has expired is not there, whether it was pruned yet or not; the database's clock decides.
 
 import { QueryTypes } from 'sequelize';
-import type { PutOptions, StoredRecord } from '../core/nouns.ts';
-import type { FoundRecord, RecordScope, RecordStore } from '../core/store.ts';
+import type { PutOptions, StoredRecord } from '../core/contract/nouns.ts';
+import type { FoundRecord, RecordScope, RecordStore } from '../core/store/store.ts';
 import { document } from './batches.ts';
 import type { Database } from './connection.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';

@@ -1,8 +1,8 @@
 // Removing a row together with what depends on it, counted in the transaction that removes it.
 
 import { QueryTypes } from 'sequelize';
-import { GatewayError } from '../core/errors.ts';
-import type { Removed } from '../core/store.ts';
+import { GatewayError } from '../core/contract/errors.ts';
+import type { Removed } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { assertVersion } from './versions.ts';

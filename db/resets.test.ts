@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Store } from '../core/store.ts';
+import type { Store } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addTenant } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';

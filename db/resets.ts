@@ -1,7 +1,7 @@
 // New passwords: with the former one, or with a reset that was sent by mail. Either ends the user's logins and resets.
 
 import type { Transaction } from 'sequelize';
-import type { Accounts } from '../core/store.ts';
+import type { Accounts } from '../core/store/store.ts';
 import { PERSON, type PersonColumns, toPerson } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';

@@ -1,7 +1,7 @@
 // What runs of tools leave behind. Batches must not fail for one bad row, so rows without a place are left out.
 
 import { QueryTypes, type Sequelize } from 'sequelize';
-import type { Runs } from '../core/store.ts';
+import type { Runs } from '../core/store/store.ts';
 import { uuid } from './pages.ts';
 import { lenient } from './text.ts';
 

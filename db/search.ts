@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { literal, Op, type WhereOptions } from 'sequelize';
-import { invalid } from '../core/errors.ts';
+import { invalid } from '../core/contract/errors.ts';
 
 const MOST_WORDS = 10;
 

@@ -1,6 +1,6 @@
 // Logins. Each is a row, so that all its tokens end with it, on every replica.
 
-import type { Accounts } from '../core/store.ts';
+import type { Accounts } from '../core/store/store.ts';
 import { type AccessColumns, MEMBERSHIP, PERSON, toAccess } from './account-rows.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';

@@ -1,7 +1,7 @@
 // A slug for a new organization: the first of its candidates that is free.
 
 import type { Sequelize, Transaction } from 'sequelize';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError } from '../core/contract/errors.ts';
 import { rows } from './rows.ts';
 
 /** Candidates that are looked at at once: a name with all its numbers, and some that are made up. */

@@ -2,7 +2,7 @@
 // JSON of its own, so that a thousand large tools are parsed as they come and not in one go.
 
 import { type Attributes, QueryTypes, type Sequelize } from 'sequelize';
-import type { GatewaySnapshot } from '../core/store.ts';
+import type { GatewaySnapshot } from '../core/store/store.ts';
 import { toApi } from './apis.ts';
 import { pair, toAssignment } from './assignments.ts';
 import { toCredential } from './credentials.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Sequelize, Transaction } from 'sequelize';
-import type { Operation } from '../core/nouns.ts';
+import type { Operation } from '../core/contract/nouns.ts';
 import { batches, document } from './batches.ts';
 import { text } from './text.ts';
 

@@ -1,6 +1,6 @@
 // Text that PostgreSQL can hold: anything but NUL and half a surrogate pair. Inside JSON documents both are escaped and welcome.
 
-import { invalid } from '../core/errors.ts';
+import { invalid } from '../core/contract/errors.ts';
 
 /** The same fields. @throws validation_failed naming the first whose text cannot be stored */
 export function storable<T extends object>(fields: T): T {

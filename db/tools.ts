@@ -1,7 +1,7 @@
 // Tools: made by hand, or generated from an API's operations.
 
 import type { Attributes, WhereOptions } from 'sequelize';
-import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store.ts';
+import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { writeDrafts } from './drafts.ts';
 import { lockApi } from './imports.ts';

@@ -2,7 +2,7 @@
 // a lease is a row's column with a time of its own, and the database's clock decides.
 
 import { QueryTypes } from 'sequelize';
-import type { TokenOwner, TokenRow, TokenStore } from '../core/store.ts';
+import type { TokenOwner, TokenRow, TokenStore } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';

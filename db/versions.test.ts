@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { asGatewayError } from '../core/errors.ts';
-import type { Removed, Store } from '../core/store.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
+import type { Removed, Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';
 

@@ -1,6 +1,6 @@
 // Lost updates: who changes a row may say which version of it they have seen.
 
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError } from '../core/contract/errors.ts';
 
 /** A condition for `where`. */
 export const ofVersion = (ifVersion: number | undefined): { version?: number } => (ifVersion === undefined ? {} : { version: ifVersion });

@@ -3,9 +3,9 @@
 
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../core/config.ts';
-import { onSignals } from '../core/ending.ts';
+import { type Config, loadConfig } from '../core/config/config.ts';
 import { startService } from '../core/main.ts';
+import { onSignals } from '../core/process/ending.ts';
 import { readAccount } from './account.ts';
 import { describeConnecting, type Published } from './connect.ts';
 import { doMainJob } from './job.ts';

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { listeningFault } from '../core/listening.ts';
+import { listeningFault } from '../core/process/listening.ts';
 
 /** The wanted port, or any other when it is taken. @throws Error naming the variable to change */
 export async function findPort(host: string, wanted: number): Promise<number> {

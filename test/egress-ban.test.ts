@@ -1,4 +1,4 @@
-// The guard is only worth something if there is no way around it: nothing but core/egress*.ts may open an outbound connection.
+// The guard is only worth something if there is no way around it: nothing but core/egress/ may open an outbound connection.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -100,9 +100,9 @@ const withoutStrings = (code: string): string =>
 	code.replace(LITERALS, (text) => (/^['"](?:fetch|WebSocket|EventSource)['"]$/.test(text) ? text : "''"));
 
 /** gRPC has sockets of its own: `channels.ts` dials what `connect` of the guard gave it, `tls.ts` secures that connection, and neither any other. */
-const DIALLERS = /^core\/egress[^/]*\.ts$|^plugins\/executors\/grpc\/(?:channels|tls)\.ts$/;
+const DIALLERS = /^core\/egress\/|^plugins\/executors\/grpc\/(?:channels|tls)\.ts$/;
 
-test('Only core/egress*.ts, and what asks it for every address, opens outbound connections', () => {
+test('Only core/egress/, and what asks it for every address, opens outbound connections', () => {
 	const files = globSync(ROOMS, { cwd: ROOT }).filter((file) => !/\.test\.ts$/.test(file) && !DIALLERS.test(file));
 	assert.ok(files.length > 20, `only ${files.length} files found`);
 	const ways = files.flatMap((file) => waysOut(readFileSync(new URL(file, ROOT), 'utf8')).map((way) => `${file}: ${way}`));

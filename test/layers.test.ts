@@ -45,11 +45,12 @@ test('the scan sees the source tree', () => {
 	assert.ok(sources.flatMap(({ imports }) => imports).length > 100);
 });
 
-test('a plugin imports core/index.ts and its own folder, nothing else of ours', () => {
+test('a plugin imports its door of core and its own folder, nothing else of ours: features core/features.ts, all others core/index.ts', () => {
 	assert.deepEqual(
 		broken(({ file }, name) => {
 			const own = pluginFolder(file);
-			return own === null || !local(name) || name === 'core/index.ts' || name.startsWith(`${own}/`);
+			if (own === null || !local(name) || name.startsWith(`${own}/`)) return true;
+			return name === (file.startsWith('plugins/features/') ? 'core/features.ts' : 'core/index.ts');
 		}),
 		[],
 	);
@@ -65,6 +66,84 @@ test('core imports only core, and main.ts alone the database', () => {
 	);
 });
 
+/** From the ground upwards. */
+const FLOORS = [
+	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],
+	...['limits', 'lanes', 'upstreams', 'identity', 'imports', 'tools', 'management', 'gateways'],
+];
+const DOORS = ['main', 'server', 'cluster', 'housekeeping', 'key-check', 'features', 'index'];
+
+/** Above all rooms: the files of core itself. */
+function floorOf(file: string): number {
+	const [, room = '', inside] = file.split('/');
+	return inside === undefined ? FLOORS.length : FLOORS.indexOf(room);
+}
+
+test('a room of core imports only itself and rooms below it', () => {
+	assert.deepEqual(
+		broken(({ file }, name) => !file.startsWith('core/') || !name.startsWith('core/') || floorOf(name) <= floorOf(file)),
+		[],
+	);
+});
+
+test('core has the rooms that stand in the list of floors, and seven files of its own', () => {
+	const files = sources.filter(({ file }) => file.startsWith('core/')).map(({ file }) => file.split('/').slice(1));
+	const own = files.filter(({ length }) => length === 1).map(([name = '']) => name.replace('.ts', ''));
+	assert.deepEqual(own.sort(), [...DOORS].sort());
+	const rooms = new Set(files.filter(({ length }) => length > 1).map(([room]) => room));
+	assert.deepEqual([...rooms].sort(), [...FLOORS].sort());
+});
+
+/** Beyond it a folder hides its rooms. */
+const MAX_SOURCES = 25;
+/** Folders of sources that are alike. */
+const ALIKE = ['db/migrations'];
+
+test(`no folder has more than ${MAX_SOURCES} sources`, () => {
+	const counts = new Map<string, number>();
+	for (const { file } of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+	const full = [...counts].filter(([folder, count]) => count > MAX_SOURCES && !ALIKE.includes(folder));
+	assert.deepEqual(full, []);
+});
+
+test('the doors offer no name for nobody', () => {
+	const doors = sources.filter(({ file }) => file === 'core/index.ts' || file === 'core/features.ts');
+	const offered = doors.flatMap(({ text }) =>
+		[...text.matchAll(/^export (?:type )?\{([^}]*)\} from/gm)].flatMap(([, names = '']) =>
+			names
+				.split(',')
+				.map(
+					(name) =>
+						name
+							.trim()
+							.replace(/^type /, '')
+							.split(' as ')
+							.at(-1) ?? '',
+				)
+				.filter((name) => name !== ''),
+		),
+	);
+	assert.ok(offered.length > 100);
+	const plugins = globSync('{adapters,importers,plugins}/**/*.ts', { cwd: ROOT }).map((file) => readFileSync(join(ROOT, file), 'utf8'));
+	const taken = new Set(
+		plugins.flatMap((text) =>
+			[...text.matchAll(/import (?:type )?\{([^}]*)\} from '[^']*core\/(?:index|features)\.ts'/g)].flatMap(([, names = '']) =>
+				names.split(',').map(
+					(name) =>
+						name
+							.trim()
+							.replace(/^type /, '')
+							.split(' as ')[0] ?? '',
+				),
+			),
+		),
+	);
+	assert.deepEqual(
+		offered.filter((name) => !taken.has(name)),
+		[],
+	);
+});
+
 test('core names no plugin', () => {
 	const names = globSync('{adapters/*,importers/*,plugins/auth/*,plugins/executors/*}/index.ts', { cwd: ROOT }).map(dirname);
 	const folders = names.map((folder) => relative(ROOT, join(ROOT, folder)));
@@ -76,9 +155,11 @@ test('core names no plugin', () => {
 });
 
 test('the database knows only the storage port and the nouns of core', () => {
-	const known = ['core/store.ts', 'core/errors.ts', 'core/nouns.ts', 'core/config.ts', 'core/permissions.ts'];
+	const known = ['core/store/', 'core/contract/', 'core/config/config.ts'];
 	assert.deepEqual(
-		broken(({ file }, name) => !file.startsWith('db/') || !local(name) || name.startsWith('db/') || known.includes(name)),
+		broken(
+			({ file }, name) => !file.startsWith('db/') || !local(name) || name.startsWith('db/') || known.some((room) => name.startsWith(room)),
+		),
 		[],
 	);
 });
@@ -88,11 +169,11 @@ test('a driver is imported in one room only', () => {
 		sequelize: (file) => file.startsWith('db/'),
 		pg: (file) => file.startsWith('db/'),
 		umzug: (file) => file.startsWith('db/'),
-		ioredis: (file) => file === 'core/shared.ts',
-		bullmq: (file) => file === 'core/shared.ts',
-		bottleneck: (file) => file.startsWith('core/lane'),
-		undici: (file) => file.startsWith('core/egress'),
-		nodemailer: (file) => file.startsWith('core/mail'),
+		ioredis: (file) => file === 'core/shared/redis.ts',
+		bullmq: (file) => file === 'core/shared/redis.ts',
+		bottleneck: (file) => file.startsWith('core/lanes/'),
+		undici: (file) => file.startsWith('core/egress/'),
+		nodemailer: (file) => file.startsWith('core/mail/'),
 	};
 	assert.deepEqual(
 		broken(({ file }, name) => rooms[name]?.(file) ?? true),
@@ -100,11 +181,11 @@ test('a driver is imported in one room only', () => {
 	);
 });
 
-test('only core/config.ts reads the environment; the embedded database hands it on to the programs it starts', () => {
+test('only core/config reads the environment; the embedded database hands it on to the programs it starts', () => {
 	const readers = sources
 		.filter(({ file, text }) => /\bprocess\.env\b/.test(text) && !file.startsWith('demo/') && !file.startsWith('db/embedded'))
 		.map(({ file }) => file);
-	assert.deepEqual(readers, ['core/config.ts']);
+	assert.deepEqual(readers, ['core/config/config.ts']);
 });
 
 test('model fields are declared, not defined: a field would shadow the column', () => {

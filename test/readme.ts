@@ -2,10 +2,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describeVariables } from '../core/config.ts';
-import { ERRORS } from '../core/errors.ts';
-import { loadPlugins } from '../core/loader.ts';
-import { PERMISSIONS, permissionsOf, ROLES } from '../core/permissions.ts';
+import { describeVariables } from '../core/config/config.ts';
+import { ERRORS } from '../core/contract/errors.ts';
+import { PERMISSIONS, permissionsOf, ROLES } from '../core/contract/permissions.ts';
+import { loadPlugins } from '../core/registry/loader.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = `${ROOT}README.md`;

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { GatewayError } from '../errors.ts';
-import type { JsonObject, JsonSchema } from '../nouns.ts';
+import type { GatewayError } from '../contract/errors.ts';
+import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { type Checked, createArgumentChecks } from './checks.ts';
 import { flatten } from './flat.ts';
 

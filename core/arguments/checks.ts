@@ -2,10 +2,10 @@
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
-import type { AccountOf } from '../accounts.ts';
-import { GatewayError, invalid } from '../errors.ts';
-import type { Json, JsonObject, JsonSchema, Tool } from '../nouns.ts';
-import { SizedCache } from '../sized-cache.ts';
+import { GatewayError, invalid } from '../contract/errors.ts';
+import type { Json, JsonObject, JsonSchema, Tool } from '../contract/nouns.ts';
+import { SizedCache } from '../kit/sized-cache.ts';
+import type { AccountOf } from '../shared/accounts.ts';
 import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
 import { effortOf } from './effort.ts';
 import { dropFilled } from './filled.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { JsonObject } from '../nouns.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { compileArguments } from './compile.ts';
 import { patternFault } from './linear-regexp.ts';
 

@@ -2,9 +2,9 @@
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type ErrorDetail, GatewayError, invalid } from '../errors.ts';
-import { atPointer, pointerToken } from '../json-pointer.ts';
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import { type ErrorDetail, GatewayError, invalid } from '../contract/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atPointer, pointerToken } from '../kit/json-pointer.ts';
 import { type Filling, gapFiller } from './gaps.ts';
 import { parseTexts } from './json-texts.ts';
 import { knownNames } from './known-names.ts';

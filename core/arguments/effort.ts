@@ -1,6 +1,6 @@
 // How long it takes at most to check arguments, in steps of some 100 ns: what a schema costs for each value, times the values.
 
-import type { Json } from '../nouns.ts';
+import type { Json } from '../contract/nouns.ts';
 import type { Weight } from './looks.ts';
 
 /** Steps for comparing with one listed value, for filling in one property, for one state of a pattern, for reading one character. */

@@ -1,7 +1,7 @@
 // Arguments that are none as long as a stored credential of the API goes in their place: models are not shown them, nobody is asked for them,
 // and who sends one sends it in vain.
 
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 
 /** The schema without these arguments. */
 export function withoutFilled(schema: JsonSchema, filled: readonly string[]): JsonSchema {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GatewayError } from '../errors.ts';
-import type { JsonObject, JsonSchema } from '../nouns.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { compileArguments } from './compile.ts';
 import { flatFault, flatten, nest } from './flat.ts';
 

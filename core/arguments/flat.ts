@@ -1,8 +1,8 @@
 // The body of a request as arguments beside the others: `body.x` is `x` to who calls the tool, and `body.x` again to who runs it.
 
-import { asGatewayError, GatewayError } from '../errors.ts';
-import { atFragment, pointerToken } from '../json-pointer.ts';
-import type { Flattened, Json, JsonObject, JsonSchema } from '../nouns.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { Flattened, Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atFragment, pointerToken } from '../kit/json-pointer.ts';
 
 /** All that a schema may say whose members are moved; what speaks of the object as a whole could not be said elsewhere. */
 const MOVABLE = new Set([

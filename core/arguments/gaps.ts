@@ -2,8 +2,8 @@
 // only what is required and can have one value: an absent member of a request means "leave it as it is" there, and a default is told,
 // never sent.
 
-import { atFragment } from '../json-pointer.ts';
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atFragment } from '../kit/json-pointer.ts';
 
 export type Filling = 'defaults' | 'constants';
 

@@ -1,7 +1,7 @@
 // A JSON Schema as a graph: which schemas apply to one value, and which to the values inside it.
 
-import { atFragment } from '../json-pointer.ts';
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atFragment } from '../kit/json-pointer.ts';
 
 /** Schemas that may apply to one value. */
 export const MAX_LOOKS = 2_000;

@@ -1,9 +1,9 @@
 // JSON text in the place of an object or a list, as models often write it: it is parsed, once.
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { textFaults } from '../body.ts';
-import { atPointer, tokensOf } from '../json-pointer.ts';
-import type { Json, JsonObject } from '../nouns.ts';
+import type { Json, JsonObject } from '../contract/nouns.ts';
+import { textFaults } from '../http/body.ts';
+import { atPointer, tokensOf } from '../kit/json-pointer.ts';
 
 const MAX_TEXTS = 100;
 

@@ -1,7 +1,7 @@
 // The names that a schema knows at a place of the arguments, for callers who sent another one.
 
-import { atFragment, tokensOf } from '../json-pointer.ts';
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atFragment, tokensOf } from '../kit/json-pointer.ts';
 
 /** More are nothing that anybody reads. */
 const MAX_SCHEMAS = 100;

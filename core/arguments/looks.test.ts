@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../nouns.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { assertBounded } from './looks.ts';
 
 const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });

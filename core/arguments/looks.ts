@@ -1,9 +1,9 @@
 // The work of checking arguments against a JSON Schema, counted before anything is checked: a schema that applies others twice to the
 // same value, and these twice again, takes exponential time on any input. References are the attacker's text, as patterns are.
 
-import { MAX_DEPTH } from '../body.ts';
-import { invalid } from '../errors.ts';
-import type { JsonObject, JsonSchema } from '../nouns.ts';
+import { invalid } from '../contract/errors.ts';
+import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { MAX_DEPTH } from '../http/body.ts';
 import { expand, type Graph, type Inside, MAX_LOOKS, Uncounted } from './graph.ts';
 import { patternStates } from './pattern-states.ts';
 

@@ -1,7 +1,7 @@
 // What the main thread and a checking thread say to each other: one task at a time, one answer each.
 
-import type { ErrorCode, ErrorDetail } from '../errors.ts';
-import type { JsonSchema } from '../nouns.ts';
+import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
+import type { JsonSchema } from '../contract/nouns.ts';
 import type { Filling } from './gaps.ts';
 
 /** Given to a thread when it starts. */

@@ -1,7 +1,7 @@
 // The checking threads: started when they are needed, ended when they have been idle for a while, and given to accounts in turn.
 
-import { GatewayError } from '../errors.ts';
-import { type Asked, FairQueue } from '../fair-queue.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { type Asked, FairQueue } from '../kit/fair-queue.ts';
 import type { CheckTask, ThreadData } from './messages.ts';
 import { type CheckEnding, CheckThread } from './thread.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../nouns.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { bytesOf, fits, MAX_SIZE, measureSize, SMALL_SIZE } from './size.ts';
 
 const many = (count: number, make: (index: number) => JsonObject): JsonObject =>

@@ -1,9 +1,9 @@
 // The size of a JSON Schema, counted before anything is compiled: Ajv writes code for every keyword (some 15 µs and 640 bytes each),
 // and RE2 a program for every pattern. Measured with ajv 8.20 and re2js 2.10; test/bench/tools.ts measures it again.
 
-import { invalid } from '../errors.ts';
-import { atFragment, pointerToken } from '../json-pointer.ts';
-import type { Json, JsonObject, JsonSchema } from '../nouns.ts';
+import { invalid } from '../contract/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { atFragment, pointerToken } from '../kit/json-pointer.ts';
 import { patternStates } from './pattern-states.ts';
 
 export interface SchemaSize {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../nouns.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { MAX_WHOLE_CHARS, WholeSchemas } from './whole.ts';
 
 const object = (properties: JsonObject = {}): JsonObject => ({ type: 'object', properties });

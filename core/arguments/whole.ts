@@ -1,9 +1,9 @@
 // Schemas of arguments that are larger than a model reads: models are shown a cut one, and arguments are checked against the whole one as
 // long as that can be done.
 
-import { quote } from '../clean-text.ts';
-import { GatewayError } from '../errors.ts';
-import type { JsonSchema } from '../nouns.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { JsonSchema } from '../contract/nouns.ts';
+import { quote } from '../kit/clean-text.ts';
 import { assertBounded } from './looks.ts';
 import { measureSize } from './size.ts';
 

@@ -2,9 +2,9 @@
 // and it may be killed at any time.
 
 import { parentPort } from 'node:worker_threads';
-import { asGatewayError, invalid } from '../errors.ts';
-import type { JsonObject, JsonSchema } from '../nouns.ts';
-import { SizedCache } from '../sized-cache.ts';
+import { asGatewayError, invalid } from '../contract/errors.ts';
+import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { SizedCache } from '../kit/sized-cache.ts';
 import { type ArgumentCheck, compileSchema } from './compile.ts';
 import { withoutFilled } from './filled.ts';
 import { flatten } from './flat.ts';

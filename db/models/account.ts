@@ -1,7 +1,7 @@
 // Accounts: users, their access keys, and organizations.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { Permission } from '../../core/permissions.ts';
+import type { Permission } from '../../core/contract/permissions.ts';
 import { ID, table } from './table.ts';
 
 export class User extends Model<InferAttributes<User>, InferCreationAttributes<User>> {

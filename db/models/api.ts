@@ -1,8 +1,8 @@
 // Connected APIs: their credentials, imported schemas and operations.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, JsonSchema } from '../../core/nouns.ts';
-import type { ImportChanges, KeyPlace, OutboundLimits, PassedHeader } from '../../core/store.ts';
+import type { JsonObject, JsonSchema } from '../../core/contract/nouns.ts';
+import type { ImportChanges, KeyPlace, OutboundLimits, PassedHeader } from '../../core/store/store.ts';
 import { ID, table } from './table.ts';
 
 export class Api extends Model<InferAttributes<Api>, InferCreationAttributes<Api>> {

@@ -1,8 +1,8 @@
 // Gateways, the tools assigned to them, their auth methods and their keys.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { JsonObject, Scope } from '../../core/nouns.ts';
-import type { ValidationRules } from '../../core/store.ts';
+import type { JsonObject, Scope } from '../../core/contract/nouns.ts';
+import type { ValidationRules } from '../../core/store/store.ts';
 import { ID, table } from './table.ts';
 
 export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttributes<Gateway>> {

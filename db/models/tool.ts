@@ -1,7 +1,7 @@
 // Tools, with the two layers of their name and description.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
-import type { BodyLayout, Fillable, Flattened, JsonObject, JsonSchema, ToolAnnotations } from '../../core/nouns.ts';
+import type { BodyLayout, Fillable, Flattened, JsonObject, JsonSchema, ToolAnnotations } from '../../core/contract/nouns.ts';
 import { ID, table } from './table.ts';
 
 export class Tool extends Model<InferAttributes<Tool>, InferCreationAttributes<Tool>> {

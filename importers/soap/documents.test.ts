@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createEgress } from '../../core/egress.ts';
+import { createEgress } from '../../core/egress/egress.ts';
 import { asGatewayError, type ImportContext, type Operation } from '../../core/index.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import { content, documentOf, fixture, readFixture, shopFiles } from '../../test/helpers/soap.ts';

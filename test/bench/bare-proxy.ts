@@ -1,7 +1,7 @@
 // What the full path is compared with: one hapi route that hands the request to the upstream through the guarded dialer.
 
 import Hapi from '@hapi/hapi';
-import { createEgress } from '../../core/egress.ts';
+import { createEgress } from '../../core/egress/egress.ts';
 import { announce } from './subject.ts';
 
 const upstream = process.env['UPSTREAM'] ?? '';

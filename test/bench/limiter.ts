@@ -4,8 +4,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createShared } from '../../core/shared.ts';
-import { createWindows, type Windows } from '../../core/windows.ts';
+import { createWindows, type Windows } from '../../core/limits/windows.ts';
+import { createShared } from '../../core/shared/redis.ts';
 import { findPort } from '../../demo/ports.ts';
 import { silent } from '../helpers/postgres.ts';
 import { startRedis, type TestRedis } from '../helpers/redis.ts';

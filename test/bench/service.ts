@@ -1,8 +1,8 @@
 // The service as `npm start` runs it, in a process of the benchmark; its limits are so wide that no round meets them.
 
-import { loadConfig } from '../../core/config.ts';
-import type { LimitTable } from '../../core/limits.ts';
-import { createLog } from '../../core/log.ts';
+import { loadConfig } from '../../core/config/config.ts';
+import { createLog } from '../../core/config/log.ts';
+import type { LimitTable } from '../../core/limits/limits.ts';
 import { startService } from '../../core/main.ts';
 import { announce } from './subject.ts';
 

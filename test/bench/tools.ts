@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Checked, createArgumentChecks } from '../../core/arguments/checks.ts';
 import { compileSchema } from '../../core/arguments/compile.ts';
 import { measureSize, SMALL_SIZE } from '../../core/arguments/size.ts';
-import type { JsonObject, JsonSchema } from '../../core/nouns.ts';
+import type { JsonObject, JsonSchema } from '../../core/contract/nouns.ts';
 import { must, publishGateway, registerAccount, startTestService } from '../helpers/service.ts';
 import { median } from './rounds.ts';
 

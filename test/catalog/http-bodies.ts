@@ -1,6 +1,6 @@
 // How the `http` executor writes bodies: every media type, with its fields' encodings, as the bytes of the standards.
 
-import type { Json } from '../../core/nouns.ts';
+import type { Json } from '../../core/contract/nouns.ts';
 
 export interface BodyCase {
 	source: string;

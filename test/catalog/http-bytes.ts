@@ -2,7 +2,7 @@
 // From the style examples of OpenAPI 3.1.1 §4.8.12.4 and 3.2.1 §4.12.4, and the expansions of RFC 6570 §3.2. Where OpenAPI says n/a,
 // the choice is ours, and is marked so.
 
-import type { Json } from '../../core/nouns.ts';
+import type { Json } from '../../core/contract/nouns.ts';
 
 /** Not sent at all: RFC 6570 §2.3, "a variable that is undefined has no value and is ignored". */
 export const NOTHING = null;

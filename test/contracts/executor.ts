@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEgress } from '../../core/egress.ts';
-import { asGatewayError, type ErrorCode } from '../../core/errors.ts';
+import { asGatewayError, type ErrorCode } from '../../core/contract/errors.ts';
+import { createEgress } from '../../core/egress/egress.ts';
 import type { Api, Call, ContentBlock, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../../core/index.ts';
 import { loopbackCall, saving } from '../helpers/executor.ts';
 import type { Upstream } from '../helpers/upstream.ts';

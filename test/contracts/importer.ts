@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { asGatewayError } from '../../core/errors.ts';
-import { sureOf } from '../../core/import-formats.ts';
+import { asGatewayError } from '../../core/contract/errors.ts';
+import { sureOf } from '../../core/imports/formats.ts';
 import {
 	type Api,
 	compileArguments,

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ERRORS } from '../../core/errors.ts';
-import { TOLD } from '../../core/openapi-sentences.ts';
+import { ERRORS } from '../../core/contract/errors.ts';
+import { TOLD } from '../../plugins/features/reference/sentences.ts';
 import { readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
 import { administer } from '../helpers/postgres.ts';
@@ -99,11 +99,11 @@ const PROVOKED: Record<string, () => Promise<Answer>> = {
 /** The others: where the sentence is written. What stands before or in it depends on the case. */
 const WRITTEN: Record<string, string> = {
 	internal: 'core/server.ts',
-	not_implemented: 'core/dry-run.ts',
+	not_implemented: 'core/tools/dry-run.ts',
 	unavailable: 'db/errors.ts',
-	tool_not_found: 'core/call.ts',
-	upstream_failed: 'core/egress.ts',
-	upstream_timeout: 'core/egress.ts',
+	tool_not_found: 'core/tools/call.ts',
+	upstream_failed: 'core/egress/egress.ts',
+	upstream_timeout: 'core/egress/egress.ts',
 };
 
 test('the sentence that is shown of an error is the one that the service says', async () => {
@@ -114,7 +114,7 @@ test('the sentence that is shown of an error is the one that the service says', 
 		assert.deepEqual(
 			{ status, error: body.error, message: body.message, details: body.details },
 			told,
-			'core/openapi-sentences.ts says otherwise',
+			'plugins/features/reference/sentences.ts says otherwise',
 		);
 	}
 });

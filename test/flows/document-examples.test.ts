@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Json } from '../../core/nouns.ts';
+import type { Json } from '../../core/contract/nouns.ts';
 import { type Judge, readDocument } from '../helpers/document.ts';
 import { type Examples, recordExamples } from '../helpers/examples.ts';
 import { startTestService, type TestService } from '../helpers/service.ts';

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import type { RequestRoute } from '@hapi/hapi';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
-import { permissionsOf } from '../../core/permissions.ts';
+import { permissionsOf } from '../../core/contract/permissions.ts';
 import { type Judge, readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
 import { bodyOf, byRemoval, fill, ids, makeTenant, managementRoutes, nameOf, schemaOf, type Tenant } from '../helpers/routes.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isReserved } from '../../core/reserved.ts';
+import { isReserved } from '../../core/http/reserved.ts';
 import * as edge from '../catalog/edge.ts';
 import * as wire from '../catalog/wire.ts';
 import { managementRoutes } from '../helpers/routes.ts';

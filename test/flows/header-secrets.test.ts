@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { createSecrets } from '../../core/secrets.ts';
+import { createSecrets } from '../../core/secrets/envelopes.ts';
 import { guardedGateway } from '../helpers/gateway-auth.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { addMember } from '../helpers/members.ts';

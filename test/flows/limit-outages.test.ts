@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { type LimitTable, limitTable } from '../../core/limits.ts';
+import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { type OwnRedis, startRedis, testRedis } from '../helpers/redis.ts';
 import {

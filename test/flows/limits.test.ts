@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LimitTable, limitTable } from '../../core/limits.ts';
+import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
 import {
 	type Account,
 	type Answer,

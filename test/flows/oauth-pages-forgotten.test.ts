@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitTable } from '../../core/limits.ts';
+import { limitTable } from '../../core/limits/limits.ts';
 import { addMember } from '../helpers/members.ts';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { type Account, type Answer, must, send } from '../helpers/service.ts';

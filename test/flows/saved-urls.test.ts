@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Schema } from 'joi';
-import { CREDENTIALS, httpUrl, IMPORT_BODY } from '../../core/index.ts';
-import { loadPlugins } from '../../core/loader.ts';
+import { CREDENTIALS, httpUrl, IMPORT_BODY } from '../../core/features.ts';
+import { loadPlugins } from '../../core/registry/loader.ts';
 import { managementRoutes, nameOf, schemaOf } from '../helpers/routes.ts';
 import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { createSecrets } from '../../core/secrets.ts';
+import { createSecrets } from '../../core/secrets/envelopes.ts';
 import { connectApi, get } from '../helpers/connected.ts';
 import { recorder } from '../helpers/executor.ts';
 import { ask, bearer, guardedGateway, hs256, MCP } from '../helpers/gateway-auth.ts';

@@ -1,8 +1,8 @@
 // An organization whose changes are watched, and what its audit log tells of them.
 
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '../../core/nouns.ts';
-import type { Actor, AuditRow } from '../../core/store.ts';
+import type { JsonObject } from '../../core/contract/nouns.ts';
+import type { Actor, AuditRow } from '../../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool } from './samples.ts';
 import type { TestStore } from './store.ts';
 

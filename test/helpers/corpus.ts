@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { compileArguments } from '../../core/arguments/compile.ts';
 import { assertBounded } from '../../core/arguments/looks.ts';
-import type { JsonObject, Operation } from '../../core/nouns.ts';
+import type { JsonObject, Operation } from '../../core/contract/nouns.ts';
 
 /** Of one document: each valid, short enough to be prefixed, and unique without regard to case. */
 export function assertNames(operations: readonly Operation[], label: string): void {

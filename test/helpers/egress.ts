@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
-import { createEgress, type Egress } from '../../core/egress.ts';
-import { asGatewayError, type ErrorCode, type GatewayError } from '../../core/errors.ts';
-import type { OutboundRequest } from '../../core/lent.ts';
+import type { OutboundRequest } from '../../core/contract/context.ts';
+import { asGatewayError, type ErrorCode, type GatewayError } from '../../core/contract/errors.ts';
+import { createEgress, type Egress } from '../../core/egress/egress.ts';
 
 /** Upstreams on 127.0.0.1 are open to it; it closes with the test. */
 export function local(t: TestContext): Egress {

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { RequestRoute } from '@hapi/hapi';
-import type { Json, JsonObject } from '../../core/nouns.ts';
+import type { Json, JsonObject } from '../../core/contract/nouns.ts';
 import { exampleOf } from './example.ts';
 import { type Story, tellStory } from './example-story.ts';
 import { BODY_IDS, byRemoval, fill, ids, managementRoutes, nameOf, schemaOf, type Tenant } from './routes.ts';

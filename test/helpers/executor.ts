@@ -1,11 +1,11 @@
 // What an executor is run with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it got.
 
 import type { TestContext } from 'node:test';
-import type { SaveContext } from '../../core/contracts.ts';
-import { createEgress } from '../../core/egress.ts';
-import type { Call, OutboundRequest } from '../../core/lent.ts';
-import { Memo } from '../../core/memo.ts';
-import type { Api, Tool } from '../../core/nouns.ts';
+import type { Call, OutboundRequest } from '../../core/contract/context.ts';
+import type { SaveContext } from '../../core/contract/kinds.ts';
+import type { Api, Tool } from '../../core/contract/nouns.ts';
+import { createEgress } from '../../core/egress/egress.ts';
+import { Memo } from '../../core/shared/memo.ts';
 import { silent } from './postgres.ts';
 import { tcpUpstream, type Upstream } from './upstream.ts';
 

@@ -1,11 +1,11 @@
 // What the gRPC executor is run with in tests: the tools of an import, and the real egress guard on loopback.
 
 import type { TestContext } from 'node:test';
-import type { SchemaImporter } from '../../core/contracts.ts';
-import { createEgress } from '../../core/egress.ts';
-import type { Call, OutboundRequest } from '../../core/lent.ts';
-import { Memo } from '../../core/memo.ts';
-import type { Api, JsonObject, Tool, ToolDraft, ToolResult } from '../../core/nouns.ts';
+import type { Call, OutboundRequest } from '../../core/contract/context.ts';
+import type { SchemaImporter } from '../../core/contract/kinds.ts';
+import type { Api, JsonObject, Tool, ToolDraft, ToolResult } from '../../core/contract/nouns.ts';
+import { createEgress } from '../../core/egress/egress.ts';
+import { Memo } from '../../core/shared/memo.ts';
 import importer from '../../importers/protobuf/index.ts';
 import type { GrpcConfig } from '../../plugins/executors/grpc/config.ts';
 import grpc from '../../plugins/executors/grpc/index.ts';

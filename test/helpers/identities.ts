@@ -2,20 +2,20 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import { loadConfig } from '../../core/config.ts';
-import { createIdentities } from '../../core/identity.ts';
-import type { Identity } from '../../core/lent.ts';
-import { createLimits, limitTable } from '../../core/limits.ts';
-import { createMail } from '../../core/mail.ts';
-import type { MountedGateway } from '../../core/mount.ts';
-import type { Gateway } from '../../core/nouns.ts';
-import { createPasswords, type Passwords } from '../../core/passwords.ts';
-import { Recorder } from '../../core/recorder.ts';
-import { createResets } from '../../core/resets.ts';
-import { createShared } from '../../core/shared.ts';
-import type { Store } from '../../core/store.ts';
-import { createTokens, type Tokens } from '../../core/tokens.ts';
-import { createWindows } from '../../core/windows.ts';
+import { loadConfig } from '../../core/config/config.ts';
+import type { Identity } from '../../core/contract/context.ts';
+import type { Gateway } from '../../core/contract/nouns.ts';
+import type { MountedGateway } from '../../core/gateways/mount.ts';
+import { createIdentities } from '../../core/identity/identity.ts';
+import { createResets } from '../../core/identity/password-resets.ts';
+import { createLimits, limitTable } from '../../core/limits/limits.ts';
+import { createWindows } from '../../core/limits/windows.ts';
+import { createMail } from '../../core/mail/mail.ts';
+import { createPasswords, type Passwords } from '../../core/secrets/passwords.ts';
+import { createTokens, type Tokens } from '../../core/secrets/tokens.ts';
+import { createShared } from '../../core/shared/redis.ts';
+import { Recorder } from '../../core/store/recorder.ts';
+import type { Store } from '../../core/store/store.ts';
 import { silent } from './postgres.ts';
 import { addGateway } from './samples.ts';
 

@@ -1,7 +1,7 @@
 // What an importer makes of a text, read to the end without a worker or a store.
 
 import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../../core/index.ts';
-import { parseConfig } from '../../core/registry.ts';
+import { parseConfig } from '../../core/registry/registry.ts';
 
 export interface Reading {
 	operations: Operation[];

@@ -1,9 +1,9 @@
 // The `javascript` executor as core would run it, with the real egress guard on loopback.
 
 import type { TestContext } from 'node:test';
-import { createEgress } from '../../core/egress.ts';
-import type { Call } from '../../core/lent.ts';
-import type { JsonObject, Tool, ToolResult } from '../../core/nouns.ts';
+import type { Call } from '../../core/contract/context.ts';
+import type { JsonObject, Tool, ToolResult } from '../../core/contract/nouns.ts';
+import { createEgress } from '../../core/egress/egress.ts';
 import javascript from '../../plugins/executors/javascript/index.ts';
 
 export interface CodeCallOptions {

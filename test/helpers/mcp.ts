@@ -1,9 +1,9 @@
 // The MCP adapter without a server around it: its real route and core's real call, on tools that a test brings.
 
 import mcp from '../../adapters/mcp/index.ts';
-import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/call.ts';
-import { Memo } from '../../core/memo.ts';
-import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/nouns.ts';
+import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
+import { Memo } from '../../core/shared/memo.ts';
+import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/tools/call.ts';
 import { silent } from './postgres.ts';
 
 export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;

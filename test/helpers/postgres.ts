@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Config } from '../../core/config.ts';
-import type { Log } from '../../core/nouns.ts';
+import type { Config } from '../../core/config/config.ts';
+import type { Log } from '../../core/contract/nouns.ts';
 import { startEmbedded } from '../../db/embedded.ts';
 import { migrateDatabase } from '../../db/index.ts';
 

@@ -1,9 +1,9 @@
 // Rows to test with, each valid and as small as it can be.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Operation } from '../../core/nouns.ts';
-import type { Role } from '../../core/permissions.ts';
-import type { ApiRow, ApiToolDraft, GatewayRow, NewTool, Store, ToolRow } from '../../core/store.ts';
+import type { Operation } from '../../core/contract/nouns.ts';
+import type { Role } from '../../core/contract/permissions.ts';
+import type { ApiRow, ApiToolDraft, GatewayRow, NewTool, Store, ToolRow } from '../../core/store/store.ts';
 
 export interface Tenant {
 	userId: string;

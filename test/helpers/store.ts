@@ -1,6 +1,6 @@
 // A store on a database of its own.
 
-import type { Store } from '../../core/store.ts';
+import type { Store } from '../../core/store/store.ts';
 import { openStore } from '../../db/index.ts';
 import { type Endpoint, silent, testDatabase } from './postgres.ts';
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { asGatewayError } from '../../core/errors.ts';
+import { asGatewayError } from '../../core/contract/errors.ts';
 import { compileArguments, type Operation } from '../../core/index.ts';
 import importer from '../../importers/openapi/index.ts';
 import http from '../../plugins/executors/http/index.ts';

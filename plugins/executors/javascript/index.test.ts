@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { JsonObject, ToolResult } from '../../../core/nouns.ts';
+import type { JsonObject, ToolResult } from '../../../core/contract/nouns.ts';
 import { saving } from '../../../test/helpers/executor.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import type { Call } from '../../../core/lent.ts';
-import type { JsonObject, ToolResult } from '../../../core/nouns.ts';
+import type { Call } from '../../../core/contract/context.ts';
+import type { JsonObject, ToolResult } from '../../../core/contract/nouns.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../../../test/catalog/sandbox.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';

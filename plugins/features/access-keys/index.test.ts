@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { hashKey, PERMISSIONS } from '../../../core/index.ts';
+import { hashKey, PERMISSIONS } from '../../../core/features.ts';
 import { readDocument } from '../../../test/helpers/document.ts';
 import { assertWhitelisted, readPages } from '../../../test/helpers/lists.ts';
 import { addMember } from '../../../test/helpers/members.ts';

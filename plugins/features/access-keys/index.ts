@@ -24,7 +24,7 @@ import {
 	timestamp,
 	userIdOf,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 type Scope = { type: 'account' } | { type: 'gateway' | 'agent'; id: string };
 

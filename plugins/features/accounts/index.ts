@@ -2,7 +2,7 @@
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';
-import type { Feature } from '../../../core/index.ts';
+import type { Feature } from '../../../core/features.ts';
 import { logIn, logOut, refreshToken, registerUser } from './login.ts';
 import { checkOrganizationName } from './organization-name.ts';
 import { changePassword } from './password.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import Jwt from '@hapi/jwt';
-import { createTokens, LOGIN_LIFETIME_MS } from '../../../core/tokens.ts';
+import { createTokens, LOGIN_LIFETIME_MS } from '../../../core/secrets/tokens.ts';
 import { type Account, must, registerAccount, SECRETS, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
 
 let service: TestService;

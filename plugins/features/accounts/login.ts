@@ -26,7 +26,7 @@ import {
 	type UserRow,
 	userIdOf,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { presentUser, USER } from './profile.ts';
 
 const REGISTER = body({

@@ -2,7 +2,7 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Core, displayName, operation, plainSlug, shape, slugs } from '../../../core/index.ts';
+import { type Core, displayName, operation, plainSlug, shape, slugs } from '../../../core/features.ts';
 
 export const checkOrganizationName = (core: Core): ServerRoute =>
 	operation({

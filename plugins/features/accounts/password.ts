@@ -13,7 +13,7 @@ import {
 	passwordRule,
 	shape,
 	storeOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { loginOf } from './login.ts';
 
 const CHANGE_PASSWORD = body({ currentPassword: anyPassword.required(), newPassword: passwordRule.required() }).example({

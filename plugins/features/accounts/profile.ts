@@ -16,7 +16,7 @@ import {
 	text,
 	userIdOf,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 const MAX_NAME = 100;
 

@@ -2,7 +2,17 @@
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { body, type Core, emailAddress, type GatewayError, hashKey, invalid, operation, passwordRule, shape } from '../../../core/index.ts';
+import {
+	body,
+	type Core,
+	emailAddress,
+	type GatewayError,
+	hashKey,
+	invalid,
+	operation,
+	passwordRule,
+	shape,
+} from '../../../core/features.ts';
 
 const FORGOT_PASSWORD = body({ email: emailAddress.required() }).example({ email: 'ada@example.com' });
 const RESET_PASSWORD = body({

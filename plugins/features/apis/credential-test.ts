@@ -23,7 +23,7 @@ import {
 	shape,
 	statusLine,
 	text,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { SCHEME } from './credentials.ts';
 import { findApi } from './find.ts';
 

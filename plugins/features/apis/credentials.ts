@@ -19,7 +19,7 @@ import {
 	storeOf,
 	text,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findApi } from './find.ts';
 import { CREDENTIAL, presentCredential } from './present.ts';
 import { assertScheme } from './schemes.ts';

@@ -1,7 +1,7 @@
 // The API that a path names.
 
 import type { Request } from '@hapi/hapi';
-import { type ApiRow, type Core, notFound, organizationOf } from '../../../core/index.ts';
+import { type ApiRow, type Core, notFound, organizationOf } from '../../../core/features.ts';
 
 /** @throws not_found */
 export async function findApi(request: Request, { store }: Core): Promise<ApiRow> {

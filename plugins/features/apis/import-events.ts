@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Core, clientSignal, GatewayError, hasEnded, type ImportJobRow, operation } from '../../../core/index.ts';
+import { type Core, clientSignal, GatewayError, hasEnded, type ImportJobRow, operation } from '../../../core/features.ts';
 import { findImport, presentImport } from './imports.ts';
 
 /** Of one replica, and of one organization in it. */

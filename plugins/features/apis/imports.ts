@@ -29,7 +29,7 @@ import {
 	text,
 	timestamp,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findApi } from './find.ts';
 import { IMPORT_CHANGES, IMPORT_REPORT, presentSchema, SCHEMA } from './present.ts';
 import { GENERATED } from './schemas.ts';

@@ -31,7 +31,7 @@ import {
 	storeOf,
 	unknownType,
 	words,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { testCredentials } from './credential-test.ts';
 import { removeCredentials, storeCredentials } from './credentials.ts';
 import { findApi } from './find.ts';

@@ -14,7 +14,7 @@ import {
 	text,
 	timestamp,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { OUTBOUND } from './outbound.ts';
 
 const fields = {

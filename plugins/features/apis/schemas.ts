@@ -19,7 +19,7 @@ import {
 	shape,
 	storeOf,
 	words,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findApi } from './find.ts';
 import { LISTED_SCHEMA, OPERATION, presentOperation, presentSchema, SCHEMA } from './present.ts';
 

@@ -9,7 +9,7 @@ import {
 	type JsonObject,
 	MAX_PRESETS,
 	quote,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 const MAX_NAMED = 20;
 

@@ -6,11 +6,11 @@ import {
 	type AuditFilter,
 	type AuditRow,
 	type Core,
+	dateTime,
 	type Feature,
 	filterOf,
 	jsonObject,
 	listQuery,
-	moment,
 	operation,
 	organizationOf,
 	page,
@@ -18,7 +18,7 @@ import {
 	shape,
 	timestamp,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 const action = Joi.string().valid('create', 'update', 'delete');
 
@@ -28,8 +28,8 @@ const QUERY = listQuery({
 		resourceId: uuid.description('Of what was changed.'),
 		actorId: uuid.description('The user who changed it.'),
 		action,
-		since: moment.description('From then on: a date (midnight UTC) or a time with its zone.').example('2026-03-01T12:00:00Z'),
-		until: moment.description('Before then: a date (midnight UTC) or a time with its zone.').example('2026-04-01'),
+		since: dateTime.description('From then on: a date (midnight UTC) or a time with its zone.').example('2026-03-01T12:00:00Z'),
+		until: dateTime.description('Before then: a date (midnight UTC) or a time with its zone.').example('2026-04-01'),
 	},
 }).fork('sort', (sort) => sort.description('The order, descending with a `-` before the field. The newest first when absent.'));
 

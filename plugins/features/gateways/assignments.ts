@@ -17,7 +17,7 @@ import {
 	storeOf,
 	type TextFilter,
 	words,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findGateway } from './find.ts';
 import {
 	ASSIGNMENT,

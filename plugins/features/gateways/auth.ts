@@ -19,7 +19,7 @@ import {
 	saveContext,
 	storeOf,
 	type ValidationRules,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findGateway } from './find.ts';
 import { AUTH_METHOD, presentAuth } from './present.ts';
 

@@ -1,7 +1,7 @@
 // The gateway that a path names.
 
 import type { Request } from '@hapi/hapi';
-import { type Core, type GatewayRow, notFound, organizationOf } from '../../../core/index.ts';
+import { type Core, type GatewayRow, notFound, organizationOf } from '../../../core/features.ts';
 
 /** @throws not_found */
 export async function findGateway(request: Request, { store }: Core): Promise<GatewayRow> {

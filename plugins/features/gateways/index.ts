@@ -27,7 +27,7 @@ import {
 	storeOf,
 	unknownType,
 	words,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { assignmentRoutes } from './assignments.ts';
 import { authRoutes } from './auth.ts';
 import { findGateway } from './find.ts';

@@ -5,13 +5,13 @@ import Joi from 'joi';
 import {
 	body,
 	type Core,
+	dateTime,
 	displayName,
 	GATEWAY_KEY_PREFIX,
 	hashKey,
 	invalid,
 	listQuery,
 	mintKey,
-	moment,
 	notFound,
 	operation,
 	organizationOf,
@@ -19,7 +19,7 @@ import {
 	pageOf,
 	type Scope,
 	storeOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findGateway } from './find.ts';
 import { API_KEY, NEW_API_KEY, presentKey } from './present.ts';
 
@@ -36,7 +36,7 @@ const GENERATE = body({
 		.min(1)
 		.default([...DEFAULT_SCOPES])
 		.description('What it opens: `tools:read` lists tools, `tools:execute` calls them, `gateway:read` shows the gateway.'),
-	expiresAt: moment.allow(null).description('From then on it opens nothing: a date (midnight UTC) or a time with its zone. Null: never.'),
+	expiresAt: dateTime.allow(null).description('From then on it opens nothing: a date (midnight UTC) or a time with its zone. Null: never.'),
 }).example({ name: 'Support bot', scopes: ['tools:read', 'tools:execute'], expiresAt: '2099-12-31T23:59:59Z' });
 
 export const keyRoutes = (core: Core): ServerRoute[] => [generateKey(core), listKeys(core), revokeKey(core)];

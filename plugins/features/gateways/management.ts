@@ -15,7 +15,7 @@ import {
 	page,
 	pageOf,
 	storeOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { findGateway } from './find.ts';
 
 export const managementRoutes = (core: Core): ServerRoute[] =>

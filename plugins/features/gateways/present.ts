@@ -15,7 +15,7 @@ import {
 	text,
 	timestamp,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 export const GATEWAY = shape({
 	id: uuid,

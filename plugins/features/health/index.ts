@@ -2,7 +2,7 @@
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Core, count, type Feature, operation, shape } from '../../../core/index.ts';
+import { type Core, count, type Feature, operation, shape } from '../../../core/features.ts';
 import { DISK, disk, MEMORY, memory } from './machine.ts';
 
 /** A dependency that has not answered by then counts as unreachable. */

@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import Joi from 'joi';
-import { count, shape } from '../../../core/index.ts';
+import { count, shape } from '../../../core/features.ts';
 
 /** Below this part of the whole it runs low. */
 const LOW = 0.05;

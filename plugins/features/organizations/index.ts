@@ -18,7 +18,7 @@ import {
 	slugs,
 	storeOf,
 	userIdOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { invitationRoutes } from './invitations.ts';
 import { memberRoutes } from './members.ts';
 import { MEMBERSHIP, ORGANIZATION, presentMembership, presentOrganization, SETTINGS } from './present.ts';

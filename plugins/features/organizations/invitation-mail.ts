@@ -1,6 +1,6 @@
 // The mail that brings an invitation: plain text, with the token in the link's fragment, which reaches no server's log.
 
-import { type Core, type Message, type OrganizationRow, oneLine, type PersonRow, type Role } from '../../../core/index.ts';
+import { type Core, type Message, type OrganizationRow, oneLine, type PersonRow, type Role } from '../../../core/features.ts';
 
 /** Of a name in a mail: enough to recognise somebody by, too little for a message of their own. */
 const MAX_NAME = 80;

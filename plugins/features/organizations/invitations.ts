@@ -23,7 +23,7 @@ import {
 	requirePermission,
 	storeOf,
 	userIdOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { invitationMail, invitationUrl } from './invitation-mail.ts';
 import { INVITATION, MEMBERSHIP, NEW_INVITATION, presentInvitation, presentMembership, role } from './present.ts';
 

@@ -18,7 +18,7 @@ import {
 	type Role,
 	requirePermission,
 	storeOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { MEMBER, presentMember, role } from './present.ts';
 
 const CHANGE = body({ role: role.required() }).example({ role: 'admin' });

@@ -13,7 +13,7 @@ import {
 	text,
 	timestamp,
 	uuid,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 export const role = Joi.string().valid(...ROLES);
 

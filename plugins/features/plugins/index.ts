@@ -2,7 +2,7 @@
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Feature, jsonObject, operation, shape } from '../../../core/index.ts';
+import { type Feature, jsonObject, operation, shape } from '../../../core/features.ts';
 
 const PLUGIN = shape({
 	kind: Joi.string().description('`auth`, `transport`, `importer`, `executor`, `feature`…'),

@@ -3,7 +3,8 @@
 import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
 import { stringify } from 'yaml';
-import { describeApi, type Feature, operation, VERSION } from '../../../core/index.ts';
+import { type Feature, operation, VERSION } from '../../../core/features.ts';
+import { describeApi } from './document.ts';
 import examples from './examples.json' with { type: 'json' };
 import { pageRoutes } from './page.ts';
 

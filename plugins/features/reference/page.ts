@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Request, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { GatewayError, notFound, operation } from '../../../core/index.ts';
+import { GatewayError, notFound, operation } from '../../../core/features.ts';
 
 const { resolve } = createRequire(import.meta.url);
 

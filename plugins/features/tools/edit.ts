@@ -21,7 +21,7 @@ import {
 	toolConfig,
 	toolPlace,
 	unknownType,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 /** Null takes users' own words away, so that the imported ones are seen again. */
 export type ToolEdit = Partial<Omit<ToolBody, 'name' | 'description'>> & { name?: string | null; description?: string | null };

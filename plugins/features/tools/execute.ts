@@ -17,7 +17,7 @@ import {
 	shape,
 	text,
 	userIdOf,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 
 const BODY = body({
 	parameters: Joi.object().unknown().default({}).description('What the tool’s own `parameters` ask for; their defaults are filled in.'),

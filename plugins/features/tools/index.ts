@@ -22,7 +22,7 @@ import {
 	type ToolFilter,
 	type ToolRow,
 	words,
-} from '../../../core/index.ts';
+} from '../../../core/features.ts';
 import { addTool, changeTool, type ToolBody, type ToolEdit } from './edit.ts';
 import { executeTool } from './execute.ts';
 import { presentTool, TOOL } from './present.ts';

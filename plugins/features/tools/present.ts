@@ -1,7 +1,7 @@
 // How tools are shown: the shape, and what fills it. Secret fields of their configs never are.
 
 import Joi from 'joi';
-import { type Core, jsonObject, shape, type ToolRow, text, timestamp, uuid } from '../../../core/index.ts';
+import { type Core, jsonObject, shape, type ToolRow, text, timestamp, uuid } from '../../../core/features.ts';
 
 const hint = Joi.boolean().optional();
 

@@ -1,0 +1,276 @@
+// The only reader of the environment: every variable by its name, checked at once, handed on as one typed object.
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import Joi from 'joi';
+import { isBareAddress } from '../kit/mail-address.ts';
+import { httpUrl } from '../kit/urls.ts';
+import { type OwnSecrets, ownSecrets, prepareFolder } from '../process/data-folder.ts';
+import { reachableOrigin } from '../process/listening.ts';
+
+export interface Config {
+	port: number;
+	host: string;
+	/** Origins under which clients reach the service, without a trailing slash. The first is the default issuer. */
+	publicUrls: [string, ...string[]];
+	frontendUrl: string;
+	/** Null: the embedded database under `dataDir`. */
+	database: { host: string; port: number; username: string; password: string; name: string; ssl: boolean } | null;
+	migrationsRun: boolean;
+	/** Null: shared within this process only. */
+	redis: { host: string; port: number; keyPrefix: string } | null;
+	bullRedisHost: string | null;
+	jwtSecret: string;
+	encryptionKey: string;
+	dataDir: string;
+	/** npm package names. */
+	plugins: string[];
+	/** Origins, addresses and CIDRs that the operator opens to outbound calls. */
+	egressAllow: string[];
+	/** Addresses and CIDRs of the proxies whose X-Forwarded-For is believed. */
+	trustProxy: string[];
+	webConcurrency: number;
+	/** How long what comes is still served once the service is to end, while load balancers hear that it is. */
+	shutdownDelaySeconds: number;
+	rateLimit: { max: number; windowSeconds: number };
+	metricsRetentionDays: number;
+	monitoringWindowSeconds: number;
+	/** Null: mails are written into `dataDir`. */
+	mail: { host: string; port: number; username: string | null; password: string | null } | null;
+	/** The address that mails come from. */
+	mailFrom: string;
+	/** Null: errors are only logged. */
+	errorTrackerDsn: string | null;
+	localModelAllowPrivateUrls: boolean;
+	logLevel: string;
+}
+
+/** Of every key in Redis; no variable, since a Redis is not shared by two installations. */
+const KEY_PREFIX = 'gatehouse:';
+
+type Env = Record<string, string | undefined>;
+
+const origin = (value: string, helpers: Joi.CustomHelpers): unknown => {
+	if (!URL.canParse(value)) return helpers.error('any.invalid');
+	const url = new URL(value);
+	const bare = /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
+	return bare ? url.origin : helpers.error('any.invalid');
+};
+
+const addressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
+	isIP(value) || ipaddr.isValidCIDR(value) ? value : helpers.error('any.invalid');
+
+const originAddressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
+	isIP(value) || ipaddr.isValidCIDR(value) ? value : origin(value, helpers);
+
+const mailAddress = (value: string, helpers: Joi.CustomHelpers): unknown => (isBareAddress(value) ? value : helpers.error('any.invalid'));
+
+const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path';
+
+/** Comma-separated in the environment. */
+const list = (item: Joi.Schema): Joi.ArraySchema => Joi.array().items(item).default([]);
+const port = Joi.number().port().min(1).label('a port, 1 to 65535');
+const flag = Joi.boolean().label('true or false');
+const filled = Joi.string().min(1);
+
+/** Every variable, with what is expected of it as its label: the label is the message. */
+const VARIABLES = {
+	PORT: port.default(3000),
+	HOST: Joi.string().hostname().label('an address or host name to listen on'),
+	PUBLIC_URL: list(Joi.string().custom(origin)).label(`${ORIGIN} (several separated by commas)`),
+	FRONTEND_URL: Joi.string().custom(origin).default('http://localhost:3002').label(ORIGIN),
+	DATABASE_HOST: filled.label('the host of PostgreSQL'),
+	DATABASE_PORT: port,
+	DATABASE_USERNAME: filled.label('a role of PostgreSQL'),
+	DATABASE_PASSWORD: Joi.string().allow('').label('that role’s password (may be empty)'),
+	DATABASE_NAME: filled.label('the name of the database'),
+	DB_SSL: flag,
+	DB_MIGRATIONS_RUN: flag.default(true),
+	REDIS_HOST: filled.label('the host of Redis'),
+	REDIS_PORT: port,
+	BULL_REDIS_HOST: filled.label('the host of the Redis that holds the queues'),
+	JWT_SECRET: Joi.string().min(64).label('a random string of 64 or more characters'),
+	ENCRYPTION_KEY: Joi.string()
+		.pattern(/^[0-9a-fA-F]{64}$/)
+		.label('64 hexadecimal characters (32 bytes)'),
+	SVC_DATA_DIR: filled.default('.gatehouse').label('a folder that the service may write to'),
+	GATEWAY_PLUGINS: list(Joi.string().pattern(/^(@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/)).label(
+		'npm package names separated by commas',
+	),
+	EGRESS_ALLOW: list(Joi.string().custom(originAddressOrCidr)).label(
+		'origins (http://127.0.0.1:4000), addresses or CIDRs separated by commas',
+	),
+	TRUST_PROXY: list(Joi.string().custom(addressOrCidr)).label('addresses or CIDRs of proxies separated by commas'),
+	WEB_CONCURRENCY: Joi.number().integer().min(1).max(256).default(1).label('a number of processes, 1 to 256'),
+	SHUTDOWN_DELAY_SECONDS: Joi.number().integer().min(0).max(300).default(0).label('seconds, 0 to 300'),
+	RATE_LIMIT_MAX: Joi.number().integer().min(1).default(100).label('a number of requests, 1 or more'),
+	RATE_LIMIT_TTL: Joi.number().integer().min(1).max(86_400).default(60).label('seconds, 1 to 86400'),
+	METRICS_RETENTION_DAYS: Joi.number().integer().min(0).default(90).label('days, 0 or more (0 disables pruning)'),
+	MONITORING_STATS_WINDOW_SECONDS: Joi.number().integer().min(1).default(300).label('seconds, 1 or more'),
+	MAIL_HOST: filled.label('the host of a mail server'),
+	MAIL_PORT: port.default(587),
+	MAIL_USER: filled.label('a user of the mail server'),
+	MAIL_PASS: filled.label('that user’s password'),
+	MAIL_FROM: Joi.string().custom(mailAddress).label('the address that mails come from, without a name'),
+	ERROR_TRACKER_DSN: httpUrl.label('the DSN (a URL) of an error tracker'),
+	LOCALMODEL_ALLOW_PRIVATE_URLS: flag.default(false),
+	LOG_LEVEL: Joi.string()
+		.valid('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace')
+		.default('info')
+		.label('one of silent, fatal, error, warn, info, debug, trace'),
+} as const satisfies Record<string, Joi.Schema>;
+
+/** Without DATABASE_HOST the service runs on its embedded database and needs none of these. */
+const REQUIRED = [
+	'DATABASE_PORT',
+	'DATABASE_USERNAME',
+	'DATABASE_PASSWORD',
+	'DATABASE_NAME',
+	'DB_SSL',
+	'REDIS_HOST',
+	'REDIS_PORT',
+	'JWT_SECRET',
+	'ENCRYPTION_KEY',
+] as const;
+
+/** Every variable for the README's table, from the schemas that check it. */
+export function describeVariables(): { name: string; expected: string; fallback: string }[] {
+	return Object.keys(VARIABLES).map((name) => ({ name, expected: expected(name), fallback: fallback(name) }));
+}
+
+function fallback(name: string): string {
+	if (name === 'DATABASE_HOST') return 'the embedded database';
+	if ((REQUIRED as readonly string[]).includes(name)) return 'required with `DATABASE_HOST`';
+	if (name === 'HOST') return '127.0.0.1 embedded, else 0.0.0.0';
+	if (name === 'PUBLIC_URL') return 'http://`HOST`:`PORT`';
+	if (name === 'BULL_REDIS_HOST') return '`REDIS_HOST`';
+	if (name === 'MAIL_FROM') return '`MAIL_USER` if it is an address, else gatehouse@ the host of `PUBLIC_URL`';
+	const { flags } = describeVariable(name);
+	return flags?.default === undefined || Array.isArray(flags.default) ? 'none' : String(flags.default);
+}
+
+/** The environment as one object, checked by itself: nothing of the machine has been looked at. */
+export type CheckedConfig = Omit<Config, keyof OwnSecrets> & { [Name in keyof OwnSecrets]: string | null };
+
+/** @throws Error listing every variable that is missing or wrong, and what is expected of it; Error naming the data folder */
+export function loadConfig(env: Env = process.env): Config {
+	return completeConfig(checkConfig(env));
+}
+
+/** Adds the secrets that are kept in the data folder, which is made and tried where the service has a database of its own. @throws Error naming the folder */
+export function completeConfig(config: CheckedConfig): Config {
+	if (config.database === null) prepareFolder(config.dataDir);
+	const { jwtSecret, encryptionKey } = config;
+	if (jwtSecret !== null && encryptionKey !== null) return { ...config, jwtSecret, encryptionKey };
+	const kept = ownSecrets(config.dataDir);
+	return { ...config, jwtSecret: jwtSecret ?? kept.jwtSecret, encryptionKey: encryptionKey ?? kept.encryptionKey };
+}
+
+/** @throws Error listing every variable that is missing or wrong, and what is expected of it */
+export function checkConfig(env: Env = process.env): CheckedConfig {
+	const faults: string[] = [];
+	const values = readAll(env, faults);
+	const embedded = values['DATABASE_HOST'] === undefined;
+	if (!embedded)
+		for (const name of REQUIRED)
+			if (values[name] === undefined && !mentions(faults, name)) faults.push(`${name} is required: ${expected(name)}`);
+	if (values['REDIS_HOST'] !== undefined && values['REDIS_PORT'] === undefined && !mentions(faults, 'REDIS_PORT'))
+		faults.push(`REDIS_PORT is required with REDIS_HOST: ${expected('REDIS_PORT')}`);
+	if (Number(values['WEB_CONCURRENCY']) > 1 && values['REDIS_HOST'] === undefined)
+		faults.push('WEB_CONCURRENCY over 1 needs REDIS_HOST: processes share their limits through Redis');
+	if (faults.length > 0) throw new Error(`The configuration is not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+	return assemble(values, embedded);
+}
+
+type Values = Record<string, unknown>;
+
+function readAll(env: Env, faults: string[]): Values {
+	const values: Values = {};
+	for (const [name, schema] of Object.entries(VARIABLES) as [string, Joi.Schema][]) {
+		const text = env[name]?.trim();
+		const raw = text === '' && name !== 'DATABASE_PASSWORD' ? undefined : text;
+		const { value, error } = schema.validate(schema.type === 'array' ? split(raw) : raw, { convert: true });
+		if (error) faults.push(`${name} must be ${expected(name)}`);
+		else values[name] = value;
+	}
+	return values;
+}
+
+const split = (text: string | undefined): string[] | undefined =>
+	text
+		?.split(',')
+		.map((part) => part.trim())
+		.filter(Boolean);
+
+const mentions = (faults: string[], name: string): boolean => faults.some((fault) => fault.startsWith(`${name} `));
+
+const expected = (name: string): string => describeVariable(name).flags?.label ?? 'set';
+
+function describeVariable(name: string): { flags?: { label?: string; default?: unknown } } {
+	return (VARIABLES[name as keyof typeof VARIABLES] as Joi.Schema).describe();
+}
+
+// `values` has passed the schemas of VARIABLES, so each cast below names the type that its schema yields.
+function assemble(values: Values, embedded: boolean): CheckedConfig {
+	const host = (values['HOST'] as string | undefined) ?? (embedded ? '127.0.0.1' : '0.0.0.0');
+	const dataDir = resolve(values['SVC_DATA_DIR'] as string);
+	const ownUrl = reachableOrigin({ host, port: values['PORT'] as number }, 'localhost');
+	const [firstUrl = ownUrl, ...otherUrls] = values['PUBLIC_URL'] as string[];
+	const redisHost = (values['REDIS_HOST'] as string | undefined) ?? null;
+	return {
+		port: values['PORT'] as number,
+		host,
+		publicUrls: [firstUrl, ...otherUrls],
+		frontendUrl: values['FRONTEND_URL'] as string,
+		database: embedded
+			? null
+			: {
+					host: values['DATABASE_HOST'] as string,
+					port: values['DATABASE_PORT'] as number,
+					username: values['DATABASE_USERNAME'] as string,
+					password: values['DATABASE_PASSWORD'] as string,
+					name: values['DATABASE_NAME'] as string,
+					ssl: values['DB_SSL'] as boolean,
+				},
+		migrationsRun: values['DB_MIGRATIONS_RUN'] as boolean,
+		redis: redisHost === null ? null : { host: redisHost, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX },
+		bullRedisHost: (values['BULL_REDIS_HOST'] as string | undefined) ?? redisHost,
+		jwtSecret: (values['JWT_SECRET'] as string | undefined) ?? null,
+		encryptionKey: (values['ENCRYPTION_KEY'] as string | undefined) ?? null,
+		dataDir,
+		plugins: values['GATEWAY_PLUGINS'] as string[],
+		egressAllow: values['EGRESS_ALLOW'] as string[],
+		trustProxy: values['TRUST_PROXY'] as string[],
+		webConcurrency: values['WEB_CONCURRENCY'] as number,
+		shutdownDelaySeconds: values['SHUTDOWN_DELAY_SECONDS'] as number,
+		rateLimit: { max: values['RATE_LIMIT_MAX'] as number, windowSeconds: values['RATE_LIMIT_TTL'] as number },
+		metricsRetentionDays: values['METRICS_RETENTION_DAYS'] as number,
+		monitoringWindowSeconds: values['MONITORING_STATS_WINDOW_SECONDS'] as number,
+		mail: mail(values),
+		mailFrom: mailFrom(values, firstUrl),
+		errorTrackerDsn: (values['ERROR_TRACKER_DSN'] as string | undefined) ?? null,
+		localModelAllowPrivateUrls: values['LOCALMODEL_ALLOW_PRIVATE_URLS'] as boolean,
+		logLevel: values['LOG_LEVEL'] as string,
+	};
+}
+
+function mail(values: Values): Config['mail'] {
+	if (values['MAIL_HOST'] === undefined) return null;
+	return {
+		host: values['MAIL_HOST'] as string,
+		port: values['MAIL_PORT'] as number,
+		username: (values['MAIL_USER'] as string | undefined) ?? null,
+		password: (values['MAIL_PASS'] as string | undefined) ?? null,
+	};
+}
+
+/** An address is no domain to send from: a server that is known by its address says localhost. */
+function mailFrom(values: Values, publicUrl: string): string {
+	const given = values['MAIL_FROM'] as string | undefined;
+	const user = values['MAIL_USER'] as string | undefined;
+	if (given !== undefined) return given;
+	if (user !== undefined && isBareAddress(user)) return user;
+	const { hostname } = new URL(publicUrl);
+	return `gatehouse@${isIP(hostname) || hostname.startsWith('[') ? 'localhost' : hostname}`;
+}

@@ -1,0 +1,24 @@
+// Structured logs on stdout: one line a request, secrets never.
+
+import { type DestinationStream, pino } from 'pino';
+import type { Log } from '../contract/nouns.ts';
+
+/** Fields that no line may show, whoever logs them. */
+const SECRET = ['authorization', 'cookie', 'password', 'key', 'secret', 'token', 'api_key', 'apiKey'];
+
+export interface ServiceLog extends Log {
+	flush(): void;
+}
+
+/** @param destination takes lines of JSON; standard output unless said otherwise */
+export function createLog(level: string, destination: DestinationStream = pino.destination({ dest: 1, sync: false })): ServiceLog {
+	const redact = { paths: SECRET.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]), censor: '[secret]' };
+	const logger = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+	return {
+		debug: (fields, message) => logger.debug(fields, message),
+		info: (fields, message) => logger.info(fields, message),
+		warn: (fields, message) => logger.warn(fields, message),
+		error: (fields, message) => logger.error(fields, message),
+		flush: () => logger.flush(),
+	};
+}

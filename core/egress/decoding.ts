@@ -1,0 +1,57 @@
+// Content-Encoding undone, with the cap on size held at every layer: a few bytes can stand for many.
+
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { GatewayError } from '../contract/errors.ts';
+import { shown, tooLarge } from './errors.ts';
+import type { RawAnswer } from './exchange.ts';
+
+type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const inflate: Decoder = promisify(zlib.inflate);
+const inflateRaw: Decoder = promisify(zlib.inflateRaw);
+const gunzip: Decoder = promisify(zlib.gunzip);
+
+/** `deflate` is zlib's format by RFC 9110 §8.4.1.2; some servers send it bare, which the first byte tells. */
+const undeflate: Decoder = (body, options) => ((body[0] ?? 0) % 16 === 8 ? inflate(body, options) : inflateRaw(body, options));
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
+	gzip: gunzip,
+	'x-gzip': gunzip,
+	deflate: undeflate,
+	br: promisify(zlib.brotliDecompress),
+	zstd: promisify(zlib.zstdDecompress),
+};
+
+/** More layers than any server means well with. */
+const MAX_CODINGS = 3;
+
+/** The body as it was before Content-Encoding, never more than `maxBytes` at any layer. @throws upstream_failed */
+export async function decoded(answer: RawAnswer, host: string, maxBytes: number): Promise<RawAnswer> {
+	const encoding = answer.headers['content-encoding'];
+	if (encoding === undefined || answer.body.length === 0) return answer;
+	const codings = encoding
+		.toLowerCase()
+		.split(',')
+		.map((coding) => coding.trim())
+		.filter((coding) => coding !== '' && coding !== 'identity');
+	if (codings.length > MAX_CODINGS) throw undecodable(host, encoding);
+	let body = answer.body;
+	for (const coding of codings.reverse()) body = await decodeLayer(coding, body, { host, maxBytes });
+	const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = answer.headers;
+	return { status: answer.status, headers, body };
+}
+
+async function decodeLayer(coding: string, body: Buffer, { host, maxBytes }: { host: string; maxBytes: number }): Promise<Buffer> {
+	const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
+	if (!decoder) throw undecodable(host, coding);
+	try {
+		return await decoder(body, { maxOutputLength: maxBytes });
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(host, maxBytes);
+		throw undecodable(host, coding, cause);
+	}
+}
+
+const undecodable = (host: string, coding: string, cause?: unknown): GatewayError =>
+	new GatewayError('upstream_failed', `${shown(host)} answered with a body that does not decode as ${shown(coding)}.`, { cause });

@@ -1,0 +1,124 @@
+// The only place that opens outbound connections: names are looked up and checked here, and the checked address is the one dialled.
+
+import { lookup as dnsLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, Pool } from 'undici';
+import { mayReach, type Openings } from './addresses.ts';
+import { networkError, refusedAddress, timedOut } from './errors.ts';
+import { parseTarget, type Target } from './targets.ts';
+
+export interface ResolvedAddress {
+	address: string;
+	family: number;
+}
+
+/** All addresses of a name. */
+export type Lookup = (hostname: string) => Promise<ResolvedAddress[]>;
+
+type Place = Pick<Target, 'host' | 'hostname' | 'opened'>;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Silence between two pieces of an answer, where the caller sets no shorter time for the whole. */
+const IDLE_TIMEOUT_MS = 120_000;
+const CONNECTIONS_PER_ORIGIN = 256;
+
+/** The system's resolver, hosts file included. */
+const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 'verbatim' });
+
+/** Whoever asks nothing for so long has no connections left: those that idle end earlier. */
+const UNUSED_MS = 5 * 60_000;
+
+export class Dialer {
+	readonly openings: Openings;
+	readonly #lookup: Lookup;
+	/**
+	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that takes a
+	 * connection for a caller, or one that a tenant has brought out of step, must not be met by another. In the order of their last use.
+	 */
+	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
+
+	constructor(openings: Openings, lookup: Lookup = lookupAll) {
+		this.openings = openings;
+		this.#lookup = lookup;
+	}
+
+	/** @param owner of the connections */
+	agent(owner: string): Agent {
+		const usedAt = performance.now();
+		const agent = this.#agents.get(owner)?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+		this.#agents.delete(owner);
+		this.#dropUnused(usedAt);
+		this.#agents.set(owner, { agent, usedAt });
+		return agent;
+	}
+
+	/** Breaks off what is still running. */
+	async close(): Promise<void> {
+		await Promise.all([...this.#agents.values()].map(({ agent }) => agent.destroy()));
+	}
+
+	#dropUnused(now: number): void {
+		for (const [owner, { agent, usedAt }] of this.#agents) {
+			if (now - usedAt < UNUSED_MS) return;
+			this.#agents.delete(owner);
+			// It waits for what is still under way.
+			agent.close().catch(() => undefined);
+		}
+	}
+
+	/** @returns at least one address. @throws egress_refused if any is not allowed, upstream_failed, upstream_timeout */
+	async resolve({ host, hostname, opened }: Place): Promise<ResolvedAddress[]> {
+		const family = isIP(hostname);
+		const addresses = family ? [{ address: hostname, family }] : await this.#find(host, hostname);
+		// One private address among public ones is enough: which of them gets dialled must not be the name server's choice.
+		if (!addresses.every(({ address }) => mayReach(address, this.openings, opened))) throw refusedAddress(host);
+		return addresses;
+	}
+
+	async #find(host: string, hostname: string): Promise<ResolvedAddress[]> {
+		// RFC 6761 §6.3: `localhost` and what is under it are this machine, whatever a name server says of them.
+		const name = /(^|\.)localhost\.?$/i.test(hostname) ? 'localhost' : hostname;
+		const addresses = await within(CONNECT_TIMEOUT_MS, this.#lookup(name), host);
+		if (addresses.length === 0) throw networkError(Object.assign(new Error('no address'), { code: 'ENODATA' }), host);
+		return addresses;
+	}
+
+	#pool(origin: URL): Pool {
+		return new Pool(origin.origin, {
+			connect: this.#connector(parseTarget(origin.origin, this.openings)),
+			connections: CONNECTIONS_PER_ORIGIN,
+			keepAliveTimeout: 4_000,
+			keepAliveMaxTimeout: 60_000,
+			headersTimeout: IDLE_TIMEOUT_MS,
+			bodyTimeout: IDLE_TIMEOUT_MS,
+			allowH2: false,
+		});
+	}
+
+	/** Node asks `lookup` for names only; without `parseTarget`, which checks literals, there is no pool to dial from. */
+	#connector(place: Place): buildConnector.connector {
+		const lookup: LookupFunction = (_hostname, options, callback) => {
+			this.resolve(place).then(
+				(addresses) => {
+					const [first] = addresses;
+					if (options.all) callback(null, addresses);
+					else callback(null, first?.address ?? '', first?.family);
+				},
+				(error) => callback(error, ''),
+			);
+		};
+		return buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS, allowH2: false, autoSelectFamily: true });
+	}
+}
+
+async function within<T>(timeoutMs: number, promise: Promise<T>, host: string): Promise<T> {
+	const { promise: expiry, reject } = Promise.withResolvers<never>();
+	const timer = setTimeout(() => reject(timedOut(host, timeoutMs)), timeoutMs);
+	try {
+		return await Promise.race([promise, expiry]);
+	} catch (error) {
+		throw networkError(error, host);
+	} finally {
+		clearTimeout(timer);
+	}
+}

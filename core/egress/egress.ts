@@ -1,0 +1,220 @@
+// The only way out: every outbound request passes this guard, whoever asks for it. Addresses in egress-addresses.ts, sockets in
+// egress-dialer.ts; here are the four verbs.
+
+import { isIPv6 } from 'node:net';
+import { type Agent, fetch as undiciFetch } from 'undici';
+import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { parseOpenings } from './addresses.ts';
+import { decoded } from './decoding.ts';
+import { Dialer, type Lookup } from './dialer.ts';
+import { networkError, refused, refusedField, shown, tooLarge } from './errors.ts';
+import { Attempt } from './exchange.ts';
+import { headerNameFault, headerValueFault } from './headers.ts';
+import { type Hop, redirected, tooManyRedirects } from './redirects.ts';
+import { parseTarget, type Target } from './targets.ts';
+
+export type { Lookup } from './dialer.ts';
+
+export interface EgressPolicy {
+	/**
+	 * Origins, addresses and CIDRs (EGRESS_ALLOW). An origin opens itself, on its port, at whatever address it has; an address
+	 * or CIDR opens these addresses on every port that is not refused. Cloud metadata stays shut.
+	 */
+	allow: string[];
+	/** Default: the system's resolver. */
+	lookup?: Lookup;
+}
+
+export interface PooledEgress {
+	/**
+	 * The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout
+	 * @param onRedirect hears where a redirect leads before it is followed, and may throw
+	 */
+	request(options: OutboundRequest, onRedirect?: (next: URL) => void): Promise<OutboundResponse>;
+	/** The same guard for libraries; the answer streams, at most 64 MiB of it and for ten minutes. @throws as `request` */
+	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+}
+
+export interface Egress extends PooledEgress {
+	/** Connections of an organization's own: what one of them has done to a connection, no other one meets. */
+	of(organizationId: string): PooledEgress;
+	/** What `request` would send, with nothing sent. @throws as it does before it sends */
+	preview(options: OutboundRequest): Promise<PreviewedRequest>;
+	/** One checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
+	connect(host: string, port: number): Promise<CheckedAddress>;
+	/**
+	 * For URLs that are saved to be called later. A name that does not resolve yet passes. @throws egress_refused, naming `at`
+	 * @param at JSON pointer into the request's body
+	 */
+	check(url: string, at?: string): Promise<void>;
+	/** Breaks off what is still running. */
+	close(): Promise<void>;
+}
+
+/** Without what frames it on the wire: host, connection and content-length. */
+export interface PreviewedRequest {
+	method: string;
+	url: string;
+	/** Names in lower case. */
+	headers: Record<string, string>;
+	body: string | Buffer | null;
+}
+
+/** Connections of the service itself. */
+const OWN_POOL = '';
+const MiB = 1024 * 1024;
+/** Of a request that names none. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_BYTES = 10 * MiB;
+const MAX_REDIRECTS = 3;
+const FETCH_TIMEOUT_MS = 600_000;
+const FETCH_MAX_BYTES = 64 * MiB;
+
+export function createEgress(policy: EgressPolicy): Egress {
+	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
+	const pooled = (pool: string): PooledEgress => ({
+		request: (options, onRedirect) => request(dialer, pool, options, onRedirect),
+		fetch: (url, init) => guardedFetch(dialer, pool, url, init),
+	});
+	return {
+		...pooled(OWN_POOL),
+		of: pooled,
+		preview: (options) => preview(dialer, options),
+		connect: (host, port) => connect(dialer, host, port),
+		check: (url, at) => check(dialer, url, at),
+		close: () => dialer.close(),
+	};
+}
+
+type OnRedirect = (next: URL) => void;
+
+async function request(dialer: Dialer, pool: string, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
+	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
+	const { url, host } = parseTarget(options.url, dialer.openings);
+	let hop = firstHop(url, options);
+	const attempt = new Attempt(dialer.agent(pool), { host, timeoutMs, maxBytes, signal });
+	try {
+		for (let count = 0; ; count++) {
+			const answer = await attempt.send(hop);
+			const next = maxRedirects === 0 ? null : redirected(hop, answer.status, answer.headers['location'] ?? null);
+			if (next === null) return { ...(await decoded(answer, hop.url.host, maxBytes)), url: hop.url.href };
+			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
+			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+			onRedirect?.(hop.url);
+		}
+	} finally {
+		attempt.end();
+	}
+}
+
+const firstHop = (url: URL, { method, headers = {}, body = null }: OutboundRequest): Hop => ({
+	url,
+	method: method.toUpperCase(),
+	headers: lowerCased(headers),
+	body,
+});
+
+async function preview(dialer: Dialer, options: OutboundRequest): Promise<PreviewedRequest> {
+	const target = parseTarget(options.url, dialer.openings);
+	const { url, ...hop } = firstHop(target.url, options);
+	await assertReachable(dialer, target);
+	return { ...hop, url: url.href };
+}
+
+async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, init: RequestInit = {}): Promise<Response> {
+	const { url, host } = parseTarget(String(input), dialer.openings);
+	// Node's own Request reads every kind of body; undici's package would not know Node's FormData.
+	const asked = new Request(url, init);
+	const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
+	let hop: Hop = { url, method: asked.method, headers: lowerCased(Object.fromEntries(asked.headers)), body };
+	const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
+	for (let count = 0; ; count++) {
+		const response = await fetchHop(dialer.agent(pool), hop, signal);
+		const next = asked.redirect === 'manual' ? null : redirected(hop, response.status, response.headers.get('location'));
+		if (next === null) return bounded(response, hop.url, signal);
+		await response.body?.cancel();
+		if (asked.redirect === 'error') throw new GatewayError('upstream_failed', `${shown(host)} answered with a redirect.`);
+		if (count === MAX_REDIRECTS) throw tooManyRedirects(host, MAX_REDIRECTS);
+		hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+	}
+}
+
+type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
+
+async function fetchHop(dispatcher: Agent, hop: Hop, signal: AbortSignal): Promise<UndiciResponse> {
+	const { url, ...init } = hop;
+	try {
+		return await undiciFetch(url, { ...init, redirect: 'manual', dispatcher, signal });
+	} catch (error) {
+		throw readable(error, url.host, signal);
+	}
+}
+
+/** Node's own Response over the bounded stream: libraries ask for `instanceof Response`. */
+function bounded(response: UndiciResponse, url: URL, signal: AbortSignal): Response {
+	const { status, statusText } = response;
+	const body = response.body === null ? null : ReadableStream.from(counted(response.body, url.host, signal));
+	const answer = new Response(body, { status, statusText, headers: [...response.headers] });
+	return Object.defineProperty(answer, 'url', { value: url.href });
+}
+
+async function* counted(body: AsyncIterable<Uint8Array>, host: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+	let sizeBytes = 0;
+	try {
+		for await (const chunk of body) {
+			sizeBytes += chunk.length;
+			if (sizeBytes > FETCH_MAX_BYTES) throw tooLarge(host, FETCH_MAX_BYTES);
+			yield chunk;
+		}
+	} catch (error) {
+		throw readable(error, host, signal);
+	}
+}
+
+/** What the caller's own signal did keeps the name that `fetch` gives it; the rest is ours. */
+function readable(error: unknown, host: string, signal: AbortSignal): unknown {
+	const byName = error instanceof Error ? error.name : '';
+	if (byName === 'TimeoutError') return new GatewayError('upstream_timeout', `${shown(host)} did not answer in time.`, { cause: error });
+	return byName === 'AbortError' || error === signal.reason ? error : networkError(error, host);
+}
+
+async function connect(dialer: Dialer, host: string, port: number): Promise<CheckedAddress> {
+	if (!isIPv6(host) && !/^[^\s/?#@\\:[\]]+$/.test(host)) throw refused(`${shown(host)} is not a host name or an address.`);
+	const origin = (scheme: string): string => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+	const opened = URL.canParse(origin('https')) && dialer.openings.origins.has(new URL(origin('https')).origin);
+	// An origin is opened by its scheme too, which a bare socket does not have: either will do.
+	const target = parseTarget(origin(opened ? 'https' : 'http'), dialer.openings);
+	const [first] = await dialer.resolve({ ...target, host });
+	// `resolve` returns at least one address, each of family 4 or 6.
+	const { address, family } = first as { address: string; family: 4 | 6 };
+	return { address, family, port };
+}
+
+async function check(dialer: Dialer, url: string, at?: string): Promise<void> {
+	try {
+		await assertReachable(dialer, parseTarget(url, dialer.openings));
+	} catch (error) {
+		throw at === undefined ? error : refusedField(error, at);
+	}
+}
+
+/** As far as its name resolves. @throws egress_refused */
+async function assertReachable(dialer: Dialer, target: Target): Promise<void> {
+	try {
+		await dialer.resolve(target);
+	} catch (error) {
+		if (asGatewayError(error)?.code === 'egress_refused') throw error;
+	}
+}
+
+/** Names in lower case, and a user agent, without which some APIs answer nothing. @throws validation_failed */
+function lowerCased(headers: Record<string, string>): Record<string, string> {
+	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
+	for (const [name, value] of Object.entries(headers)) {
+		const fault = headerNameFault(name) ?? headerValueFault(value);
+		if (fault !== null) throw new GatewayError('validation_failed', `Header ${shown(name)} ${fault}.`);
+		result[name.toLowerCase()] = value;
+	}
+	return result;
+}

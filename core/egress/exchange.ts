@@ -1,0 +1,136 @@
+// One request and its whole answer over a pooled connection, with a cap on size and a way to stop it at any moment.
+
+import type { Agent, Dispatcher } from 'undici';
+import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
+import type { Hop } from './redirects.ts';
+
+/** As it came, still compressed. */
+export interface RawAnswer {
+	status: number;
+	/** Names in lower case; several of one name joined by a comma. */
+	headers: Record<string, string>;
+	body: Buffer;
+}
+
+type Headers = Record<string, string | string[] | undefined>;
+
+/** undici's handler, without the stream that its own `request` puts in between. */
+class Exchange implements Dispatcher.DispatchHandler {
+	readonly answer: Promise<RawAnswer>;
+	readonly #settle: { resolve(answer: RawAnswer): void; reject(reason: unknown): void };
+	readonly #hop: Hop;
+	readonly #maxBytes: number;
+	/** Of its call: the others follow redirects. */
+	readonly #isFirst: boolean;
+	readonly #chunks: Buffer[] = [];
+	#sizeBytes = 0;
+	#status = 0;
+	#headers: Headers = {};
+	/** Null until there is a connection to write to. */
+	#controller: Dispatcher.DispatchController | null = null;
+	#stopped: Error | null = null;
+
+	constructor(hop: Hop, { maxBytes, isFirst }: { maxBytes: number; isFirst: boolean }) {
+		const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+		this.answer = promise;
+		this.#settle = { resolve, reject };
+		this.#hop = hop;
+		this.#maxBytes = maxBytes;
+		this.#isFirst = isFirst;
+	}
+
+	/** Down to the socket. While it still waits for a connection, nothing will be sent. */
+	stop(reason: Error): void {
+		this.#stopped ??= reason;
+		this.#settle.reject(this.#stopped);
+		this.#controller?.abort(this.#stopped);
+	}
+
+	onRequestStart(controller: Dispatcher.DispatchController): void {
+		this.#controller = controller;
+		if (this.#stopped) controller.abort(this.#stopped);
+	}
+
+	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+		this.#status = status;
+		this.#headers = headers;
+	}
+
+	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+		this.#sizeBytes += chunk.length;
+		if (this.#sizeBytes > this.#maxBytes) this.stop(tooLarge(this.#hop.url.host, this.#maxBytes));
+		else this.#chunks.push(chunk);
+	}
+
+	onResponseEnd(): void {
+		const [first] = this.#chunks;
+		const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#sizeBytes);
+		this.#settle.resolve({ status: this.#status, headers: joined(this.#headers), body });
+	}
+
+	onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+		this.#settle.reject(this.#stopped ?? this.#failure(error));
+	}
+
+	/** A fresh one: of a connection that fails, all hear who wait for it. */
+	#failure(error: Error): Error {
+		const failure = networkError(error, this.#hop.url.host);
+		if (!(failure instanceof NoAnswer)) return failure;
+		return new NoAnswer(failure.code, failure.message, { cause: error, isUnsent: this.#isFirst && this.#controller === null });
+	}
+}
+
+/** The time and the patience of one call, over all its redirects. */
+export class Attempt {
+	readonly #agent: Agent;
+	readonly #maxBytes: number;
+	readonly #signal: AbortSignal | undefined;
+	readonly #timer: NodeJS.Timeout;
+	#running: Exchange | null = null;
+	#stopped: Error | null = null;
+
+	constructor(agent: Agent, limits: { host: string; timeoutMs: number; maxBytes: number; signal: AbortSignal | undefined }) {
+		this.#agent = agent;
+		this.#maxBytes = limits.maxBytes;
+		this.#signal = limits.signal;
+		this.#timer = setTimeout(() => this.#stop(timedOut(limits.host, limits.timeoutMs)), limits.timeoutMs);
+		if (limits.signal?.aborted) this.#onAbort();
+		else limits.signal?.addEventListener('abort', this.#onAbort, { once: true });
+	}
+
+	/** @throws upstream_failed, upstream_timeout, egress_refused, or the reason of the signal */
+	send(hop: Hop): Promise<RawAnswer> {
+		if (this.#stopped) return Promise.reject(this.#stopped);
+		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
+		this.#running = exchange;
+		const { method, headers, body, url } = hop;
+		// `method` is a token of any kind; undici's type lists only the common ones.
+		this.#agent.dispatch(
+			{ origin: url.origin, path: url.pathname + url.search, method: method as Dispatcher.HttpMethod, headers, body },
+			exchange,
+		);
+		return exchange.answer;
+	}
+
+	end(): void {
+		clearTimeout(this.#timer);
+		this.#signal?.removeEventListener('abort', this.#onAbort);
+	}
+
+	readonly #onAbort = (): void => {
+		const reason: unknown = this.#signal?.reason;
+		this.#stop(reason instanceof Error ? reason : new Error('The call was cancelled.', { cause: reason }));
+	};
+
+	#stop(reason: Error): void {
+		this.#stopped ??= reason;
+		this.#running?.stop(this.#stopped);
+	}
+}
+
+function joined(headers: Headers): Record<string, string> {
+	const flat: Record<string, string> = {};
+	for (const [name, value] of Object.entries(headers))
+		if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+	return flat;
+}

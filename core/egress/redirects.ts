@@ -1,0 +1,48 @@
+// What to send after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, minus what could carry a secret elsewhere.
+
+import { GatewayError } from '../contract/errors.ts';
+import { refused, shown } from './errors.ts';
+
+/** One request of an exchange that may take several. */
+export interface Hop {
+	/** Checked by the guard. */
+	url: URL;
+	method: string;
+	/** Names in lower case. */
+	headers: Record<string, string>;
+	body: string | Buffer | null;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Follow to another origin; everything else might be a credential, under whatever name. */
+const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+/** The next hop, not yet checked; null when the answer is no redirect. @throws egress_refused, upstream_failed */
+export function redirected(hop: Hop, status: number, location: string | null): Hop | null {
+	if (!REDIRECTS.has(status) || location === null) return null;
+	if (!URL.canParse(location, hop.url.href))
+		throw new GatewayError('upstream_failed', `${shown(hop.url.host)} redirected to ${shown(location)}, which is not a URL.`);
+	const url = new URL(location, hop.url.href);
+	if (hop.url.protocol === 'https:' && url.protocol === 'http:')
+		throw refused(`${shown(hop.url.host)} redirected from https to http, which is not followed.`);
+	const next = becomesGet(hop.method, status) ? { method: 'GET', body: null } : { method: hop.method, body: hop.body };
+	return { ...next, url, headers: keep(hop, url, next.body) };
+}
+
+export function tooManyRedirects(host: string, maxRedirects: number): GatewayError {
+	return refused(`${shown(host)} redirected more than ${maxRedirects} times.`);
+}
+
+function becomesGet(method: string, status: number): boolean {
+	if (status === 303) return method !== 'GET' && method !== 'HEAD';
+	return method === 'POST' && (status === 301 || status === 302);
+}
+
+function keep(hop: Hop, url: URL, body: Hop['body']): Record<string, string> {
+	const sameOrigin = hop.url.origin === url.origin;
+	const droppedBody = hop.body !== null && body === null;
+	return Object.fromEntries(
+		Object.entries(hop.headers).filter(([name]) => (sameOrigin || HARMLESS.has(name)) && !(droppedBody && name.startsWith('content-'))),
+	);
+}

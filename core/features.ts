@@ -1,0 +1,121 @@
+// The door of features, which are trusted with the whole core: all that plugins get, the management API and the rows of the store.
+
+import type { Server } from '@hapi/hapi';
+import type { ArgumentChecks } from './arguments/checks.ts';
+import type { Config } from './config/config.ts';
+import type { Base } from './contract/kinds.ts';
+import type { Log } from './contract/nouns.ts';
+import type { Egress } from './egress/egress.ts';
+import type { Runtime } from './gateways/runtime.ts';
+import type { Resets } from './identity/password-resets.ts';
+import type { Imports } from './imports/imports.ts';
+import type { ImportJobRunner } from './imports/jobs.ts';
+import type { Limits } from './limits/limits.ts';
+import type { Mail } from './mail/mail.ts';
+import type { Registry } from './registry/registry.ts';
+import type { Secrets } from './secrets/envelopes.ts';
+import type { Passwords } from './secrets/passwords.ts';
+import type { Tokens } from './secrets/tokens.ts';
+import type { AccountOf } from './shared/accounts.ts';
+import type { Shared } from './shared/redis.ts';
+import type { Recorder } from './store/recorder.ts';
+import type { Store } from './store/store.ts';
+import type { Invoker } from './tools/invoke.ts';
+import type { Signer } from './upstreams/credentials.ts';
+
+export type { Config } from './config/config.ts';
+export { VERSION } from './config/version.ts';
+export type { ErrorDetail } from './contract/errors.ts';
+export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './contract/permissions.ts';
+export { authPlace, gatewayPlace } from './gateways/mount.ts';
+export { parseRange } from './http/addresses.ts';
+export { readBody } from './http/body.ts';
+export { clientOf, clientSignal } from './http/client.ts';
+export { tokenCookie } from './identity/cookies.ts';
+export { beginLogin, checkPassword } from './identity/logins.ts';
+export { hasEnded } from './imports/jobs.ts';
+export { MAX_PRESETS } from './imports/report.ts';
+export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';
+export * from './index.ts';
+export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
+export type { Message } from './mail/mail.ts';
+export { actorOf, organizationOf, requirePermission, storeOf, userIdOf } from './management/access.ts';
+export { dateTime } from './management/date-time.ts';
+export {
+	accept,
+	changes,
+	type Endpoint,
+	expectedVersion,
+	isOfContext,
+	operation,
+	setCookie,
+	showPreferences,
+	showVersion,
+} from './management/operation.ts';
+export {
+	body,
+	count,
+	description,
+	displayName,
+	filterOf,
+	jsonObject,
+	listQuery,
+	page,
+	pageOf,
+	removal,
+	removalQuery,
+	text,
+	uuid,
+	words,
+} from './management/rest.ts';
+export { saveContext } from './management/save-context.ts';
+export { plainSlug, slugs } from './management/slugs.ts';
+export type { Registry } from './registry/registry.ts';
+export { unknownType } from './registry/registry.ts';
+export { anyPassword, passwordRule } from './secrets/passwords.ts';
+export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
+export type * from './store/store.ts';
+export { namedPlace, openedConfig, toolConfig, toolPlace } from './tools/entry.ts';
+export type { RunResult } from './tools/invoke.ts';
+export { credentialPlace, isCredentialType } from './upstreams/credential-types.ts';
+export { shownPlace } from './upstreams/credentials.ts';
+export { assertPassable, PASS_THROUGH } from './upstreams/pass-through.ts';
+
+export interface Core {
+	config: Config;
+	log: Log;
+	registry: Registry;
+	store: Store;
+	accountOf: AccountOf;
+	secrets: Secrets;
+	tokens: Tokens;
+	passwords: Passwords;
+	mail: Mail;
+	resets: Resets;
+	egress: Egress;
+	signer: Signer;
+	shared: Shared;
+	argumentChecks: ArgumentChecks;
+	invoker: Invoker;
+	imports: Imports;
+	importJobs: ImportJobRunner;
+	runtime: Runtime;
+	recorder: Recorder;
+	limits: Limits;
+	/** Aborted when the end is known: what comes is served as before, and nothing more should be sent here. */
+	leaving: AbortSignal;
+	/** Aborted as the first step of stopping: what is open comes to its end. */
+	stopping: AbortSignal;
+}
+
+export interface Feature<C = unknown> extends Base<C> {
+	kind: 'feature';
+	/** A plain hapi plugin, trusted with the core. */
+	register(server: Server, config: C, core: Core): void | Promise<void>;
+}
+
+declare module './contract/kinds.ts' {
+	interface Kinds {
+		feature: Feature;
+	}
+}

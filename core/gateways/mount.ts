@@ -1,0 +1,161 @@
+// One gateway made ready to serve: its snapshot's rows as plugins with their configs, a route table, a shelf of tools.
+
+import { Router } from '@hapi/call';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kinds.ts';
+import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
+import type { KeyedGateway } from '../identity/gateway-keys.ts';
+import { quote } from '../kit/clean-text.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Place, Secrets } from '../secrets/envelopes.ts';
+import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
+import type { ToolShelf } from '../tools/call.ts';
+import type { ToolEntry } from '../tools/entry.ts';
+import type { Invoker } from '../tools/invoke.ts';
+import type { MountedMethod } from './authenticate.ts';
+
+export interface MountedRoute {
+	route: GatewayRoute;
+	config: JsonObject;
+	/** `kind:name` of the plugin that owns it. */
+	plugin: string;
+}
+
+export interface MountedGateway extends KeyedGateway {
+	methods: MountedMethod[];
+	shelf: ToolShelf;
+	router: Router<MountedRoute>;
+}
+
+export interface MountParts {
+	registry: Registry;
+	secrets: Secrets;
+	invoker: Invoker;
+}
+
+export const gatewayPlace = (organizationId: string, gatewayId: string): Place => ({ organizationId, table: 'gateways', row: gatewayId });
+export const authPlace = (organizationId: string, authId: string): Place => ({ organizationId, table: 'gateway_auth', row: authId });
+
+/**
+ * @param url under which clients reach the gateway
+ * @throws not_implemented when its transport or a method is not loaded, secret_unreadable naming a secret of its configuration
+ */
+export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: MountParts): MountedGateway {
+	const { gateway: row, organization } = snapshot;
+	const transport = parts.registry.get('transport', row.type);
+	if (!transport) throw new GatewayError('not_implemented', `The transport "${row.type}" of this gateway is not loaded.`);
+	const place = gatewayPlace(row.organizationId, row.id);
+	const of = `the gateway ${quote(row.name)}`;
+	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, { ...place, of });
+	const config = parts.registry.parse('transport', row.type, opened, '/configuration');
+	const methods = snapshot.auth.map((auth) => mountMethod(auth, parts));
+	return {
+		gateway: describeGateway(row, organization, url),
+		methods,
+		shelf: shelve(snapshot, parts.invoker),
+		router: routeTable(transport, config, methods),
+		keys: new Map(),
+	};
+}
+
+function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMethod {
+	const plugin = registry.get('auth', row.type);
+	if (!plugin) throw new GatewayError('not_implemented', `The authentication method "${row.type}" of this gateway is not loaded.`);
+	const { isRequired, validationRules: rules } = row;
+	const place = { ...authPlace(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
+	try {
+		const opened = registry.open('auth', row.type, row.configuration, secrets, place);
+		return { plugin, isRequired, config: registry.parse('auth', row.type, opened, '/configuration'), rules };
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'secret_unreadable') throw thrown;
+		// The gateway's other methods do not depend on it.
+		const config = registry.redact('auth', row.type, row.configuration);
+		return { plugin, isRequired, config, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
+	}
+}
+
+const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: string): Gateway => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	organizationSlug: organization.slug,
+	organizationName: organization.name,
+	name: row.name,
+	type: row.type,
+	endpoint: row.endpoint,
+	description: row.description,
+	status: row.status,
+	url,
+});
+
+/** In the order in which the tools were assigned. */
+function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
+	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
+	const byName = new Map<string, ToolEntry>();
+	const byId = new Map<string, ToolEntry>();
+	for (const { assignment, tool } of snapshot.tools) {
+		const api = tool.apiId === null ? null : (apis.get(tool.apiId) ?? null);
+		const credentials = snapshot.credentials.filter(({ apiId }) => apiId === tool.apiId);
+		const limit = assignment.rateLimit === null ? null : { assignmentId: assignment.id, perMinute: assignment.rateLimit };
+		const { name, description } = assignment;
+		const entry = invoker.prepare(tool, { name, description, api, credentials, limit });
+		byName.set(name, entry);
+		byId.set(tool.id, entry);
+	}
+	const tools: Tool[] = [...byName.values()].map(({ tool }) => tool);
+	return {
+		list: () => tools,
+		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,
+	};
+}
+
+/** Throws when two plugins of one gateway have the same route. */
+function routeTable(transport: TransportAdapter, config: JsonObject, methods: readonly MountedMethod[]): Router<MountedRoute> {
+	const router = new Router<MountedRoute>({ isCaseSensitive: true });
+	const owners: { owner: TransportAdapter | AuthMethod; config: JsonObject }[] = [{ owner: transport, config }];
+	for (const method of methods) {
+		if (method.shut) continue;
+		// Two rows of one method share its routes; the first row's config counts.
+		if (!owners.some(({ owner }) => owner === method.plugin)) owners.push({ owner: method.plugin, config: method.config });
+	}
+	for (const { owner, config: its } of owners) {
+		const plugin = `${owner.kind}:${owner.name}`;
+		for (const route of owner.routes ?? []) addRoute(router, { route, config: its, plugin });
+	}
+	return router;
+}
+
+function addRoute(router: Router<MountedRoute>, mounted: MountedRoute): void {
+	const { method, path } = mounted.route;
+	try {
+		router.add({ method: method.toLowerCase(), path }, mounted);
+	} catch (cause) {
+		throw new Error(`${mounted.plugin}: the route ${method} ${path} is no route, or another plugin of the same gateway has it.`, { cause });
+	}
+}
+
+/** At start: every transport with every method must make a route table. @throws Error naming the route */
+export function checkRoutes(registry: Registry): void {
+	const methods = registry.list('auth').map((plugin) => ({ plugin, isRequired: true, config: {}, rules: {} }));
+	for (const transport of registry.list('transport')) routeTable(transport, {}, methods);
+}
+
+export type RouteMatch = { found: MountedRoute; params: Record<string, string> };
+
+/** Null when there is none. */
+export function findRoute(router: Router<MountedRoute>, method: string, path: string): RouteMatch | null {
+	const match = router.route(method.toLowerCase(), path);
+	if (match instanceof Error) return null;
+	// Every parameter of a path that matched is there, percent-decoded.
+	return { found: match.route, params: match.params as Record<string, string> };
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+
+/** What to say of a path that no route of this method takes: 405 with `Allow` when another method's route does, else 404. */
+export function unmatched(router: Router<MountedRoute>, path: string): GatewayError {
+	const allowed = METHODS.filter((method) => findRoute(router, method, path) !== null);
+	if (allowed.length === 0) return new GatewayError('not_found', 'There is nothing at this path of the gateway.');
+	const allow = allowed.join(', ');
+	return new GatewayError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+}

@@ -1,0 +1,41 @@
+// Texts in percent-encoding, of a query or a form: what is no UTF-8 in it is refused, where URLSearchParams would put U+FFFD in its place.
+// Bytes that are not encoded at all are none of a query: Node's parser refuses them.
+
+import { GatewayError } from '../contract/errors.ts';
+
+/** @param target of the request line. @throws validation_failed naming the parameter */
+export function assertQuery(target: string): void {
+	const start = target.indexOf('?');
+	if (start !== -1) assertDecodable(target.slice(start + 1), 'query');
+}
+
+/** @param text a whole form. @throws validation_failed naming the field */
+export function parseForm(text: string): URLSearchParams {
+	assertDecodable(text, '');
+	return new URLSearchParams(text);
+}
+
+export function isDecodable(text: string): boolean {
+	if (!text.includes('%')) return true;
+	try {
+		decodeURIComponent(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function assertDecodable(text: string, at: 'query' | ''): void {
+	if (isDecodable(text)) return;
+	const pair = text.split('&').find((one) => !isDecodable(one)) ?? '';
+	const path = `${at}/${nameOf(pair)}`;
+	const message = 'is not UTF-8 in percent-encoding.';
+	throw new GatewayError('validation_failed', `${path} ${message}`, { details: [{ path, message }] });
+}
+
+/** As a step of a JSON pointer. */
+function nameOf(pair: string): string {
+	const [name = ''] = pair.split('=', 1);
+	const text = (isDecodable(name) ? decodeURIComponent(name) : name).slice(0, 100).toWellFormed();
+	return text.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '\\u0000');
+}

@@ -1,0 +1,39 @@
+// Keys of a gateway (`svc_gw_…`): looked up once and remembered with the gateway, which any change of its keys drops.
+
+import type { Caller, Gateway } from '../contract/nouns.ts';
+import { hashKey, MAX_KEY_LENGTH } from '../secrets/tokens.ts';
+import type { Store } from '../store/store.ts';
+
+/** Of each gateway. */
+const KEYS_KEPT = 10_000;
+
+type KnownKey = { caller: Caller; expiresAt: number } | null;
+
+export interface KeyedGateway {
+	gateway: Gateway;
+	/** Callers of keys that have been looked up, by the key's hash; null is remembered too. */
+	keys: Map<string, KnownKey>;
+}
+
+/** Null when it is unknown here, revoked or expired. */
+export async function gatewayKey(secret: string, mounted: KeyedGateway, store: Store): Promise<Caller | null> {
+	if (secret.length > MAX_KEY_LENGTH) return null;
+	const hash = hashKey(secret);
+	const id = hash.toString('latin1');
+	const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUp(mounted, hash, store));
+	remember(mounted, id, known);
+	return known && known.expiresAt > Date.now() ? known.caller : null;
+}
+
+function remember({ keys }: KeyedGateway, id: string, known: KnownKey): void {
+	if (keys.has(id)) return;
+	keys.set(id, known);
+	if (keys.size > KEYS_KEPT) keys.delete(keys.keys().next().value ?? id);
+}
+
+async function lookUp({ gateway }: KeyedGateway, hash: Buffer, store: Store): Promise<KnownKey> {
+	const row = await store.gateways.keyByHash(gateway.organizationId, gateway.id, hash);
+	if (!row || row.revokedAt !== null) return null;
+	const caller: Caller = { method: 'key', subject: `key:${row.id}`, keyId: row.id, scopes: row.scopes };
+	return { caller, expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,133 @@
+// The public keys of whoever signs tokens (JWKS, RFC 7517 §5): fetched through the guard, kept for a while, read again for a key that
+// is not there.
+
+import { createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose';
+import type { Context } from '../contract/context.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+
+/** How much a key set may hold, and how a failure to read it is told. */
+export interface KeySetRules {
+	maxBytes: number;
+	maxKeys: number;
+	/** `debug` where strangers choose the address: what they can cause is no warning. */
+	logged: 'warn' | 'debug';
+}
+
+const KEPT_MS = 10 * 60_000;
+/** Tokens may name any key; asking for them must not become a flood of requests to the issuer. */
+const COOLDOWN_MS = 30_000;
+/** After a reading that failed: shorter, since nobody comes in until one succeeds. */
+const RETRY_MS = 5000;
+const TIMEOUT_MS = 5000;
+/** Public keys only: with `oct`, a set would carry secrets (RFC 8725 §2.1). */
+const TYPES: readonly unknown[] = ['RSA', 'EC', 'OKP'];
+/** All that it takes to choose a key and to check with it (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
+const MEMBERS = ['kty', 'kid', 'use', 'alg', 'crv', 'x', 'y', 'n', 'e'] as const;
+/** RFC 7518 §6.2.2, §6.3.2 and RFC 8037 §2: `d` makes a key a private one. */
+const PRIVATE = 'd';
+/** An RSA modulus of 8192 bits in base64url. */
+const MAX_MEMBER_LENGTH = 1366;
+/** A public exponent of 48 bits: checking a signature with a longer one takes as long as making it. */
+const MAX_EXPONENT_LENGTH = 8;
+const MAX_KEY_OPS = 10;
+
+/** The keys at one URL, as one gateway sees them. */
+export interface PublishedKeys {
+	/** @throws unavailable */
+	current(context: Context): Promise<JWTVerifyGetKey>;
+	/** Those that were fetched after `known`, which had not the key; null when it is too early to ask for newer ones. @throws unavailable */
+	newer(known: JWTVerifyGetKey, context: Context): Promise<JWTVerifyGetKey | null>;
+}
+
+export const keysAt = (url: string, rules: KeySetRules, context: Context): Promise<PublishedKeys> =>
+	context.memo(`keys:${url}`, KEPT_MS, async () => publishedKeys(url, rules));
+
+interface Reading {
+	startedAtMs: number;
+	keys: Promise<JWTVerifyGetKey>;
+	hasFailed: boolean;
+}
+
+/** Kept by `keysAt`: when its time is over, it is made anew, and reads the keys again. */
+function publishedKeys(url: string, rules: KeySetRules): PublishedKeys {
+	let last: Reading | null = null;
+	// The last good ones: a key that is asked for while the issuer is away must not cost the others theirs.
+	let kept: JWTVerifyGetKey | null = null;
+	const readUnless = (context: Context, isFresh: (reading: Reading) => boolean): Promise<JWTVerifyGetKey> => {
+		if (last && isFresh(last)) return last.keys;
+		const reading: Reading = { startedAtMs: performance.now(), keys: fetchKeys(url, rules, context), hasFailed: false };
+		reading.keys.then(
+			(keys) => {
+				kept = keys;
+			},
+			() => {
+				reading.hasFailed = true;
+			},
+		);
+		last = reading;
+		return reading.keys;
+	};
+	const ageMs = ({ startedAtMs }: Reading): number => performance.now() - startedAtMs;
+	return {
+		current: async (context) => kept ?? readUnless(context, (reading) => !reading.hasFailed || ageMs(reading) < RETRY_MS),
+		async newer(known, context) {
+			const keys = await readUnless(context, (reading) => ageMs(reading) < COOLDOWN_MS);
+			return keys === known ? null : keys;
+		},
+	};
+}
+
+/** @throws unavailable: whoever cannot be checked is not let in, and it is not their fault */
+async function fetchKeys(url: string, rules: KeySetRules, context: Context): Promise<JWTVerifyGetKey> {
+	try {
+		return createLocalJWKSet(await fetchSet(url, rules, context));
+	} catch (cause) {
+		const reason = asGatewayError(cause)?.message ?? String(cause);
+		context.log[rules.logged]({ host: new URL(url).host, reason }, 'the keys of a JWT issuer could not be read');
+		throw new GatewayError('unavailable', 'Tokens cannot be checked at the moment: the keys of their issuer could not be read.', {
+			cause,
+			headers: { 'retry-after': String(RETRY_MS / 1000) },
+		});
+	}
+}
+
+async function fetchSet(url: string, { maxBytes, maxKeys }: KeySetRules, context: Context): Promise<JSONWebKeySet> {
+	const { status, body } = await context.request({
+		method: 'GET',
+		url,
+		headers: { accept: 'application/jwk-set+json, application/json' },
+		timeoutMs: TIMEOUT_MS,
+		maxBytes,
+		// A redirect leads to something else than what was configured.
+		maxRedirects: 0,
+		// Many wait for it: the first of them may leave.
+		signal: AbortSignal.timeout(TIMEOUT_MS),
+	});
+	if (status !== 200) throw new Error(`it answered ${status}`);
+	return readKeySet(JSON.parse(body.toString('utf8')), maxKeys);
+}
+
+/**
+ * Keeps what it takes to check with a key, and leaves out keys that cannot be used: "Implementations SHOULD ignore JWKs within a JWK
+ * Set that use "kty" values that are not understood by them" (RFC 7517 §5). @throws Error with the rest of a sentence on what is wrong
+ */
+export function readKeySet(value: unknown, maxKeys: number): JSONWebKeySet {
+	const keys = isObject(value) ? value['keys'] : null;
+	if (!Array.isArray(keys)) throw new Error('it has no list of keys');
+	if (keys.length > maxKeys) throw new Error(`it has more than ${maxKeys} keys`);
+	return { keys: keys.map(publicPart).filter((key) => key !== null) };
+}
+
+function publicPart(key: unknown): JWK | null {
+	if (!isObject(key) || !TYPES.includes(key['kty']) || Object.hasOwn(key, PRIVATE)) return null;
+	const kept = MEMBERS.map((name) => [name, key[name]] as const).filter(([, value]) => value !== undefined);
+	if (!kept.every(([name, value]) => isShort(value, name === 'e' ? MAX_EXPONENT_LENGTH : MAX_MEMBER_LENGTH))) return null;
+	const { key_ops: operations } = key;
+	if (operations === undefined) return Object.fromEntries(kept);
+	if (!Array.isArray(operations) || operations.length > MAX_KEY_OPS || !operations.every((one) => isShort(one))) return null;
+	return { ...Object.fromEntries(kept), key_ops: operations };
+}
+
+const isShort = (value: unknown, maxLength = MAX_MEMBER_LENGTH): boolean => typeof value === 'string' && value.length <= maxLength;
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

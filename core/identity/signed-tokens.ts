@@ -1,0 +1,57 @@
+// Tokens that were signed with the service's secret (specification 5.2, decisions 25): of a member's login, or made by the operator.
+
+import { GatewayError } from '../contract/errors.ts';
+import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
+import { hashKey, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
+import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
+
+/** The operator's, of all gateways; the longest verified go first. */
+const KEPT = 10_000;
+const KEPT_MS = 60_000;
+
+export class SignedTokens {
+	readonly #tokens: Tokens;
+	readonly #members: Members;
+	/** Callers of the operator's tokens, by the token's hash. Only what was verified gets here. */
+	readonly #known = new Map<string, { caller: Caller; expiresAtMs: number }>();
+
+	constructor(tokens: Tokens, members: Members) {
+		this.#tokens = tokens;
+		this.#members = members;
+	}
+
+	/** @throws unauthorized; forbidden for a login of somebody who is no member */
+	async caller(token: string, gateway: Gateway): Promise<Caller> {
+		// An access key would be found among the credentials of members, too.
+		if (token.length > MAX_TOKEN_LENGTH || !JWT.test(token)) throw new GatewayError('unauthorized', 'Invalid token.');
+		const id = hashKey(token).toString('latin1');
+		const known = this.#known.get(id);
+		if (known && known.expiresAtMs > Date.now()) return known.caller;
+		const login = this.#members.known(id);
+		if (login) return callerOf(await login, gateway);
+		const read = this.#tokens.read(token);
+		if (read.by === 'operator') return this.#remember(id, read.claims);
+		return callerOf(await this.#members.byLogin(id, read.claims), gateway);
+	}
+
+	#remember(id: string, claims: OperatorClaims): Caller {
+		const caller: Caller = { method: 'token', subject: `jwt:${claims.subject}`, scopes: scopesOf(claims) };
+		const expiresAtMs = Math.min((claims.exp ?? Number.POSITIVE_INFINITY) * 1000, Date.now() + KEPT_MS);
+		this.#known.delete(id);
+		this.#known.set(id, { caller, expiresAtMs });
+		if (this.#known.size > KEPT) this.#known.delete(this.#known.keys().next().value ?? id);
+		return caller;
+	}
+}
+
+function callerOf(member: Awaited<ReturnType<Members['byLogin']>>, gateway: Gateway): Caller {
+	if (!member) throw new GatewayError('unauthorized', 'The login of this token has ended.');
+	return assertMember(callerAt(member, gateway));
+}
+
+/** Those of ours that it names; all, if it names none. */
+function scopesOf({ scope }: OperatorClaims): readonly Scope[] {
+	const named = new Set<string>(scope?.split(' '));
+	const ours = GATEWAY_SCOPES.filter((one) => named.has(one));
+	return ours.length > 0 ? ours : GATEWAY_SCOPES;
+}

@@ -1,0 +1,68 @@
+// What an import did to the operations, gathered while it is committed: counted in full, listed as far as somebody may read it.
+
+import { setImmediate } from 'node:timers/promises';
+import { cleanText } from '../kit/clean-text.ts';
+import type { ImportReader, OperationChange } from '../store/store.ts';
+import { compareOperations } from './compare/operations.ts';
+
+const MAX_LISTED = 2_000;
+const MAX_LISTED_CHARS = 512 * 1024;
+const MAX_CHARS = 300;
+/** Others' requests come first after so long. */
+const TURN_MS = 8;
+
+/** In which order they are listed, so that what breaks somebody is not cut off behind what was reworded. */
+const RANKS = ['removed', 'breaking', 'restored', 'additive', 'text', 'added'] as const;
+type Rank = (typeof RANKS)[number];
+
+export function createImportReader(draft: ImportReader['draft']): ImportReader {
+	const counts = { restored: 0, changed: 0, breaking: 0, additive: 0, text: 0 };
+	const listed: Record<Rank, OperationChange[]> = { removed: [], breaking: [], restored: [], additive: [], text: [], added: [] };
+	let turnEndsAt = performance.now() + TURN_MS;
+
+	const list = (rank: Rank, { key, name, reasons, ...rest }: OperationChange): void => {
+		if (listed[rank].length < MAX_LISTED)
+			listed[rank].push({ key: bounded(key), name: bounded(name), ...rest, reasons: reasons.map(bounded) });
+	};
+	const takeTurns = async (): Promise<void> => {
+		if (performance.now() < turnEndsAt) return;
+		await setImmediate();
+		turnEndsAt = performance.now() + TURN_MS;
+	};
+
+	return {
+		draft,
+		moved(change, { key, name }) {
+			const kind = change === 'removed' ? 'breaking' : null;
+			list(change, { key, name, change, kind, reasons: [] });
+		},
+		async differs({ key, name, isRestored, before, after }) {
+			const { kind, reasons } = await compareOperations(before, after, takeTurns);
+			if (kind !== null) counts[kind]++;
+			if (isRestored) counts.restored++;
+			else if (kind !== null) counts.changed++;
+			// Written otherwise, and meaning the same.
+			if (kind === null && !isRestored) return;
+			const rank = isRestored && kind !== 'breaking' ? 'restored' : (kind ?? 'restored');
+			list(rank, { key, name, change: isRestored ? 'restored' : 'changed', kind, reasons });
+		},
+		finish({ operations: total, added, removed, isFirst, toolsUpdated }) {
+			const unchanged = total - added - counts.restored - counts.changed;
+			const operations = withinBounds(RANKS.flatMap((rank) => listed[rank]));
+			const news = isFirst ? 0 : added + removed + counts.restored + counts.changed;
+			const breaking = counts.breaking + removed;
+			return { added, removed, ...counts, breaking, unchanged, toolsUpdated, operations, unlisted: news - operations.length };
+		},
+	};
+}
+
+function withinBounds(changes: OperationChange[]): OperationChange[] {
+	let chars = 0;
+	const end = changes.findIndex(({ key, name, reasons }, index) => {
+		chars += key.length + name.length + reasons.join().length;
+		return index >= MAX_LISTED || chars > MAX_LISTED_CHARS;
+	});
+	return end < 0 ? changes : changes.slice(0, end);
+}
+
+const bounded = (text: string): string => cleanText(text, MAX_CHARS);

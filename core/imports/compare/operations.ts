@@ -1,0 +1,190 @@
+// What became of an operation from one import to the next, for those who call its tool. When in doubt, a change is breaking.
+
+import type { Json, JsonSchema } from '../../contract/nouns.ts';
+import type { OperationContent } from '../../store/store.ts';
+import { isObject, type Steps, spend, TOO_LARGE } from './meaning.ts';
+import type { ChangeKind, Finding, SchemaComparison } from './rules.ts';
+import { compareSchemas } from './schemas.ts';
+
+export interface OperationDifference {
+	/** The gravest of all; null: it means what it meant. */
+	kind: ChangeKind | null;
+	/** A sentence each, the gravest first; of more than ten the last says how many there are. */
+	reasons: string[];
+}
+
+const KINDS: ChangeKind[] = ['breaking', 'additive', 'text'];
+const MAX_REASONS = 10;
+/** Of one schema, some 15 ms: what is larger, and not the same to the letter, is called breaking. */
+const MAX_STEPS = 20_000;
+const MAX_CHARS = 256 * 1024;
+const MAX_DEPTH = 300;
+
+/** @param pause awaited between pieces of work of up to 20 ms */
+export async function compareOperations(
+	before: OperationContent,
+	after: OperationContent,
+	pause: () => Promise<void>,
+): Promise<OperationDifference> {
+	const findings = [...compareTexts(before, after), ...(await compareContracts(before, after, pause))];
+	const reasons = [...new Set(KINDS.flatMap((kind) => findings.filter((one) => one.kind === kind).map(({ reason }) => reason)))];
+	const kind = KINDS.find((candidate) => findings.some((one) => one.kind === candidate)) ?? null;
+	if (reasons.length <= MAX_REASONS) return { kind, reasons };
+	return { kind, reasons: [...reasons.slice(0, MAX_REASONS - 1), `And ${reasons.length - MAX_REASONS + 1} more.`] };
+}
+
+function compareTexts(before: OperationContent, after: OperationContent): Finding[] {
+	const findings: Finding[] = [];
+	const text = (reason: string): void => void findings.push({ kind: 'text', reason });
+	if (before.description !== after.description) text('The description changed.');
+	if (before.operationId !== after.operationId) text('The operationId changed.');
+	if (before.tags.toSorted().join('\n') !== after.tags.toSorted().join('\n')) text('The tags changed.');
+	if (before.outcome !== after.outcome) text(after.outcome === 'degraded' ? 'It no longer converts whole.' : 'It converts whole now.');
+	else if (before.reasons.join('\n') !== after.reasons.join('\n')) text('It is degraded for other reasons.');
+	if (before.deprecated !== after.deprecated)
+		findings.push({ kind: 'additive', reason: after.deprecated ? 'It is deprecated now.' : 'It is no longer deprecated.' });
+	return findings;
+}
+
+async function compareContracts(before: OperationContent, after: OperationContent, pause: () => Promise<void>): Promise<Finding[]> {
+	const findings = comparePlaces(before, after);
+	try {
+		await pause();
+		const { findings: ofArguments, ...moved } = compareArguments(
+			before.whole ?? before.parameters,
+			after.whole ?? after.parameters,
+			newSteps(),
+		);
+		await pause();
+		const ofAnswers = compareAnswers(before, after, newSteps());
+		await pause();
+		return [...findings, ...ofArguments, ...ofAnswers, ...compareDefinitions(before, after, { ...moved, steps: newSteps() })];
+	} catch (error) {
+		if (error !== TOO_LARGE) throw error;
+		return [...findings, { kind: 'breaking', reason: 'It changed, and is too large to say how.' }];
+	}
+}
+
+const newSteps = (): Steps => ({ left: MAX_STEPS, maxDepth: MAX_DEPTH });
+
+function comparePlaces(before: OperationContent, after: OperationContent): Finding[] {
+	const findings: Finding[] = [];
+	if (before.method !== after.method) findings.push({ kind: 'breaking', reason: 'The method changed.' });
+	if (before.path !== after.path) findings.push({ kind: 'breaking', reason: 'The path changed.' });
+	return findings;
+}
+
+function compareArguments(before: JsonSchema, after: JsonSchema, steps: Steps): SchemaComparison {
+	if (isEqual(before, after)) return { findings: [], movedArguments: new Set(), movedMembers: new Set() };
+	return compareSchemas(before, after, 'arguments', steps);
+}
+
+function compareAnswers(before: OperationContent, after: OperationContent, steps: Steps): Finding[] {
+	const [was, is] = [before.outputSchema, after.outputSchema];
+	if (was === null && is === null) return [];
+	// A limit of ours says nothing of what the API answers.
+	if (was === null) return [{ kind: before.answerCut ? 'text' : 'additive', reason: 'The answer has a schema now.' }];
+	if (is === null && after.answerCut) return [{ kind: 'text', reason: 'The answer has a schema that is too large to be promised.' }];
+	if (is === null) return [{ kind: 'breaking', reason: 'The answer has no schema any more.' }];
+	return isEqual(was, is) ? [] : compareSchemas(was, is, 'answer', steps).findings;
+}
+
+/** What is the same to the letter need not be understood. @throws TOO_LARGE when it is not, and would take too long */
+function isEqual(before: Json, after: Json): boolean {
+	const [was, is] = [JSON.stringify(before), JSON.stringify(after)];
+	if (was === is) return true;
+	if (was.length > MAX_CHARS || is.length > MAX_CHARS) throw TOO_LARGE;
+	return false;
+}
+
+interface Moved extends Pick<SchemaComparison, 'movedArguments' | 'movedMembers'> {
+	steps: Steps;
+}
+
+/** An importer's own, so only by what holds for all: what belongs to an argument that came or went was told with the argument. */
+function compareDefinitions(before: OperationContent, after: OperationContent, moved: Moved): Finding[] {
+	const findings: Finding[] = [];
+	for (const name of new Set([...Object.keys(before.definition), ...Object.keys(after.definition)])) {
+		// Told already.
+		if ((name === 'method' && before.method !== after.method) || (name === 'path' && before.path !== after.path)) continue;
+		const [was, is] = [before.definition[name], after.definition[name]];
+		const difference = name === 'security' ? compareSecurity(was, is) : compareValues(was, is, moved, 0);
+		if (difference === 'grown') findings.push({ kind: 'additive', reason: `It is called for more than before (${name}).` });
+		if (difference === 'other') findings.push({ kind: 'breaking', reason: `The way it is called changed (${name}).` });
+	}
+	return findings;
+}
+
+type Difference = 'none' | 'grown' | 'other';
+
+/**
+ * Alternatives of credentials (`OutboundRequest.security`): one more takes nothing from those who have another. Former releases knew their
+ * types only, and then these are all that is compared.
+ */
+function compareSecurity(before: Json | undefined, after: Json | undefined): Difference {
+	const isByType = [before, after].some((list) => Array.isArray(list) && list.flat().some((need) => typeof need === 'string'));
+	const spellOne = (need: Json): string => {
+		if (!isObject(need)) return String(need);
+		const { scheme, type, in: place, name } = need;
+		return isByType ? String(type) : JSON.stringify([scheme, type, place, name]);
+	};
+	const spell = (list: Json | undefined): Set<string> | null =>
+		Array.isArray(list)
+			? new Set(list.map((needs) => JSON.stringify(Array.isArray(needs) ? [...new Set(needs.map(spellOne))].toSorted() : needs)))
+			: null;
+	const [was, is] = [spell(before), spell(after)];
+	if (!was || !is) return was === is ? 'none' : 'other';
+	if ([...was].some((types) => !is.has(types))) return 'other';
+	return was.size < is.size ? 'grown' : 'none';
+}
+
+function compareValues(before: Json | undefined, after: Json | undefined, moved: Moved, depth: number): Difference {
+	spend(moved.steps);
+	if (depth > MAX_DEPTH) throw TOO_LARGE;
+	const [was, is] = [staying(before, moved), staying(after, moved)];
+	if (was === is) return 'none';
+	if (typeof was === 'string' && typeof is === 'string') return compareQueries(was, is, moved.steps);
+	if (Array.isArray(was) && Array.isArray(is)) return compareEntries(was, is, moved, depth);
+	if (!isObject(was) || !isObject(is)) return 'other';
+	const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+	const isTold = (name: string): boolean => moved.movedMembers.has(name) && Object.hasOwn(was, name) !== Object.hasOwn(is, name);
+	return worst(names.filter((name) => !isTold(name)).map((name) => compareValues(was[name], is[name], moved, depth + 1)));
+}
+
+function compareEntries(before: Json[], after: Json[], moved: Moved, depth: number): Difference {
+	if (before.length !== after.length) return 'other';
+	return worst(before.map((entry, index) => compareValues(entry, after[index], moved, depth + 1)));
+}
+
+const worst = (differences: Difference[]): Difference =>
+	differences.includes('other') ? 'other' : differences.includes('grown') ? 'grown' : 'none';
+
+/** `arg` is the argument that an importer's entry is about. */
+const argOf = (value: Json | undefined): string | null => (isObject(value) && typeof value['arg'] === 'string' ? value['arg'] : null);
+
+function isMoved(value: Json | undefined, { movedArguments }: Moved): boolean {
+	const arg = argOf(value);
+	return arg !== null && movedArguments.has(arg);
+}
+
+/** What there still is, without what is told already; undefined when nothing of it is left. */
+function staying(value: Json | undefined, moved: Moved): Json | undefined {
+	if (!Array.isArray(value)) return isMoved(value, moved) ? undefined : value;
+	const entries = value.filter((entry) => !isMoved(entry, moved));
+	if (entries.length === 0 && value.length > 0) return undefined;
+	// By argument where there are arguments: their order is nobody's business.
+	if (!entries.every((entry) => argOf(entry) !== null)) return entries;
+	return entries.toSorted((one, other) => ((argOf(one) ?? '') < (argOf(other) ?? '') ? -1 : 1));
+}
+
+/** Of a query that is sent: `grown` while all that it had is still there, in order. What may be null is told by the arguments. */
+function compareQueries(before: string, after: string, steps: Steps): Difference {
+	if (!/\s/.test(before) || !/\s/.test(after)) return 'other';
+	const words = (text: string): string[] => text.match(/\w+|[^\s\w!]/g) ?? [];
+	const [wanted, present] = [words(before), words(after)];
+	spend(steps, Math.ceil(present.length / 10));
+	let found = 0;
+	for (const word of present) if (word === wanted[found]) found++;
+	if (found < wanted.length) return 'other';
+	return present.length > wanted.length ? 'grown' : 'none';
+}

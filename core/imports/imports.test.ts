@@ -1,0 +1,403 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import openapi from '../../importers/openapi/index.ts';
+import { testStore } from '../../test/helpers/store.ts';
+import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
+import type { SchemaImporter } from '../contract/kinds.ts';
+import { Registry } from '../registry/registry.ts';
+import type { ApiRow, ImportChanges, OperationRow } from '../store/store.ts';
+import { createImports, type ImportParts } from './imports.ts';
+import type { ImportReport } from './report.ts';
+
+const store = await testStore();
+after(() => store.close());
+
+const never = new AbortController().signal;
+const logged: string[] = [];
+const quiet = (): void => undefined;
+const log = { debug: quiet, info: quiet, warn: quiet, error: (_: object, message: string): void => void logged.push(message) };
+
+/** Posts to the endpoint, and says what it answered. */
+const ASK = `async introspect(url, { request }) {
+	const { status, body } = await request({ method: 'POST', url, body: 'tell' });
+	if (status === 200) return { text: 'ASKED ' + body, url };
+	throw Object.assign(new Error('it does not tell: ' + status), { code: 'schema_invalid' });
+},`;
+
+/** An importer that is only there in the worker, where `body` is what it does. */
+function importerOf(name: string, detect: string, body: string): [SchemaImporter, string] {
+	const source = `export default { kind: 'importer', name: '${name}', config: { validate: (value) => ({ value }) }, detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
+		async *parse(source, config, context) { ${body} } }`;
+	return [{ ...openapi, name }, `data:text/javascript,${encodeURIComponent(source)}`];
+}
+
+const operationText = (index: string): string =>
+	`{ key: 'GET /' + ${index}, operationId: null, name: 'op_' + ${index}, description: '', method: 'GET', path: '/' + ${index}, tags: [], deprecated: false,
+	parameters: { type: 'object' }, outputSchema: null, definition: { path: '/' }, outcome: 'converted', reasons: [] }`;
+const many = (count: number): string => `for (let i = 0; i < ${count}; i++) yield ${operationText('i')};`;
+const SUMMARY = "return { format: 'test', title: null, version: null, servers: [] };";
+
+const registry = new Registry();
+registry.add(openapi, new URL('../../importers/openapi/index.ts', import.meta.url).href);
+for (const [plugin, source] of [
+	importerOf('halfway', '0', `${many(250)} throw Object.assign(new Error('/paths/~1x: broken'), { code: 'schema_invalid' });`),
+	importerOf('endless', '0', 'for (;;);'),
+	importerOf('hungry', '0', 'for (const all = []; ; ) all.push(new Array(1e5).fill({}).map(() => ({})));'),
+	importerOf('buggy', '0', 'null.x;'),
+	importerOf('leaving', '0', 'process.exit(0);'),
+	importerOf('plenty', '0', `${many(2001)} ${SUMMARY}`),
+	importerOf(
+		'odd',
+		'text.startsWith("ODD") ? 1 : 0',
+		`const op = ${operationText('1')}; op.parameters.note = 'a\\0b\\\\u0000\\ud800c'; op.path = '/\\0'; yield op; ${SUMMARY}`,
+	),
+	importerOf('asking', 'text.startsWith("ASKED") ? 1 : 0', `yield ${operationText('source.text.length')}; ${SUMMARY}`),
+	// A module's own variables tell whether the worker is the same; those who are to meet wait for each other, so that they run at once.
+	importerOf(
+		'telling',
+		'0',
+		`globalThis.runs = (globalThis.runs ?? 0) + 1;
+		if (source.text === 'crash') null.x;
+		if (source.text === 'grow') globalThis.held = Array.from({ length: 200 }, () => new Array(131072).fill({}));
+		if (source.text === 'meet') await new Promise((met) => {
+			const channel = new BroadcastChannel('telling');
+			channel.onmessage = ({ data }) => { if (data === 'here') channel.postMessage('met'); channel.close(); met(); };
+			channel.postMessage('here');
+		});
+		if (source.text === 'refuse') throw Object.assign(new Error('no'), { code: 'schema_invalid' });
+		const op = ${operationText('1')}; op.parameters.note = String(globalThis.runs); yield op; ${SUMMARY}`,
+	),
+	importerOf('environment', '0', 'throw Object.assign(new Error(JSON.stringify(process.env)), { code: "schema_invalid" });'),
+])
+	registry.add(plugin, source);
+
+const imports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
+
+/** What an import did that did nothing. */
+const NOTHING: ImportChanges = {
+	...{ added: 0, removed: 0, restored: 0, changed: 0, unchanged: 0, breaking: 0, additive: 0, text: 0, toolsUpdated: 0 },
+	operations: [],
+	unlisted: 0,
+};
+
+let count = 0;
+async function newApi(type = 'openapi'): Promise<ApiRow> {
+	count++;
+	const user = { email: `u${count}@example.com`, passwordHash: 'x', firstName: 'U', lastName: '' };
+	const { organization } = await store.accounts.register(user, { name: `o${count}`, slugs: [`o${count}`] });
+	return store.apis.create(organization.id, { name: 'x', type, baseUrl: 'https://api.example.com', description: null });
+}
+
+async function operationsOf(api: ApiRow): Promise<OperationRow[]> {
+	const { items } = await store.apis.operations(api.organizationId, api.id, { limit: 100 });
+	return items;
+}
+
+const bodyOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
+const documentOf = (paths: object): string => JSON.stringify({ openapi: '3.1.0', info: { title: 'Pets', version: '1' }, paths });
+const operation = (operationId: string, more: object = {}): object => ({
+	operationId,
+	responses: { 204: { description: 'done' } },
+	...more,
+});
+
+/** @returns whatever the import fails with */
+async function failure(
+	type: string,
+	body: Buffer,
+	parts: Partial<ImportParts> = {},
+): Promise<{ code: string; message: string; details: { path: string }[] }> {
+	const api = await newApi(type);
+	const result = await imports(parts)
+		.importSchema(store, api, body, never)
+		.catch((error: unknown) => error);
+	assert.ok(result instanceof Error, 'it was imported');
+	assert.deepEqual(await operationsOf(api), []);
+	assert.deepEqual((await store.apis.schemas(api.organizationId, api.id, { limit: 100 })).items, []);
+	return result as never;
+}
+
+test('a document of 1,200 operations is imported, reported and made into tools, and doing it again changes nothing', async () => {
+	const schemaContent = gunzipSync(readFileSync(new URL('../../test/fixtures/github.openapi.json.gz', import.meta.url))).toString();
+	const api = await newApi();
+	const { importSchema, generateTools } = imports();
+	const first = await importSchema(store, api, bodyOf({ schemaContent, generateTools: true, methods: ['get'] }), never);
+	assert.deepEqual(first.schema.changes, { ...NOTHING, added: 1223 });
+	assert.deepEqual(first.request, { allowEmpty: false, generation: { methods: ['GET'] } });
+	assert.equal(first.schema.sizeBytes, Buffer.byteLength(schemaContent));
+	assert.match(first.schema.sha256, /^[0-9a-f]{64}$/);
+	const report = first.schema.report as ImportReport;
+	assert.deepEqual(report.counts, { operations: 1223, converted: 1223, degraded: 0, skipped: 0 });
+	assert.equal(report.format, 'openapi 3.0.3');
+	assert.deepEqual(await generateTools(store, api, {}), { created: 1223, updated: 0, unchanged: 0, total: 1223 });
+	assert.deepEqual(await generateTools(store, api, {}), { created: 0, updated: 0, unchanged: 1223, total: 1223 });
+	const second = await importSchema(store, api, bodyOf({ schemaContent }), never);
+	assert.deepEqual(second.schema.changes, { ...NOTHING, unchanged: 1223 });
+});
+
+test('a re-import says what it added, changed and removed, and keeps the tools of the rest', async () => {
+	const api = await newApi();
+	const { importSchema, generateTools } = imports();
+	const read = async (paths: object) =>
+		(await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never)).schema.changes ?? assert.fail();
+	await read({ '/a': { get: operation('a') }, '/b': { get: operation('b') }, '/c': { get: operation('c') } });
+	await generateTools(store, api, {});
+	const { operations, ...counts } = await read({
+		'/a': { get: operation('a') },
+		'/b2': { get: operation('b') },
+		'/d': { get: operation('d') },
+	});
+	const expected = { added: 1, changed: 1, unchanged: 1, removed: 1, restored: 0, breaking: 2, additive: 0, text: 0, toolsUpdated: 1 };
+	assert.deepEqual(counts, { ...expected, unlisted: 0 });
+	assert.deepEqual(operations, [
+		{ key: 'GET /c', name: 'c', change: 'removed', kind: 'breaking', reasons: [] },
+		{ key: 'GET /b2', name: 'b', change: 'changed', kind: 'breaking', reasons: ['The path changed.', 'The description changed.'] },
+		{ key: 'GET /d', name: 'd', change: 'added', kind: null, reasons: [] },
+	]);
+	assert.deepEqual(await generateTools(store, api, {}), { created: 1, updated: 0, unchanged: 2, total: 3 });
+});
+
+test('what is skipped is reported with its reason and not stored', async () => {
+	const api = await newApi();
+	const paths = { '/a': { get: operation('a') }, '/b': { get: null }, '/c/{id}': { get: operation('c') } };
+	const { schema } = await imports().importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	const { counts, operations } = schema.report as ImportReport;
+	assert.deepEqual(counts, { operations: 3, converted: 1, degraded: 1, skipped: 1 });
+	assert.deepEqual(operations, [
+		{ key: 'GET /b', name: 'get_b', outcome: 'skipped', reasons: ['It is not an object.'] },
+		{ key: 'GET /c/{id}', name: 'c', outcome: 'degraded', reasons: ['The path parameter “id” is not declared: it is taken as a string.'] },
+	]);
+	assert.deepEqual((await operationsOf(api)).map(({ key }) => key).toSorted(), ['GET /a', 'GET /c/{id}']);
+});
+
+test('a filter chooses which operations become tools', async () => {
+	const api = await newApi();
+	const paths = { '/a': { get: operation('a', { tags: ['x'] }), post: operation('b', { tags: ['x'] }) }, '/c': { get: operation('c') } };
+	const { importSchema, generateTools } = imports();
+	await importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	assert.equal((await generateTools(store, api, { tags: ['x'], methods: ['GET'] })).total, 1);
+	assert.equal((await generateTools(store, api, { operationIds: ['c', 'none'] })).total, 1);
+});
+
+test('more than 2,000 tools at once are refused, naming the filters', async () => {
+	const api = await newApi('plenty');
+	await imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
+	await assert.rejects(imports().generateTools(store, api, {}), {
+		code: 'validation_failed',
+		message: /2001 .* tags, methods, paths, operationIds or deprecated/,
+	});
+	assert.equal((await imports().generateTools(store, api, { paths: ['/7'] })).total, 1);
+});
+
+test('an import that would make more than 2,000 tools is refused as a whole, and one whose filters choose fewer is not', async () => {
+	const api = await newApi('plenty');
+	const asked = { schemaContent: 'x', generateTools: true };
+	await assert.rejects(imports().importSchema(store, api, bodyOf(asked), never), {
+		code: 'validation_failed',
+		message: /^2001 operations/,
+	});
+	assert.equal(await store.apis.countOperations(api.organizationId, api.id), 0);
+	assert.deepEqual((await store.apis.schemas(api.organizationId, api.id, { limit: 1 })).items, []);
+	await imports().importSchema(store, api, bodyOf({ ...asked, paths: ['/7', '/8'] }), never);
+	assert.equal(await store.apis.countOperations(api.organizationId, api.id), 2001);
+});
+
+test('an import that fails halfway leaves nothing behind', async () => {
+	const error = await failure('halfway', bodyOf({ schemaContent: 'x' }));
+	assert.deepEqual([error.code, error.message], ['schema_invalid', '/paths/~1x: broken']);
+});
+
+test('an importer that never ends is killed, and the API can be imported into afterwards', async () => {
+	const error = await failure('endless', bodyOf({ schemaContent: 'x' }), { timeoutMs: 1_500 });
+	assert.deepEqual([error.code, error.message], ['schema_invalid', 'The document could not be imported within 1.5 s.']);
+});
+
+test('an importer that runs out of memory, fails or leaves ends in a sentence, and a bug is logged', async () => {
+	assert.match((await failure('hungry', bodyOf({ schemaContent: 'x' }), { maxHeapMb: 64 })).message, /more than 64 MB/);
+	for (const type of ['buggy', 'leaving']) {
+		logged.length = 0;
+		const error = await failure(type, bodyOf({ schemaContent: 'x' }));
+		assert.deepEqual([error.code, error.message], ['schema_invalid', 'The document could not be read: the importer failed on it.']);
+		assert.equal(logged.length, 1);
+	}
+});
+
+test('a worker that ended well stays for the next import, and one that crashed, was killed or has grown does not', async () => {
+	const { importSchema, close } = imports();
+	const runs = async (text: string, signal = never): Promise<unknown> => {
+		const api = await newApi('telling');
+		const result = await importSchema(store, api, bodyOf({ schemaContent: text }), signal).catch((error: unknown) => error);
+		return result instanceof Error ? 'failed' : (await operationsOf(api))[0]?.parameters['note'];
+	};
+	assert.deepEqual([await runs('a'), await runs('refuse'), await runs('b')], ['1', 'failed', '3']);
+	assert.deepEqual([await runs('crash'), await runs('c')], ['failed', '1']);
+	assert.deepEqual([await runs('grow'), await runs('d')], ['2', '1']);
+	const api = await newApi('endless');
+	const client = new AbortController();
+	const leaving = importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
+	setTimeout(() => client.abort(), 300);
+	await assert.rejects(leaving, /client is gone/);
+	assert.deepEqual([await runs('e'), await runs('f')], ['1', '2']);
+	// Of two at once one stays: the next two find the one, and need another.
+	const both = async (): Promise<unknown[]> => (await Promise.all([runs('meet'), runs('meet')])).toSorted();
+	assert.deepEqual(await both(), ['1', '3']);
+	const [another, kept] = await both();
+	assert.deepEqual([another, kept === '2' || kept === '4'], ['1', true]);
+	await close();
+});
+
+test('a worker that stays warm is followed by no more listeners with each import', async (t) => {
+	const { importSchema, close } = imports();
+	const warned = t.mock.method(process, 'emitWarning', () => undefined).mock;
+	for (let runs = 0; runs < 12; runs++) await importSchema(store, await newApi('telling'), bodyOf({ schemaContent: 'x' }), never);
+	assert.deepEqual(
+		warned.calls.map((call) => String(call.arguments[0])),
+		[],
+	);
+	await close();
+});
+
+test('what is wrong with a small body is told without a worker', async () => {
+	const registered = new Registry();
+	// A worker could not load it.
+	registered.add({ ...openapi, name: 'absent' }, 'file:///nowhere/index.ts');
+	const { importSchema } = imports({ registry: registered });
+	const api = await newApi('absent');
+	await assert.rejects(importSchema(store, api, bodyOf({}), never), { code: 'validation_failed', message: /must have "schemaUrl"/ });
+	await assert.rejects(importSchema(store, api, Buffer.from('{'), never), { code: 'validation_failed' });
+});
+
+test('an importer sees nothing of the environment', async () => {
+	assert.equal((await failure('environment', bodyOf({ schemaContent: 'x' }))).message, '{}');
+});
+
+test('a client that leaves, and a service that stops, break the import off', async () => {
+	const api = await newApi('endless');
+	const client = new AbortController();
+	const leaving = imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
+	setTimeout(() => client.abort(), 300);
+	await assert.rejects(leaving, { code: 'unavailable', message: /client is gone/ });
+	const service = imports();
+	const stopping = service.importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
+	setTimeout(() => service.close(), 300);
+	await assert.rejects(stopping, { code: 'unavailable', message: /stopping/ });
+});
+
+test('text that PostgreSQL cannot hold is stored without it', async () => {
+	const api = await newApi('odd');
+	await imports().importSchema(store, api, bodyOf({ schemaContent: 'ODD' }), never);
+	const [stored] = await operationsOf(api);
+	assert.equal(stored?.path, '/');
+	assert.equal(stored?.parameters['note'], 'ab\\u0000\ufffdc');
+});
+
+test('two imports of one API at once both succeed, one after the other', async () => {
+	const api = await newApi();
+	const { importSchema } = imports();
+	const read = (path: string) =>
+		importSchema(store, api, bodyOf({ schemaContent: documentOf({ [path]: { get: operation(path) } }) }), never);
+	await Promise.all([read('/a'), read('/b')]);
+	const active = (await operationsOf(api)).filter(({ status }) => status === 'active');
+	assert.equal(active.length, 1);
+});
+
+test('a body that is wrong is refused by the worker, naming the field', async () => {
+	const error = await failure('openapi', bodyOf({ schemaContent: 'x', other: 1 }));
+	assert.deepEqual([error.code, error.details[0]?.path], ['validation_failed', '/other']);
+	assert.equal((await failure('openapi', Buffer.alloc(0))).code, 'validation_failed');
+});
+
+test('content of another format is refused with what it looks like and which API takes it', async () => {
+	const error = await failure('openapi', bodyOf({ schemaContent: 'ODD' }));
+	assert.deepEqual([error.code, /looks like odd.*type odd/.test(error.message)], ['schema_invalid', true]);
+	const none = await failure('openapi', bodyOf({ schemaContent: 'nothing known' }));
+	assert.match(none.message, /no OpenAPI/);
+});
+
+test('an API of a type that no importer reads is refused', async () => {
+	assert.equal((await failure('soap', bodyOf({ schemaContent: 'x' }))).code, 'validation_failed');
+});
+
+test('a document is fetched through the guard, with its address after redirects', async (t) => {
+	const upstream = await httpUpstream(t, (request, response) => {
+		if (request.url === '/moved') response.writeHead(302, { location: '/docs/openapi.json' }).end();
+		else if (request.url === '/docs/openapi.json') response.end(documentOf({ '/a': { get: operation('a') } }));
+		else if (request.url === '/empty') response.end(' ');
+		else if (request.url === '/binary') response.end(Buffer.from([0xff, 0xfe, 0x00]));
+		else response.writeHead(404).end('secret');
+	});
+	const parts = { egressPolicy: { allow: [upstream.origin] } };
+	const api = await newApi();
+	const { schema } = await imports(parts).importSchema(store, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
+	assert.equal(schema.sourceUrl, `${upstream.origin}/docs/openapi.json`);
+	for (const [path, message] of [
+		['/none', /^schemaUrl answered with status 404\.$/],
+		['/empty', /empty/],
+		['/binary', /UTF-8/],
+	] as const) {
+		const error = await failure('openapi', bodyOf({ schemaUrl: upstream.origin + path }), parts);
+		assert.deepEqual([error.code, error.details[0]?.path], ['schema_invalid', '/schemaUrl'], error.message);
+		assert.match(error.message, message);
+	}
+});
+
+test('an API that describes itself is asked when what its URL answers is no description', async (t) => {
+	const upstream = await httpUpstream(t, (request, response) => {
+		const { method = '', url = '' } = request;
+		asked.push(`${method} ${url}`);
+		if (method === 'POST') response.writeHead(url === '/silent' ? 403 : 200).end('pets');
+		else if (url === '/plain') response.end('ASKED');
+		else if (url === '/openapi') response.end(documentOf({}));
+		else response.writeHead(url === '/page' ? 200 : 405).end('<html>');
+	});
+	const asked: string[] = [];
+	const parts = { egressPolicy: { allow: [upstream.origin] } };
+	for (const [path, sizeBytes] of [
+		['/endpoint', 10],
+		['/page', 10],
+		['/plain', 5],
+	] as const) {
+		const { schema } = await imports(parts).importSchema(
+			store,
+			await newApi('asking'),
+			bodyOf({ schemaUrl: upstream.origin + path }),
+			never,
+		);
+		assert.deepEqual([schema.sizeBytes, schema.sourceUrl], [sizeBytes, upstream.origin + path], path);
+	}
+	assert.deepEqual(asked.splice(0), ['GET /endpoint', 'POST /endpoint', 'GET /page', 'POST /page', 'GET /plain']);
+	const silent = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/silent` }), parts);
+	assert.equal(silent.message, 'schemaUrl answered with status 405, and it does not tell: 403');
+	assert.deepEqual([silent.code, silent.details[0]?.path], ['schema_invalid', '/schemaUrl']);
+	asked.length = 0;
+	const other = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/openapi` }), parts);
+	assert.match(other.message, /looks like openapi/);
+	assert.deepEqual(asked, ['GET /openapi']);
+});
+
+test('a schemaUrl that leads to a private address is refused, and nobody is called', async (t) => {
+	const { port, connections } = await canary(t);
+	for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0.0.0.0']) {
+		const error = await failure('openapi', bodyOf({ schemaUrl: `http://${host}:${port}/openapi.json` }));
+		assert.equal(error.code, 'egress_refused', host);
+	}
+	assert.equal((await failure('openapi', bodyOf({ schemaUrl: 'file:///etc/passwd' }))).code, 'egress_refused');
+	assert.equal(connections(), 0);
+});
+
+test('a document whose references lead out is imported without a look at them', async (t) => {
+	const { port, connections } = await canary(t);
+	const api = await newApi();
+	const refs = [`http://127.0.0.1:${port}/x.json`, '/etc/passwd', 'file:///etc/passwd', '../../package.json'];
+	const schemaOf = ($ref: string): object => ({
+		requestBody: { content: { 'application/json': { schema: { $ref } } } },
+		responses: { 200: { $ref } },
+	});
+	const paths = Object.fromEntries(refs.map((ref, index) => [`/${index}`, { post: schemaOf(ref) }]));
+	const { schema } = await imports().importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
+	assert.equal((schema.report as ImportReport).counts.degraded, refs.length);
+	assert.doesNotMatch(JSON.stringify([schema.report, await operationsOf(api)]), /root:x|devDependencies/);
+	assert.equal(connections(), 0);
+});

@@ -1,0 +1,293 @@
+// Imports of API descriptions: parsed in a worker thread that can be killed, written by the main thread in small steps,
+// all or nothing; and tools made of what was imported.
+
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
+import type { SchemaImporter } from '../contract/kinds.ts';
+import type { BodyLayout, Log } from '../contract/nouns.ts';
+import type { EgressPolicy } from '../egress/egress.ts';
+import type { Registry } from '../registry/registry.ts';
+import type {
+	ApiRow,
+	GeneratedTools,
+	GenerationRequest,
+	ImportCheck,
+	ImportHold,
+	ImportJobRow,
+	ImportReader,
+	ImportWriter,
+	OperationFilter,
+	OperationRow,
+	Repositories,
+	SchemaRow,
+} from '../store/store.ts';
+import { createImportReader } from './changes.ts';
+import { type ImportRequest, readImportRequest } from './request.ts';
+import { Semaphore } from './semaphore.ts';
+import { ImportThreads } from './thread-run.ts';
+import { draftTool } from './tool-drafts.ts';
+import type { ImportResult, ImportTask } from './worker.ts';
+
+export interface ImportedSchema {
+	/** Its `report` is an `ImportReport`, and its `changes` are there. */
+	schema: SchemaRow;
+	request: Pick<ImportRequest, 'generation'>;
+}
+
+type Writing = Pick<Repositories, 'apis' | 'tools'>;
+
+/** Where tools are made as the last part of an import. */
+export interface AfterImport {
+	signal?: AbortSignal;
+	/** When the import began to write. */
+	since?: Date;
+}
+
+/** What a job's import has beside others. */
+export interface ImportJobTie {
+	/** Told of the schema in the transaction that writes it, which fails when the job is no longer the holder's. */
+	hold: ImportHold;
+	progress(now: Pick<ImportJobRow, 'phase' | 'operations'>): void;
+}
+
+export interface Imports {
+	/**
+	 * @param writing the store of the one who imports
+	 * @param body of `POST /apis/:id/import-schema` as it came: it is parsed and checked in the worker. Detached afterwards
+	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API is gone meanwhile; conflict when the
+	 * job is another's by now
+	 */
+	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
+	/**
+	 * One tool per operation that the filter admits. What was made when it is broken off stays. After an import the tools that it brought up
+	 * to date are counted as such.
+	 * @throws validation_failed naming the filters when they are too many, conflict; the signal's reason
+	 */
+	generateTools(writing: Writing, api: ApiRow, request: GenerationRequest, after?: AfterImport): Promise<GeneratedTools>;
+	/** Breaks off what is running. */
+	close(): Promise<void>;
+}
+
+export interface ImportParts {
+	registry: Registry;
+	/** Of it, `allow` reaches the worker. */
+	egressPolicy: EgressPolicy;
+	log: Log;
+	/** Of one import, fetching its document included. Default 120,000. */
+	timeoutMs?: number;
+	/** Of one worker. Default 1,024. */
+	maxHeapMb?: number;
+}
+
+const TIMEOUT_MS = 120_000;
+const MAX_HEAP_MB = 1024;
+const MAX_RUNNING = 2;
+const MAX_WAITING = 16;
+/** Parsed and checked within a millisecond or two. */
+const SMALL_BODY_BYTES = 64 * 1024;
+const MAX_TOOLS = 2_000;
+/** Of operations, each of which may be 100 KB: a page is read and written in one go. */
+const PAGE = 25;
+/** Of one page of operations that imports keep changing. */
+const MAX_READS = 10;
+
+export function createImports(parts: ImportParts): Imports {
+	const { registry } = parts;
+	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
+	const closing = new AbortController();
+	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, 'imports');
+	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log });
+	const running = new Set<Promise<unknown>>();
+
+	return {
+		async importSchema(writing, api, body, signal, job) {
+			importerOf(registry, api.type);
+			// What is wrong with a small body need not wait for a worker.
+			if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
+			const stop = AbortSignal.any([signal, closing.signal]);
+			const work = semaphore.run(stop, () => importOne({ ...limits, threads }, { writing, api, body, stop, job }));
+			running.add(work);
+			try {
+				return await work;
+			} catch (error) {
+				throw stop.aborted ? interrupted(stop.reason, limits.timeoutMs) : error;
+			} finally {
+				running.delete(work);
+			}
+		},
+		generateTools: (writing, api, request, after = {}) =>
+			generateTools(writing, importerOf(registry, api.type), { api, request, ...after }),
+		async close() {
+			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
+			await Promise.allSettled(running);
+			await threads.close();
+		},
+	};
+}
+
+interface OneImport {
+	writing: Writing;
+	api: ApiRow;
+	body: Buffer;
+	stop: AbortSignal;
+	job: ImportJobTie | undefined;
+}
+
+async function importOne(
+	parts: Required<ImportParts> & { threads: ImportThreads },
+	{ writing, api, body, stop, job }: OneImport,
+): Promise<ImportedSchema> {
+	const { registry, egressPolicy, threads, timeoutMs } = parts;
+	const task: ImportTask = {
+		body: movable(body),
+		type: api.type,
+		sources: sourcesOf(registry),
+		egressAllow: egressPolicy.allow,
+		timeoutMs,
+	};
+	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
+	const begun: { writer: ImportWriter | null } = { writer: null };
+	// Begun with the first batch: no connection is held while the document is fetched.
+	const begin = async (): Promise<ImportWriter> => {
+		begun.writer ??= await writing.apis.beginImport(api.organizationId, api.id);
+		if (!begun.writer) throw notFound('API');
+		return begun.writer;
+	};
+	let operations = 0;
+	const progress = (phase: ImportJobRow['phase']): void => job?.progress({ phase, operations });
+	try {
+		const result = await threads.run(task, signal, {
+			got: () => progress('parsing'),
+			async write(batch) {
+				await (await begin()).operations(batch);
+				operations += batch.length;
+				progress('parsing');
+			},
+		});
+		progress('writing');
+		const importer = importerOf(registry, api.type);
+		const reader = createImportReader((operation, bodies) => draftTool(importer, operation, api, bodies));
+		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
+	} catch (error) {
+		await begun.writer?.abort();
+		throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
+	}
+}
+
+async function commit(
+	writer: ImportWriter,
+	{ report, request, ...source }: ImportResult,
+	{ reader, hold, operations }: { reader: ImportReader; hold: ImportHold | undefined; operations: number },
+): Promise<ImportedSchema> {
+	const { format, title, version, servers } = report;
+	const job = hold && { ...hold, operations, generation: request.generation };
+	// Now, or the description would be in when the answer is a 400.
+	const check: ImportCheck = async (count, { removed }) => {
+		if (removed > 0 && !request.allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
+		const { generation } = request;
+		if (generation) assertFewTools(await count(active(generation)));
+	};
+	const { schema } = await writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
+	return { schema, request };
+}
+
+/** An error page that reads as a description, or the wrong file, would take everything away. */
+const emptied = (removed: number): GatewayError => {
+	const message = `The document has no operation that can be called, and the API has ${removed}: nothing was changed. "allowEmpty": true removes them.`;
+	return new GatewayError('schema_invalid', message, { details: [{ path: '/allowEmpty', message }] });
+};
+
+/** @throws validation_failed naming what there is */
+function importerOf(registry: Registry, type: string): SchemaImporter {
+	const importer = registry.get('importer', type);
+	if (importer) return importer;
+	const names = registry.list('importer').map(({ name }) => name);
+	throw invalid('/type', `No importer reads APIs of type ${type}: there are ${names.join(', ') || 'none'}.`);
+}
+
+function sourcesOf(registry: Registry): Record<string, string> {
+	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);
+	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+/** Without it, a worker compiles its importer anew, which takes longer than to read a small document. */
+function compileCache(): string | null {
+	// The folder of this release of Node, in the one that was named.
+	const folder = getCompileCacheDir();
+	return folder === undefined ? null : dirname(folder);
+}
+
+/** Bytes whose memory may change threads: small buffers share theirs with others. */
+function movable(body: Buffer): Uint8Array {
+	const isWhole = body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
+	return isWhole ? body : new Uint8Array(body);
+}
+
+function interrupted(reason: unknown, timeoutMs: number): GatewayError {
+	const known = asGatewayError(reason);
+	if (known) return known;
+	if (reason instanceof Error && reason.name === 'TimeoutError')
+		return new GatewayError('schema_invalid', `The document could not be imported within ${timeoutMs / 1000} s.`);
+	return new GatewayError('unavailable', 'The import was broken off: the client is gone.', { cause: reason });
+}
+
+interface Generation extends AfterImport {
+	api: ApiRow;
+	request: GenerationRequest;
+}
+
+async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
+	const { api, request, signal, since } = generation;
+	const { organizationId } = api;
+	const filter = active(request);
+	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
+	const sum: GeneratedTools = { created: 0, updated: 0, unchanged: 0, total: 0 };
+	let cursor: string | null | undefined;
+	let reads = 0;
+	while (cursor !== null) {
+		signal?.throwIfAborted();
+		const page = await store.apis.operations(organizationId, api.id, cursor ? { limit: PAGE, cursor } : { limit: PAGE }, filter);
+		const layoutOf = await layoutsOf(store, organizationId, { operations: page.items, request });
+		const drafts = page.items.map((operation) => ({
+			operationId: operation.id,
+			asOf: operation.updatedAt,
+			tool: draftTool(importer, operation, api, layoutOf(operation)),
+		}));
+		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts, since);
+		sum.created += created;
+		sum.updated += updated;
+		sum.unchanged += unchanged;
+		const isWhole = created + updated + unchanged === drafts.length;
+		// What is missing was changed by an import meanwhile: the page is read once more.
+		reads = isWhole ? 0 : reads + 1;
+		if (reads > MAX_READS) throw new GatewayError('conflict', 'The API is imported again and again while its tools are made.');
+		if (isWhole) cursor = page.nextCursor;
+		// Others' requests come first.
+		await setImmediate();
+	}
+	sum.total = sum.created + sum.updated + sum.unchanged;
+	return sum;
+}
+
+/** As it was asked for, else as the tool that there is has it, else nested. */
+async function layoutsOf(
+	{ tools }: Writing,
+	organizationId: string,
+	{ operations, request: { bodies } }: { operations: readonly OperationRow[]; request: GenerationRequest },
+): Promise<(operation: OperationRow) => BodyLayout> {
+	if (bodies) return () => bodies;
+	const ids = operations.map(({ id }) => id);
+	const flat = await tools.flatOf(organizationId, ids);
+	return ({ id }) => (flat.has(id) ? 'flat' : 'nested');
+}
+
+const active = ({ bodies: _bodies, ...filter }: GenerationRequest): OperationFilter => ({ ...filter, status: 'active' });
+
+/** @throws validation_failed */
+function assertFewTools(count: number): void {
+	if (count <= MAX_TOOLS) return;
+	const ask = 'choose by tags, methods, paths, operationIds or deprecated';
+	throw invalid('', `${count} operations would become tools, at most ${MAX_TOOLS} may: ${ask}.`);
+}

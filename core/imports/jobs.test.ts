@@ -1,0 +1,377 @@
+// Import jobs on one database, worked off by runners that stand for replicas. The importers are code that the worker alone runs.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import openapi from '../../importers/openapi/index.ts';
+import { administer, silent } from '../../test/helpers/postgres.ts';
+import { addApi, addMember, addTenant } from '../../test/helpers/samples.ts';
+import { soon } from '../../test/helpers/soon.ts';
+import { openReplica, testStore } from '../../test/helpers/store.ts';
+import type { SchemaImporter } from '../contract/kinds.ts';
+import { Registry } from '../registry/registry.ts';
+import type { Actor, ApiRow, ImportJobRow, Store } from '../store/store.ts';
+import { createImports } from './imports.ts';
+import { createImportJobs, hasEnded, type ImportJobRunner } from './jobs.ts';
+
+const LEASE_MS = 1_500;
+const NEVER = new AbortController().signal;
+const PAGE = { limit: 100 };
+
+const store = await testStore();
+after(() => store.close());
+const { organizationId, userId } = await addTenant(store);
+const actor: Actor = { userId, email: 'ada@example.com', accessKeyId: null, address: '127.0.0.1', userAgent: null, requestId: 'r' };
+
+/** What it does depends on the document: `quick`, `slow` (200 operations, one every 50 ms) or `slow` with a number of them, `broken`. */
+const SOURCE = `export default { kind: 'importer', name: 'scripted', config: { validate: (value) => ({ value }) }, detect: () => 1,
+	async *parse({ text }) {
+		const isSlow = text.startsWith('slow');
+		for (let i = 0; i < (isSlow ? Number(text.slice(4)) || 200 : 3); i++) {
+			if (isSlow) await new Promise((resolve) => setTimeout(resolve, 50));
+			if (text === 'broken' && i === 2) throw Object.assign(new Error('line 2: broken'), { code: 'schema_invalid' });
+			yield { key: 'GET /' + i, operationId: null, name: 'op_' + i, description: 'x'.repeat(isSlow ? 60000 : 1), method: 'GET', path: '/' + i, tags: [],
+				deprecated: false, parameters: { type: 'object' }, outputSchema: null, definition: { path: '/' }, outcome: 'converted', reasons: [] };
+		}
+		return { format: 'test', title: null, version: null, servers: [] };
+	} }`;
+const scripted: SchemaImporter = { ...openapi, name: 'scripted' };
+const registry = new Registry();
+registry.add(scripted, `data:text/javascript,${encodeURIComponent(SOURCE)}`);
+
+interface Replica extends AsyncDisposable {
+	jobs: ImportJobRunner;
+	store: Store;
+}
+
+/** Like a process of its own: its connections, its imports. */
+async function replica(): Promise<Replica> {
+	const own = await openReplica(store);
+	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
+	const jobs = createImportJobs({ store: own, imports, log: silent, leaseMs: LEASE_MS });
+	const close = async (): Promise<void> => {
+		await jobs.close();
+		await imports.close();
+		await own[Symbol.asyncDispose]();
+	};
+	return { jobs, store: own, [Symbol.asyncDispose]: close };
+}
+
+const newApi = (): Promise<ApiRow> => addApi(store, organizationId, { type: 'scripted' });
+const bodyOf = (schemaContent: string, more: object = {}): Buffer => Buffer.from(JSON.stringify({ schemaContent, ...more }));
+const ask = (api: ApiRow, schemaContent: string, { waitMs = 30_000, more = {} } = {}) => ({
+	organizationId,
+	apiId: api.id,
+	actor,
+	body: { maxBytes: 1000, read: async () => bodyOf(schemaContent, more) },
+	waitMs,
+});
+
+const jobOf = async ({ apiId, id }: ImportJobRow): Promise<ImportJobRow> =>
+	(await store.imports.get(organizationId, apiId, id)) ?? assert.fail();
+const counts = async (api: ApiRow): Promise<[operations: number, schemas: number]> => [
+	await store.apis.countOperations(organizationId, api.id),
+	(await store.apis.schemas(organizationId, api.id, PAGE)).items.length,
+];
+const bodies = async (): Promise<unknown> =>
+	(await administer(store.database, 'SELECT count(*)::int AS count FROM import_bodies'))[0]?.['count'];
+
+async function ended(job: ImportJobRow, withinMs = 15_000): Promise<ImportJobRow> {
+	const started = performance.now();
+	for (let now = await jobOf(job); ; now = await jobOf(job)) {
+		if (hasEnded(now)) return now;
+		assert.ok(performance.now() - started < withinMs, `still ${now.status}, ${now.phase}`);
+		await sleep(25);
+	}
+}
+
+async function parsing(job: ImportJobRow): Promise<void> {
+	const started = performance.now();
+	while ((await jobOf(job)).operations === 0) {
+		assert.ok(performance.now() - started < 10_000, 'it does not begin');
+		await sleep(25);
+	}
+}
+
+test('who waits gets the end, with the schema and the tools; nothing of the body is kept', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const job = await one.jobs.run(ask(api, 'quick', { more: { generateTools: true } }), NEVER, NEVER);
+	assert.deepEqual([job.status, job.error, job.requestedBy, job.attempts], ['succeeded', null, userId, 1]);
+	assert.deepEqual(job.tools, { created: 3, updated: 0, unchanged: 0, total: 3 });
+	assert.equal((await store.apis.schema(organizationId, api.id, job.schemaId ?? ''))?.format, 'test');
+	assert.deepEqual(await counts(api), [3, 1]);
+	assert.equal(await bodies(), 0);
+});
+
+test('a document that is refused ends the job with what is wrong, and leaves nothing', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const job = await one.jobs.run(ask(api, 'broken'), NEVER, NEVER);
+	assert.deepEqual([job.status, job.error?.code, job.error?.message], ['failed', 'schema_invalid', 'line 2: broken']);
+	const bad = await one.jobs.run(ask(api, 'quick', { more: { other: 1 } }), NEVER, NEVER);
+	assert.deepEqual([bad.error?.code, bad.error?.details[0]?.path], ['validation_failed', '/other']);
+	assert.deepEqual(await counts(api), [0, 0]);
+	assert.equal(await bodies(), 0);
+});
+
+test('of fifty at once that do not wait one runs, over all replicas, and the others are told which', async () => {
+	await using one = await replica();
+	await using two = await replica();
+	const api = await newApi();
+	const answers = await Promise.all(
+		Array.from({ length: 50 }, (_, index) =>
+			(index % 2 ? one : two).jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER).catch((error: Error & { code: string }) => error),
+		),
+	);
+	const begun = answers.filter((answer) => !(answer instanceof Error));
+	assert.equal(begun.length, 1);
+	const [job] = begun as ImportJobRow[];
+	for (const answer of answers)
+		if (answer instanceof Error) assert.deepEqual([answer.code, answer.message.includes(job?.id ?? '?')], ['conflict', true]);
+	assert.equal((await store.imports.list(organizationId, api.id, PAGE)).items.length, 1);
+	await store.imports.cancel(organizationId, api.id, job?.id ?? '');
+});
+
+test('so many of an organization wait at a replica, in number and in bytes; of others as many', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	const leaving = new AbortController();
+	const waiting = Array.from({ length: 16 }, () => one.jobs.run(ask(api, 'quick'), leaving.signal, NEVER));
+	await sleep(1_000);
+	const refusal = { code: 'unavailable', message: /Too many imports/ };
+	let isRead = false;
+	const read = async (): Promise<Buffer> => {
+		isRead = true;
+		return bodyOf('quick');
+	};
+	const large = { ...ask(api, 'quick'), body: { maxBytes: 128 * 1024 * 1024, read } };
+	await assert.rejects(one.jobs.run(large, NEVER, NEVER), refusal);
+	assert.equal(isRead, false);
+	await assert.rejects(one.jobs.run(ask(api, 'quick'), NEVER, NEVER), refusal);
+	const tenant = await addTenant(store);
+	const theirs = await addApi(store, tenant.organizationId, { type: 'scripted' });
+	const other = await one.jobs.run({ ...ask(theirs, 'quick'), organizationId: tenant.organizationId }, NEVER, NEVER);
+	assert.equal(other.status, 'succeeded');
+	leaving.abort();
+	const ends = await Promise.allSettled(waiting);
+	assert.ok(ends.every(({ status }) => status === 'rejected'));
+	assert.equal((await store.imports.list(organizationId, api.id, PAGE)).items.length, 1);
+	await store.apis.remove(organizationId, api.id, false);
+	const after = await one.jobs.run({ ...large, apiId: (await newApi()).id }, NEVER, NEVER);
+	assert.equal(after.status, 'succeeded', 'the room is given back');
+});
+
+test('those who wait are imported one after the other', async () => {
+	await using one = await replica();
+	await using two = await replica();
+	const api = await newApi();
+	const jobs = await Promise.all([one, two, one].map(({ jobs: each }) => each.run(ask(api, 'quick'), NEVER, NEVER)));
+	assert.deepEqual(
+		jobs.map(({ status }) => status),
+		['succeeded', 'succeeded', 'succeeded'],
+	);
+	assert.deepEqual(await counts(api), [3, 3]);
+});
+
+test('progress is followed on another replica, to the end', async () => {
+	await using one = await replica();
+	await using two = await replica();
+	const api = await newApi();
+	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	const seen: ImportJobRow[] = [];
+	for await (const now of two.jobs.follow(job, NEVER)) if (now) seen.push(now);
+	assert.equal(seen.at(-1)?.status, 'succeeded');
+	assert.equal(seen.at(-1)?.operations, 200);
+	const steps = new Set(seen.map(({ operations }) => operations));
+	assert.ok(steps.size >= 4, `seen: ${[...steps]}`);
+	assert.ok(
+		seen.every(({ operations }, index) => operations >= (seen[index - 1]?.operations ?? 0)),
+		'it only grows',
+	);
+});
+
+test('a job that is cancelled on another replica is given up within a second, and nothing of it stays', async () => {
+	await using one = await replica();
+	await using two = await replica();
+	const api = await newApi();
+	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	await parsing(job);
+	await soon(async () => (await openTransactions()) === 1, 'a transaction is open');
+	const cancelled = await two.store.imports.cancel(organizationId, api.id, job.id);
+	assert.equal(cancelled?.status, 'cancelled');
+	assert.equal((await two.store.imports.cancel(organizationId, api.id, job.id))?.status, 'cancelled', 'twice is once');
+	// The connection of the import's transaction is given back when its worker has ended.
+	await soon(async () => (await openTransactions()) === 0, 'the transaction ends');
+	assert.deepEqual(await counts(api), [0, 0]);
+	assert.equal((await one.jobs.run(ask(api, 'quick'), NEVER, NEVER)).status, 'succeeded', 'the next may begin');
+	assert.equal((await store.imports.cancel(organizationId, api.id, job.id))?.status, 'cancelled');
+});
+
+test('who leaves cancels', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const client = new AbortController();
+	const asked = one.jobs.run(ask(api, 'slow'), client.signal, NEVER);
+	setTimeout(() => client.abort(new Error('gone')), 800);
+	await assert.rejects(asked, { code: 'unavailable', message: /client is gone/ });
+	const [job] = (await store.imports.list(organizationId, api.id, PAGE)).items;
+	assert.equal(job?.status, 'cancelled');
+});
+
+test('a replica that stops gives its job back, and another one ends it', async () => {
+	const api = await newApi();
+	const one = await replica();
+	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	await parsing(job);
+	await one[Symbol.asyncDispose]();
+	const queued = await jobOf(job);
+	assert.deepEqual([queued.status, queued.attempts, queued.phase], ['queued', 0, null]);
+	assert.deepEqual(await counts(api), [0, 0]);
+	await using _two = await replica();
+	const end = await ended(job, 30_000);
+	assert.deepEqual([end.status, end.attempts], ['succeeded', 1]);
+	assert.deepEqual(await counts(api), [200, 1]);
+});
+
+/** Of imports that are being written, and of tools that are being made. */
+const breakConnections = (): Promise<unknown> =>
+	administer(
+		store.database,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,
+	);
+
+test('a job whose connection breaks begins again, and of one that breaks again and again nothing stays', async () => {
+	await using one = await replica();
+	const [api, other] = [await newApi(), await newApi()];
+	const once = await one.jobs.run(ask(api, 'slow 30', { waitMs: 0 }), NEVER, NEVER);
+	await parsing(once);
+	await soon(async () => (await openTransactions()) === 1, 'a transaction is open');
+	await breakConnections();
+	const end = await ended(once);
+	assert.deepEqual([end.status, end.attempts, end.error], ['succeeded', 2, null]);
+	assert.deepEqual(await counts(api), [30, 1]);
+	const often = await one.jobs.run(ask(other, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	while (!hasEnded(await jobOf(often))) {
+		await breakConnections();
+		await sleep(50);
+	}
+	const { status, attempts, error } = await jobOf(often);
+	assert.deepEqual([status, attempts, error?.code], ['failed', 3, 'unavailable']);
+	assert.deepEqual([await counts(other), await bodies()], [[0, 0], 0]);
+});
+
+test('whose lease is gone writes nothing, even when its work is done', async () => {
+	const api = await newApi();
+	const lease = '00000000-0000-4000-8000-000000000001';
+	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: { lease, leaseMs: 1 } });
+	assert.equal(created?.state, 'created');
+	const job = created.job;
+	await sleep(20);
+	const writer = (await store.apis.beginImport(organizationId, api.id)) ?? assert.fail();
+	await using _one = await replica();
+	await soon(async () => (await jobOf(job)).attempts === 2, 'another replica takes it over');
+	const schema = { format: 'test', title: null, version: null, servers: [], sourceUrl: null, sizeBytes: 1, sha256: 'x', report: {} };
+	await assert.rejects(writer.commit(schema, undefined, { id: job.id, lease, generation: null, operations: 0 }), { code: 'conflict' });
+	assert.equal(await store.importQueue.finish({ id: job.id, lease }, { status: 'succeeded', tools: null }), false);
+	assert.equal((await ended(job)).status, 'succeeded');
+	assert.deepEqual(await counts(api), [3, 1]);
+});
+
+test('when the schema is in, only the tools are left to make', async () => {
+	const api = await newApi();
+	const lease = '00000000-0000-4000-8000-000000000002';
+	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: { lease, leaseMs: 400 } });
+	assert.equal(created?.state, 'created');
+	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
+	const tie = { hold: { id: created.job.id, lease }, progress: () => undefined };
+	await imports.importSchema(store, api, bodyOf('quick', { generateTools: true, paths: ['/1'] }), NEVER, tie);
+	assert.equal((await store.imports.cancel(organizationId, api.id, created.job.id))?.status, 'running', 'too late to cancel');
+	await using _one = await replica();
+	const end = await ended(created.job);
+	assert.deepEqual([end.status, end.tools?.created], ['succeeded', 1]);
+	assert.deepEqual(await counts(api), [3, 1]);
+});
+
+test('a job whose replicas died three times is not tried again', async () => {
+	const api = await newApi();
+	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: null });
+	assert.equal(created?.state, 'created');
+	await administer(store.database, `UPDATE import_jobs SET attempts = 3 WHERE id = '${created.job.id}'`);
+	await using _one = await replica();
+	const end = await ended(created.job);
+	assert.deepEqual([end.status, /ended 3 times/.test(end.error?.message ?? '')], ['failed', true]);
+	assert.deepEqual(await counts(api), [0, 0]);
+});
+
+test('an API that is removed takes its job along', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	await parsing(job);
+	await store.apis.remove(organizationId, api.id, false);
+	assert.equal(await store.imports.get(organizationId, api.id, job.id), null);
+	await soon(async () => (await openTransactions()) === 0, 'the transaction ends');
+	assert.equal(await bodies(), 0);
+	await assert.rejects(one.jobs.run(ask(api, 'quick'), NEVER, NEVER), { code: 'not_found' });
+});
+
+test('a body of many parts comes back as it was', async () => {
+	const api = await newApi();
+	const body = Buffer.alloc(3 * 1024 * 1024 + 7, 'abcdefg');
+	const lease = '00000000-0000-4000-8000-000000000003';
+	const created = await store.imports.create(organizationId, api.id, { actor, body, lease: { lease, leaseMs: 60_000 } });
+	assert.equal(created?.state, 'created');
+	assert.deepEqual(await store.importQueue.body({ id: created.job.id, lease }), body);
+	assert.equal(await store.importQueue.body({ id: created.job.id, lease: '00000000-0000-4000-8000-000000000004' }), null);
+	await store.imports.cancel(organizationId, api.id, created.job.id);
+	assert.equal(await bodies(), 0);
+});
+
+test('an organization has twenty at most, and the one with fewer running comes first', async () => {
+	const tenant = await addTenant(store);
+	const other = await addTenant(store);
+	const begin = async ({ organizationId: of }: { organizationId: string }, lease: string | null = null) => {
+		const api = await addApi(store, of, { type: 'scripted' });
+		return store.imports.create(of, api.id, { actor, body: bodyOf('quick'), lease: lease === null ? null : { lease, leaseMs: 60_000 } });
+	};
+	await begin(tenant, '00000000-0000-4000-8000-000000000005');
+	for (let index = 1; index < 20; index++) assert.equal((await begin(tenant))?.state, 'created');
+	assert.equal((await begin(tenant))?.state, 'full');
+	const late = await begin(other);
+	assert.equal(late?.state, 'created');
+	const claimed = await store.importQueue.claim({ lease: '00000000-0000-4000-8000-000000000006', leaseMs: 60_000 });
+	assert.equal(claimed?.id, late.job.id);
+	await administer(
+		store.database,
+		`DELETE FROM import_jobs WHERE organization_id IN ('${tenant.organizationId}', '${other.organizationId}')`,
+	);
+});
+
+test('only the cancellation is told in the audit log, under the name of who cancelled', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const canceller = await addMember(store, { organizationId, userId, slug: '' }, 'admin');
+	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	await store.as({ ...actor, userId: canceller }).imports.cancel(organizationId, api.id, job.id);
+	const rows = await administer(store.database, `SELECT actor_id, action, changes FROM audit_log WHERE resource_id = '${job.id}'`);
+	assert.deepEqual(rows, [{ actor_id: canceller, action: 'update', changes: { status: { from: 'begun', to: 'cancelled' } } }]);
+});
+
+test('jobs that ended are pruned, those under way are not', async () => {
+	await using one = await replica();
+	const api = await newApi();
+	const done = await one.jobs.run(ask(api, 'quick'), NEVER, NEVER);
+	const running = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	assert.ok((await store.importQueue.prune(new Date(Date.now() + 60_000))) >= 1);
+	assert.equal(await store.imports.get(organizationId, api.id, done.id), null);
+	assert.ok(await store.imports.get(organizationId, api.id, running.id));
+	await store.imports.cancel(organizationId, api.id, running.id);
+});
+
+/** Of imports that are being written. */
+async function openTransactions(): Promise<unknown> {
+	const sql = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'`;
+	return (await administer(store.database, sql))[0]?.['count'];
+}

@@ -1,0 +1,120 @@
+// The body of `POST /apis/:id/import-schema`, read in the worker: parsing 64 MiB of JSON would block the event loop.
+
+import Joi from 'joi';
+import { GatewayError, invalid } from '../contract/errors.ts';
+import { detailsOf, SENTENCES } from '../contract/input-faults.ts';
+import type { JsonObject } from '../contract/nouns.ts';
+import { parseJson } from '../http/body.ts';
+import type { GenerationRequest } from '../store/store.ts';
+import type { FilesInput } from './files.ts';
+
+export interface ImportRequest {
+	/** Exactly one of these three is set. */
+	schemaUrl: string | null;
+	schemaContent: string | null;
+	files: FilesInput | null;
+	/** Path of the document that the other files hang from. */
+	entry: string | null;
+	/** Of the importer; it checks them. */
+	options: JsonObject;
+	/** Whether a description without operations may take the API's away. */
+	allowEmpty: boolean;
+	/** Null: no tools are made. */
+	generation: GenerationRequest | null;
+}
+
+const texts = Joi.array().items(Joi.string().max(500)).min(1).max(2_000);
+
+/** The filters of operations, for every body that takes them. */
+export const OPERATION_FILTERS = {
+	tags: texts.description('Only operations with one of these tags.'),
+	methods: Joi.array()
+		.items(Joi.string().uppercase().max(20).prefs({ convert: true }))
+		.min(1)
+		.max(20)
+		.description('Only operations of these methods.'),
+	paths: texts.description('Only operations of these paths, spelled as in the document.'),
+	operationIds: texts.description('Only operations with these operationIds.'),
+	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),
+} as const;
+
+/** How the bodies of requests lie among the arguments of tools, for every body that makes tools. */
+export const BODIES = Joi.string()
+	.valid('nested', 'flat')
+	.description(
+		'Where the members of a JSON or form body are: in one argument (`nested`), or beside the others (`flat`), but for bodies of which that ' +
+			'cannot be said, such as those with a member that is called like a parameter. Without it tools stay as they are, and new ones are `nested`.',
+	);
+
+const MAX_FILES = 2_000;
+
+const file = Joi.alternatives(
+	Joi.string().allow('').description('A text.'),
+	Joi.object({ base64: Joi.string().allow('').required() }).description('Bytes, in base64.'),
+);
+const files = Joi.alternatives(
+	Joi.object().pattern(Joi.string(), file).min(1).max(MAX_FILES).description('Contents by path, such as `schemas/pet.yaml`.'),
+	Joi.string().description('A zip, in base64.'),
+).messages({ 'alternatives.match': '"files" must be an object of contents by path, each a text or { base64 }, or a zip in base64' });
+
+const ONE_OF = 'The body must have "schemaUrl", "schemaContent" or "files"';
+
+export const IMPORT_BODY = Joi.object({
+	schemaUrl: Joi.string()
+		.max(2_000)
+		.description(
+			'Where to fetch the description from: a document, a zip, or an endpoint that describes itself when asked. What a document ' +
+				'refers to is fetched as well.',
+		),
+	schemaContent: Joi.string()
+		.messages({ 'string.empty': '"schemaContent" must not be empty' })
+		.description('The description itself, in place of its URL.'),
+	files: files.description(
+		`Several files that refer to each other, or one that is no text: up to ${MAX_FILES}, 64 MiB once they are unpacked. Paths are relative, with / between folders.`,
+	),
+	entry: Joi.string()
+		.max(500)
+		.description('Of files or a zip: path of the document that the others hang from. Needed only where several could be it.'),
+	options: Joi.object()
+		.unknown()
+		.default({})
+		.meta({ pluginConfig: 'importer' })
+		.description('What the importer can be told, by the type of the API.'),
+	allowEmpty: Joi.boolean()
+		.strict()
+		.default(false)
+		.description('Take a description without any operation although the API has some: all of them and their tools are removed then.'),
+	generateTools: Joi.boolean().strict().default(false).description('Make a tool of each operation as well.'),
+	...OPERATION_FILTERS,
+	bodies: BODIES,
+})
+	.required()
+	.label('body')
+	.xor('schemaUrl', 'schemaContent', 'files')
+	.without('schemaContent', 'entry')
+	.messages({
+		'object.missing': ONE_OF,
+		'object.xor': `${ONE_OF}, and only one of them`,
+		'object.unknown': '{{#label}} is not a field of this body',
+		'object.without': '"entry" is for "files" and for a zip: "schemaContent" is one document',
+	})
+	.example({ schemaUrl: 'https://petstore.example.com/openapi.json', generateTools: true });
+
+/** @throws validation_failed naming each field */
+export function readImportRequest(body: Uint8Array): ImportRequest {
+	const { value, error } = IMPORT_BODY.validate(parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength)), {
+		abortEarly: false,
+		messages: SENTENCES,
+	});
+	if (error) {
+		const details = detailsOf(error.details).map(({ path, message }) => ({ path, message: `${message}.` }));
+		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });
+	}
+	// What has passed the schema has its shape.
+	const given = value as Partial<ImportRequest> &
+		Pick<ImportRequest, 'options' | 'allowEmpty'> &
+		GenerationRequest & { generateTools: boolean };
+	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, allowEmpty, generateTools, ...generation } = given;
+	if (schemaContent?.trim() === '') throw invalid('/schemaContent', '"schemaContent" must not be empty.');
+	return { schemaUrl, schemaContent, files, entry, options, allowEmpty, generation: generateTools ? generation : null };
+}

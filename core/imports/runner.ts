@@ -1,0 +1,262 @@
+// Runs import jobs, two at a time in each replica. A job is held by a lease that is renewed while it runs: whoever dies loses it within
+// seconds, and another goes on. What counts is decided by the database (`noteWritten`), so a holder who was too slow writes nothing.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { Log } from '../contract/nouns.ts';
+import type {
+	ApiRow,
+	ClaimedImport,
+	GeneratedTools,
+	GenerationRequest,
+	ImportFault,
+	ImportHold,
+	Repositories,
+	Store,
+} from '../store/store.ts';
+import type { Imports } from './imports.ts';
+
+export interface RunnerParts {
+	store: Pick<Store, 'as' | 'importQueue' | 'changes'>;
+	imports: Pick<Imports, 'importSchema' | 'generateTools'>;
+	log: Log;
+	/** After so long without a sign of life a job is another's. Default 10,000. */
+	leaseMs?: number;
+}
+
+export const LEASE_MS = 10_000;
+const PLACES = 2;
+/** How often a job is begun: then it is taken for what ends the processes, or the connections, that it has. */
+const MAX_ATTEMPTS = 3;
+/** How often the progress is told and the lease renewed: so soon a cancelled job is given up. */
+const TELL_MS = 500;
+/** Jobs whose runner died are looked for so often; of those that are new, the database tells. */
+const LOOK_MS = 2_000;
+const RETRY_MS = 500;
+
+const STOPPING = new GatewayError('unavailable', 'The service is stopping.');
+const LOST = new GatewayError('conflict', 'The import is no longer this replica’s.');
+
+/** A place for one job, taken. It is used once: by `run`, or by `leave`. */
+export interface Place {
+	lease: string;
+	/** @param body when it is at hand; else it is read back */
+	run(job: ClaimedImport, body?: Buffer): void;
+	leave(): void;
+}
+
+interface Importing {
+	/** The store of the one who asked. */
+	writing: Repositories;
+	hold: ImportHold;
+	held: Heartbeat;
+	stop: AbortSignal;
+}
+
+interface Written {
+	/** When the import began to write. */
+	since: Date;
+	/** Operations of which tools are to be made; null: of none. */
+	generation: GenerationRequest | null;
+}
+
+export class ImportRunner {
+	readonly #parts: Required<RunnerParts>;
+	readonly #closing = new AbortController();
+	readonly #running = new Set<Promise<void>>();
+	readonly #unsubscribe: () => void;
+	readonly #timer: NodeJS.Timeout;
+	#free = PLACES;
+	#looking: Promise<void> | null = null;
+	#hasNews = false;
+
+	constructor(parts: RunnerParts) {
+		this.#parts = { leaseMs: LEASE_MS, ...parts };
+		this.#unsubscribe = parts.store.changes.subscribe((topics) => {
+			if (topics.includes('import:queued') || topics.includes('*')) this.#look();
+		});
+		this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+		this.#look();
+	}
+
+	/** Null when all places are taken. */
+	take(): Place | null {
+		if (this.#free === 0 || this.#closing.signal.aborted) return null;
+		this.#free--;
+		const leave = (): void => void this.#free++;
+		const lease = randomUUID();
+		return { lease, leave, run: (job, body) => this.#start(job, { id: job.id, lease }, body) };
+	}
+
+	/** Gives back what is running: another replica, or the next start, begins it again. */
+	async close(): Promise<void> {
+		this.#unsubscribe();
+		clearInterval(this.#timer);
+		this.#closing.abort(STOPPING);
+		await this.#looking;
+		await Promise.all(this.#running);
+	}
+
+	#look(): void {
+		this.#hasNews = true;
+		this.#looking ??= this.#fill().finally(() => {
+			this.#looking = null;
+		});
+	}
+
+	/** What was queued while the last look was under way may have been missed by it, so another follows. */
+	async #fill(): Promise<void> {
+		while (this.#hasNews) {
+			this.#hasNews = false;
+			const place = this.take();
+			if (!place) return;
+			const { importQueue } = this.#parts.store;
+			const job = await importQueue.claim({ lease: place.lease, leaseMs: this.#parts.leaseMs }).catch((error: unknown) => {
+				this.#parts.log.debug({ err: error }, 'cannot look for import jobs');
+				return null;
+			});
+			if (!job) {
+				place.leave();
+				continue;
+			}
+			place.run(job);
+			this.#hasNews = true;
+		}
+	}
+
+	#start(job: ClaimedImport, hold: ImportHold, body: Buffer | undefined): void {
+		const running = this.#hold(job, hold, body)
+			.catch((error: unknown) => this.#parts.log.error({ err: error, importId: job.id }, 'the end of an import could not be told'))
+			.finally(() => {
+				this.#running.delete(running);
+				this.#free++;
+				if (!this.#closing.signal.aborted) this.#look();
+			});
+		this.#running.add(running);
+	}
+
+	/** Works while the lease lasts, and tells how it ended. */
+	async #hold(job: ClaimedImport, hold: ImportHold, body: Buffer | undefined): Promise<void> {
+		const { importQueue } = this.#parts.store;
+		const held = new Heartbeat(this.#parts, hold, job);
+		const stop = AbortSignal.any([held.lost, this.#closing.signal]);
+		try {
+			const tools = await this.#work(job, { hold, held, stop, body });
+			await this.#tell(held, () => importQueue.finish(hold, { status: 'succeeded', tools }));
+		} catch (error) {
+			// Somebody else's by now, or cancelled: there is nothing to tell.
+			if (held.lost.aborted) return;
+			if (this.#closing.signal.aborted) await importQueue.release(hold, { counts: false });
+			else if (isOfDatabase(error) && job.attempts < MAX_ATTEMPTS)
+				await this.#tell(held, () => importQueue.release(hold, { counts: true }));
+			else await this.#tell(held, () => importQueue.finish(hold, { status: 'failed', error: this.#faultOf(error, job) }));
+		} finally {
+			held.stop();
+		}
+	}
+
+	async #work(
+		job: ClaimedImport,
+		{ hold, held, stop, body }: { hold: ImportHold; held: Heartbeat; stop: AbortSignal; body: Buffer | undefined },
+	): Promise<GeneratedTools | null> {
+		const { store, imports } = this.#parts;
+		if (job.attempts > MAX_ATTEMPTS) {
+			const times = `${MAX_ATTEMPTS} times`;
+			throw new GatewayError('schema_invalid', `The service ended ${times} while the document was imported: it is not tried again.`);
+		}
+		const writing = store.as(job.actor);
+		const api = await writing.apis.get(job.organizationId, job.apiId);
+		const content = job.schemaId === null ? (body ?? (await store.importQueue.body(hold))) : Buffer.alloc(0);
+		if (!api || !content) throw LOST;
+		const isFresh = job.schemaId === null;
+		const written = isFresh ? this.#import(api, content, { writing, hold, held, stop }) : this.#resume(job, writing);
+		const { generation, since } = await written;
+		return generation && imports.generateTools(writing, api, generation, { signal: stop, since });
+	}
+
+	async #import(api: ApiRow, content: Buffer, { writing, hold, held, stop }: Importing): Promise<Written> {
+		const tie = { hold, progress: held.note };
+		const { schema, request } = await this.#parts.imports.importSchema(writing, api, content, stop, tie);
+		return { since: schema.createdAt, generation: request.generation };
+	}
+
+	/** A job whose schema was written before it was broken off. */
+	async #resume({ organizationId, apiId, schemaId, generation }: ClaimedImport, { apis }: Repositories): Promise<Written> {
+		const schema = await apis.schema(organizationId, apiId, schemaId ?? '');
+		if (!schema) throw LOST;
+		return { since: schema.createdAt, generation };
+	}
+
+	/** Again and again while the lease lasts: after it the job would be begun anew. */
+	async #tell(held: Heartbeat, tell: () => Promise<boolean>): Promise<void> {
+		for (;;) {
+			try {
+				await tell();
+				return;
+			} catch (error) {
+				if (!isOfDatabase(error) || held.lost.aborted) throw error;
+				await sleep(RETRY_MS);
+			}
+		}
+	}
+
+	#faultOf(error: unknown, job: ClaimedImport): ImportFault {
+		const known = asGatewayError(error);
+		if (known) return { code: known.code, message: known.message, details: known.details };
+		this.#parts.log.error({ err: error, importId: job.id }, 'An import failed in an unforeseen way.');
+		return { code: 'internal', message: 'The import failed for a reason that is in the log of the service.', details: [] };
+	}
+}
+
+/** Its connection broke, or it was away: what is half done, tools among it, is done once it is back. */
+const isOfDatabase = (error: unknown): boolean => asGatewayError(error)?.code === 'unavailable';
+
+/** Renews a lease, and tells of the progress on the way. */
+class Heartbeat {
+	readonly #lost = new AbortController();
+	readonly #renew: () => Promise<boolean>;
+	readonly #log: Log;
+	readonly #leaseMs: number;
+	readonly #timer: NodeJS.Timeout;
+	#now: Parameters<Store['importQueue']['renew']>[2];
+	#isRenewing = false;
+	#renewedAtMs = performance.now();
+
+	constructor({ store, log, leaseMs }: Required<RunnerParts>, hold: ImportHold, { phase, operations }: ClaimedImport) {
+		this.#now = { phase, operations };
+		this.#log = log;
+		this.#leaseMs = leaseMs;
+		this.#renew = () => store.importQueue.renew(hold, leaseMs, this.#now);
+		this.#timer = setInterval(() => void this.#beat(), TELL_MS);
+	}
+
+	/** Aborted when the job is another's, or has been ended. */
+	get lost(): AbortSignal {
+		return this.#lost.signal;
+	}
+
+	readonly note = (now: Parameters<Store['importQueue']['renew']>[2]): void => {
+		this.#now = now;
+	};
+
+	stop(): void {
+		clearInterval(this.#timer);
+	}
+
+	async #beat(): Promise<void> {
+		const ageMs = performance.now() - this.#renewedAtMs;
+		if (ageMs > this.#leaseMs) this.#lost.abort(LOST);
+		if (this.#isRenewing || this.#lost.signal.aborted) return;
+		this.#isRenewing = true;
+		const askedMs = performance.now();
+		try {
+			if (await this.#renew()) this.#renewedAtMs = askedMs;
+			else this.#lost.abort(LOST);
+		} catch (error) {
+			this.#log.debug({ err: error }, 'cannot renew the lease of an import');
+		} finally {
+			this.#isRenewing = false;
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// A worker thread of imports, one after the other: reads the request, gets the document, lets the importer parse it, and hands the
+// operations to the main thread batch by batch. It knows no database and no secret, and it may be killed at any time.
+
+import { createHash } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
+import { parentPort } from 'node:worker_threads';
+import { asGatewayError, type ErrorCode, type ErrorDetail } from '../contract/errors.ts';
+import type { ImportContext } from '../contract/kinds.ts';
+import type { Operation, SchemaSource } from '../contract/nouns.ts';
+import { createEgress } from '../egress/egress.ts';
+import { parseConfig } from '../registry/registry.ts';
+import { loadImporter } from './formats.ts';
+import { createReport, type ImportReport, type ReportWriter } from './report.ts';
+import { type ImportRequest, readImportRequest } from './request.ts';
+import { getSource } from './source.ts';
+
+export interface ImportTask {
+	body: Uint8Array;
+	/** Of the API: the importer that is to read the document. */
+	type: string;
+	/** Every importer's module, by name. */
+	sources: Record<string, string>;
+	egressAllow: string[];
+	timeoutMs: number;
+}
+
+/** Given to a thread when it starts. */
+export interface ThreadData {
+	/** Folder; null where the service has none. */
+	compileCache: string | null;
+}
+
+export interface ImportResult {
+	report: ImportReport;
+	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
+	sourceUrl: string | null;
+	sizeBytes: number;
+	sha256: string;
+}
+
+/** To the main thread; it answers each `batch` with any message once that is written. `got`: the document is there. */
+export type WorkerMessage =
+	| { type: 'got' }
+	| { type: 'batch'; operations: Operation[] }
+	| { type: 'done'; result: ImportResult; heapMb: number }
+	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
+	| { type: 'crashed'; stack: string };
+
+const MAX_BATCH = 100;
+const MAX_BATCH_CHARS = 512 * 1024;
+const MAX_OPERATION_CHARS = 1024 * 1024;
+
+if (!parentPort) throw new Error('import-worker runs as a worker thread only.');
+const port = parentPort;
+const send = (message: WorkerMessage): void => port.postMessage(message);
+
+/** Told when the batch that is on its way has been written. */
+let written: () => void = () => undefined;
+
+const heapMb = (): number => Math.round(getHeapStatistics().total_heap_size / 1024 / 1024);
+
+async function main(task: ImportTask): Promise<ImportResult> {
+	const request = readImportRequest(task.body);
+	const egress = createEgress({ allow: task.egressAllow });
+	try {
+		const report = createReport();
+		const context: ImportContext = {
+			log: { debug: () => undefined, info: () => undefined, warn: report.warn, error: report.warn },
+			fetch: egress.fetch,
+			request: egress.request,
+			signal: AbortSignal.timeout(task.timeoutMs),
+		};
+		const own = await loadImporter(task.type, task.sources);
+		const importers = { own, names: Object.keys(task.sources), load: (name: string) => loadImporter(name, task.sources) };
+		const options = parseConfig(own.config, request.options, '/options');
+		const source = await getSource(request, importers, context);
+		send({ type: 'got' });
+		const summary = await writeOperations(own.parse(source, options, context), report);
+		const { allowEmpty, generation } = request;
+		return {
+			report: report.finish(summary),
+			request: { allowEmpty, generation },
+			sourceUrl: source.url,
+			...measure(source),
+		};
+	} finally {
+		await egress.close();
+	}
+}
+
+/** One batch travels while the next is made. */
+async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Summary>, report: ReportWriter): Promise<Summary> {
+	let isWritten: Promise<void> = Promise.resolve();
+	let batch: Operation[] = [];
+	let chars = 0;
+	const flush = async (): Promise<void> => {
+		if (batch.length === 0) return;
+		await isWritten;
+		isWritten = new Promise((resolve) => {
+			written = resolve;
+		});
+		send({ type: 'batch', operations: batch });
+		batch = [];
+		chars = 0;
+	};
+	let next = await operations.next();
+	for (; !next.done; next = await operations.next()) {
+		const { operation, size } = storable(next.value);
+		report.count(operation);
+		if (operation.outcome === 'skipped') continue;
+		if (batch.length >= MAX_BATCH || chars + size > MAX_BATCH_CHARS) await flush();
+		batch.push(operation);
+		chars += size;
+	}
+	await flush();
+	await isWritten;
+	return next.value;
+}
+
+/** PostgreSQL holds neither NUL nor half a surrogate pair, and the main thread nothing endless. */
+function storable(operation: Operation): { operation: Operation; size: number } {
+	const text = JSON.stringify(operation);
+	if (text.length > MAX_OPERATION_CHARS) {
+		const { key, operationId, name, method, path } = operation;
+		const rest = { description: '', tags: [], deprecated: false, parameters: {}, outputSchema: null, definition: {} };
+		const reasons = ['It is larger than 1 MiB.'];
+		return { operation: { key, operationId, name, method, path, ...rest, outcome: 'skipped', reasons }, size: 0 };
+	}
+	// In what JSON.stringify writes, any surrogate that is escaped stands alone.
+	if (!/\\u(?:0000|d[89a-f])/.test(text)) return { operation, size: text.length };
+	const clean = text.replace(/\\(?:(u0000)|(ud[89a-f]..)|.)/g, (whole, nul, half) => (nul ? '' : half ? '\ufffd' : whole));
+	return { operation: JSON.parse(clean) as Operation, size: text.length };
+}
+
+/** Of several files: their paths and lengths, so that no two sets of files are alike, and what they hold. */
+function measure({ text, files }: SchemaSource): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
+	const hash = createHash('sha256');
+	if (files.size === 0) return { sizeBytes: Buffer.byteLength(text), sha256: hash.update(text).digest('hex') };
+	let sizeBytes = 0;
+	for (const [path, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+		hash.update(JSON.stringify([path, bytes.byteLength])).update(bytes);
+		sizeBytes += bytes.byteLength;
+	}
+	return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+async function work(task: ImportTask): Promise<void> {
+	try {
+		const result = await main(task);
+		send({ type: 'done', result, heapMb: heapMb() });
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (known) send({ type: 'failed', code: known.code, message: known.message, details: known.details, heapMb: heapMb() });
+		else send({ type: 'crashed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+	}
+}
+
+port.on('message', (message: ImportTask | 'written') => {
+	if (message === 'written') written();
+	else void work(message);
+});

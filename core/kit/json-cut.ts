@@ -1,0 +1,252 @@
+// A JSON text made shorter so that it stays JSON, of the shape that it had: lists end earlier, long strings are cut, and what is nested
+// too deeply is emptied. It says what was cut, and where.
+
+import type { JsonSchema } from '../contract/nouns.ts';
+import { cleanText } from './clean-text.ts';
+import { itemsOf, type Member, membersOf, type Outline, outlineJson, type Place, sizeOf, trailingBackslashes } from './json-outline.ts';
+import { isEnough, leastItems, leastText, type Rules, rulesOf, rulesOfItem, rulesOfMember } from './json-rules.ts';
+import { TimeSlice } from './time-slice.ts';
+
+/** Of an object that is too long: one with more is a table, of which the first are kept. */
+const MAX_MEMBERS = 10_000;
+/** Of members that share what room there is, the least that each gets; below that, some are left out instead. */
+const LEAST_SHARE = 64;
+const ELLIPSIS = '…';
+const NUMBERS = new Intl.NumberFormat('en');
+
+export interface CutLimits {
+	maxChars: number;
+	maxDepth: number;
+	/** What the text fits, and must fit afterwards. */
+	schema?: JsonSchema | null;
+}
+
+export interface CutJson {
+	text: string;
+	/** `/items: the first 812 of 25,000 items`. */
+	notes: string[];
+}
+
+/** Null when the text is no JSON, or cannot be cut without breaking the schema. */
+export async function cutJson(text: string, limits: CutLimits): Promise<CutJson | null> {
+	const outline = await outlineJson(text, limits.maxDepth);
+	if (outline === null) return null;
+	const cutter: Cutter = { outline, maxDepth: limits.maxDepth, notes: [], slice: new TimeSlice() };
+	try {
+		const cut = await fit(cutter, { ...outline, budget: limits.maxChars, rules: rulesOf(limits.schema ?? null), path: '', depth: 1 });
+		return cut === null ? null : { text: cut, notes: cutter.notes };
+	} catch (error) {
+		if (error instanceof SyntaxError) return null;
+		throw error;
+	}
+}
+
+interface Cutter {
+	outline: Outline;
+	maxDepth: number;
+	notes: string[];
+	slice: TimeSlice;
+}
+
+/** One value, and the characters that it may take. */
+interface Part extends Place {
+	budget: number;
+	rules: Rules;
+	/** JSON pointer. */
+	path: string;
+	depth: number;
+}
+
+/** The value in at most `budget` characters; null when that cannot be, and then nothing is noted. */
+async function fit(cutter: Cutter, part: Part): Promise<string | null> {
+	const noted = cutter.notes.length;
+	const text = await fitValue(cutter, part);
+	if (text === null) cutter.notes.length = noted;
+	return text;
+}
+
+async function fitValue(cutter: Cutter, part: Part): Promise<string | null> {
+	const { outline, maxDepth } = cutter;
+	const { start, end, budget, depth } = part;
+	const first = outline.text[start];
+	if (isWhole(cutter, part, budget)) return outline.text.slice(start, end);
+	if ((first === '[' || first === '{') && depth > maxDepth) return emptied(cutter, part, first);
+	if (budget < 2) return null;
+	if (first === '[') return fitList(cutter, part);
+	if (first === '{') return fitObject(cutter, part);
+	return first === '"' ? fitText(cutter, part) : null;
+}
+
+/** Whether the value can stay as it is. Where anything is too deep, every container must be looked into. */
+function isWhole({ outline, maxDepth }: Cutter, { start, end }: Place, budget: number): boolean {
+	if (end - start > budget) return false;
+	const first = outline.text[start];
+	return outline.depth <= maxDepth || (first !== '[' && first !== '{');
+}
+
+function emptied(cutter: Cutter, { rules, path, budget }: Part, first: '[' | '{'): string | null {
+	const isOwed = first === '[' ? leastItems(rules) > 0 : !isEnough(rules, new Set());
+	if (isOwed || budget < 2) return null;
+	note(cutter, path, `emptied, nested more than ${cutter.maxDepth} levels deep`);
+	return first === '[' ? '[]' : '{}';
+}
+
+function fitText(cutter: Cutter, { start, end, budget, rules, path }: Part): string | null {
+	const kept = wholeCharacters(cutter.outline.text, start + 1, start + budget - 1 - ELLIPSIS.length);
+	const least = leastText(rules);
+	if (kept.length < LEAST_SHARE / 2 || (least > 0 && least > decodedLength(kept))) return null;
+	note(cutter, path, `the first ${count(kept.length)} of ${count(end - start - 2)} characters`);
+	return `"${kept}${ELLIPSIS}"`;
+}
+
+/** Each escape and each pair of surrogates is one character, as JSON Schema counts. */
+const decodedLength = (literal: string): number => literal.replace(/\\u[0-9a-f]{4}|\\.|[\ud800-\udbff][\udc00-\udfff]/gi, ' ').length;
+
+/** Of a string's literal, what is before `end`, less an escape or a pair of surrogates that `end` would divide. */
+function wholeCharacters(text: string, start: number, end: number): string {
+	let to = Math.max(start, end);
+	for (let at = to - 1; at >= Math.max(start, to - 5); at--) {
+		if (text[at] !== '\\') continue;
+		const isEscape = trailingBackslashes(text, start, at) % 2 === 0;
+		if (isEscape && (at === to - 1 || text[at + 1] === 'u')) to = at;
+		break;
+	}
+	const isHighEscaped = /^\\ud[89ab]..$/i.test(text.slice(Math.max(start, to - 6), to));
+	if (isHighEscaped && trailingBackslashes(text, start, to - 6) % 2 === 0) to -= 6;
+	if (to > start && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
+	return text.slice(start, to);
+}
+
+/** As many items as there is room for. One that is too long for what is left is itself cut, if that is at least half of the room. */
+async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
+	const { start, budget, rules, path, depth } = part;
+	const { outline } = cutter;
+	/** The items that stay as they are are kept in one piece. */
+	let verbatimEnd = start + 1;
+	let kept = 0;
+	const cut: string[] = [];
+	let left = budget - 2;
+	for (const item of itemsOf(outline, start)) {
+		if (cutter.slice.isOver) await cutter.slice.next();
+		const isShort = item.end - verbatimEnd < left;
+		if (!isShort && left < budget / 2) break;
+		if (isShort && cut.length === 0 && isWhole(cutter, item, left)) {
+			left -= item.end - verbatimEnd;
+			verbatimEnd = item.end;
+			kept += 1;
+			continue;
+		}
+		const text = await fit(cutter, {
+			...item,
+			budget: left - 1,
+			rules: rulesOfItem(rules, kept),
+			path: `${path}/${kept}`,
+			depth: depth + 1,
+		});
+		if (text === null) break;
+		cut.push(text);
+		kept += 1;
+		left -= text.length + 1;
+		if (!isShort) break;
+	}
+	const total = Math.max(sizeOf(outline, start), kept);
+	if (kept < Math.min(total, leastItems(rules))) return null;
+	if (kept < total) note(cutter, path, `the first ${count(kept)} of ${count(total)} items`);
+	const verbatim = outline.text.slice(start + 1, verbatimEnd);
+	return `[${[...(verbatim === '' ? [] : [verbatim]), ...cut].join(',')}]`;
+}
+
+interface Named extends Member {
+	name: string;
+	/** Of the value. */
+	size: number;
+}
+
+async function fitObject(cutter: Cutter, part: Part): Promise<string | null> {
+	const members: Named[] = [];
+	let names = 2;
+	for (const member of membersOf(cutter.outline, part.start)) {
+		if (cutter.slice.isOver) await cutter.slice.next();
+		members.push({ ...member, name: nameOf(member.key), size: member.end - member.start });
+		names += member.key.length + 2;
+		// However many more there are, there is no room for all.
+		if (names > part.budget || members.length > MAX_MEMBERS) break;
+	}
+	const isTable = names > part.budget || members.length > MAX_MEMBERS;
+	const share = isTable ? 0 : fairShare(members, part.budget - names);
+	return share < LEAST_SHARE ? firstMembers(cutter, part, members) : allMembers(cutter, part, { members, share });
+}
+
+/** What each value may take at most so that all have room: short ones leave theirs to the long ones. */
+function fairShare(members: readonly Named[], room: number): number {
+	const sizes = members.map(({ size }) => size).sort((a, b) => a - b);
+	let left = room;
+	for (const [at, size] of sizes.entries()) {
+		const share = Math.floor(left / (sizes.length - at));
+		if (size > share) return share;
+		left -= size;
+	}
+	return Number.POSITIVE_INFINITY;
+}
+
+async function allMembers(cutter: Cutter, part: Part, { members, share }: { members: Named[]; share: number }): Promise<string | null> {
+	const kept: string[] = [];
+	const names = new Set<string>();
+	const leftOut: string[] = [];
+	for (const member of members) {
+		if (cutter.slice.isOver) await cutter.slice.next();
+		const text = await fitMember(cutter, part, member, Math.min(member.size, share));
+		if (text === null) {
+			leftOut.push(member.name);
+			continue;
+		}
+		kept.push(`${member.key}:${text}`);
+		names.add(member.name);
+	}
+	if (leftOut.length > 0 && !isEnough(part.rules, names)) return null;
+	for (const name of leftOut) note(cutter, pointer(part.path, name), 'left out');
+	return `{${kept.join(',')}}`;
+}
+
+/** An object that is a table, with more members than there is room for. */
+async function firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): Promise<string | null> {
+	const kept: string[] = [];
+	const names = new Set<string>();
+	let left = part.budget - 2;
+	for (const member of members.slice(0, MAX_MEMBERS)) {
+		if (member.key.length + member.size + 2 > left) break;
+		if (cutter.slice.isOver) await cutter.slice.next();
+		const text = await fitMember(cutter, part, member, member.size);
+		if (text === null) break;
+		kept.push(`${member.key}:${text}`);
+		names.add(member.name);
+		left -= member.key.length + text.length + 2;
+	}
+	if (!isEnough(part.rules, names)) return null;
+	const total = sizeOf(cutter.outline, part.start);
+	if (kept.length < total) note(cutter, part.path, `the first ${count(kept.length)} of ${count(total)} properties`);
+	return `{${kept.join(',')}}`;
+}
+
+function fitMember(cutter: Cutter, { rules, path, depth }: Part, member: Named, budget: number): string | null | Promise<string | null> {
+	const { start, end, name } = member;
+	if (isWhole(cutter, member, budget)) return cutter.outline.text.slice(start, end);
+	return fit(cutter, { start, end, budget, rules: rulesOfMember(rules, name), path: pointer(path, name), depth: depth + 1 });
+}
+
+/** A name that is no JSON stays as it stands: the text will not be JSON either, which its reader finds. */
+function nameOf(key: string): string {
+	try {
+		return JSON.parse(key) as string;
+	} catch {
+		return key;
+	}
+}
+
+const pointer = (path: string, name: string): string => `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+function note(cutter: Cutter, path: string, what: string): void {
+	cutter.notes.push(`${cleanText(path, 200) || '/'}: ${what}`);
+}
+
+const count = (value: number): string => NUMBERS.format(value);

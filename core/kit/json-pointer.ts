@@ -1,0 +1,43 @@
+// JSON pointers (RFC 6901): writing their tokens, and following them.
+
+import type { Json, JsonObject } from '../contract/nouns.ts';
+
+/** Longer names are cut: a pointer is shown to people. */
+const MAX_SHOWN = 100;
+
+/** One step of a pointer that is shown. */
+export const pointerToken = (name: string): string => name.slice(0, MAX_SHOWN).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The names that a pointer is made of. */
+export const tokensOf = (pointer: string): string[] =>
+	pointer
+		.split('/')
+		.slice(1)
+		.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** The value at a pointer such as `/a/0`; undefined where there is none. */
+export function atPointer(root: Json, pointer: string): Json | undefined {
+	let at: Json | undefined = root;
+	for (const token of tokensOf(pointer)) at = member(at, token);
+	return at;
+}
+
+/** The same for a reference's fragment, `#/$defs/a%20b`, whose tokens are percent-encoded besides. */
+export function atFragment(root: Json, reference: string): Json | undefined {
+	if (reference === '#') return root;
+	return reference.startsWith('#/') ? atPointer(root, reference.slice(1).split('/').map(decoded).join('/')) : undefined;
+}
+
+function decoded(token: string): string {
+	try {
+		return decodeURIComponent(token);
+	} catch {
+		return token;
+	}
+}
+
+function member(value: Json | undefined, name: string): Json | undefined {
+	if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;
+	// An index of an array is the name of its member, too.
+	return (value as JsonObject)[name];
+}

@@ -1,0 +1,102 @@
+// What a JSON Schema forbids to leave out of a value: asked where an answer that is too long is cut, so that what is left still fits it.
+
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+
+/** All that may describe one value: alternatives count as if each held, so that what is kept fits whichever does. */
+export interface Rules {
+	root: JsonSchema | null;
+	schemas: readonly JsonObject[];
+}
+
+/** More of them in one place describe nothing that could be decided quickly. */
+const MAX_SCHEMAS = 64;
+
+/** A value that has one of them may become another kind of value by being shorter. */
+const FREEZES = ['enum', 'const', 'not', 'if', '$dynamicRef', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties'];
+const FREEZES_TEXT = [...FREEZES, 'pattern', 'format', 'contentEncoding', 'contentMediaType'];
+const FREEZES_LIST = [...FREEZES, 'contains'];
+const FREEZES_OBJECT = [...FREEZES, 'dependentRequired', 'minProperties'];
+
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const rulesOf = (schema: JsonSchema | null): Rules => ({ root: schema, schemas: schema ? expand(schema, [schema]) : [] });
+
+/** Least length of a string; infinite when it must stay as it is. */
+export const leastText = ({ schemas }: Rules): number => least(schemas, FREEZES_TEXT, 'minLength');
+
+/** Least number of items. */
+export const leastItems = ({ schemas }: Rules): number => least(schemas, FREEZES_LIST, 'minItems');
+
+/** Whether an object may have these members alone. */
+export const isEnough = ({ schemas }: Rules, names: ReadonlySet<string>): boolean =>
+	schemas.every(
+		(schema) =>
+			!FREEZES_OBJECT.some((keyword) => Object.hasOwn(schema, keyword)) &&
+			listOf(schema['required']).every((name) => names.has(String(name))),
+	);
+
+function least(schemas: readonly JsonObject[], freezing: readonly string[], keyword: string): number {
+	let most = 0;
+	for (const schema of schemas) {
+		if (freezing.some((name) => Object.hasOwn(schema, name))) return Number.POSITIVE_INFINITY;
+		const given = schema[keyword];
+		if (typeof given === 'number') most = Math.max(most, given);
+	}
+	return most;
+}
+
+export function rulesOfMember({ root, schemas }: Rules, name: string): Rules {
+	const found = schemas.flatMap((schema) => {
+		const { properties, patternProperties, additionalProperties } = schema;
+		if (isObject(properties) && Object.hasOwn(properties, name)) return [properties[name]];
+		// Whichever of the patterns the name fits: all of them count.
+		return [...Object.values(isObject(patternProperties) ? patternProperties : {}), additionalProperties];
+	});
+	return { root, schemas: root ? expand(root, found) : [] };
+}
+
+export function rulesOfItem({ root, schemas }: Rules, index: number): Rules {
+	const found = schemas.map(({ prefixItems, items }) => listOf(prefixItems)[index] ?? items);
+	return { root, schemas: root ? expand(root, found) : [] };
+}
+
+/** With what each refers to and is composed of. A reference that leads nowhere says nothing. */
+function expand(root: JsonSchema, found: readonly (Json | undefined)[]): JsonObject[] {
+	const seen = new Set<JsonObject>();
+	const open = [...found];
+	while (open.length > 0 && seen.size < MAX_SCHEMAS) {
+		const schema = open.pop();
+		if (!isObject(schema) || seen.has(schema)) continue;
+		seen.add(schema);
+		const { $ref, allOf, anyOf, oneOf } = schema;
+		open.push(...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf));
+		if (typeof $ref === 'string') open.push(resolve(root, $ref));
+	}
+	// Too many to know: nothing may be left out.
+	return open.length > 0 ? [{ not: {} }] : [...seen];
+}
+
+const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
+
+/** `#/$defs/pet`: the only references that tools carry. */
+function resolve(root: JsonSchema, reference: string): Json | undefined {
+	if (!reference.startsWith('#')) return undefined;
+	const steps = reference.slice(1).split('/').slice(1);
+	let value: Json | undefined = root;
+	for (const step of steps) {
+		const name = decodeStep(step);
+		if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+		value = value[name];
+	}
+	return value;
+}
+
+function decodeStep(step: string): string {
+	const plain = step.replaceAll('~1', '/').replaceAll('~0', '~');
+	try {
+		return decodeURIComponent(plain);
+	} catch {
+		// Not percent-encoded, then.
+		return plain;
+	}
+}

@@ -1,0 +1,137 @@
+// From an upstream's answer to a tool's result, as far as executors of HTTP do it alike: texts that are cut, JSON as data,
+// failures with an excerpt that is safe to show.
+
+import { STATUS_CODES } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { OutboundResponse } from '../contract/context.ts';
+import type { Json, JsonSchema, ToolResult } from '../contract/nouns.ts';
+import { cleanText } from './clean-text.ts';
+import { withoutSecrets } from './hidden-secrets.ts';
+import { textOfHtml } from './html-text.ts';
+import { cutJson } from './json-cut.ts';
+import { mayRound, quoteLongIntegers } from './json-integers.ts';
+
+/** Text that a model gets to read; what is longer is cut and says so. */
+const MAX_TEXT_CHARACTERS = 1024 * 1024;
+const MAX_EXCERPT_CHARACTERS = 2048;
+/** Of an error page, which may begin with kilobytes of style. */
+const MAX_PAGE_BYTES = 64 * 1024;
+/** Far below where JSON.stringify would run out of stack. */
+const MAX_DEPTH = 128;
+const MAX_NOTES = 10;
+const MAX_DIGITS = 100;
+
+/** Registered ones, and those of vendors (`application/vnd.example.v1.json`). */
+const JSON_TYPE = /^(?:text\/json|[^;]*\+json|application\/(?:[^;]*[.-])?json(?:\.[^;]*)?)\s*(?:;|$)/i;
+const TEXT_TYPE =
+	/^(?:text\/|application\/(?:(?:x-)?(?:javascript|yaml|ndjson|jsonl|jsonlines|www-form-urlencoded)|(?:[^;]*\+)?json-seq|xml|xhtml\+xml|graphql|sql|csv|toml|rtf)\s*(?:;|$)|(?!image\/)[^;]*\+(?:xml|yaml)\s*(?:;|$))/i;
+const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
+
+export const isJsonType = (contentType: string): boolean => JSON_TYPE.test(contentType);
+export const isTextType = (contentType: string): boolean => TEXT_TYPE.test(contentType);
+
+/** The status, and the beginning of the body where that is text. @param secrets that the excerpt must not show */
+export function failedResult({ status, headers, body }: OutboundResponse, secrets: readonly string[] = []): ToolResult {
+	const contentType = headers['content-type'] ?? '';
+	const readable = contentType === '' || isJsonType(contentType) || isTextType(contentType);
+	const excerpt = readable ? bodyExcerpt(body, contentType, secrets) : '';
+	return { content: [{ type: 'text', text: excerpt === '' ? statusLine(status) : `${statusLine(status)}\n${excerpt}` }], isError: true };
+}
+
+/** The beginning of a body; of HTML, of what a browser would show. */
+export function bodyExcerpt(body: Buffer, contentType: string, secrets: readonly string[] = []): string {
+	const begun = decodeText(body.subarray(0, MAX_PAGE_BYTES), contentType);
+	return excerptOf(HTML_TYPE.test(contentType) ? textOfHtml(begun) : begun, MAX_EXCERPT_CHARACTERS, secrets);
+}
+
+/** Without characters that could move a cursor, hide text or turn its direction. */
+export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS, secrets: readonly string[] = []): string {
+	// Hidden before it is cut: half a secret is one too.
+	return cleanText(withoutSecrets(text.slice(0, MAX_PAGE_BYTES), secrets), maxChars + 1);
+}
+
+export function statusLine(status: number): string {
+	return `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
+}
+
+export function textResult(whole: string): ToolResult {
+	if (whole.length <= MAX_TEXT_CHARACTERS) return { content: [{ type: 'text', text: whole }] };
+	const cut = whole.slice(0, MAX_TEXT_CHARACTERS).toWellFormed();
+	return { content: [{ type: 'text', text: `${cut}\n[cut: the first ${MAX_TEXT_CHARACTERS} of ${whole.length} characters]` }] };
+}
+
+/**
+ * Text and data. What is too long or nested too deeply is cut so that it stays JSON of its shape, and a second text says what was cut.
+ * Where that would break `schema`, or the text is no JSON, there is the text alone.
+ * @param schema that the data fits
+ */
+export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
+	if (whole.length <= MAX_TEXT_CHARACTERS) {
+		const data = await readData(whole, schema);
+		if (data === null) return textResult(whole);
+		if (!isDeeperThan(data.structured, MAX_DEPTH)) return { content: [text(whole), ...data.notes.map(text)], structured: data.structured };
+	}
+	const cut = await cutJson(whole, { maxChars: MAX_TEXT_CHARACTERS, maxDepth: MAX_DEPTH, schema });
+	// Parsing takes a turn of its own.
+	await nextTurn();
+	const data = cut === null ? null : await readData(cut.text, schema);
+	if (cut === null || data === null) return textResult(whole);
+	return { content: [cut.text, describeCuts(cut.notes), ...data.notes].map(text), structured: data.structured };
+}
+
+const text = (said: string): ToolResult['content'][number] => ({ type: 'text', text: said });
+
+function describeCuts(notes: readonly string[]): string {
+	const more = notes.length > MAX_NOTES ? [`… and ${notes.length - MAX_NOTES} more.`] : [];
+	return ['The answer was too long and is cut:', ...notes.slice(0, MAX_NOTES), ...more].join('\n');
+}
+
+interface Data {
+	structured: Json;
+	/** What the data cannot hold as the text does. */
+	notes: string[];
+}
+
+/** Null when it is no JSON, whatever its header says. */
+async function readData(whole: string, schema: JsonSchema | null): Promise<Data | null> {
+	let structured: Json;
+	try {
+		structured = JSON.parse(whole) as Json;
+	} catch {
+		// It stays text.
+		return null;
+	}
+	if (!mayRound(whole)) return { structured, notes: [] };
+	const { text: exact, rounded } = await quoteLongIntegers(whole);
+	if (rounded.size === 0) return { structured, notes: [] };
+	// What was promised holds; not everybody who gets the data gets the text.
+	if (schema !== null) return { structured, notes: [`Rounded in the data, whose schema wants numbers: ${describeDigits([...rounded])}.`] };
+	return {
+		structured: JSON.parse(exact) as Json,
+		notes: ['Integers that no double can hold are texts in the data, with all their digits.'],
+	};
+}
+
+function describeDigits(all: readonly string[]): string {
+	const shown = all.slice(0, MAX_NOTES).map((digits) => cleanText(digits, MAX_DIGITS));
+	return all.length > MAX_NOTES ? `${shown.join(', ')} and ${all.length - MAX_NOTES} more` : shown.join(', ');
+}
+
+function isDeeperThan(value: Json, levels: number): boolean {
+	if (value === null || typeof value !== 'object') return false;
+	return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
+}
+
+/** By the charset that the header names, else UTF-8; a byte order mark is dropped. */
+export const decodeText = (body: Buffer, contentType: string): string => new TextDecoder(charsetOf(contentType)).decode(body);
+
+/** The charset that the header names, else UTF-8, under a name that TextDecoder knows. */
+export function charsetOf(contentType: string): string {
+	const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+	try {
+		return new TextDecoder(charset).encoding;
+	} catch {
+		// One that nobody knows: most likely it is UTF-8 all the same.
+		return 'utf-8';
+	}
+}

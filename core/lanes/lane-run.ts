@@ -1,0 +1,104 @@
+// One run of a tool whose API has a lane: each of its requests goes through it, and nothing stays in it when the run ends.
+
+import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import { REQUEST_TIMEOUT_MS } from '../egress/egress.ts';
+import type { LaneApi, Leave } from './lane.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface LaneRunParts {
+	lanes: Lanes;
+	api: LaneApi;
+	/** Of the run. */
+	signal: AbortSignal;
+	/** The longest that the run may take. */
+	deadlineMs: number;
+}
+
+export class LaneRun {
+	readonly #parts: LaneRunParts;
+	/** Held for answers that are still being read. */
+	readonly #open = new Set<Leave>();
+
+	constructor(parts: LaneRunParts) {
+		this.#parts = parts;
+	}
+
+	/** From just before the request is sent until its answer is complete. @throws rate_limited, and what `send` does */
+	request(options: OutboundRequest, send: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
+		return this.#hold(this.#enter(options.timeoutMs ?? REQUEST_TIMEOUT_MS, options.signal), send);
+	}
+
+	/** From just before `work` begins until it ends. @throws rate_limited, and what `work` does */
+	turn<T>(work: () => Promise<T>): Promise<T> {
+		return this.#hold(this.#enter(this.#parts.deadlineMs, null), work);
+	}
+
+	/** Until the body is read, cancelled or broken off; at the latest until the run ends. @throws rate_limited, and what `send` does */
+	async fetch(signal: AbortSignal | null | undefined, send: () => Promise<Response>): Promise<Response> {
+		const { deadlineMs } = this.#parts;
+		const given = await this.#enter(deadlineMs, signal);
+		const leave = (): void => {
+			this.#open.delete(leave);
+			given();
+		};
+		this.#open.add(leave);
+		try {
+			return watched(await send(), leave);
+		} catch (error) {
+			leave();
+			throw error;
+		}
+	}
+
+	end(): void {
+		for (const leave of this.#open) leave();
+	}
+
+	async #hold<T>(entering: Promise<Leave>, work: () => Promise<T>): Promise<T> {
+		const leave = await entering;
+		try {
+			return await work();
+		} finally {
+			leave();
+		}
+	}
+
+	#enter(timeoutMs: number, own: AbortSignal | null | undefined): Promise<Leave> {
+		const { lanes, api, signal, deadlineMs } = this.#parts;
+		const either = own && own !== signal ? AbortSignal.any([signal, own]) : signal;
+		return lanes.enter(api, { signal: either, holdMs: Math.min(timeoutMs, deadlineMs) });
+	}
+}
+
+/** The same answer, which says when its body is done with. */
+function watched(response: Response, onEnd: () => void): Response {
+	if (response.body === null) {
+		onEnd();
+		return response;
+	}
+	const reader = response.body.getReader();
+	const source = {
+		async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+			try {
+				const { done, value } = await reader.read();
+				if (!done) {
+					controller.enqueue(value);
+					return;
+				}
+				onEnd();
+				controller.close();
+			} catch (error) {
+				onEnd();
+				throw error;
+			}
+		},
+		cancel(reason: unknown): Promise<void> {
+			onEnd();
+			return reader.cancel(reason);
+		},
+	};
+	// Nothing is read ahead of who reads it.
+	const body = new ReadableStream(source, { highWaterMark: 0 });
+	const { status, statusText, headers, url } = response;
+	return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
+}

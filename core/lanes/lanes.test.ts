@@ -1,0 +1,115 @@
+// Outbound lanes while all is well: who may begin, who waits, who is refused.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiWith, cluster, counted, HOLD_MS, localLanes, within } from '../../test/helpers/lanes.ts';
+import type { OutboundLimits } from '../store/store.ts';
+import type { LaneApi } from './lane.ts';
+import { laneOf } from './lanes.ts';
+
+test('an API without limits of calls has no lane', () => {
+	const row = { ...apiWith({}), organizationId: 'o', type: 'openapi', baseUrl: '', description: null, status: 'active', passThrough: [] };
+	const dates = { createdAt: new Date(), updatedAt: new Date() };
+	assert.equal(laneOf(null), null);
+	for (const outbound of [null, {}, { maxQueued: 5 }, { minTimeMs: 0 }]) assert.equal(laneOf({ ...row, ...dates, outbound }), null);
+	assert.deepEqual(laneOf({ ...row, ...dates, outbound: { maxConcurrent: 1 } })?.outbound, { maxConcurrent: 1 });
+});
+
+test('without Redis a lane lets as many calls through at once as it may, in their order, and loses none', async (t) => {
+	const { seen, call } = await counted(t, 20);
+	const lanes = localLanes(t);
+	await Promise.all(Array.from({ length: 12 }, () => call(lanes, apiWith({ maxConcurrent: 2 }))));
+	assert.deepEqual([seen.most, seen.beganAtMs.length], [2, 12]);
+});
+
+test('two replicas together never pass the number of calls at once, and every call is made', async (t) => {
+	const { seen, call } = await counted(t, 30);
+	const { replicas } = await cluster(t);
+	const api = apiWith({ maxConcurrent: 2 });
+	await Promise.all(Array.from({ length: 30 }, (_, at) => call(replicas[at % 2 === 0 ? 0 : 1], api)));
+	assert.deepEqual([seen.most, seen.beganAtMs.length], [2, 30]);
+});
+
+test('calls of both replicas begin as far apart as they must', async (t) => {
+	const { seen, call } = await counted(t, 1);
+	const { replicas } = await cluster(t);
+	const api = apiWith({ minTimeMs: 200 });
+	await Promise.all(Array.from({ length: 6 }, (_, at) => call(replicas[at % 2 === 0 ? 0 : 1], api)));
+	const [first = 0, ...others] = seen.beganAtMs;
+	// A thousand, but for what the way to the upstream takes; half of it if each replica kept time for itself.
+	const spanMs = (others.at(-1) ?? 0) - first;
+	assert.ok(others.length === 5 && spanMs > 800, `${spanMs} ms`);
+});
+
+test('a full lane refuses at once, a late call when it has waited, and both name the API', async (t) => {
+	const lanes = localLanes(t);
+	const { signal } = new AbortController();
+	const api = apiWith({ maxConcurrent: 1, maxQueued: 2, maxWaitMs: 150 });
+	const enter = () => lanes.enter(api, { signal, holdMs: HOLD_MS });
+	const [first, second, third, fourth] = [enter(), enter(), enter(), enter()];
+	const started = performance.now();
+	await assert.rejects(fourth, { code: 'rate_limited', message: /"Pets" is full: 2 calls wait/ });
+	assert.ok(performance.now() - started < 50);
+	const leave = await first;
+	for (const waiting of [second, third]) await assert.rejects(waiting, { code: 'rate_limited', message: /"Pets" was busy: .* 150 ms/ });
+	leave();
+	(await enter())();
+});
+
+test('a lane that lets nobody wait lets a call through when there is room', async (t) => {
+	const lanes = localLanes(t);
+	const { signal } = new AbortController();
+	const enter = (outbound: OutboundLimits) =>
+		lanes.enter({ ...apiWith({ ...outbound, maxQueued: 0 }), id: JSON.stringify(outbound) }, { signal, holdMs: 100 });
+	for (const outbound of [{ maxConcurrent: 2 }, { minTimeMs: 10 }]) (await enter(outbound))();
+	await Promise.all([enter({ maxConcurrent: 2 }), enter({ maxConcurrent: 2 })]);
+	await assert.rejects(enter({ maxConcurrent: 2 }), { code: 'rate_limited' });
+});
+
+for (const kind of ['local', 'clustered'] as const) {
+	test(`a call that is cancelled while it waits goes at once, and costs the others nothing (${kind})`, async (t) => {
+		const lanes = kind === 'local' ? localLanes(t) : (await cluster(t)).replicas[0];
+		const api = apiWith({ maxConcurrent: 1, maxQueued: 20, minTimeMs: 100 });
+		const leave = await lanes.enter(api, { signal: AbortSignal.timeout(HOLD_MS), holdMs: HOLD_MS });
+		const controller = new AbortController();
+		const gone = Array.from({ length: 20 }, () => lanes.enter(api, { signal: controller.signal, holdMs: HOLD_MS }));
+		const reason = new Error('the client left');
+		controller.abort(reason);
+		for (const waiting of gone) await assert.rejects(waiting, reason);
+		await assert.rejects(lanes.enter(api, { signal: controller.signal, holdMs: HOLD_MS }), reason);
+		const stays = lanes.enter(api, { signal: AbortSignal.timeout(HOLD_MS), holdMs: HOLD_MS });
+		const started = performance.now();
+		leave();
+		(await stays)();
+		// Twenty that Bottleneck still knew of would have taken two seconds.
+		assert.ok(performance.now() - started < 500, `${performance.now() - started} ms`);
+	});
+}
+
+test('limits that are edited hold from the next call on, and a row that is older than the last is ignored', async (t) => {
+	const { replicas } = await cluster(t);
+	const { signal } = new AbortController();
+	const enter = (api: LaneApi) => replicas[0].enter(api, { signal, holdMs: HOLD_MS });
+	const narrow = (version: number) => apiWith({ maxConcurrent: 1, maxWaitMs: 300 }, version);
+	const held = await enter(narrow(1));
+	await assert.rejects(enter(narrow(1)), { code: 'rate_limited' });
+	const wide = apiWith({ maxConcurrent: 2, maxWaitMs: 300 }, 2);
+	const second = await enter(wide);
+	// What was under way is counted under the new limits, by the other replica too.
+	await sleep(50);
+	await assert.rejects(replicas[1].enter(wide, { signal, holdMs: HOLD_MS }), { code: 'rate_limited' });
+	held();
+	(await enter(narrow(1)))();
+	second();
+});
+
+test('a process has so many lanes at most: one that has nothing to do makes room, one in use does not', async (t) => {
+	const lanes = localLanes(t);
+	const enter = (at: number) => lanes.enter({ ...apiWith({ maxConcurrent: 1 }), id: String(at) }, within(HOLD_MS));
+	const leaves = await Promise.all(Array.from({ length: 2000 }, (_, at) => enter(at)));
+	await assert.rejects(enter(2000), { code: 'rate_limited', message: /"Pets".*too many APIs/ });
+	leaves[7]?.();
+	(await enter(2000))();
+	for (const leave of leaves) leave();
+});

@@ -1,0 +1,265 @@
+// Who uses the management API, for which organization, and whether they may (specification 5.1).
+
+import type { Request, Server } from '@hapi/hapi';
+import type { Config } from '../config/config.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { type Permission, permissionsOf, type Role } from '../contract/permissions.ts';
+import { clientOf } from '../http/client.ts';
+import { isOwnOrigin } from '../http/origins.ts';
+import { readTokenCookie } from '../identity/cookies.ts';
+import type { Limits } from '../limits/limits.ts';
+import { ACCESS_KEY_PREFIX, hashKey, type Tokens } from '../secrets/tokens.ts';
+import type { Recorder } from '../store/recorder.ts';
+import type { Access, AccessKeyRow, Actor, MembershipRow, OrganizationRow, Repositories, Store } from '../store/store.ts';
+import { assertNamed, choose } from './chosen-organization.ts';
+import { admitKey, gatewayKeyIn, identifyKey } from './gateway-readers.ts';
+import { readInput } from './input.ts';
+
+/**
+ * What a route asks of its caller. A permission asks for a member of the organization whose role has it. The others need no
+ * organization: `self` takes whoever acts for a whole account, `account` a login or a key without restrictions, `login` only
+ * a login.
+ */
+export type Need = Permission | 'self' | 'account' | 'login';
+
+declare module '@hapi/hapi' {
+	interface UserCredentials {
+		id: string;
+	}
+	interface AuthCredentials {
+		// `user` is absent with a gateway's key.
+		/** Null on routes that need no organization. */
+		organization: OrganizationRow | null;
+		role: Role | null;
+		/** What the caller may do in the organization. */
+		permissions: ReadonlySet<Permission>;
+		/** The login that is used; null with an access key. */
+		login: { sessionId: string; at: Date } | null;
+		/** Null with a gateway's key, which changes nothing. */
+		actor: Actor | null;
+	}
+	interface PluginSpecificConfiguration {
+		gatehouse?: {
+			/** Of every route but the public ones; the start fails without it. */
+			need?: Need;
+			/** Keys of the gateway in `{id}` are taken, too: of a GET whose need is a permission. */
+			gatewayKeys?: true;
+			/** Where the organization comes from: the header or the only membership (`context`), or `{orgId}` in the path. */
+			organization?: 'context' | 'path';
+			/** `unread`: the handler reads it itself, with a limit of its own. `optional`: none is `{}`. */
+			body?: 'unread' | 'optional';
+		};
+	}
+}
+
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
+const MAX_KEY_LENGTH = 128;
+const SAFE_METHODS = new Set(['get', 'head', 'options']);
+/** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
+const SANDBOX = { sandbox: 'plugin' } as const;
+
+interface Parts {
+	config: Config;
+	tokens: Tokens;
+	store: Store;
+	recorder: Recorder;
+	limits: Limits;
+}
+
+/** Somebody whose credential is good. */
+interface Identified extends Access {
+	login: { sessionId: string; at: Date } | null;
+	key: AccessKeyRow | null;
+}
+
+/**
+ * The default strategy: a login's token or an access key as `Authorization: Bearer`, or the cookie; then the organization,
+ * then the permission.
+ * @param server of the plugin whose routes they are
+ */
+export function registerAccess(server: Server, parts: Parts): void {
+	server.auth.scheme('management', () => ({
+		async authenticate(request, h) {
+			const gatewayKey = gatewayKeyIn(request);
+			if (gatewayKey !== null) {
+				const key = await counted(request, parts, () => identifyKey(gatewayKey, request, parts));
+				const credentials = await admitKey(key, request, parts);
+				assertNamed(request, credentials.organization?.id);
+				await readInput(request);
+				return h.authenticated({ credentials });
+			}
+			const caller = await counted(request, parts, () => identify(request, parts));
+			await parts.limits.ofUser(request, caller.user.id);
+			const membership = choose(request, caller.memberships);
+			const permissions = allowed(caller, membership);
+			authorize(request, caller, permissions);
+			// A refused caller is gone before its body is read.
+			await readInput(request);
+			const actor = { userId: caller.user.id, email: caller.user.email, accessKeyId: caller.key?.id ?? null, ...clientOf(request, parts) };
+			const { organization = null, role = null } = membership ?? {};
+			return h.authenticated({
+				credentials: { user: { id: caller.user.id }, organization, role, permissions, login: caller.login, actor },
+			});
+		},
+	}));
+	server.auth.strategy('management', 'management');
+	server.auth.default('management');
+	server.ext(
+		'onPreAuth',
+		async (request, h) => {
+			// Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in.
+			if (isPublic(request.route.settings)) {
+				await parts.limits.ofAddress(request);
+				await readInput(request);
+			}
+			return h.continue;
+		},
+		SANDBOX,
+	);
+	// Whoever changed something finds it changed, at once on this replica. What was committed stays so if this look fails.
+	server.ext(
+		'onPostHandler',
+		async (request, h) => {
+			if (request.auth.isAuthenticated && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => null);
+			return h.continue;
+		},
+		SANDBOX,
+	);
+}
+
+// hapi's types leave out that `auth: false` stays false.
+const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
+
+/** @throws Error naming the first route that does not say who may use it */
+export function assertNeeds(server: Server): void {
+	for (const { method, path, settings } of server.table()) {
+		if (isPublic(settings)) continue;
+		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
+		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not say what it needs of its caller.`);
+		if (organization === 'path' && !path.includes('{orgId}'))
+			throw new Error(`${method.toUpperCase()} ${path}: there is no {orgId} in it.`);
+		if (gatewayKeys && method !== 'get') throw new Error(`${method.toUpperCase()} ${path}: a gateway's key changes nothing.`);
+	}
+}
+
+async function identify(request: Request, parts: Parts): Promise<Identified> {
+	const secret = bearer(request) ?? cookie(request, parts.config);
+	if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
+	return secret.startsWith(ACCESS_KEY_PREFIX) ? byAccessKey(secret, parts) : byToken(secret, parts);
+}
+
+/** Whose credential is bad counts against the address. @param look throws unauthorized for such a one. @throws rate_limited */
+async function counted<T>(request: Request, parts: Parts, look: () => Promise<T>): Promise<T> {
+	parts.limits.assertMayTry(request);
+	try {
+		return await look();
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'unauthorized') throw thrown;
+		await (isTried(request, parts.config) ? parts.limits.ofFailure(request) : parts.limits.ofAddress(request));
+		throw new GatewayError('unauthorized', error.message, { cause: error.cause, headers: CHALLENGE });
+	}
+}
+
+/** Whether there was a credential at all: asking without one guesses nothing. */
+const isTried = (request: Request, config: Config): boolean =>
+	request.raw.req.headers.authorization !== undefined ||
+	gatewayKeyIn(request) !== null ||
+	readTokenCookie(config, request.raw.req.headers) !== null;
+
+/** Null when there is no such header. @throws unauthorized when it is of another form */
+function bearer(request: Request): string | null {
+	const { authorization } = request.raw.req.headers;
+	if (authorization === undefined) return null;
+	const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
+	if (token === undefined) throw new GatewayError('unauthorized', 'Authorization must be: Bearer <token>.');
+	return token;
+}
+
+/** A page of another origin can make a browser send the cookie, but not its own origin's name. */
+function cookie(request: Request, config: Config): string | null {
+	const { headers } = request.raw.req;
+	const token = readTokenCookie(config, headers);
+	if (token === null || SAFE_METHODS.has(request.method)) return token;
+	const { origin } = headers;
+	if (origin === undefined || !isOwnOrigin(config, origin)) {
+		throw new GatewayError(
+			'forbidden',
+			'With the cookie, changes are taken only from pages of this service: the Origin header names another.',
+		);
+	}
+	return token;
+}
+
+async function byToken(token: string, { tokens, store }: Parts): Promise<Identified> {
+	const { sub, sid, auth_time: at } = tokens.verify(token);
+	const access = await store.accounts.session(sid, sub);
+	if (!access) throw new GatewayError('unauthorized', 'The login of this token has ended.');
+	return { ...access, login: { sessionId: sid, at: new Date(at * 1000) }, key: null };
+}
+
+async function byAccessKey(secret: string, { store, recorder }: Parts): Promise<Identified> {
+	const access = secret.length <= MAX_KEY_LENGTH ? await store.accessKeys.byHash(hashKey(secret)) : null;
+	if (!access) throw new GatewayError('unauthorized', 'The access key is not valid.');
+	recorder.usedAccessKey(access.user.id, access.key.id);
+	return { ...access, login: null };
+}
+
+/** What the role has now, and no more than the key was given. */
+function allowed({ key }: Identified, membership: MembershipRow | null): ReadonlySet<Permission> {
+	const held = membership ? permissionsOf(membership.role) : [];
+	return new Set(held.filter((permission) => key?.permissions?.includes(permission) ?? true));
+}
+
+/** @throws forbidden, insufficient_scope */
+function authorize(request: Request, { key }: Identified, permissions: ReadonlySet<Permission>): void {
+	const { need } = request.route.settings.plugins?.gatehouse ?? {};
+	if (key && need === 'login') throw new GatewayError('forbidden', 'This takes a login: an access key cannot do it.');
+	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this.');
+	if (need === 'self' || need === 'login') return;
+	if (need === 'account') {
+		if (key?.permissions) throw new GatewayError('insufficient_scope', 'This takes a login, or an access key without restrictions.');
+		return;
+	}
+	if (need === undefined || !permissions.has(need)) {
+		const [code, who] = key ? (['insufficient_scope', 'The access key'] as const) : (['forbidden', 'Your role'] as const);
+		throw new GatewayError(code, `${who} does not have the permission ${need}.`);
+	}
+}
+
+/** A key for one gateway reaches the routes of that gateway and nothing else. */
+function isReached(request: Request, { reach }: AccessKeyRow): boolean {
+	if (reach.type === 'account') return true;
+	const [, name] = /^\/gateways\/\{(\w+)\}/.exec(request.route.path) ?? [];
+	return name !== undefined && String(request.params[name]).toLowerCase() === reach.id;
+}
+
+/** For what depends on more than the route. @throws forbidden */
+export function requirePermission(request: Request, permission: Permission): void {
+	if (!request.auth.credentials.permissions.has(permission)) {
+		throw new GatewayError('forbidden', `This takes the permission ${permission}.`);
+	}
+}
+
+/** The store, with the caller as the one who changes it. */
+export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(actorOf(request));
+
+/** Who a change is written to. */
+export function actorOf(request: Request): Actor {
+	const { actor } = request.auth.credentials;
+	if (!actor) throw new Error(`${request.method} ${request.path}: the route changes something for a key that only reads.`);
+	return actor;
+}
+
+/** The organization of a request whose route needs one. */
+export function organizationOf(request: Request): OrganizationRow {
+	const { organization } = request.auth.credentials;
+	if (!organization) throw new Error(`${request.method} ${request.path}: the route asks for an organization that it did not declare.`);
+	return organization;
+}
+
+export function userIdOf(request: Request): string {
+	const { user } = request.auth.credentials;
+	if (!user) throw new Error(`${request.method} ${request.path}: the route asks for a user but is public.`);
+	return user.id;
+}

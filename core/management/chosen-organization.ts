@@ -1,0 +1,33 @@
+// The organization that a request of the management API is for (decisions, 9).
+
+import type { Request } from '@hapi/hapi';
+import { GatewayError, notFound } from '../contract/errors.ts';
+import type { MembershipRow } from '../store/store.ts';
+
+const HEADER = 'x-organization-id';
+
+/** The path wins and the header is ignored; an organization that is not the caller's does not exist. */
+export function choose(request: Request, memberships: MembershipRow[]): MembershipRow | null {
+	const { need, organization: source = 'context' } = request.route.settings.plugins?.gatehouse ?? {};
+	if (need === 'self' || need === 'account' || need === 'login') return null;
+	const given = source === 'path' ? String(request.params['orgId']) : request.raw.req.headers[HEADER]?.toString();
+	const named = given?.toLowerCase();
+	if (named === undefined && memberships.length === 1) return memberships[0] ?? null;
+	const membership = memberships.find(({ organization }) => organization.id === named);
+	if (membership) return membership;
+	if (source === 'path') throw notFound('Organization');
+	throw noOrganization(
+		named === undefined
+			? 'Send X-Organization-Id: the account belongs to several organizations, or to none.'
+			: 'X-Organization-Id names no organization of this account.',
+	);
+}
+
+/** A gateway's key has no other organization. @throws no_organization */
+export function assertNamed(request: Request, organizationId: string | undefined): void {
+	const named = request.raw.req.headers[HEADER]?.toString().toLowerCase();
+	if (named !== undefined && named !== organizationId) throw noOrganization('X-Organization-Id names not the organization of this key.');
+}
+
+const noOrganization = (message: string): GatewayError =>
+	new GatewayError('no_organization', message, { details: [{ path: `header/${HEADER}`, message }] });

@@ -1,0 +1,76 @@
+// `Idempotency-Key`: a request that is sent again gets the answer that the first one got, and does nothing again.
+
+import { createHash } from 'node:crypto';
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import { GatewayError } from '../contract/errors.ts';
+import type { Log } from '../contract/nouns.ts';
+import type { IdempotentRequest, Store } from '../store/store.ts';
+
+declare module '@hapi/hapi' {
+	interface PluginsStates {
+		/** Of a request that is the first under its key: keeps what it is answered with, or lets the next one try. */
+		idempotent?: {
+			keep(answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
+			forget(): Promise<void>;
+		};
+	}
+}
+
+const HEADER = 'idempotency-key';
+/** What a header can carry without quoting. */
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+const SANDBOX = { sandbox: 'plugin' } as const;
+
+/** @param server of the plugin whose routes they are; those that are declared `idempotent` take the header */
+export function registerIdempotency(server: Server, parts: { store: Store; log: Log }): void {
+	server.ext('onPreHandler', (request, h) => begin(request, h, parts), SANDBOX);
+}
+
+async function begin(request: Request, h: ResponseToolkit, { store, log }: { store: Store; log: Log }) {
+	const key = request.raw.req.headers[HEADER]?.toString();
+	if (key === undefined || !request.route.settings.plugins?.operation?.idempotent) return h.continue;
+	if (!KEY.test(key)) throw badKey();
+	const asked = describe(request, key);
+	const found = await store.idempotency.begin(asked);
+	if (found.state === 'kept') {
+		const answer = h.response(found.body).code(found.status).type('application/json').header('idempotency-replayed', 'true');
+		for (const [name, value] of Object.entries(found.headers)) answer.header(name, value);
+		return answer.takeover();
+	}
+	if (found.state === 'running') {
+		throw new GatewayError('conflict', 'The first request with this Idempotency-Key is still under way.', {
+			headers: { 'retry-after': '1' },
+		});
+	}
+	if (found.state === 'other') {
+		throw new GatewayError('idempotency_key_reused', 'This Idempotency-Key was used for another request: choose a new one.');
+	}
+	request.plugins.idempotent = {
+		// What was done is done: if the answer cannot be kept, it is given all the same.
+		keep: (answer) => store.idempotency.keep(asked, answer).catch((error: unknown) => warn(log, error)),
+		forget: () => store.idempotency.forget(asked).catch((error: unknown) => warn(log, error)),
+	};
+	return h.continue;
+}
+
+function describe(request: Request, key: string): IdempotentRequest {
+	const { user, organization } = request.auth.credentials;
+	if (!user) throw new Error(`${request.path}: an idempotent route must not be public.`);
+	return {
+		userId: user.id,
+		organizationId: organization?.id ?? null,
+		key,
+		operation: `${request.method.toUpperCase()} ${request.path}`,
+		fingerprint: createHash('sha256')
+			.update(JSON.stringify([request.query, request.payload]))
+			.digest(),
+	};
+}
+
+function badKey(): GatewayError {
+	const message = 'Idempotency-Key must be 1 to 255 visible ASCII characters';
+	return new GatewayError('validation_failed', message, { details: [{ path: `header/${HEADER}`, message }] });
+}
+
+const warn = (log: Log, error: unknown): void =>
+	log.warn({ error: String(error) }, 'an answer could not be kept under its Idempotency-Key');

@@ -1,0 +1,129 @@
+// What the registry refuses of the routes that an auth method brings for the management API.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Joi from 'joi';
+import type { AuthMethod, ManagementRoute } from '../contract/kinds.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
+import { Registry } from './registry.ts';
+
+const ROUTE: ManagementRoute = {
+	method: 'GET',
+	path: '/tokens',
+	id: 'listTokens',
+	summary: 'Lists tokens.',
+	list: 'tokens',
+	answer: Joi.object({}),
+	handler: async () => ({ items: [], nextCursor: null }),
+};
+const { list: _list, ...ONE } = { ...ROUTE, path: '/tokens/{tokenId}', id: 'removeToken', method: 'DELETE' as const };
+
+const method = (name: string, management: unknown): unknown =>
+	({ kind: 'auth', name, summary: 'One.', config: Joi.object({}), authenticate: async () => null, management }) satisfies Omit<
+		AuthMethod,
+		'management'
+	> & { management: unknown };
+
+test('an auth method with routes of the management API is taken', () => {
+	const registry = new Registry();
+	registry.add(method('a', [ROUTE, ONE, { ...ONE, method: 'GET', id: 'getToken' }]));
+	assert.deepEqual(
+		registry.get('auth', 'a')?.management?.map(({ id }) => id),
+		['listTokens', 'removeToken', 'getToken'],
+	);
+});
+
+const BAD: [id: string, route: unknown, message: RegExp][] = [
+	['is none', null, /it must be an object/],
+	['has another method', { ...ROUTE, method: 'POST' }, /method must be GET or DELETE/],
+	['has no id', { ...ROUTE, id: undefined }, /id must match/],
+	['has an id of several words', { ...ROUTE, id: 'list tokens' }, /id must match/],
+	['has no summary', { ...ROUTE, summary: '' }, /summary must be a sentence/],
+	['has no handler', { ...ROUTE, handler: null }, /handler is missing/],
+	['has an answer that is no schema', { ...ROUTE, answer: {} }, /answer must be a schema of Joi 18/],
+	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /list is the name/],
+	['lists while it removes', { ...ONE, list: 'tokens' }, /list is the name/],
+	...['tokens', '/', '/{tokenId}', '/tokens/', '/tokens//x', '/tokens/{a*}', '/tokens/{a}b', '/Tokens', '/tokens?x=1'].map(
+		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /path must match/],
+	),
+	...['/tokens/{id}', '/tokens/{orgId}', '/tokens/{a}/{a}'].map((path): [string, unknown, RegExp] => [
+		`has the path ${path}`,
+		{ ...ROUTE, path },
+		/path must not repeat a parameter/,
+	]),
+];
+
+for (const [id, route, message] of BAD)
+	test(`a route of the management API that ${id} stops the start with a sentence naming the plugin`, () => {
+		assert.throws(
+			() => new Registry().add(method('a', [ONE, route])),
+			(error: Error) => /^auth:a: the management route /.test(error.message) && message.test(error.message),
+		);
+	});
+
+test('routes of the management API that are no list stop the start', () => {
+	assert.throws(() => new Registry().add(method('a', {})), /^Error: auth:a: management must be a list of routes\.$/);
+});
+
+test('a schema of another version of Joi is no answer of ours', () => {
+	// As a copy of Joi marks its schemas.
+	const foreign = { [Symbol.for('@hapi/joi/schema')]: { version: '17.0.0' }, type: 'object' };
+	assert.throws(() => new Registry().add(method('a', [{ ...ROUTE, answer: foreign }])), /answer must be a schema of Joi 18/);
+});
+
+test('two routes of the management API with one id, or one place, stop the start, in one plugin and in two', () => {
+	const pairs = [
+		[ROUTE, { ...ONE, id: ROUTE.id }, /there are two of listTokens/],
+		[ONE, { ...ONE, id: 'forgetToken', path: '/tokens/{name}' }, /there are two of DELETE \/tokens\/\{\}/],
+	] as const;
+	for (const [first, second, message] of pairs) {
+		assert.throws(() => new Registry().add(method('a', [first, second])), message);
+		const registry = new Registry();
+		registry.add(method('a', [first]));
+		assert.throws(() => registry.add(method('b', [second])), message);
+	}
+});
+
+test('the secret fields of a config are found when the plugin is added, not for each row', () => {
+	let described = 0;
+	const schema = Joi.object({ url: Joi.string(), auth: Joi.object({ token: Joi.string().meta({ secret: true }) }) });
+	const describe = schema.describe.bind(schema);
+	const counted = Object.assign(schema, {
+		describe: () => {
+			described++;
+			return describe();
+		},
+	});
+	const registry = new Registry();
+	registry.add({ ...(method('a', []) as object), config: counted });
+	const secrets = createSecrets('ab'.repeat(32));
+	const place = { organizationId: 'o', table: 'gateway_auth', row: 'r' } as const;
+	const afterAdding = described;
+	const row = registry.seal('auth', 'a', { url: 'u', auth: { token: 's3cret' } }, secrets, place);
+	for (let count = 0; count < 100; count++) {
+		assert.deepEqual(registry.redact('auth', 'a', row), { url: 'u', auth: {} });
+		assert.deepEqual(registry.open('auth', 'a', row, secrets, { ...place, of: 'the method' }), { url: 'u', auth: { token: 's3cret' } });
+		assert.deepEqual(registry.mask('auth', 'a', row, '•'), { url: 'u', auth: { token: '•' } });
+		assert.equal(registry.describe(), registry.describe());
+	}
+	assert.equal(described, afterAdding);
+});
+
+test('members of maps are secret by their names, also below lists and other maps, and an object is copied only where it changes', () => {
+	const headers = Joi.object().pattern(/./, Joi.string());
+	const byName = headers.meta({ secretMembers: (name: string) => name === 'token' });
+	const schema = Joi.object({
+		list: Joi.array().items(Joi.object({ parts: Joi.object().pattern(/./, Joi.object({ headers: byName })) })),
+		headers,
+	});
+	const registry = new Registry();
+	registry.add({ ...(method('a', []) as object), config: schema });
+	const other = { headers: { token: 'seen' } };
+	const config = { list: [{ parts: { one: { headers: { token: 's3cret', team: 'pets' } } } }, { parts: {} }], ...other };
+	const shown = registry.redact('auth', 'a', config);
+	assert.deepEqual(shown, { list: [{ parts: { one: { headers: { token: '••••', team: 'pets' } } } }, { parts: {} }], ...other });
+	assert.equal(config.list[0]?.parts.one?.headers.token, 's3cret');
+	assert.equal(shown['headers'], config.headers);
+	const odd = [{ list: null }, { list: 'x' }, { list: [null, { parts: [{ headers: { token: 7 } }] }] }, { headers: null }];
+	for (const value of odd) assert.equal(registry.redact('auth', 'a', value as never), value);
+});

@@ -1,0 +1,280 @@
+// Holds every plugin under its kind and name, and answers for their configs: parse, seal, describe.
+
+import Joi, { type ObjectSchema } from 'joi';
+import { GatewayError, invalid } from '../contract/errors.ts';
+import { detailsOf, SENTENCES } from '../contract/input-faults.ts';
+import type { Kind, ManagementRoute, Plugin, PluginOf } from '../contract/kinds.ts';
+import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import type { Place, Secrets } from '../secrets/envelopes.ts';
+import {
+	destinationFields,
+	type FoundSecret,
+	HIDDEN,
+	mapSecrets,
+	originIn,
+	type SecretField,
+	secretFields,
+	textAt,
+} from './secret-fields.ts';
+
+/** What each kind must bring besides `name`, `summary` and `config`. */
+const KINDS = {
+	auth: ['authenticate'],
+	transport: ['routes'],
+	importer: ['detect', 'parse', 'tool'],
+	executor: ['execute'],
+	feature: ['register'],
+} as const satisfies Record<Kind, readonly string[]>;
+
+const NAME = /^[a-z][a-z0-9_]{0,31}$/;
+const MANAGEMENT_METHODS: readonly unknown[] = ['GET', 'DELETE'];
+/** Of an operation, as of what clients made from the document call it. */
+const WORD = /^[a-z][A-Za-z0-9]{0,63}$/;
+/** The first segment is fixed, so that no plugin takes all that is below a gateway. */
+const MANAGEMENT_PATH = /^\/[a-z0-9-]+(\/([a-z0-9-]+|\{[a-z][A-Za-z0-9]*\}))*$/;
+/** Of the gateway and the organization. */
+const TAKEN_PARAMETERS = ['id', 'orgId'];
+
+export interface PluginDescription {
+	kind: Kind;
+	name: string;
+	summary: string;
+	spec: string | null;
+	/** What of it a client may name as `type`. */
+	creatable: boolean;
+	config: JsonSchema;
+}
+
+interface Registered {
+	plugin: Plugin;
+	/** URL of its module. */
+	source: string | null;
+	/** Of its config. */
+	secrets: SecretField[];
+	/** Fields of its config that say where the secrets are sent. */
+	destinations: string[];
+}
+
+export class Registry {
+	readonly #plugins = new Map<string, Registered>();
+	#descriptions: PluginDescription[] | null = null;
+
+	/**
+	 * @param source URL of the module, from which a worker can import it again
+	 * @throws Error naming the plugin: an unknown kind, a bad name, a duplicate, a missing part
+	 */
+	add(candidate: unknown, source: string | null = null): void {
+		const plugin = checkPlugin(candidate);
+		const id = `${plugin.kind}:${plugin.name}`;
+		if (this.#plugins.has(id)) throw new Error(`${id}: there are two plugins of this kind and name.`);
+		this.#checkManagement(plugin, id);
+		const described = plugin.config.describe();
+		this.#plugins.set(id, { plugin, source, secrets: secretFields(described), destinations: destinationFields(described) });
+		this.#descriptions = null;
+	}
+
+	get<K extends Kind>(kind: K, name: string): PluginOf<K> | null {
+		// The key holds the kind, so what is found under it is of that kind.
+		return (this.#plugins.get(`${kind}:${name}`)?.plugin as PluginOf<K> | undefined) ?? null;
+	}
+
+	list<K extends Kind>(kind: K): PluginOf<K>[] {
+		return [...this.#plugins.values()].map(({ plugin }) => plugin).filter((plugin): plugin is PluginOf<K> => plugin.kind === kind);
+	}
+
+	source(kind: Kind, name: string): string | null {
+		return this.#plugins.get(`${kind}:${name}`)?.source ?? null;
+	}
+
+	/**
+	 * A config as the plugin's schema completes it. @throws validation_failed naming fields under `at`, or the type
+	 * @param at JSON pointer of the config in the request's body
+	 */
+	parse(kind: Kind, name: string, config: unknown, at: string): JsonObject {
+		const plugin = this.get(kind, name);
+		if (!plugin) throw unknownType(kind, this.#names(kind));
+		return parseConfig(plugin.config, config, at);
+	}
+
+	/** The config with its secret fields sealed, for the row. */
+	seal(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, place));
+	}
+
+	/** The row's config with those of its secrets sealed that were stored before their field was known to be secret; itself where none was. */
+	sealRest(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.seal(value, place)));
+	}
+
+	/** The config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and `of` which thing it is */
+	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: NamedPlace): JsonObject {
+		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, place));
+	}
+
+	/**
+	 * A given config with the row's own secrets, opened, wherever it says `••••`: who changes a config sends back what they were shown.
+	 * @param at JSON pointer of the config in the request's body
+	 * @throws validation_failed where nothing is stored under that name, or for another destination; secret_unreadable as `open`
+	 */
+	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, place }: Restoring): JsonObject {
+		const moved = this.#moved(kind, name, stored, given);
+		return this.#mapSecrets(kind, name, given, (secret) => {
+			if (secret.value !== HIDDEN) return secret.value;
+			const value = textAt(stored, secret.path);
+			const label = `"${secret.path.join('.')}" is ${HIDDEN}, which stands for the stored value`;
+			const pointer = [at, ...secret.path].join('/');
+			if (value === null) throw invalid(pointer, `${label}, and none is stored under this name: enter it.`);
+			if (moved !== null) throw invalid(pointer, `${label}, and that was entered for ${moved}: enter it again, if it belongs here too.`);
+			return opened({ ...secret, value }, secrets, place);
+		});
+	}
+
+	/** The config without its secret fields, for an answer; in maps by name `••••` stands in their place. */
+	redact(kind: Kind, name: string, config: JsonObject): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ isMember }) => (isMember ? HIDDEN : null));
+	}
+
+	/** The config with `mask` in place of its secret fields, none of which is opened: for showing what it would do. */
+	mask(kind: Kind, name: string, config: JsonObject, mask: string): JsonObject {
+		return this.#mapSecrets(kind, name, config, () => mask);
+	}
+
+	/** The same list until a plugin is added: writing a config as JSON Schema takes milliseconds. */
+	describe(): PluginDescription[] {
+		this.#descriptions ??= [...this.#plugins.values()].map(({ plugin }) => describePlugin(plugin));
+		return this.#descriptions;
+	}
+
+	/** @throws Error naming the plugin and the operation, also one that two plugins have */
+	#checkManagement(plugin: Plugin, id: string): void {
+		if (plugin.kind !== 'auth' || plugin.management === undefined) return;
+		if (!Array.isArray(plugin.management)) throw new Error(`${id}: management must be a list of routes.`);
+		const taken = new Set(this.list('auth').flatMap(({ management = [] }) => management.flatMap(marksOf)));
+		for (const route of plugin.management) {
+			const fault = managementFault(route);
+			if (fault !== null) throw new Error(`${id}: the management route ${String(route?.id)}: ${fault}.`);
+			for (const mark of marksOf(route)) {
+				if (taken.has(mark)) throw new Error(`${id}: the management route ${route.id}: there are two of ${mark}.`);
+				taken.add(mark);
+			}
+		}
+	}
+
+	#names(kind: Kind): string[] {
+		return this.list(kind).map(({ name }) => name);
+	}
+
+	#mapSecrets(kind: Kind, name: string, config: JsonObject, change: (secret: FoundSecret) => string | null): JsonObject {
+		return mapSecrets(config, this.#plugins.get(`${kind}:${name}`)?.secrets ?? [], change);
+	}
+
+	/** The origin to which the stored secrets went, where the given config has another one; else null. */
+	#moved(kind: Kind, name: string, stored: JsonObject, given: JsonObject): string | null {
+		const destinations = this.#plugins.get(`${kind}:${name}`)?.destinations ?? [];
+		const field = destinations.find((one) => originIn(textAt(stored, [one])) !== originIn(textAt(given, [one])));
+		return field === undefined ? null : (originIn(textAt(stored, [field])) ?? 'another place');
+	}
+}
+
+/** The place of a row's secrets, and of which thing they are in words: `the tool “pets”`. */
+export type NamedPlace = Place & { of: string };
+
+interface Restoring {
+	stored: JsonObject;
+	at: string;
+	secrets: Secrets;
+	place: NamedPlace;
+}
+
+/** What was never sealed is as it is. @throws secret_unreadable */
+const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...place }: NamedPlace): string =>
+	secrets.isSealed(value) ? secrets.open(value, place, `The secret "${path.join('.')}" of ${of}`) : value;
+
+const describePlugin = (plugin: Plugin): PluginDescription => ({
+	kind: plugin.kind,
+	name: plugin.name,
+	summary: plugin.summary,
+	spec: plugin.spec ?? null,
+	creatable: plugin.kind === 'executor' ? plugin.creatable === true : plugin.kind !== 'feature',
+	config: configSchema(plugin.config),
+});
+
+/** @throws validation_failed naming fields under `at` */
+export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
+	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
+	if (!error) return value as JsonObject;
+	const details = detailsOf(error.details, at);
+	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
+}
+
+function checkPlugin(candidate: unknown): Plugin {
+	if (candidate === null || typeof candidate !== 'object') throw new Error('A plugin must be an object.');
+	const plugin = candidate as Record<string, unknown>;
+	const id = `${String(plugin['kind'])}:${String(plugin['name'])}`;
+	const kind = plugin['kind'];
+	if (typeof kind !== 'string' || !Object.hasOwn(KINDS, kind))
+		throw new Error(`${id}: kind must be one of ${Object.keys(KINDS).join(', ')}.`);
+	if (typeof plugin['name'] !== 'string' || !NAME.test(plugin['name'])) throw new Error(`${id}: name must match ${NAME}.`);
+	if (typeof plugin['summary'] !== 'string' || plugin['summary'].length === 0) throw new Error(`${id}: summary must be a sentence.`);
+	if (!isJoiObject(plugin['config'])) throw new Error(`${id}: config must be a Joi 18 object schema.`);
+	for (const part of KINDS[kind as Kind]) {
+		const ok = part === 'routes' ? Array.isArray(plugin[part]) : typeof plugin[part] === 'function';
+		if (!ok) throw new Error(`${id}: ${part} is missing.`);
+	}
+	// Every part that its kind asks for was found above.
+	return candidate as Plugin;
+}
+
+/** What no other route may have: hapi tells parameters apart by their places only. */
+const marksOf = ({ id, method, path }: ManagementRoute): string[] => [id, `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`];
+
+/** Null when there is none. */
+function managementFault(candidate: unknown): string | null {
+	if (candidate === null || typeof candidate !== 'object') return 'it must be an object';
+	// Nothing is believed of it.
+	const { method, path, id, summary, list, answer, handler } = candidate as Record<keyof ManagementRoute, unknown>;
+	if (typeof id !== 'string' || !WORD.test(id)) return `id must match ${WORD}`;
+	if (!MANAGEMENT_METHODS.includes(method)) return 'method must be GET or DELETE';
+	if (typeof path !== 'string' || !MANAGEMENT_PATH.test(path)) return `path must match ${MANAGEMENT_PATH}`;
+	const parameters = [...TAKEN_PARAMETERS, ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)];
+	if (new Set(parameters).size < parameters.length) return `path must not repeat a parameter, nor have ${TAKEN_PARAMETERS.join(' or ')}`;
+	if (typeof summary !== 'string' || summary.length === 0) return 'summary must be a sentence';
+	if (list !== undefined && (method !== 'GET' || typeof list !== 'string' || !WORD.test(list) || list === 'nextCursor'))
+		return `list is the name of what a GET lists, and must match ${WORD}`;
+	if (!isSchemaOfOurs(answer)) return `answer must be a schema of Joi ${Joi.version}`;
+	return typeof handler === 'function' ? null : 'handler is missing';
+}
+
+/** It becomes a part of a schema of ours, for which Joi wants its own version; any copy of it will do. */
+function isSchemaOfOurs(value: unknown): boolean {
+	try {
+		return Joi.isSchema(value);
+	} catch {
+		// Of another version.
+		return false;
+	}
+}
+
+/** By behaviour: an outside package brings its own copy of Joi, 18 or later (the first that writes JSON Schema). */
+function isJoiObject(value: unknown): value is ObjectSchema {
+	const schema = value as Partial<ObjectSchema> | null | undefined;
+	const source = schema?.['~standard'] as Partial<JsonSchemaSource> | undefined;
+	return schema?.type === 'object' && typeof schema.describe === 'function' && typeof source?.jsonSchema?.input === 'function';
+}
+
+/** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
+interface JsonSchemaSource {
+	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
+}
+
+/** @throws validation_failed naming what there is */
+export function unknownType(kind: Kind, names: string[]): GatewayError {
+	const message = `type must be one of ${names.join(', ') || `none (no ${kind} plugin is loaded)`}.`;
+	return new GatewayError('validation_failed', message, { details: [{ path: '/type', message }] });
+}
+
+function configSchema(schema: ObjectSchema): JsonSchema {
+	// `add` checked that it is there.
+	const source = schema['~standard'] as unknown as JsonSchemaSource;
+	return source.jsonSchema.input({ target: 'draft-2020-12' });
+}

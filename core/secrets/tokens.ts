@@ -1,0 +1,156 @@
+// Management tokens (specification 5.1) and the making and hashing of keys.
+
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import Jwt from '@hapi/jwt';
+import { GatewayError } from '../contract/errors.ts';
+
+const ISSUER = 'svc';
+const AUDIENCE = 'svc-api';
+/** Of a token, and of the cookie that carries it. */
+export const TOKEN_LIFETIME_SECONDS = 24 * 60 * 60;
+/** A login can be refreshed for so long. */
+export const LOGIN_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Prefix of a gateway's API keys (specification 2). */
+export const GATEWAY_KEY_PREFIX = 'svc_gw_';
+/** Prefix of users' own long-lived keys (specification 5.1 rule 4). */
+export const ACCESS_KEY_PREFIX = 'ak_live_';
+/** Longer ones are none of ours, and are not looked at. */
+export const MAX_KEY_LENGTH = 128;
+export const MAX_TOKEN_LENGTH = 4096;
+/** Three parts in base64url; the last one is empty in a token that nobody signed, which is no token of ours. */
+export const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+export interface Claims {
+	/** The user's id. */
+	sub: string;
+	/** Of this token. */
+	jti: string;
+	/** Of the login: all its tokens end together. */
+	sid: string;
+	/** Of the login, seconds. */
+	auth_time: number;
+	/** When it expires, seconds. */
+	exp: number;
+}
+
+/** What a token says that the operator made: by hand or by another program that has the secret. */
+export interface OperatorClaims {
+	/** Its `sub`, else its `userId`. */
+	subject: string;
+	/** Seconds; null: never. */
+	exp: number | null;
+	/** Null when it says nothing of scopes. */
+	scope: string | null;
+}
+
+/** Who made a token that was signed with the service's secret. */
+export type SignedClaims = { by: 'service'; claims: Claims } | { by: 'operator'; claims: OperatorClaims };
+
+/** A login, of which tokens are issued. */
+export interface Login {
+	sessionId: string;
+	userId: string;
+	at: Date;
+}
+
+export interface Tokens {
+	/** HS256, 24 hours. */
+	issue(login: Login): string;
+	/** @throws unauthorized, with `jwt issuer invalid` for another issuer */
+	verify(token: string): Claims;
+	/** A management token or one that the operator made, which never looks like the former. @throws unauthorized as `verify` does */
+	read(token: string): SignedClaims;
+}
+
+export function createTokens(secret: string): Tokens {
+	return {
+		issue: ({ sessionId, userId, at }) =>
+			Jwt.token.generate(
+				{ sub: userId, jti: randomUUID(), sid: sessionId, auth_time: Math.floor(at.getTime() / 1000), iss: ISSUER, aud: AUDIENCE },
+				{ key: secret, algorithm: 'HS256' },
+				{ ttlSec: TOKEN_LIFETIME_SECONDS },
+			),
+		verify: (token) => managementClaims(openToken(token, secret)),
+		read: (token) => signedClaims(openToken(token, secret)),
+	};
+}
+
+interface Opened {
+	decoded: { header: Record<string, unknown>; payload: Record<string, unknown> };
+	artifacts: Artifacts;
+}
+
+type Artifacts = ReturnType<typeof Jwt.token.decode>;
+
+/** What is in a token whose signature is good. @throws unauthorized */
+function openToken(token: string, secret: string): Opened {
+	const { decoded, artifacts } = decode(token);
+	const { header } = decoded;
+	// One algorithm, no choice of keys: what the header asks for is not looked at, only refused.
+	if (header['alg'] !== 'HS256' || Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) throw refused('Invalid token.');
+	try {
+		Jwt.token.verifySignature(artifacts, { key: secret, algorithm: 'HS256' });
+	} catch (cause) {
+		throw refused('Invalid token.', cause);
+	}
+	return { decoded, artifacts };
+}
+
+const signedClaims = (opened: Opened): SignedClaims =>
+	isOurs(opened.decoded.payload) ? { by: 'service', claims: managementClaims(opened) } : { by: 'operator', claims: operatorClaims(opened) };
+
+/** Whether it passes itself off as a management token, by either mark. */
+const isOurs = ({ iss, aud }: Record<string, unknown>): boolean => names(iss, ISSUER) || names(aud, AUDIENCE);
+
+const names = (claim: unknown, name: string): boolean => claim === name || (Array.isArray(claim) && claim.includes(name));
+
+function managementClaims({ decoded: { payload }, artifacts }: Opened): Claims {
+	if (payload['iss'] !== ISSUER) throw refused('jwt issuer invalid');
+	// @hapi/jwt lets an array pass; ours carry one string.
+	if (payload['aud'] !== AUDIENCE) throw refused('jwt audience invalid');
+	assertTime(payload, artifacts);
+	const { sub, jti, sid, auth_time: authTime, exp } = payload;
+	if (typeof sub !== 'string' || typeof jti !== 'string' || typeof sid !== 'string') throw refused('Invalid token.');
+	if (typeof authTime !== 'number' || typeof exp !== 'number') throw refused('Invalid token.');
+	return { sub, jti, sid, auth_time: authTime, exp };
+}
+
+function operatorClaims({ decoded: { payload }, artifacts }: Opened): OperatorClaims {
+	assertTime(payload, artifacts);
+	const { sub, userId, exp, scope } = payload;
+	const subject = [sub, userId].find((name) => typeof name === 'string' && name !== '');
+	if (typeof subject !== 'string') throw refused('The token names nobody: it must have "sub" or "userId".');
+	return { subject, exp: typeof exp === 'number' ? exp : null, scope: typeof scope === 'string' ? scope : null };
+}
+
+/** @throws unauthorized before `nbf` and after `exp`, where they are, and when either is no number */
+function assertTime({ exp, nbf }: Record<string, unknown>, artifacts: Artifacts): void {
+	for (const time of [exp, nbf]) {
+		if (time !== undefined && typeof time !== 'number') throw refused('Invalid token.');
+	}
+	try {
+		Jwt.token.verifyTime(artifacts, { timeSkewSec: 0 });
+	} catch (cause) {
+		throw refused('Token expired.', cause);
+	}
+	// @hapi/jwt looks at `nbf` only when it checks a payload as a whole.
+	if (typeof nbf === 'number' && nbf > Date.now() / 1000) throw refused('Invalid token.');
+}
+
+function decode(token: string): Opened {
+	if (token.length > MAX_TOKEN_LENGTH) throw refused('Invalid token.');
+	try {
+		const artifacts = Jwt.token.decode(token);
+		return { decoded: { header: { ...artifacts.decoded.header }, payload: { ...artifacts.decoded.payload } }, artifacts };
+	} catch (cause) {
+		throw refused('Invalid token.', cause);
+	}
+}
+
+const refused = (message: string, cause?: unknown): GatewayError => new GatewayError('unauthorized', message, { cause });
+
+/** 256 random bits behind the prefix; shown once, stored as `hashKey`. */
+export const mintKey = (prefix: string): string => prefix + randomBytes(32).toString('base64url');
+
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');

@@ -1,0 +1,69 @@
+// What replicas share, over a real Redis: scripts beside other commands, and a Redis that hangs.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { silent } from '../../test/helpers/postgres.ts';
+import { startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
+import { createShared, defineScript, type Shared } from './redis.ts';
+
+const TWICE = defineScript('return ARGV[1] * 2');
+
+async function open<Server extends TestRedis>(t: TestContext, redis: Server): Promise<{ redis: Server; shared: Shared }> {
+	const { host, port } = redis;
+	const shared = await createShared({ host, port, keyPrefix: `gatehouse-test-${randomBytes(6).toString('hex')}:` }, silent);
+	t.after(async () => {
+		await shared.close();
+		await redis.stop();
+	});
+	return { redis, shared };
+}
+
+test('a script that Redis has never seen gets its own answer, and so do the commands sent beside it', async (t) => {
+	const { shared } = await open(t, await testRedis());
+	const kv = shared.keyValue('kv:');
+	await Promise.all(['a', 'b'].map((key) => kv.put(key, key, 5000)));
+	const unseen = defineScript(`return tonumber(ARGV[1]) + #KEYS -- ${randomBytes(6).toString('hex')}`);
+	const answers = await Promise.all([kv.get('a'), shared.run(unseen, ['x', 'y'], [40]), kv.get('b'), shared.run(unseen, [], [1])]);
+	assert.deepEqual(answers, ['a', [42], 'b', [1]]);
+});
+
+test('what is under way when the connection is closed gets its own answer or fails; what comes after it fails', async (t) => {
+	const { shared } = await open(t, await testRedis());
+	const commands = [shared.run(TWICE, [], [1]), shared.keyValue('kv:').putIfAbsent('a', 'b', 100), shared.run(TWICE, [], [2])];
+	await shared.close();
+	const [first, second, third, late] = await Promise.allSettled([...commands, shared.run(TWICE, [], [3])]);
+	for (const [settled, value] of [[first, [2]] as const, [second, true] as const, [third, [4]] as const]) {
+		if (settled?.status === 'fulfilled') assert.deepEqual(settled.value, value);
+		else assert.equal(settled?.reason.code, 'unavailable');
+	}
+	assert.equal(late?.status === 'rejected' && late.reason.code, 'unavailable');
+});
+
+test('a Redis that hangs is waited for 100 ms, and is used again when it goes on', async (t) => {
+	const { redis, shared } = await open(t, await startRedis());
+	redis.signal('SIGSTOP');
+	const started = performance.now();
+	await assert.rejects(shared.run(TWICE, [], [1]), { code: 'unavailable' });
+	assert.ok(performance.now() - started < 150);
+	redis.signal('SIGCONT');
+	assert.deepEqual(await shared.run(TWICE, [], [21]), [42]);
+});
+
+test('an answer that came while this process was busy is read before it counts as late', async (t) => {
+	const { shared } = await open(t, await testRedis());
+	await shared.run(TWICE, [], [1]);
+	const answer = shared.run(TWICE, [], [21]);
+	const started = performance.now();
+	while (performance.now() - started < 200);
+	assert.deepEqual(await answer, [42]);
+});
+
+test('a Redis that is away keeps nobody from starting, and fails at once', async (t) => {
+	const ended = await startRedis();
+	await ended.stop();
+	const { shared } = await open(t, ended);
+	const started = performance.now();
+	await assert.rejects(shared.ping(), { code: 'unavailable' });
+	assert.ok(performance.now() - started < 50);
+});

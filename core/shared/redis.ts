@@ -1,0 +1,156 @@
+// What replicas share and may lose: Redis, or this process when there is none. Everything durable is in the store.
+
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Config } from '../config/config.ts';
+import type { KeyValue } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { Log } from '../contract/nouns.ts';
+
+/** Runs in Redis, whole and alone; answers with an integer or a list of them. */
+export interface Script {
+	lua: string;
+	/** By which Redis knows it once it has seen it. */
+	sha1: string;
+}
+
+export const defineScript = (lua: string): Script => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
+
+export interface Shared {
+	/** @throws unavailable, also where there is no Redis */
+	run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<number[]>;
+	/** Keys under one prefix, which its user sees without it. */
+	keyValue(prefix: string): KeyValue;
+	/** @throws unavailable */
+	ping(): Promise<void>;
+	/** False when there is no Redis: this process only. */
+	readonly distributed: boolean;
+	close(): Promise<void>;
+}
+
+/** From the call to its answer. */
+const DEADLINE_MS = 100;
+/** Of a look at Redis's health, which must not call it away when only this process is busy. */
+const PING_DEADLINE_MS = 1000;
+/** Of Bottleneck's commands, for which requests wait anyway: a held up event loop must not look like an outage. */
+const LANE_DEADLINE_MS = 1000;
+const CONNECT_TIMEOUT_MS = 1000;
+/** A connection that owes an answer for so long is given up: its other end may be gone without a word. */
+const SILENCE_MS = 2000;
+/** Entries that this process keeps when there is no Redis; the oldest go first. */
+const LOCAL_ENTRIES = 100_000;
+
+/** Connected, if Redis can be reached within a second; else it comes when it comes. */
+export async function createShared(redis: Config['redis'], log: Log): Promise<Shared> {
+	return redis === null ? createLocal() : createRedis(redis, log);
+}
+
+const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
+	({
+		host,
+		port,
+		keyPrefix,
+		enableOfflineQueue: false,
+		maxRetriesPerRequest: 0,
+		autoResendUnfulfilledCommands: false,
+		connectTimeout: CONNECT_TIMEOUT_MS,
+		retryStrategy: (attempt: number) => Math.min(attempt * 50, 1000),
+	}) satisfies RedisOptions;
+
+export type RedisClient = Redis;
+
+/** For Bottleneck, which brings scripts of its own and doubles the connection for what it subscribes to. */
+export function connectLanes(target: NonNullable<Config['redis']>): RedisClient {
+	const client = new Redis({ ...settings(target), connectionName: 'gatehouse-lanes', commandTimeout: LANE_DEADLINE_MS });
+	client.duplicate = () => {
+		const { host, port, connectTimeout, retryStrategy } = settings(target);
+		const subscriber = new Redis({ host, port, connectTimeout, retryStrategy, maxRetriesPerRequest: null });
+		const unsubscribe = subscriber.unsubscribe.bind(subscriber);
+		// Bottleneck does not wait for it, so nobody would hear of its failure, and Node would end the process. It passes channels only.
+		subscriber.unsubscribe = ((...channels: string[]) => unsubscribe(...channels).catch(() => 0)) as Redis['unsubscribe'];
+		return subscriber;
+	};
+	return client;
+}
+
+async function createRedis(target: NonNullable<Config['redis']>, log: Log): Promise<Shared> {
+	// An outage must not queue: commands fail at once, none is sent again, and the connection comes back by itself.
+	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
+	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
+	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
+	const guard = async <T>(work: Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> =>
+		inTime(work, deadlineMs).catch((cause: unknown) => {
+			throw new GatewayError('unavailable', 'The shared store cannot be reached.', { cause, headers: { 'retry-after': '1' } });
+		});
+	const run: Shared['run'] = async (script, keys, args) => {
+		const answer = await guard(runScript(redis, script, [keys.length, ...keys, ...args]));
+		return [answer].flat();
+	};
+	return {
+		distributed: true,
+		run,
+		keyValue: (prefix) => ({
+			get: (key) => guard(redis.get(prefix + key)),
+			put: async (key, value, ttlMs) => void (await guard(redis.set(prefix + key, value, 'PX', ttlMs))),
+			putIfAbsent: async (key, value, ttlMs) => (await guard(redis.set(prefix + key, value, 'PX', ttlMs, 'NX'))) === 'OK',
+			drop: async (key) => void (await guard(redis.del(prefix + key))),
+		}),
+		ping: async () => void (await guard(redis.ping(), PING_DEADLINE_MS)),
+		close: async () => redis.disconnect(),
+	};
+}
+
+/**
+ * Built-in commands only, one by one: ioredis makes a command of a script on the client, but not on a pipeline that it has begun
+ * already, and then gives the pipeline's answers to the wrong callers ("results[i] is not iterable").
+ */
+async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | number)[]): Promise<number | number[]> {
+	const [count, ...rest] = input;
+	try {
+		// A script answers with integers: `Script` says so.
+		return (await redis.evalsha(sha1, Number(count), ...rest)) as number | number[];
+	} catch (error) {
+		if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+		return (await redis.eval(lua, Number(count), ...rest)) as number | number[];
+	}
+}
+
+/** @throws Error when there is no answer by the deadline. One that lies unread when the event loop was held up is read first. */
+function inTime<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => setImmediate(reject, new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+		work.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
+}
+
+function createLocal(): Shared {
+	const entries = new Map<string, { value: string; expiresAt: number }>();
+	const live = (key: string): string | null => {
+		const entry = entries.get(key);
+		if (entry && entry.expiresAt > Date.now()) return entry.value;
+		entries.delete(key);
+		return null;
+	};
+	const put = (key: string, value: string, ttlMs: number): void => {
+		entries.delete(key);
+		entries.set(key, { value, expiresAt: Date.now() + ttlMs });
+		if (entries.size > LOCAL_ENTRIES) entries.delete(entries.keys().next().value ?? key);
+	};
+	return {
+		distributed: false,
+		run: () => Promise.reject(new GatewayError('unavailable', 'There is no Redis to run it in.')),
+		keyValue: (prefix) => ({
+			get: async (key) => live(prefix + key),
+			put: async (key, value, ttlMs) => put(prefix + key, value, ttlMs),
+			putIfAbsent: async (key, value, ttlMs) => {
+				if (live(prefix + key) !== null) return false;
+				put(prefix + key, value, ttlMs);
+				return true;
+			},
+			drop: async (key) => void entries.delete(prefix + key),
+		}),
+		ping: async () => {},
+		close: async () => entries.clear(),
+	};
+}

@@ -1,0 +1,258 @@
+// What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
+
+import type {
+	Call,
+	CheckedAddress,
+	Context,
+	Identity,
+	KeyValue,
+	OutboundRequest,
+	OutboundResponse,
+	ProgressListener,
+	Records,
+} from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type {
+	Api,
+	Caller,
+	Gateway,
+	Incoming,
+	Json,
+	Log,
+	OrganizationSettings,
+	Scope,
+	Tool,
+	ToolRef,
+	ToolResult,
+} from '../contract/nouns.ts';
+import type { Egress } from '../egress/egress.ts';
+import type { Lanes } from '../lanes/lanes.ts';
+import type { AccountOf } from '../shared/accounts.ts';
+import type { Memo } from '../shared/memo.ts';
+import { type RecordCache, recordsOf } from '../shared/record-cache.ts';
+import type { Shared } from '../shared/redis.ts';
+import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
+import type { Breakers } from '../upstreams/breakers.ts';
+import type { Signer } from '../upstreams/credentials.ts';
+import type { Outbound } from '../upstreams/outbound.ts';
+import type { LookingMethod } from '../upstreams/pass-through.ts';
+import type { ToolEntry, ToolLimit } from './entry.ts';
+import type { Invoker } from './invoke.ts';
+
+/** For so long an organization's settings are remembered: every change is seen within a second. */
+const SETTINGS_MS = 1000;
+
+/** The parts of core that a call reaches. */
+export interface Services {
+	log: Log;
+	egress: Egress;
+	breakers: Breakers;
+	lanes: Lanes;
+	shared: Shared;
+	store: Store;
+	recordCache: RecordCache;
+	memo: Memo;
+	accountOf: AccountOf;
+	signer: Signer;
+	invoker: Invoker;
+}
+
+/** The tools that one caller can reach: a gateway's, or one tool of an organization. */
+export interface ToolShelf {
+	list(): Tool[];
+	find(tool: ToolRef): ToolEntry | null;
+}
+
+/** Whose call it is, and for whom. */
+export interface CallParts {
+	/** `kind:name` of the plugin that holds the call: what it stores is private to it. */
+	plugin: string;
+	organizationId: string;
+	gateway: Gateway | null;
+	caller: Caller | null;
+	shelf: ToolShelf | null;
+	/** Of the gateway: where they look for credentials. */
+	methods?: readonly LookingMethod[];
+	/** How the method that admitted the caller asks for one scope more; null when it takes no Bearer tokens. */
+	challenge?: (caller: Caller, scope: Scope) => string | null;
+	identity: Identity;
+	/** Absent where there is no request of a gateway. */
+	incoming?: Incoming;
+	signal: AbortSignal;
+	/** Inside an executor. */
+	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
+	listener: ProgressListener | null;
+	/** Instead of the service's own: records written under somebody's name. */
+	records?: RecordStore;
+	/** Inside an executor: how what it sends goes out. */
+	outbound?: Outbound;
+	/** Counts a call of a tool that has a limit of its own; absent where there is no gateway. @throws rate_limited */
+	countTool?: (limit: ToolLimit) => Promise<void>;
+}
+
+/** There is no gateway at which anybody could be known. */
+export const NO_IDENTITY: Identity = {
+	credential: async () => null,
+	token: async () => {
+		throw new GatewayError('unauthorized', 'There is no gateway that could take a token.');
+	},
+	password: async () => null,
+	member: async () => null,
+	visitor: async () => null,
+	logIn: async () => null,
+	forgotPassword: async () => undefined,
+};
+
+export class PluginCall implements Call {
+	readonly #services: Services;
+	readonly #parts: CallParts;
+
+	constructor(services: Services, parts: CallParts) {
+		this.#services = services;
+		this.#parts = parts;
+	}
+
+	get log(): Log {
+		return this.#services.log;
+	}
+	get gateway(): Gateway | null {
+		return this.#parts.gateway;
+	}
+	get caller(): Caller | null {
+		return this.#parts.caller;
+	}
+	get tool(): Tool | null {
+		return this.#parts.entry?.tool ?? null;
+	}
+	get api(): Api | null {
+		return this.#parts.entry?.api ?? null;
+	}
+	get signal(): AbortSignal {
+		return this.#parts.signal;
+	}
+	get identity(): Identity {
+		return this.#parts.identity;
+	}
+	get kv(): KeyValue {
+		return this.#services.shared.keyValue(`kv:${this.#private()}:`);
+	}
+	get records(): Records {
+		const { plugin, organizationId, gateway, records: store = this.#services.store.records } = this.#parts;
+		if (!gateway) throw new Error(`${plugin}: records belong to a gateway, and there is none in this call.`);
+		return recordsOf(
+			{ store, as: (by) => this.#recordsOf(by), cache: this.#services.recordCache },
+			{ organizationId, gatewayId: gateway.id, plugin },
+		);
+	}
+
+	request(options: OutboundRequest): Promise<OutboundResponse> {
+		const { signal, organizationId, outbound = this.#services.egress.of(organizationId) } = this.#parts;
+		return outbound.request({ signal, ...options });
+	}
+
+	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+		const { signal, organizationId, outbound = this.#services.egress.of(organizationId) } = this.#parts;
+		return outbound.fetch(url, { signal, ...init });
+	}
+
+	connect(host: string, port: number): Promise<CheckedAddress> {
+		const { outbound = this.#services.egress } = this.#parts;
+		return outbound.connect(host, port);
+	}
+
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
+		return this.#services.memo.get(`${this.#private()}:${key}`, ttlMs, compute);
+	}
+
+	settings(): Promise<OrganizationSettings> {
+		const { organizationId } = this.#parts;
+		const { memo, store } = this.#services;
+		return memo.get(`settings:${organizationId}`, SETTINGS_MS, () => store.organizations.settings(organizationId));
+	}
+
+	account(): Promise<string> {
+		return this.#services.accountOf(this.#parts.organizationId);
+	}
+
+	async tools(): Promise<Tool[]> {
+		const { caller, shelf } = this.#parts;
+		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
+		return shelf?.list() ?? [];
+	}
+
+	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {
+		const { caller, shelf } = this.#parts;
+		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute', this.#parts);
+		const entry = shelf?.find(ref);
+		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
+		if (entry.limit) await this.#parts.countTool?.(entry.limit);
+		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, caller });
+		return shown;
+	}
+
+	async sign(request: OutboundRequest): Promise<OutboundRequest> {
+		return this.#parts.outbound?.sign(request) ?? request;
+	}
+
+	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
+		return this.#parts.outbound?.renew(refused) ?? null;
+	}
+
+	async turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+		const { outbound } = this.#parts;
+		return outbound ? outbound.turn(url, work) : work(() => undefined);
+	}
+
+	progress(done: number, total?: number, message?: string): void {
+		this.#parts.listener?.(done, total, message);
+	}
+
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call {
+		const own = options.detached ? new AbortController().signal : this.#parts.signal;
+		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
+	}
+
+	/** Written in somebody's name, from where the request came. */
+	#recordsOf(by: { userId: string; email: string }): RecordStore {
+		const { incoming, records } = this.#parts;
+		if (records || !incoming) return records ?? this.#services.store.records;
+		const { address, headers, id } = incoming;
+		const client = { address, userAgent: headers['user-agent'] ?? null, requestId: id };
+		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
+	}
+
+	/** What is private to the plugin and the gateway (or the organization where there is none). */
+	#private(): string {
+		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
+	}
+}
+
+/** With the challenge of the method that let the caller in, which knows where another scope is to be had. */
+function scopeMissing(scope: Scope, { caller, challenge: challengeOf }: CallParts): GatewayError {
+	const challenge = caller && challengeOf?.(caller, scope);
+	return new GatewayError('insufficient_scope', `The credential lacks the scope ${scope}.`, {
+		headers: challenge ? { 'www-authenticate': challenge } : {},
+	});
+}
+
+/** What core lends to a plugin outside of its gateways' requests: in a route of the management API. */
+export interface ManagementPlace {
+	/** `kind:name`. */
+	plugin: string;
+	gateway: Gateway;
+	/** Under the name of who asks. */
+	records: RecordStore;
+	signal: AbortSignal;
+}
+
+export const managementContext = (services: Services, place: ManagementPlace): Context =>
+	new PluginCall(services, {
+		...place,
+		organizationId: place.gateway.organizationId,
+		caller: null,
+		shelf: null,
+		identity: NO_IDENTITY,
+		entry: null,
+		listener: null,
+	});

@@ -1,0 +1,201 @@
+// What a dry run shows of executors of every kind, and that nothing leaves whatever they do. Those of HTTP: test/flows/upstream-credentials.test.ts.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import Joi from 'joi';
+import { local } from '../../test/helpers/egress.ts';
+import { silent } from '../../test/helpers/postgres.ts';
+import { addTenant, addTool } from '../../test/helpers/samples.ts';
+import { SECRETS } from '../../test/helpers/service.ts';
+import { testStore } from '../../test/helpers/store.ts';
+import { canary } from '../../test/helpers/upstream.ts';
+import { createArgumentChecks } from '../arguments/checks.ts';
+import type { ToolExecutor } from '../contract/kinds.ts';
+import type { JsonObject } from '../contract/nouns.ts';
+import { Registry } from '../registry/registry.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
+import { Recorder } from '../store/recorder.ts';
+import { createSigner } from '../upstreams/credentials.ts';
+import type { Services } from './call.ts';
+import { toolPlace } from './entry.ts';
+import { createInvoker } from './invoke.ts';
+
+const caller = { method: 'management', subject: 'user:1', scopes: ['tools:execute'] as const };
+
+type Execution = Pick<ToolExecutor, 'execute'> & Partial<Pick<ToolExecutor, 'preview'>>;
+
+/** A tool of this executor; `dryRun` runs it dry, `runs` counts what was recorded. */
+async function setUp(t: TestContext, execution: Execution, config: JsonObject = {}) {
+	const store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const secrets = createSecrets(SECRETS.ENCRYPTION_KEY);
+	const registry = new Registry();
+	const fields = Joi.object({ token: Joi.string().meta({ secret: true }), host: Joi.string() });
+	registry.add({ kind: 'executor', name: 'odd', summary: 'Odd.', config: fields, ...execution });
+	const tool = await addTool(store, organizationId, { type: 'odd', executor: 'odd' });
+	const executionConfig = registry.seal('executor', 'odd', config, secrets, toolPlace(organizationId, tool.id));
+	await store.tools.update(organizationId, tool.id, { executionConfig });
+	let runs = 0;
+	const recorder = new Recorder(store, silent);
+	recorder.add = () => {
+		runs += 1;
+	};
+	t.after(async () => {
+		await recorder.close();
+		await store.close();
+	});
+	const argumentChecks = createArgumentChecks(async (organizationId) => organizationId);
+	const tokens = { get: () => assert.fail('a token was asked for'), close: async () => undefined };
+	const opened: string[] = [];
+	const open: typeof secrets.open = (envelope, ...where) => {
+		opened.push(envelope);
+		return secrets.open(envelope, ...where);
+	};
+	const watching = { ...secrets, open };
+	// What a dry run reaches of them.
+	const services = { log: silent, egress: local(t), store, signer: createSigner({ secrets: watching, tokens }) } as unknown as Services;
+	const invoker = createInvoker({ services: () => services, registry, secrets: watching, recorder, argumentChecks });
+	const dryRun = () => invoker.execute(organizationId, tool.id, {}, { caller, signal: new AbortController().signal, isDry: true });
+	return { dryRun, opened, runs: () => runs };
+}
+
+test('a preview is shown as it is, with the secrets of the config hidden, and without the executor’s run', async (t) => {
+	const { dryRun, opened, runs } = await setUp(
+		t,
+		{
+			execute: () => assert.fail('it was run'),
+			preview: async (_args, config) => {
+				const { token, host } = config as { token: string; host: string };
+				return { service: 'Pets', metadata: { authorization: [`Bearer ${token}`], [`x-${token}`]: host } };
+			},
+		},
+		{ token: 'canary', host: 'pets.example' },
+	);
+	const { request, isError } = await dryRun();
+	assert.equal(isError, undefined);
+	assert.deepEqual(request, { service: 'Pets', metadata: { authorization: ['Bearer ••••'], 'x-••••': 'pets.example' } });
+	assert.deepEqual([opened, runs()], [[], 0]);
+});
+
+test('what an executor sends by `call.fetch` is shown, and not sent', async (t) => {
+	const upstream = await canary(t);
+	const { dryRun } = await setUp(
+		t,
+		{
+			execute: async (_args, config, call) => {
+				const { token } = config as { token: string };
+				await call.fetch(`http://127.0.0.1:${upstream.port}/a?key=${token}`, {
+					method: 'POST',
+					headers: { 'X-A': token },
+					body: `{"t":"${token}"}`,
+				});
+				return assert.fail('it got an answer');
+			},
+		},
+		{ token: 'canary' },
+	);
+	const { request } = await dryRun();
+	assert.deepEqual(
+		{ ...request, headers: { ...(request?.['headers'] as object), 'user-agent': '' } },
+		{
+			method: 'POST',
+			url: `http://127.0.0.1:${upstream.port}/a?key=••••`,
+			headers: { 'content-type': 'text/plain;charset=UTF-8', 'user-agent': '', 'x-a': '••••' },
+			body: '{"t":"••••"}',
+			bodyEncoding: 'text',
+		},
+	);
+	assert.equal(upstream.connections(), 0);
+});
+
+test('headers that hold nothing but secrets are hidden whoever wrote them', async (t) => {
+	const upstream = await canary(t);
+	const headers = {
+		Authorization: 'Digest username="canary", response="canary"',
+		'Proxy-Authorization': 'canary',
+		Cookie: 'sid=canary; theme="canary=1"; canary',
+		'X-Api-Key': 'canary',
+		'api-key': 'canary',
+		'X-Auth-Token': 'canary',
+		'X-Trace': 'seen',
+	};
+	const { dryRun } = await setUp(t, {
+		execute: async (_args, _config, call) => {
+			await call.request({ method: 'GET', url: `http://127.0.0.1:${upstream.port}/`, headers });
+			return { content: [] };
+		},
+	});
+	const { request } = await dryRun();
+	assert.deepEqual(request?.['headers'], {
+		'user-agent': 'gatehouse',
+		authorization: 'Digest ••••',
+		'proxy-authorization': '••••',
+		cookie: 'sid=••••; theme=••••; ••••',
+		'x-api-key': '••••',
+		'api-key': '••••',
+		'x-auth-token': '••••',
+		'x-trace': 'seen',
+	});
+});
+
+test('an executor that goes on when it is stopped sends nothing either, and its first request is shown', async (t) => {
+	const upstream = await canary(t);
+	const { dryRun, runs } = await setUp(t, {
+		execute: async (_args, _config, call) => {
+			for (const path of ['first', 'second', 'third'])
+				await call.request({ method: 'GET', url: `http://127.0.0.1:${upstream.port}/${path}` }).catch(() => undefined);
+			return { content: [{ type: 'text', text: 'done' }] };
+		},
+	});
+	const { request } = await dryRun();
+	assert.equal(request?.['url'], `http://127.0.0.1:${upstream.port}/first`);
+	assert.deepEqual([upstream.connections(), runs()], [0, 0]);
+});
+
+test('a tool that sends nothing, or has a socket of its own, says that there is nothing to show', async (t) => {
+	const silentTool = await setUp(t, { execute: async () => ({ content: [] }) });
+	await assert.rejects(silentTool.dryRun(), {
+		code: 'not_implemented',
+		message: /sends no request that could be shown\. Run it without dryRun\./,
+	});
+	const upstream = await canary(t);
+	const dialling = await setUp(t, {
+		execute: async (_args, _config, call) => {
+			const { address, port } = await call.connect('127.0.0.1', upstream.port);
+			return assert.fail(`it may dial ${address}:${port}`);
+		},
+	});
+	await assert.rejects(dialling.dryRun(), { code: 'not_implemented', message: /protocol whose requests cannot be shown/ });
+	const taking = await setUp(t, {
+		execute: (_args, _config, call) => call.turn(upstream.origin, async () => assert.fail('its turn came')),
+	});
+	await assert.rejects(taking.dryRun(), { code: 'not_implemented', message: /protocol whose requests cannot be shown/ });
+	assert.equal(upstream.connections(), 0);
+});
+
+test('what the guard refuses and what is wrong with the arguments is told as by a run', async (t) => {
+	const refused = await setUp(t, {
+		execute: async (_args, _config, call) => {
+			await call.request({ method: 'GET', url: 'http://10.0.0.1/' });
+			return { content: [] };
+		},
+	});
+	const { isError, error } = await refused.dryRun();
+	assert.deepEqual([isError, error?.code], [true, 'egress_refused']);
+	const previewing = await setUp(t, {
+		execute: () => assert.fail('it was run'),
+		preview: async (_args, _config, call) => {
+			const { address } = await call.connect('127.0.0.1', 8080);
+			await call.connect('10.0.0.1', 8080);
+			return { address };
+		},
+	});
+	assert.equal((await previewing.dryRun()).error?.code, 'egress_refused');
+	const header = await setUp(t, {
+		execute: async (_args, _config, call) => {
+			await call.request({ method: 'GET', url: 'http://127.0.0.1:8080/', headers: { Host: 'x' } });
+			return { content: [] };
+		},
+	});
+	await assert.rejects(header.dryRun(), { code: 'validation_failed', message: /Host/ });
+});

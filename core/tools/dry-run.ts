@@ -1,0 +1,113 @@
+// A run that sends nothing: the executor is run, or asked for its preview, up to where its first request would leave.
+
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { Api, Json, JsonObject } from '../contract/nouns.ts';
+import type { Egress } from '../egress/egress.ts';
+import { HIDDEN } from '../registry/secret-fields.ts';
+import type { CredentialRow } from '../store/store.ts';
+import type { Signer } from '../upstreams/credentials.ts';
+import type { Outbound } from '../upstreams/outbound.ts';
+import { basic } from '../upstreams/signing.ts';
+
+const AUTHORIZATION = /^(?:proxy-)?authorization$/;
+const KEY = /^(?:x-)?(?:api-?key|(?:auth|access)-token)$/;
+
+export interface DryRunParts {
+	egress: Egress;
+	signer: Signer;
+	api: Api | null;
+	credentials: readonly CredentialRow[];
+}
+
+/** Ends the executor where it would have sent; whatever it makes of that, nothing is sent. */
+class NotSent extends Error {}
+
+export class DryRun implements Outbound {
+	/** Stands for every secret until the request is shown: text that any header, address or body takes as it is. */
+	readonly mask = `hidden-${randomUUID()}`;
+	readonly #parts: DryRunParts;
+	#request: JsonObject | null = null;
+	#isPreview = false;
+
+	constructor(parts: DryRunParts) {
+		this.#parts = parts;
+	}
+
+	/** The request that `execute` would send first, or what `preview` says. @throws not_implemented when there is neither, and what they throw */
+	async show(execute: () => Promise<unknown>, preview: (() => Promise<JsonObject>) | null): Promise<JsonObject> {
+		this.#isPreview = preview !== null;
+		if (preview) return this.#shown(await preview()) as JsonObject;
+		try {
+			await execute();
+		} catch (error) {
+			if (this.#request === null) throw error;
+		}
+		if (this.#request === null) throw unseen('This tool sends no request that could be shown.');
+		return this.#request;
+	}
+
+	async sign(request: OutboundRequest): Promise<OutboundRequest> {
+		const { api, credentials, signer } = this.#parts;
+		return api ? signer.preview(request, api, { credentials, hidden: this.mask }) : request;
+	}
+
+	/** Nothing was refused, as nothing is sent. */
+	async renew(): Promise<null> {
+		return null;
+	}
+
+	async request(options: OutboundRequest): Promise<OutboundResponse> {
+		const { method, url, headers, body } = await this.#parts.egress.preview(options);
+		const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+		const isText = bytes !== null && isUtf8(bytes);
+		// The first is what would be sent; what comes after depends on the answer.
+		this.#request ??= this.#shown({
+			method,
+			url,
+			headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hiddenIn(name, value)])),
+			body: bytes?.toString(isText ? 'utf8' : 'base64') ?? null,
+			bodyEncoding: bytes && (isText ? 'text' : 'base64'),
+		}) as JsonObject;
+		throw new NotSent('Nothing is sent in a dry run.');
+	}
+
+	async fetch(url: string | URL, init: RequestInit): Promise<Response> {
+		const asked = new Request(url, init);
+		const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
+		await this.request({ method: asked.method, url: String(url), headers: Object.fromEntries(asked.headers), body });
+		throw new NotSent('Nothing is sent in a dry run.');
+	}
+
+	/** Whoever has the address could dial it; a preview says that it does not. */
+	async connect(host: string, port: number): Promise<CheckedAddress> {
+		const address = await this.#parts.egress.connect(host, port);
+		if (!this.#isPreview) throw unseen('This tool speaks a protocol whose requests cannot be shown.');
+		return address;
+	}
+
+	async turn(): Promise<never> {
+		throw unseen('This tool speaks a protocol whose requests cannot be shown.');
+	}
+
+	/** With every secret hidden, also where it stands inside of Basic's base64. */
+	#shown(value: Json): Json {
+		if (typeof value === 'string') return value.replaceAll(basic(this.mask, this.mask), `Basic ${HIDDEN}`).replaceAll(this.mask, HIDDEN);
+		if (Array.isArray(value)) return value.map((item) => this.#shown(item));
+		if (value === null || typeof value !== 'object') return value;
+		return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.#shown(key), this.#shown(item)]));
+	}
+}
+
+/** Some headers hold a secret whoever wrote them: one that was typed into a config is not known to be one. @param name in lower case */
+function hiddenIn(name: string, value: string): string {
+	if (name === 'cookie') return value.split(/; */).map(hiddenPair).join('; ');
+	if (KEY.test(name)) return HIDDEN;
+	return AUTHORIZATION.test(name) ? value.replace(/^([\w-]+ +)?.*$/s, (_, scheme = '') => `${scheme}${HIDDEN}`) : value;
+}
+
+const hiddenPair = (pair: string): string => `${pair.slice(0, pair.indexOf('=') + 1)}${HIDDEN}`;
+
+const unseen = (message: string): GatewayError => new GatewayError('not_implemented', `${message} Run it without dryRun.`);

@@ -1,0 +1,216 @@
+// The one way to run a tool, whatever asked for it: check the arguments, execute under a deadline, record.
+// Finding and allowing happen before (`call.ts`), on the shelf of what the caller can reach.
+
+import type { ArgumentChecks } from '../arguments/checks.ts';
+import { flatFault, nest } from '../arguments/flat.ts';
+import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
+import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts';
+import { LaneRun } from '../lanes/lane-run.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
+import type { Recorder } from '../store/recorder.ts';
+import type { ToolRow } from '../store/store.ts';
+import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
+import { passedOn } from '../upstreams/pass-through.ts';
+import { type CallParts, NO_IDENTITY, PluginCall, type Services } from './call.ts';
+import { DryRun } from './dry-run.ts';
+import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
+
+/** The specification's timeout of an execution, for tools whose executor sets none. */
+const DEADLINE_MS = 120_000;
+
+export interface Invoker {
+	prepare(row: ToolRow, around: EntryAround): ToolEntry;
+	/** A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
+	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
+	/** Over the management API. `isDry`: nothing is sent nor recorded, and `request` is what would be. @throws not_found, not_implemented */
+	execute(
+		organizationId: string,
+		toolId: string,
+		args: Json,
+		by: { caller: Caller; signal: AbortSignal; isDry?: boolean },
+	): Promise<RunResult & { durationMs: number; request?: JsonObject }>;
+}
+
+/** `error` says why a run failed; it is absent when the tool itself reported the failure in its content. */
+export type RunResult = ToolResult & { error?: { code: ErrorCode; message: string } };
+
+export interface InvokerParts {
+	services: () => Services;
+	registry: Registry;
+	secrets: Secrets;
+	recorder: Recorder;
+	argumentChecks: ArgumentChecks;
+}
+
+/** Of faults of the caller or of ours the caller is told by an error; of faults of the run, by its result. */
+const THROWN: readonly ErrorCode[] = ['validation_failed', 'tool_not_found', 'insufficient_scope', 'unavailable', 'not_implemented'];
+
+const REMOVED = 'The description of the API no longer has the operation of this tool: import one that has it, or remove the tool.';
+
+export function createInvoker(parts: InvokerParts): Invoker {
+	const invoker: Invoker = {
+		prepare: (row, around) => toolEntry(row, around, parts),
+		async run(entry, args, callParts) {
+			const started = performance.now();
+			const ready = readied(entry);
+			const result =
+				'content' in ready
+					? ready
+					: await underDeadline(callParts.signal, (signal) => {
+							const services = parts.services();
+							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
+							const { api, credentials, tool } = entry;
+							const passed = passedOn(entry.passThrough, callParts);
+							const outbound = new OutboundRun({
+								...services,
+								lane,
+								organizationId: tool.organizationId,
+								api,
+								credentials,
+								passed,
+								signal,
+							});
+							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+							const run = attempt(call, services.log, async () => {
+								const complete = await parts.argumentChecks.complete(entry, args, signal);
+								return nested(entry, complete, (sent) => ready.executor.execute(sent, ready.config, call));
+							});
+							return lane ? run.finally(() => lane.end()) : run;
+						});
+			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
+			return result;
+		},
+		async execute(organizationId, toolId, args, { isDry = false, ...by }) {
+			const entry = await findTool(organizationId, toolId, parts);
+			const started = performance.now();
+			const callParts = { ...MANAGEMENT, organizationId, ...by };
+			const result = isDry ? await dryRun(entry, args, callParts, parts) : await invoker.run(entry, args, callParts);
+			return { ...result, durationMs: Math.round(performance.now() - started) };
+		},
+	};
+	return invoker;
+}
+
+/** Of a run that no gateway asked for. */
+const MANAGEMENT = { plugin: 'management', gateway: null, shelf: null, identity: NO_IDENTITY, entry: null, listener: null } as const;
+
+/** A secret of its config that cannot be read is a fault of the run, which its caller cannot help. */
+function readied(entry: ToolEntry): Ready | RunResult {
+	try {
+		return entry.ready();
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code !== 'secret_unreadable') throw thrown;
+		return failed(error.code, error.message);
+	}
+}
+
+interface Executing {
+	entry: ToolEntry;
+	ready: Ready;
+	callParts: CallParts;
+	outbound: Outbound;
+	signal: AbortSignal;
+}
+
+const executorCall = (services: Services, { entry, ready, callParts, outbound, signal }: Executing): PluginCall =>
+	new PluginCall(services, { ...callParts, plugin: `executor:${ready.executor.name}`, entry, shelf: null, signal, outbound });
+
+function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: InvokerParts): Promise<RunResult & { request?: JsonObject }> {
+	const services = parts.services();
+	const { api, credentials } = entry;
+	const outbound = new DryRun({ ...services, api, credentials });
+	const ready = entry.masked(outbound.mask);
+	const { executor, config } = ready;
+	const preview = executor.preview?.bind(executor);
+	return underDeadline(callParts.signal, (signal) => {
+		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+		return attempt<RunResult & { request?: JsonObject }>(call, services.log, async () => {
+			const complete = await parts.argumentChecks.complete(entry, args, signal);
+			return nested(entry, complete, async (sent) => {
+				const show = preview ? () => preview(sent, config, call) : null;
+				return { content: [], request: await outbound.show(() => executor.execute(sent, config, call), show) };
+			});
+		});
+	});
+}
+
+/** Runs `work` with the arguments as the executor takes them. What it says of them is said of the tool's. */
+async function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {
+	if (!flattened) return work(args);
+	try {
+		return await work(nest(args, flattened));
+	} catch (error) {
+		throw flatFault(error, flattened);
+	}
+}
+
+async function findTool(organizationId: string, toolId: string, parts: InvokerParts): Promise<ToolEntry> {
+	const { store } = parts.services();
+	const row = await store.tools.get(organizationId, toolId);
+	if (!row) throw notFound('Tool');
+	if (row.status === 'removed') throw new GatewayError('conflict', REMOVED);
+	const [api, credentials] = row.apiId
+		? await Promise.all([store.apis.get(organizationId, row.apiId), store.apis.credentials(organizationId, row.apiId)])
+		: [null, []];
+	return toolEntry(row, { api, credentials }, parts);
+}
+
+async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+	const controller = new AbortController();
+	const leave = (): void => controller.abort(outer.reason);
+	if (outer.aborted) leave();
+	outer.addEventListener('abort', leave, { once: true });
+	const timer = setTimeout(
+		() => controller.abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
+		DEADLINE_MS,
+	);
+	try {
+		return await work(controller.signal);
+	} finally {
+		clearTimeout(timer);
+		outer.removeEventListener('abort', leave);
+	}
+}
+
+async function attempt<R extends RunResult>(call: PluginCall, log: Services['log'], work: () => Promise<R>): Promise<R | RunResult> {
+	try {
+		return await work();
+	} catch (thrown) {
+		const reason: unknown = call.signal.reason;
+		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
+		if (error && THROWN.includes(error.code)) throw error;
+		if (!error && !call.signal.aborted) log.error({ tool: call.tool?.id, error: describeFault(thrown) }, 'an executor failed unexpectedly');
+		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
+		return failed(error?.code ?? 'internal', message);
+	}
+}
+
+const failed = (code: ErrorCode, message: string): RunResult => ({
+	content: [{ type: 'text', text: message }],
+	isError: true,
+	error: { code, message },
+});
+
+const describeFault = (thrown: unknown): string => (thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+
+function record(
+	recorder: Recorder,
+	run: { entry: ToolEntry; callParts: CallParts & { caller: Caller }; result: RunResult; durationMs: number },
+): void {
+	const { tool } = run.entry;
+	const { gateway, caller } = run.callParts;
+	recorder.add({
+		organizationId: tool.organizationId,
+		toolId: tool.id,
+		gatewayId: gateway?.id ?? null,
+		keyId: caller.keyId ?? null,
+		subject: caller.subject,
+		status: run.result.isError ? 'failed' : 'success',
+		error: run.result.isError ? (run.result.error?.code ?? 'tool_error') : null,
+		logs: run.result.logs ?? null,
+		durationMs: Math.round(run.durationMs),
+		startedAt: new Date(Date.now() - run.durationMs),
+	});
+}

@@ -1,0 +1,102 @@
+// Upstreams that keep failing are left alone for a while: a call of them fails at once instead of waiting for what will not come.
+//
+// One breaker per organization and origin, so that no tenant can shut an upstream for the others, nor learn from it what they do.
+// In this process only: every replica finds out for itself after a few failures, and no call pays a round trip to hear of it.
+
+import { GatewayError } from '../contract/errors.ts';
+import { shown } from '../egress/errors.ts';
+
+/** In a row, with no answer in between. */
+const FAILURES = 10;
+const OPEN_MS = 5_000;
+const MAX_OPEN_MS = 60_000;
+/** Origins that are failing; those that failed longest ago go first. What works takes no memory. */
+const CAPACITY = 10_000;
+
+/** What became of a request that was let through. `unknown`: it ended for a reason that says nothing of the upstream. */
+export type Outcome = 'answered' | 'failed' | 'unknown';
+
+/** To be called once, when the request has ended. */
+export type Settle = (outcome: Outcome) => void;
+
+interface Failing {
+	failures: number;
+	/** Monotonic; null while it is closed. */
+	openUntilMs: number | null;
+	openMs: number;
+	/** The one request that finds out whether it is back. */
+	probe: symbol | null;
+}
+
+export class Breakers {
+	readonly #failing = new Map<string, Failing>();
+	readonly #now: () => number;
+
+	/** @param now milliseconds of a clock that only goes forward */
+	constructor(now: () => number = () => performance.now()) {
+		this.#now = now;
+	}
+
+	/** Nothing is counted yet: for those who would wait for their turn first. @throws upstream_failed while it is open */
+	assertClosed(organizationId: string, url: URL): void {
+		const failing = this.#failing.get(keyOf(organizationId, url));
+		if (failing && this.#isShut(failing)) throw this.#refusal(failing, url);
+	}
+
+	/** @throws upstream_failed while it is open */
+	enter(organizationId: string, url: URL): Settle {
+		const key = keyOf(organizationId, url);
+		const failing = this.#failing.get(key);
+		if (!failing || failing.openUntilMs === null) return (outcome) => this.#settle(key, outcome);
+		if (this.#isShut(failing)) throw this.#refusal(failing, url);
+		const probe = Symbol('probe');
+		failing.probe = probe;
+		return (outcome) => this.#settleProbe(key, { failing, probe, outcome });
+	}
+
+	#isShut({ openUntilMs, probe }: Failing): boolean {
+		return openUntilMs !== null && (probe !== null || this.#now() < openUntilMs);
+	}
+
+	#settle(key: string, outcome: Outcome): void {
+		if (outcome === 'unknown') return;
+		const failing = this.#failing.get(key);
+		// What began before it opened says nothing new.
+		if (failing && failing.openUntilMs !== null) return;
+		if (outcome === 'answered') {
+			if (failing) this.#failing.delete(key);
+			return;
+		}
+		const next = failing ?? { failures: 0, openUntilMs: null, openMs: OPEN_MS, probe: null };
+		next.failures += 1;
+		if (next.failures >= FAILURES) next.openUntilMs = this.#now() + next.openMs;
+		this.#keep(key, next);
+	}
+
+	#settleProbe(key: string, { failing, probe, outcome }: { failing: Failing; probe: symbol; outcome: Outcome }): void {
+		if (failing.probe !== probe) return;
+		failing.probe = null;
+		if (outcome === 'unknown') return;
+		if (outcome === 'answered') {
+			if (this.#failing.get(key) === failing) this.#failing.delete(key);
+			return;
+		}
+		failing.failures += 1;
+		failing.openMs = Math.min(failing.openMs * 2, MAX_OPEN_MS);
+		failing.openUntilMs = this.#now() + failing.openMs;
+	}
+
+	#keep(key: string, failing: Failing): void {
+		this.#failing.delete(key);
+		this.#failing.set(key, failing);
+		if (this.#failing.size > CAPACITY) this.#failing.delete(this.#failing.keys().next().value ?? key);
+	}
+
+	#refusal({ failures, openUntilMs }: Failing, { host }: URL): GatewayError {
+		const leftSeconds = Math.ceil(((openUntilMs ?? 0) - this.#now()) / 1000);
+		const when = leftSeconds > 0 ? `it is tried again in ${leftSeconds} s` : 'it is being tried again right now';
+		return new GatewayError('upstream_failed', `${shown(host)} has failed ${failures} times in a row: ${when}.`);
+	}
+}
+
+const keyOf = (organizationId: string, { origin }: URL): string => `${organizationId} ${origin}`;

@@ -1,0 +1,165 @@
+// How the requests of one run of a tool go out: signed with what is stored for its API, on its origin and no other, and with what its
+// caller brought for that.
+
+import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { Api } from '../contract/nouns.ts';
+import { refused, shown } from '../egress/errors.ts';
+import { withoutSecrets } from '../kit/hidden-secrets.ts';
+import type { CredentialRow } from '../store/store.ts';
+import type { HeldToken } from './access-tokens.ts';
+import type { Signer } from './credentials.ts';
+import { withPassed } from './pass-through.ts';
+import { type SendingParts, send, watched, watchedAnswer } from './sending.ts';
+import { bearer, headerOf, withHeader } from './signing.ts';
+
+/** What of a call an executor sends with. */
+export interface Outbound {
+	sign(request: OutboundRequest): Promise<OutboundRequest>;
+	renew(refused: OutboundRequest): Promise<OutboundRequest | null>;
+	request(options: OutboundRequest): Promise<OutboundResponse>;
+	fetch(url: string | URL, init: RequestInit): Promise<Response>;
+	connect(host: string, port: number): Promise<CheckedAddress>;
+	turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+}
+
+export interface OutboundParts extends SendingParts {
+	signer: Signer;
+	api: Api | null;
+	credentials: readonly CredentialRow[];
+	/** What the caller brought for the API's own origin: values by the headers that get them. */
+	passed?: readonly [to: string, value: string][];
+}
+
+export class OutboundRun implements Outbound {
+	readonly #parts: OutboundParts;
+	/** What the run was given to sign with. */
+	readonly #secrets = new Set<string>();
+	readonly #tokens = new Map<string, HeldToken>();
+	/** What came in the place of one that was refused. */
+	readonly #renewed = new Set<HeldToken>();
+
+	constructor(parts: OutboundParts) {
+		this.#parts = parts;
+	}
+
+	async sign(request: OutboundRequest): Promise<OutboundRequest> {
+		const { api, credentials, signer, signal } = this.#parts;
+		if (!api) return request;
+		if (credentials.length === 0) return this.#withPassed(request, api);
+		const signature = await unlessAborted(signer.sign(request, api, credentials), signal);
+		for (const secret of signature.secrets) if (secret !== '') this.#secrets.add(secret);
+		if (signature.token) this.#tokens.set(bearer(signature.token.accessToken), signature.token);
+		return this.#withPassed(signature.request, api);
+	}
+
+	/** The caller's own stands in place of what is stored for all. */
+	#withPassed(request: OutboundRequest, { baseUrl }: Api): OutboundRequest {
+		const { passed = [] } = this.#parts;
+		if (passed.length === 0 || new URL(request.url).origin !== URL.parse(baseUrl)?.origin) return request;
+		for (const [, value] of passed) this.#secrets.add(value);
+		return withPassed(request, passed);
+	}
+
+	/**
+	 * A token that was refused is asked for anew, once; nothing was done with the request then, whatever its method. The second sending
+	 * has `timeoutMs` for itself; the deadline of the run is for all.
+	 */
+	async request(options: OutboundRequest): Promise<OutboundResponse> {
+		const answer = await this.#send(options);
+		if (answer.status !== 401 || new URL(answer.url).origin !== new URL(options.url).origin) return answer;
+		const again = await this.renew(options);
+		if (again === null) return answer;
+		const second = await this.#send(again);
+		if (second.status === 401) await this.renew(again);
+		return withoutToken(second, this.#tokenIn(again)?.accessToken ?? '');
+	}
+
+	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
+		const token = this.#tokenIn(refused);
+		if (!token) return null;
+		if (this.#renewed.has(token)) {
+			token.refused();
+			return null;
+		}
+		const next = await unlessAborted(token.renew(), this.#parts.signal);
+		if (next === null) return null;
+		const authorization = bearer(next.accessToken);
+		this.#secrets.add(next.accessToken);
+		this.#tokens.set(authorization, next);
+		this.#renewed.add(next);
+		return withHeader(refused, 'authorization', authorization);
+	}
+
+	#tokenIn(request: OutboundRequest): HeldToken | undefined {
+		return this.#tokens.get(headerOf(request, 'authorization') ?? '');
+	}
+
+	/**
+	 * Once only: its answer streams and its body may, so neither is there a second time; and libraries that take a `fetch` have their own
+	 * rules for asking again.
+	 */
+	async fetch(url: string | URL, init: RequestInit): Promise<Response> {
+		const { egress, lane, breakers, organizationId } = this.#parts;
+		const target = URL.parse(String(url));
+		if (target) breakers.assertClosed(organizationId, target);
+		const once = (): Promise<Response> => watchedAnswer(this.#parts, target, () => egress.of(organizationId).fetch(url, init));
+		return lane ? lane.fetch(init.signal, once) : once();
+	}
+
+	/** What becomes of a socket of its own is the executor's: what is done with it is counted by `turn`. */
+	connect(host: string, port: number): Promise<CheckedAddress> {
+		return this.#parts.egress.connect(host, port);
+	}
+
+	/** Once only, as `fetch`: what may be done twice is known to who speaks the protocol. */
+	async turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+		const { lane, breakers, organizationId } = this.#parts;
+		const target = URL.parse(url);
+		if (target) breakers.assertClosed(organizationId, target);
+		const once = (): Promise<T> => watched(this.#parts, target, work);
+		return lane ? lane.turn(once) : once();
+	}
+
+	#send(options: OutboundRequest): Promise<OutboundResponse> {
+		return send(this.#parts, options, (next) => {
+			if (next.origin !== new URL(options.url).origin) this.#assertKept(next);
+		});
+	}
+
+	/** A server may repeat in `Location` what it was sent, a key in the query above all. @throws egress_refused */
+	#assertKept(next: URL): void {
+		const shownPart = next.href.slice(next.origin.length);
+		const readable = decoded(shownPart);
+		for (const secret of this.#secrets) {
+			if (readable.includes(secret) || shownPart.includes(encodeURIComponent(secret)))
+				throw refused(`A redirect to ${shown(next.host)} carries the API’s credential in its address, and is not followed.`);
+		}
+	}
+}
+
+/** Executors hide what they were given to sign with; of this token they do not know. */
+function withoutToken(answer: OutboundResponse, token: string): OutboundResponse {
+	if (!answer.body.includes(token)) return answer;
+	return { ...answer, body: Buffer.from(withoutSecrets(answer.body.toString('latin1'), [token]), 'latin1') };
+}
+
+/** `+` is a blank in a query. */
+function decoded(text: string): string {
+	const spaced = text.replaceAll('+', ' ');
+	try {
+		return `${decodeURIComponent(text)} ${decodeURIComponent(spaced)}`;
+	} catch {
+		// No valid percent-encoding: it is compared as it is.
+		return text;
+	}
+}
+
+/** Who leaves does not wait for what goes on without him. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+	if (signal.aborted) promise.catch(() => undefined);
+	signal.throwIfAborted();
+	const { promise: aborted, reject } = Promise.withResolvers<never>();
+	const onAbort = (): void => reject(signal.reason);
+	signal.addEventListener('abort', onAbort, { once: true });
+	return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
+}

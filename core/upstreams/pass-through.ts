@@ -1,0 +1,102 @@
+// Callers' own credentials for an API: which headers of a gateway's request go on to the API, and under which names.
+
+import Joi from 'joi';
+import type { OutboundRequest } from '../contract/context.ts';
+import { invalid } from '../contract/errors.ts';
+import type { AuthMethod } from '../contract/kinds.ts';
+import type { Incoming, JsonObject } from '../contract/nouns.ts';
+import { headerNameFault, headerValueFault } from '../egress/headers.ts';
+import type { PassedHeader } from '../store/store.ts';
+import { headerOf, withHeader } from './signing.ts';
+
+const MAX_HEADERS = 10;
+const MAX_NAME_CHARS = 100;
+
+/** They open Gatehouse, or say who is on the way to it. */
+const OURS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authenticate', 'proxy-authorization', 'x-api-key']);
+
+/** They are the executor's to write, or follow a redirect to another origin. */
+const OF_THE_REQUEST = /^(?:content-.*|accept|accept-language|user-agent|grpc-.*|proxy-.*)$/;
+
+/** As a value of the template: `{…}` in the text itself would be evaluated. */
+const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });
+
+const header = (faultOf: (name: string) => string | null): Joi.StringSchema =>
+	Joi.string()
+		.min(1)
+		.max(MAX_NAME_CHARS)
+		.custom((value: string, helpers) => {
+			const fault = headerNameFault(value) ?? faultOf(value.toLowerCase());
+			return fault === null ? value.toLowerCase() : wrong(helpers, fault);
+		})
+		.required();
+
+const fromFault = (name: string): string | null =>
+	OURS.has(name) ? `must be a header of its own: ${name} is what callers are known by` : null;
+const toFault = (name: string): string | null => (OF_THE_REQUEST.test(name) ? 'is written by whatever sends the request' : null);
+
+/** As bodies take it and answers show it; names come out in lower case. */
+export const PASS_THROUGH = Joi.array()
+	.items(
+		Joi.object<PassedHeader>({
+			from: header(fromFault).description('Header of the request to the gateway that holds it.'),
+			to: header(toFault).description('Header of the request to the API that gets it, in place of a stored credential there.'),
+		}),
+	)
+	.max(MAX_HEADERS)
+	.unique((one: PassedHeader, other: PassedHeader) => one.to === other.to)
+	.messages({ 'array.unique': '{{#label}} has the same "to" as another one' })
+	.description(
+		'Callers’ own credentials for the API: headers of the request to a gateway that go on to the API’s own origin, and to no other. ' +
+			'`from` is no header by which callers are known: neither Authorization nor Cookie, nor one in which a method of the gateway looks for a ' +
+			'credential. As a whole: a change replaces all of it.',
+	)
+	.example([{ from: 'x-pets-token', to: 'authorization' }]);
+
+/** @throws validation_failed where a method looks for a credential in that header unless it is told otherwise */
+export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Pick<AuthMethod, 'secretHeaders'>[]): void {
+	const taken = namesOf(methods.map((plugin) => ({ plugin, config: {} })));
+	for (const [index, { from }] of passThrough.entries()) {
+		const at = `/passThrough/${index}/from`;
+		if (taken.has(from))
+			throw invalid(at, `"passThrough[${index}].from" must be a header of its own: ${from} is what callers are known by.`);
+	}
+}
+
+/** A method of a gateway, as far as it says where it looks for a credential. */
+export interface LookingMethod {
+	plugin: Pick<AuthMethod, 'secretHeaders'>;
+	config: JsonObject;
+}
+
+const namesOf = (methods: readonly LookingMethod[]): Set<string> =>
+	new Set(methods.flatMap(({ plugin, config }) => plugin.secretHeaders?.(config) ?? []).map((name) => name.toLowerCase()));
+
+/** What a request of a gateway brings for the API: by the header that gets it. Nothing of what opens the gateway. */
+export function passedOn(
+	passThrough: readonly PassedHeader[],
+	{ incoming, methods = [] }: { incoming?: Incoming; methods?: readonly LookingMethod[] },
+): [to: string, value: string][] {
+	if (passThrough.length === 0 || !incoming) return [];
+	const taken = namesOf(methods);
+	return passThrough.flatMap(({ from, to }): [string, string][] => {
+		// `constructor` is a name that any object answers to.
+		const value = Object.hasOwn(incoming.headers, from) ? incoming.headers[from]?.trim() : undefined;
+		const isOurs = OURS.has(from) || taken.has(from);
+		return isOurs || !value || headerValueFault(value) !== null ? [] : [[to, value]];
+	});
+}
+
+/** In place of what stands there, and of a stored credential too; among cookies, of those of the same names. */
+export const withPassed = (request: OutboundRequest, passed: readonly [to: string, value: string][]): OutboundRequest =>
+	passed.reduce(
+		(one, [to, value]) => withHeader(one, to, to === 'cookie' ? cookies(headerOf(one, 'cookie') ?? '', value) : value),
+		request,
+	);
+
+const nameOf = (pair: string): string => pair.split('=', 1)[0] ?? '';
+
+function cookies(present: string, passed: string): string {
+	const names = new Set(passed.split(/;\s*/).map(nameOf));
+	return [...present.split(/;\s*/).filter((pair) => pair !== '' && !names.has(nameOf(pair))), passed].join('; ');
+}

@@ -1,0 +1,276 @@
+// What is sent again, on real upstreams through the real guard: safe requests, and others of which nothing was sent.
+
+import assert from 'node:assert/strict';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { local, textOf } from '../../test/helpers/egress.ts';
+import { silent } from '../../test/helpers/postgres.ts';
+import { freePort } from '../../test/helpers/service.ts';
+import { httpUpstream, tcpUpstream } from '../../test/helpers/upstream.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { LaneRun } from '../lanes/lane-run.ts';
+import { createLanes } from '../lanes/lanes.ts';
+import { Breakers } from './breakers.ts';
+import { type SendingParts, send } from './sending.ts';
+
+function sender(t: TestContext, parts: Partial<SendingParts> = {}): (options: Partial<OutboundRequest>) => Promise<OutboundResponse> {
+	const log = { ...silent, debug: parts.log?.debug ?? silent.debug };
+	const base: SendingParts = {
+		...{ egress: local(t), breakers: new Breakers(), log, organizationId: 'acme', lane: null },
+		...{ signal: new AbortController().signal, ...parts },
+	};
+	return (options) => send(base, { method: 'GET', url: '', ...options });
+}
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
+
+/** Answers one request after the other as it is told, and every further one with 200. */
+async function answering(t: TestContext, ...answers: Answer[]): Promise<{ url: string; bodies: string[]; atMs: number[] }> {
+	const [bodies, atMs]: [string[], number[]] = [[], []];
+	const listener: RequestListener = async (request, response) => {
+		const answer = answers[bodies.length];
+		atMs.push(performance.now());
+		bodies.push('');
+		const index = bodies.length - 1;
+		bodies[index] = await textOf(request);
+		if (answer) answer(response, request);
+		else response.end('done');
+	};
+	const { origin } = await httpUpstream(t, listener);
+	return { url: `${origin}/`, bodies, atMs };
+}
+
+const status =
+	(code: number, headers: Record<string, string> = {}): Answer =>
+	(response) =>
+		response.writeHead(code, headers).end(String(code));
+const reset: Answer = (_response, { socket }) => socket.resetAndDestroy();
+const cut: Answer = (response) => {
+	response.writeHead(200, { 'content-length': '100' }).write('half');
+	setTimeout(() => response.destroy(), 20);
+};
+
+const AGAIN: [id: string, method: string, more: Partial<OutboundRequest>, answer: Answer][] = [
+	...['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE'].map((method): (typeof AGAIN)[number] => [
+		`${method} after 503`,
+		method,
+		{},
+		status(503),
+	]),
+	['GET after 502', 'GET', {}, status(502)],
+	['GET after 504', 'get', {}, status(504)],
+	['GET after 429 that asks for a moment', 'GET', {}, status(429, { 'retry-after': '0' })],
+	['GET after a reset', 'GET', {}, reset],
+	['GET after half an answer', 'GET', {}, cut],
+	['a POST that may be repeated', 'POST', { repeatable: true }, status(503)],
+	['a POST that may be repeated, after a reset', 'POST', { repeatable: true }, reset],
+];
+
+for (const [id, method, more, answer] of AGAIN)
+	test(`sent again: ${id}`, async (t) => {
+		const { url, bodies } = await answering(t, answer);
+		const body = method === 'PUT' || method === 'POST' ? Buffer.from('payload') : null;
+		const { status: code } = await sender(t)({ method, url, body, ...more });
+		assert.equal(code, 200);
+		assert.deepEqual(bodies, [body?.toString() ?? '', body?.toString() ?? '']);
+	});
+
+const ONCE: [id: string, method: string, more: Partial<OutboundRequest>, answer: Answer, status: number | RegExp][] = [
+	...[200, 204, 301, 400, 401, 404, 409, 500, 501].map((code): (typeof ONCE)[number] => [
+		`GET after ${code}`,
+		'GET',
+		{},
+		status(code),
+		code,
+	]),
+	['POST after 503', 'POST', {}, status(503), 503],
+	['PATCH after 502', 'PATCH', {}, status(502), 502],
+	['POST after 429', 'POST', {}, status(429, { 'retry-after': '0' }), 429],
+	['POST after a reset', 'POST', {}, reset, /closed the connection/],
+	['a GET that may not be repeated', 'GET', { repeatable: false }, status(503), 503],
+	['GET after 429 that says nothing', 'GET', {}, status(429), 429],
+	['GET after 429 that asks for three seconds', 'GET', {}, status(429, { 'retry-after': '3' }), 429],
+	['GET after 429 that asks for two seconds and a half', 'GET', {}, status(429, { 'retry-after': '2.5' }), 429],
+	['GET after 429 that asks for nothing that can be read', 'GET', {}, status(429, { 'retry-after': '-1' }), 429],
+	['GET after 503 that asks for a date', 'GET', {}, status(503, { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }), 503],
+	['GET after what is too large', 'GET', { maxBytes: 2 }, status(503), /more than 2 bytes/],
+];
+
+for (const [id, method, more, answer, expected] of ONCE)
+	test(`sent once: ${id}`, async (t) => {
+		const { url, bodies } = await answering(t, answer);
+		const sending = sender(t)({ method, url, maxRedirects: 0, ...more });
+		if (typeof expected === 'number') assert.equal((await sending).status, expected);
+		else await assert.rejects(sending, { code: 'upstream_failed', message: expected });
+		assert.equal(bodies.length, 1);
+	});
+
+test('what fails three times is given up, and the last answer is the caller’s', async (t) => {
+	const { url, bodies } = await answering(t, status(502), status(503), status(504), status(200));
+	const logged: object[] = [];
+	const log = { ...silent, debug: (fields: object) => void logged.push(fields) };
+	assert.equal((await sender(t, { log })({ url })).status, 504);
+	assert.equal(bodies.length, 3);
+	assert.deepEqual(
+		logged.map((fields) => (fields as { status: number }).status),
+		[502, 503],
+	);
+});
+
+test('a POST goes again when nothing of it was sent: the connection was refused', async (t) => {
+	const port = await freePort();
+	let attempts = 0;
+	const debug = (): void => {
+		attempts += 1;
+	};
+	const log = { ...silent, debug };
+	const sending = sender(t, { log })({ method: 'POST', url: `http://127.0.0.1:${port}/`, body: 'x' });
+	await assert.rejects(sending, { code: 'upstream_failed', message: /refused the connection/ });
+	assert.equal(attempts, 2);
+});
+
+test('a POST does not go again when its redirect leads to a closed port: the first part of it was done', async (t) => {
+	const port = await freePort();
+	const { url, bodies } = await answering(t, status(307, { location: `http://127.0.0.1:${port}/` }));
+	await assert.rejects(sender(t)({ method: 'POST', url, body: 'x' }), /refused the connection/);
+	assert.equal(bodies.length, 1);
+});
+
+test('a POST does not go again when the handshake was done and the connection broke', async (t) => {
+	const upstream = await tcpUpstream(t, (socket) => socket.once('data', () => socket.resetAndDestroy()));
+	await assert.rejects(sender(t)({ method: 'POST', url: upstream.origin, body: 'x' }), /closed the connection/);
+	assert.equal(upstream.connections(), 1);
+});
+
+test('a GET goes again when its kept-alive connection is dead', async (t) => {
+	let requests = 0;
+	const upstream = await tcpUpstream(t, (socket) => {
+		let onThis = 0;
+		socket.on('data', () => {
+			requests += 1;
+			onThis += 1;
+			// Each connection answers once.
+			if (onThis > 1) socket.resetAndDestroy();
+			else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: keep-alive\r\n\r\nok');
+		});
+	});
+	const call = sender(t);
+	for (const _ of [1, 2]) {
+		assert.equal((await call({ url: upstream.origin })).body.toString(), 'ok');
+		await sleep(20);
+	}
+	assert.deepEqual([requests, upstream.connections()], [3, 2]);
+});
+
+test('Retry-After is waited for', async (t) => {
+	const { url, atMs } = await answering(t, status(503, { 'retry-after': '1' }));
+	assert.equal((await sender(t)({ url })).status, 200);
+	const waitedMs = (atMs[1] ?? 0) - (atMs[0] ?? 0);
+	assert.ok(waitedMs >= 990 && waitedMs < 1800, String(waitedMs));
+});
+
+test('all tries together take no longer than timeoutMs, and one that is left no time is not begun', async (t) => {
+	const slow: Answer = (response) => setTimeout(() => response.writeHead(503).end(), 150);
+	const { url, bodies } = await answering(t, slow, slow, slow);
+	const started = performance.now();
+	const ended = await sender(t)({ url, timeoutMs: 200 }).then(
+		({ status: code }) => code,
+		({ code }: { code: string }) => code,
+	);
+	assert.ok(ended === 503 || ended === 'upstream_timeout', String(ended));
+	assert.ok(performance.now() - started < 300, String(performance.now() - started));
+	assert.ok(bodies.length <= 2);
+	const asked = await answering(t, status(503, { 'retry-after': '1' }));
+	const begun = performance.now();
+	assert.equal((await sender(t)({ url: asked.url, timeoutMs: 500 })).status, 503);
+	assert.ok(performance.now() - begun < 500, String(performance.now() - begun));
+	assert.equal(asked.bodies.length, 1);
+});
+
+test('an upstream that stays silent has had its time: it is not asked again', async (t) => {
+	const { url, bodies } = await answering(t, () => undefined);
+	await assert.rejects(sender(t)({ url, timeoutMs: 200 }), { code: 'upstream_timeout' });
+	assert.equal(bodies.length, 1);
+});
+
+test('who leaves while it waits to be sent again is gone at once, with his reason', async (t) => {
+	const { url, bodies } = await answering(t, status(503, { 'retry-after': '2' }));
+	const leaving = new AbortController();
+	const reason = new Error('the deadline of the call');
+	setTimeout(() => leaving.abort(reason), 200);
+	const started = performance.now();
+	await assert.rejects(sender(t, { signal: leaving.signal })({ url }), (error) => error === reason);
+	assert.ok(performance.now() - started < 400);
+	assert.equal(bodies.length, 1);
+});
+
+test('each try takes its turn in the lane of the API, and gives it back while it waits', async (t) => {
+	const { url, atMs } = await answering(t, status(503), status(503));
+	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 400 } };
+	const lanes = createLanes({ redis: null, log: silent });
+	t.after(() => lanes.close());
+	const { signal } = new AbortController();
+	const lane = new LaneRun({ lanes, api, signal, deadlineMs: 5000 });
+	assert.equal((await sender(t, { lane })({ url })).status, 200);
+	const gaps = atMs.slice(1).map((at, n) => at - (atMs[n] ?? 0));
+	assert.equal(gaps.length, 2);
+	for (const gap of gaps) assert.ok(gap >= 380, String(gaps));
+});
+
+test('a turn that would come too late leaves the answer that is known', async (t) => {
+	const { url, atMs } = await answering(t, status(503));
+	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 3000 } };
+	const lanes = createLanes({ redis: null, log: silent });
+	t.after(() => lanes.close());
+	const lane = new LaneRun({ lanes, api, signal: new AbortController().signal, deadlineMs: 5000 });
+	assert.equal((await sender(t, { lane })({ url, timeoutMs: 1000 })).status, 503);
+	assert.equal(atMs.length, 1);
+});
+
+test('an upstream that keeps failing is left alone: not a packet is sent to it', async (t) => {
+	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(503).end());
+	const call = sender(t);
+	for (let n = 0; n < 4; n++) await call({ url: upstream.origin }).catch(() => undefined);
+	const before = upstream.connections();
+	const started = performance.now();
+	await assert.rejects(call({ url: upstream.origin }), {
+		code: 'upstream_failed',
+		message: /has failed 10 times in a row: it is tried again in/,
+	});
+	assert.ok(performance.now() - started < 50);
+	assert.equal(upstream.connections(), before);
+});
+
+/** An upstream that answers with the status that its path names, or not at all. */
+async function breaking(t: TestContext) {
+	const upstream = await httpUpstream(t, ({ url }, response) => {
+		const code = Number(url?.slice(1));
+		if (code > 0) response.writeHead(code).end();
+	});
+	const breakers = new Breakers();
+	const egress = local(t);
+	const call = (path: string, signal = new AbortController().signal) =>
+		sender(t, { breakers, egress, signal })({ url: upstream.origin + path, signal });
+	return call;
+}
+
+test('answers of 4xx and 500, and callers who leave, do not count as failures', async (t) => {
+	const call = await breaking(t);
+	for (const code of [400, 401, 403, 404, 429, 500, 501]) {
+		for (let n = 0; n < 12; n++) assert.equal((await call(`/${code}`)).status, code);
+	}
+	for (let n = 0; n < 12; n++) await assert.rejects(call('/hang', AbortSignal.timeout(10)), { name: 'TimeoutError' });
+	assert.equal((await call('/200')).status, 200);
+});
+
+test('runs that the upstream kept until their deadline count as failures', async (t) => {
+	const call = await breaking(t);
+	for (let n = 0; n < 10; n++) {
+		const deadline = new AbortController();
+		setTimeout(() => deadline.abort(new GatewayError('upstream_timeout', 'The tool took longer than 120 s.')), 10);
+		await assert.rejects(call('/hang', deadline.signal), { code: 'upstream_timeout' });
+	}
+	await assert.rejects(call('/200'), /has failed 10 times in a row/);
+});

@@ -1,0 +1,268 @@
+// The document of the management API: OpenAPI 3.1, written from the routes themselves, so that it cannot tell of another.
+
+import type { Server } from '@hapi/hapi';
+import type { Schema } from 'joi';
+import {
+	type Config,
+	changes,
+	type Endpoint,
+	isOfContext,
+	type Json,
+	type JsonObject,
+	type JsonSchema,
+	type Registry,
+} from '../../../core/features.ts';
+import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
+import { createSchemaWriter, plainSchema, type SchemaWriter } from './schema.ts';
+import { tidy } from './tidy.ts';
+
+export interface DocumentParts {
+	server: Server;
+	registry: Registry;
+	config: Pick<Config, 'publicUrls'>;
+	version: string;
+	/** Bodies of answers, by the operation's id and the status. */
+	examples?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+}
+
+/** https://spec.openapis.org/oas/v3.1.1.html */
+export function describeApi({ server, registry, config, version, examples = {} }: DocumentParts): JsonObject {
+	const configs = configSchemas(registry);
+	const writer = createSchemaWriter({
+		names: (kind) => namesOf(registry, kind),
+		configs: (kind) => Object.keys(configs).filter((name) => name.startsWith(`${kind}.`)),
+	});
+	const routes = declaredRoutes(server);
+	assertOneNameEach(routes.map(({ declared }) => declared.path));
+	const paths: Record<string, JsonObject> = {};
+	for (const route of routes) {
+		const { path, method } = route.declared;
+		paths[path] = { ...paths[path], [method.toLowerCase()]: describe(route, writer, examples[route.declared.id]) };
+	}
+	return {
+		openapi: '3.1.1',
+		info: {
+			title: 'Gatehouse',
+			version,
+			summary: 'The management API of Gatehouse.',
+			description: INTRODUCTION,
+			license: { name: 'MIT', identifier: 'MIT' },
+		},
+		servers: config.publicUrls.map((url) => ({ url })),
+		tags: tagsOf(routes, registry),
+		paths,
+		components: {
+			schemas: { ...tidy({ ...writer.components, ...configs }), ...ERROR_SCHEMAS },
+			headers: HEADERS,
+			parameters: PARAMETERS,
+			responses: failureResponses(routes.map(({ declared }) => declared)),
+			securitySchemes: {
+				bearer: { type: 'http', scheme: 'bearer', description: 'A token of `POST /auth/login`, or an access key (`ak_live_…`).' },
+				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'What a browser gets at login.' },
+				gatewayKey: {
+					type: 'apiKey',
+					in: 'header',
+					name: 'X-API-Key',
+					description: 'A key of the gateway (`svc_gw_…`) with the scope that is the permission’s name; also as a Bearer token.',
+				},
+			},
+		},
+	};
+}
+
+interface DeclaredRoute {
+	declared: Endpoint;
+	feature: string;
+}
+
+/** Those that have a declaration; a test holds that all routes of the management API do. */
+const declaredRoutes = (server: Server): DeclaredRoute[] =>
+	server.table().flatMap(({ settings }) => {
+		const { operation: declared, feature } = settings.plugins ?? {};
+		return declared && feature !== undefined ? [{ declared, feature }] : [];
+	});
+
+/** The features that have operations, in their own words. */
+const tagsOf = (routes: readonly DeclaredRoute[], registry: Registry): JsonObject[] =>
+	registry
+		.list('feature')
+		.filter(({ name }) => routes.some(({ feature }) => feature === name))
+		.map(({ name, summary }) => ({ name, description: summary }));
+
+/**
+ * OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same hierarchy but different templated names MUST NOT exist as they are identical."
+ * @throws Error naming both
+ */
+function assertOneNameEach(paths: readonly string[]): void {
+	const byHierarchy = new Map<string, string>();
+	for (const path of paths) {
+		const hierarchy = path.replaceAll(/\{[^}]*\}/g, '{}');
+		const other = byHierarchy.get(hierarchy) ?? path;
+		if (other !== path) throw new Error(`The routes ${other} and ${path} are the same path: their parameters need the same names.`);
+		byHierarchy.set(hierarchy, path);
+	}
+}
+
+const INTRODUCTION = [
+	'Every answer is `{ success: true, data }` unless its page says otherwise; every failure is `{ success: false, message, error,',
+	'statusCode, requestId, details? }`, where `error` is one of a closed table of codes and `details` names what was wrong.',
+	'Lists come in pages: send `nextCursor` back as `cursor` until it is null.',
+].join(' ');
+
+// ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter, examples?: Examples): JsonObject {
+	const { id, summary, description, need, gatewayKeys, body, bodyIs } = declared;
+	const text = [description, neededFor(need)].filter(Boolean).join('\n\n');
+	return {
+		operationId: id,
+		summary,
+		description: text,
+		tags: [feature],
+		parameters: parametersOf(declared, writer),
+		...(body && {
+			requestBody: { required: bodyIs !== 'optional' && isRequired(body), content: { [JSON_TYPE]: { schema: writer.write(body) } } },
+		}),
+		responses: { ...failuresOf(declared), ...successOf(declared, writer, examples) },
+		security: need === 'public' ? [] : [{ bearer: [] }, { cookie: [] }, ...(gatewayKeys ? [{ gatewayKey: [] }] : [])],
+	};
+}
+
+const isRequired = (body: Schema): boolean => body.$_getFlag('presence') === 'required';
+
+const NEEDS: Record<string, string> = {
+	public: 'Takes no credential.',
+	self: 'Takes a login, or an access key for the whole account.',
+	account: 'Takes a login, or an access key without restrictions.',
+	login: 'Takes a login; an access key is refused.',
+};
+
+const neededFor = (need: string): string => NEEDS[need] ?? `Takes the permission \`${need}\`.`;
+
+const JSON_TYPE = 'application/json';
+const exampleOf = (example: Json | undefined): JsonObject => (example === undefined ? {} : { example });
+
+function parametersOf(declared: Endpoint, writer: SchemaWriter): JsonObject[] {
+	const inPath = [...declared.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+		name,
+		in: 'path',
+		required: true,
+		schema: { type: 'string' },
+	}));
+	const query = declared.query ? writer.write(declared.query) : {};
+	const needed = (query.required ?? []) as string[];
+	const inQuery = Object.entries((query.properties ?? {}) as Record<string, JsonObject>).map(([name, { description, ...schema }]) => ({
+		name,
+		in: 'query',
+		required: needed.includes(name),
+		...(description !== undefined && { description }),
+		...(schema.type === 'array' && { explode: true }),
+		schema,
+	}));
+	const shared = [
+		isOfContext(declared) && 'Organization',
+		isConditional(declared) && 'IfNoneMatch',
+		declared.versioned && changes(declared) && 'IfMatch',
+		declared.idempotent && 'IdempotencyKey',
+	].filter((name) => typeof name === 'string');
+	return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+const SUCCESS = { type: 'boolean', const: true };
+
+/** hapi answers 304 wherever an `ETag` is shown. */
+const isConditional = ({ versioned, method }: Endpoint): boolean => Boolean(versioned) && method === 'GET';
+
+type Examples = Readonly<Record<string, Json>>;
+
+function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples = {}): JsonObject {
+	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned, path } = declared;
+	const data = writer.write(answer);
+	const schema = bare ? data : { type: 'object', properties: { success: SUCCESS, data }, required: ['success', 'data'] };
+	const names = [
+		...(versioned && method !== 'DELETE' ? ['ETag'] : []),
+		...(path.startsWith('/health') ? [] : LIMIT_HEADERS),
+		'X-Request-Id',
+	];
+	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
+	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Made.' : 'Done.'], ...Object.entries(alsoAnswers)];
+	const answers: JsonObject = Object.fromEntries(
+		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content: content(code) }) }]),
+	);
+	if (isConditional(declared)) answers['304'] = { description: 'Not changed since.', headers };
+	if (!declared.accepted) return answers;
+	const later = {
+		type: 'object',
+		properties: { success: SUCCESS, data: writer.write(declared.accepted) },
+		required: ['success', 'data'],
+	};
+	const where = Object.fromEntries(['Location', 'Retry-After'].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+	return {
+		...answers,
+		202: {
+			description: 'Not done yet.',
+			headers: { ...headers, ...where },
+			content: { [JSON_TYPE]: { schema: later, ...exampleOf(examples['202']) } },
+		},
+	};
+}
+
+// ── what operations share ──────────────────────────────────────────────────────────────────────────────────────────
+
+const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+const header = (description: string, type = 'integer'): JsonObject => ({ description, schema: { type } });
+
+const HEADERS: JsonObject = {
+	ETag: header('The version of what is shown; send it back as `If-Match`.', 'string'),
+	'X-Request-Id': header('Names the request in our logs. A client may choose it.', 'string'),
+	'X-RateLimit-Limit': header('Requests in the window.'),
+	'X-RateLimit-Remaining': header('Requests that are left in it.'),
+	'X-RateLimit-Reset': header('When it ends: Unix time, seconds.'),
+	'Retry-After': header('Seconds to wait.'),
+	Location: header('Where to look for it.', 'string'),
+};
+
+const inHeader = (name: string, description: string): JsonObject => ({
+	name,
+	in: 'header',
+	required: false,
+	description,
+	schema: { type: 'string' },
+});
+
+const PARAMETERS: JsonObject = {
+	Organization: inHeader('X-Organization-Id', 'Which organization is meant; needed by members of several.'),
+	IfMatch: inHeader('If-Match', 'An `ETag`: only if nothing changed since, else 412.'),
+	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: only if something changed since, else 304.'),
+	IdempotencyKey: inHeader(
+		'Idempotency-Key',
+		'Any text of yours, up to 255 visible ASCII characters: a repetition within 24 hours gets the same answer, with ' +
+			'`Idempotency-Replayed: true`, and does nothing again.',
+	),
+};
+
+// ── plugins ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `transport.mcp`: the configuration of every plugin that rows name. */
+function configSchemas(registry: Registry): Record<string, JsonSchema> {
+	const kinds = ['auth', 'transport', 'importer', 'executor'] as const;
+	return Object.fromEntries(
+		kinds.flatMap((kind) =>
+			registry
+				.list(kind)
+				.map(({ name, summary, config }) => [
+					`${kind}.${name}`,
+					{ title: `${kind} ${name}`, description: summary, ...plainSchema(config) },
+				]),
+		),
+	);
+}
+
+function namesOf(registry: Registry, kind: string): string[] {
+	return registry
+		.describe()
+		.filter((plugin) => plugin.kind === kind && plugin.creatable)
+		.map(({ name }) => name);
+}

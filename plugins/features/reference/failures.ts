@@ -1,0 +1,114 @@
+// What can go wrong with an operation of the management API, as its document tells it: by the closed table of codes.
+
+import { changes, type Endpoint, ERRORS, type ErrorCode, isOfContext, type JsonObject, type JsonSchema } from '../../../core/features.ts';
+import { TOLD } from './sentences.ts';
+
+/** Anything may meet these. */
+const ALWAYS: readonly ErrorCode[] = ['validation_failed', 'internal', 'unavailable'];
+
+function codesOf(declared: Endpoint): ErrorCode[] {
+	const { need, path, body, method, versioned, idempotent, errors = [] } = declared;
+	const codes = new Set<ErrorCode>([...ALWAYS, ...errors]);
+	const add = (isSo: boolean, ...more: ErrorCode[]): void => {
+		if (isSo) for (const code of more) codes.add(code);
+	};
+	add(!path.startsWith('/health'), 'rate_limited');
+	add(need !== 'public', 'unauthorized', 'forbidden', 'insufficient_scope');
+	add(isOfContext(declared), 'no_organization');
+	add(path.includes('{'), 'not_found');
+	add(Boolean(body) || method !== 'GET', 'payload_too_large', 'unsupported_media_type');
+	add(Boolean(versioned) && changes(declared), 'precondition_failed');
+	add(Boolean(idempotent), 'conflict', 'idempotency_key_reused');
+	return [...codes];
+}
+
+/** One response a status: the codes that share it are told apart by `error`. */
+export function failuresOf(declared: Endpoint): JsonObject {
+	const byStatus = new Map<number, ErrorCode>();
+	for (const code of codesOf(declared)) if (!byStatus.has(ERRORS[code])) byStatus.set(ERRORS[code], code);
+	return Object.fromEntries(
+		[...byStatus.entries()].sort().map(([status, code]) => [status, { $ref: `#/components/responses/${responseName(code)}` }]),
+	);
+}
+
+/** A code of each: its response names them all. */
+const STATUSES = [...new Map(Object.entries(ERRORS).map(([code, status]) => [status, code as ErrorCode])).values()];
+
+const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
+
+function failure(code: ErrorCode): JsonObject {
+	const status = ERRORS[code];
+	const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((other) => ERRORS[other] === status);
+	const isLimit = status === ERRORS.rate_limited;
+	return {
+		description: codes.map((other) => `\`${nameOf(other)}\`: ${TOLD[other].when}`).join('\n\n'),
+		...(isLimit && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
+		content: {
+			'application/json': {
+				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },
+				examples: Object.fromEntries(codes.map((other) => [nameOf(other), { summary: TOLD[other].when, value: exampleOf(other) }])),
+			},
+		},
+	};
+}
+
+const nameOf = (code: ErrorCode): string => code.toUpperCase();
+
+function exampleOf(code: ErrorCode): JsonObject {
+	const { message, details } = TOLD[code];
+	const told = { success: false, message, error: nameOf(code), statusCode: ERRORS[code] };
+	if (code === 'rate_limited') return told;
+	return {
+		...told,
+		requestId: '0b9f5c1e-6f1a-4c0e-9f0e-2f6f7c1d1a11',
+		...(details && { details: details.map((detail) => ({ ...detail })) }),
+	};
+}
+
+const ERROR_SHAPE = {
+	success: { type: 'boolean', const: false },
+	message: { type: 'string', description: 'A sentence for a person.' },
+	error: { type: 'string', enum: Object.keys(ERRORS).map((code) => code.toUpperCase()) },
+	statusCode: { type: 'integer' },
+};
+
+const PATH =
+	'A JSON pointer into the body, or `query/name`, `header/name`, `path/name`. Of `SCHEMA_INVALID` also a place in the description that was imported.';
+
+const WHOLE: JsonSchema = {
+	type: 'object',
+	properties: {
+		...ERROR_SHAPE,
+		requestId: { type: 'string' },
+		details: {
+			type: 'array',
+			items: {
+				type: 'object',
+				properties: {
+					path: { type: 'string', description: PATH },
+					message: { type: 'string' },
+				},
+				required: ['path', 'message'],
+				additionalProperties: false,
+			},
+		},
+	},
+	required: ['success', 'message', 'error', 'statusCode', 'requestId'],
+	additionalProperties: false,
+};
+
+/** Specification 7: four fields. */
+const RATE_LIMITED: JsonSchema = {
+	type: 'object',
+	properties: { ...ERROR_SHAPE, error: { type: 'string', const: 'RATE_LIMITED' } },
+	required: Object.keys(ERROR_SHAPE),
+	additionalProperties: false,
+};
+
+export const ERROR_SCHEMAS: JsonObject = { Error: WHOLE, RateLimited: RATE_LIMITED };
+
+/** By the names that these operations refer to, and no others. */
+export function failureResponses(operations: readonly Endpoint[]): JsonObject {
+	const met = new Set(operations.flatMap(codesOf).map((code) => ERRORS[code]));
+	return Object.fromEntries(STATUSES.filter((code) => met.has(ERRORS[code])).map((code) => [responseName(code), failure(code)]));
+}

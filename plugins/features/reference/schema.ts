@@ -1,0 +1,166 @@
+// Joi → JSON Schema 2020-12 as OpenAPI 3.1 takes it. Joi's own writer does the keywords; what it leaves out (examples, names,
+// null beside values, what excludes what) is added by walking the schema's terms beside its result. Its description says the same,
+// but Joi validates that at every level, which takes longer than all the rest.
+
+import type { Schema } from 'joi';
+import type { Json, JsonObject, JsonSchema } from '../../../core/features.ts';
+import { tidy } from './tidy.ts';
+
+/** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
+interface JsonSchemaSource {
+	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
+}
+
+/** Marks that a schema may carry: `.meta({ schema: 'Gateway' })`. */
+interface Marks {
+	/** A component of this name, referred to wherever it stands. */
+	schema?: string;
+	/** The names of the plugins of this kind. */
+	plugin?: string;
+	/** The configuration of a plugin of this kind. */
+	pluginConfig?: string;
+}
+
+export interface SchemaWriter {
+	/** The schema, with references to what carries a name. */
+	write(schema: Schema): JsonSchema;
+	/** By name, all that was referred to so far. */
+	components: Record<string, JsonSchema>;
+}
+
+export interface PluginNames {
+	/** What a client may name as type. */
+	names(kind: string): string[];
+	/** Names of the components of their configurations. */
+	configs(kind: string): string[];
+}
+
+export const plainSchema = (schema: Schema): JsonSchema =>
+	// Every schema of Joi 18 has it.
+	(schema['~standard'] as unknown as JsonSchemaSource).jsonSchema.input({ target: 'draft-2020-12' });
+
+export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
+	const components: Record<string, JsonSchema> = {};
+	const refer = (name: string, schema: JsonSchema): JsonSchema => {
+		const known = components[name];
+		if (known && JSON.stringify(known) !== JSON.stringify(schema)) throw new Error(`Two different schemas are called ${name}.`);
+		components[name] = schema;
+		return { $ref: `#/components/schemas/${name}` };
+	};
+
+	const annotate = (written: JsonSchema, schema: Schema): JsonSchema => {
+		const marks = marksOf(schema);
+		const whole = conditions(withExamples(written, schema), schema);
+		const inner = descend(whole, schema);
+		const told = withPlugins(inner, marks, plugins);
+		if (marks.schema === undefined) return told;
+		const isNullable = Array.isArray(told.type) && told.type.includes('null');
+		if (!isNullable) return refer(marks.schema, told);
+		return { anyOf: [refer(marks.schema, withoutNull(told)), { type: 'null' }] };
+	};
+
+	const descend = (written: JsonSchema, schema: Schema): JsonSchema => {
+		const copy: JsonSchema = { ...written };
+		const { keys, items, matches } = termsOf(schema);
+		if (isObject(copy.properties)) {
+			const schemas = new Map(keys?.map(({ key, schema: value }) => [key, value]));
+			copy.properties = mapValues(copy.properties, (property, name) => {
+				const value = schemas.get(name);
+				return value ? annotate(property, value) : property;
+			});
+		}
+		if (items?.[0] && isObject(copy.items)) copy.items = annotate(copy.items, items[0]);
+		if (Array.isArray(copy.anyOf) && matches?.length === copy.anyOf.length) {
+			copy.anyOf = copy.anyOf.map((option, at) => {
+				const match = matches[at]?.schema;
+				return isObject(option) && match ? annotate(option, match) : option;
+			});
+		}
+		return copy;
+	};
+
+	return { write: (schema) => tidy(annotate(plainSchema(schema), schema)), components };
+}
+
+/** What Joi keeps of a schema beside its flags and rules. */
+interface Terms {
+	metas?: Marks[] | null;
+	examples?: Json[] | null;
+	keys?: { key: string; schema: Schema }[] | null;
+	items?: Schema[];
+	matches?: { schema?: Schema }[];
+	dependencies?: { describe(): Dependency }[] | null;
+}
+
+const termsOf = (schema: Schema): Terms => schema.$_terms;
+
+const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function mapValues(values: JsonObject, map: (value: JsonObject, name: string) => JsonObject): JsonObject {
+	return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isObject(value) ? map(value, name) : value]));
+}
+
+const marksOf = (schema: Schema): Marks => Object.assign({}, ...(termsOf(schema).metas ?? []));
+
+/** Examples, and null among the values that are allowed. */
+function withExamples(written: JsonSchema, schema: Schema): JsonSchema {
+	const copy: JsonSchema = { ...written };
+	const { examples } = termsOf(schema);
+	if (examples && examples.length > 0) copy.examples = examples;
+	if (Array.isArray(copy.enum) && !copy.enum.includes(null) && !schema.validate(null).error) copy.enum = [...copy.enum, null];
+	return copy;
+}
+
+interface Dependency {
+	rel: string;
+	peers: string[];
+	key?: string;
+}
+
+/** What they are is told again: a reader takes each part for itself, and finds no name misspelt. */
+const required = (names: string[], properties: JsonObject): JsonObject => ({
+	type: 'object',
+	properties: Object.fromEntries(names.map((name) => [name, wordless(properties[name])])),
+	required: names,
+});
+
+function wordless(schema: Json | undefined): JsonObject {
+	if (!isObject(schema)) return {};
+	const { description, default: _default, examples, ...rest } = schema;
+	return rest;
+}
+
+const RELATIONS: Record<string, (dependency: Dependency, properties: JsonObject) => JsonObject> = {
+	or: ({ peers }, properties) => ({ anyOf: peers.map((peer) => required([peer], properties)) }),
+	xor: ({ peers }, properties) => ({ oneOf: peers.map((peer) => required([peer], properties)) }),
+	// Whatever they are, they are not together.
+	without: ({ key = '', peers }) => ({ not: { anyOf: peers.map((peer) => required([key, peer], {})) } }),
+	with: ({ key = '', peers }) => ({ dependentRequired: { [key]: peers } }),
+	nand: ({ peers }) => ({ not: required(peers, {}) }),
+	oxor: ({ peers }) => ({ not: { anyOf: pairs(peers).map((pair) => required(pair, {})) } }),
+};
+
+const pairs = (names: string[]): string[][] => names.flatMap((name, at) => names.slice(at + 1).map((other) => [name, other]));
+
+function conditions(written: JsonSchema, schema: Schema): JsonSchema {
+	const dependencies = (termsOf(schema).dependencies ?? []).map((dependency) => dependency.describe());
+	const properties = isObject(written.properties) ? written.properties : {};
+	const parts = dependencies.map((dependency) => RELATIONS[dependency.rel]?.(dependency, properties)).filter(isObject);
+	const least = schema.$_getRule('min')?.args?.['limit'];
+	const counted = schema.type === 'object' && least !== undefined ? { minProperties: least } : {};
+	return { ...written, ...counted, ...(parts.length > 0 && { allOf: parts }) };
+}
+
+function withPlugins(schema: JsonSchema, { plugin, pluginConfig }: Marks, plugins: PluginNames): JsonSchema {
+	if (plugin !== undefined) return { ...schema, enum: plugins.names(plugin) };
+	if (pluginConfig === undefined) return schema;
+	const configs = plugins.configs(pluginConfig);
+	return configs.length === 0 ? schema : { ...schema, anyOf: configs.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+	const types = (schema.type as string[]).filter((type) => type !== 'null');
+	const copy: JsonSchema = { ...schema, type: types.length === 1 ? (types[0] ?? 'object') : types };
+	if (Array.isArray(copy.enum)) copy.enum = copy.enum.filter((value) => value !== null);
+	return copy;
+}

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { type QueryOptions, Sequelize, type Transaction } from 'sequelize';
 import type { Config } from '../core/config/config.ts';
 import type { Actor } from '../core/store/store.ts';
-import { inTime } from './patience.ts';
+import { inTime } from './deadline.ts';
 import { lenient } from './text.ts';
 
 /** Where a PostgreSQL listens. A `host` that begins with `/` is the folder of its unix socket. */

@@ -3,8 +3,8 @@
 import { QueryTypes } from 'sequelize';
 import type { PutOptions, StoredRecord } from '../core/contract/nouns.ts';
 import type { FoundRecord, RecordScope, RecordStore } from '../core/store/store.ts';
-import { document } from './batches.ts';
 import type { Database } from './connection.ts';
+import { document } from './imports/batches.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';
 import { rows } from './rows.ts';
 import { lenient, storable } from './text.ts';

@@ -3,8 +3,8 @@
 import type { Attributes, WhereOptions } from 'sequelize';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
-import { writeDrafts } from './drafts.ts';
-import { lockApi } from './imports.ts';
+import { writeDrafts } from './imports/drafts.ts';
+import { lockApi } from './imports/imports.ts';
 import type { Models } from './models/index.ts';
 import type { Tool } from './models/tool.ts';
 import { listPage, own, uuid } from './pages.ts';

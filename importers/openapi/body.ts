@@ -6,7 +6,7 @@ import { type ConvertedBody, convertForm } from './forms.ts';
 import { JSON_SEQUENCE, type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { convertSchema } from './schemas.ts';
-import { convertXml } from './xml-body.ts';
+import { convertXml } from './xml/body.ts';
 
 export interface Body extends ConvertedBody {
 	isRequired: boolean;

@@ -6,7 +6,7 @@ import type { MediaType } from './media-types.ts';
 import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
-import { convertXmlPart } from './xml-body.ts';
+import { convertXmlPart } from './xml/body.ts';
 
 export interface ConvertedBody extends Converted {
 	/** The executor's `requestBody`, but for the name of its argument. */

@@ -9,7 +9,7 @@ import { convertOperation, listOperations, surroundingsOf } from './operations.t
 import { type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';
 import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
-import { fromSwagger } from './swagger.ts';
+import { fromSwagger } from './swagger/conversion.ts';
 import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
 
 const MAX_SERVERS = 20;

@@ -3,7 +3,7 @@
 import { type JsonObject, LEFT_OUT, quote } from '../../core/index.ts';
 import type { Modelled, Models } from './model.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
-import type { Definition } from './types.ts';
+import type { Definition } from './xsd/types.ts';
 
 export interface Limits {
 	chars: number;

@@ -1,11 +1,11 @@
 // Messages as what stands in the envelope (WSDL 1.1 §3.5 and §3.7): which elements the body holds, and which the header.
 
 import { type JsonObject, quote, type XmlElement } from '../../core/index.ts';
-import { type ElementUse, globalElement, type TypeUse, typeNamed } from './elements.ts';
 import type { Models } from './model.ts';
 import { isUsableName, type Name, show } from './names.ts';
-import type { Definition, Types } from './types.ts';
 import type { BoundMessage, BoundOperation, Part, Wsdl } from './wsdl.ts';
+import { type ElementUse, globalElement, type TypeUse, typeNamed } from './xsd/elements.ts';
+import type { Definition, Types } from './xsd/types.ts';
 
 /**
  * What arguments or results are of the body: the `content` of its one element, the `value` of one that holds no elements, or

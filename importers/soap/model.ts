@@ -2,11 +2,11 @@
 // the config of a `soap` tool says, so it is kept small: what is not said is no, one, or the name itself.
 
 import type { Json, JsonObject } from '../../core/index.ts';
-import type { AttributeUse } from './attributes.ts';
-import type { ElementUse, TypeUse } from './elements.ts';
-import type { Particle } from './particles.ts';
-import type { SimpleType } from './simple-types.ts';
-import type { Definition, Types } from './types.ts';
+import type { AttributeUse } from './xsd/attributes.ts';
+import type { ElementUse, TypeUse } from './xsd/elements.ts';
+import type { Particle } from './xsd/particles.ts';
+import type { SimpleType } from './xsd/simple-types.ts';
+import type { Definition, Types } from './xsd/types.ts';
 
 export interface Modelled {
 	model: JsonObject;

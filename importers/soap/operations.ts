@@ -2,7 +2,6 @@
 
 import { cleanText, type JsonObject, type Named, type Operation, WholeSchemas } from '../../core/index.ts';
 import { type Closures, createClosures } from './closure.ts';
-import { indexComponents } from './components.ts';
 import type { DocumentSet } from './documents.ts';
 import { type Message, modelOfMessage, readMessage } from './messages.ts';
 import { createModels, type Models } from './model.ts';
@@ -10,8 +9,9 @@ import type { ImportOptions } from './options.ts';
 import { createPolicies, type Policies, type WsSecurity } from './policy.ts';
 import { createSchemas, type Schemas } from './schemas.ts';
 import { answerOf, headerKeyOf, parametersOf } from './signature.ts';
-import { createTypes, type Types, textOf } from './types.ts';
 import { type BoundOperation, type Entry, readWsdl, type Wsdl } from './wsdl.ts';
+import { indexComponents } from './xsd/components.ts';
+import { createTypes, type Types, textOf } from './xsd/types.ts';
 
 export interface Surroundings {
 	wsdl: Wsdl;

@@ -1,11 +1,11 @@
 // Complex types → JSON Schema 2020-12: strict enough to guide whoever fills in a request, lenient where an answer is described.
 
 import { cleanText, type JsonObject } from '../../core/index.ts';
-import type { AttributeUse } from './attributes.ts';
-import type { ElementUse, TypeUse } from './elements.ts';
-import type { GroupUse, Particle } from './particles.ts';
-import { answerSchema } from './simple-types.ts';
-import { type Count, type Definition, describe, type Types } from './types.ts';
+import type { AttributeUse } from './xsd/attributes.ts';
+import type { ElementUse, TypeUse } from './xsd/elements.ts';
+import type { GroupUse, Particle } from './xsd/particles.ts';
+import { answerSchema } from './xsd/simple-types.ts';
+import { type Count, type Definition, describe, type Types } from './xsd/types.ts';
 
 export type Mode = 'request' | 'response';
 

@@ -5,7 +5,7 @@ import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type
 import { type Closures, faultOfUnmodelled, type Limits } from './closure.ts';
 import type { Message } from './messages.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
-import type { Definition } from './types.ts';
+import type { Definition } from './xsd/types.ts';
 
 /** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
 const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startEmbedded } from '../../db/embedded.ts';
+import { startEmbedded } from '../../db/embedded/server.ts';
 import { administer, testDatabase } from '../helpers/postgres.ts';
 import { ready, start, startProgram, until } from '../helpers/processes.ts';
 import { testRedis } from '../helpers/redis.ts';

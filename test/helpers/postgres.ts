@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Config } from '../../core/config/config.ts';
 import type { Log } from '../../core/contract/nouns.ts';
-import { startEmbedded } from '../../db/embedded.ts';
+import { startEmbedded } from '../../db/embedded/server.ts';
 import { migrateDatabase } from '../../db/index.ts';
 
 export type Endpoint = NonNullable<Config['database']>;

@@ -1,12 +1,12 @@
 // What a client asks for at the authorization endpoint, and how it is answered there (OAuth 2.1 §4.1.1, §4.1.2).
 
 import type { Call, Reply, Scope } from '../../../core/index.ts';
-import { type Client, findClient } from './clients.ts';
+import { type Client, findClient } from './clients/clients.ts';
+import { acceptedTexts, matchesRedirect, redirectFault } from './clients/redirect-uris.ts';
 import { isChallenge } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { NO_STORE, OAuthFault, printable } from './faults.ts';
 import type { Parameters } from './parameters.ts';
-import { acceptedTexts, matchesRedirect, redirectFault } from './redirect-uris.ts';
 import { assertResource } from './resource.ts';
 import { askedScopes } from './scopes.ts';
 

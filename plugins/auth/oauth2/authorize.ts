@@ -7,9 +7,9 @@ import type { OAuthConfig } from './config.ts';
 import { agree, ask, isAgreed, isAnswerTo, withdraw } from './consents.ts';
 import { OAuthFault } from './faults.ts';
 import { gatewayUrl } from './metadata.ts';
-import { consentPage, loginPage, strangerPage } from './pages.ts';
+import { consentPage, loginPage, strangerPage } from './pages/pages.ts';
+import { answeringForm, NOT_AGREED, orWait, pageOf, type Surroundings, visiting } from './pages/visit.ts';
 import type { Parameters } from './parameters.ts';
-import { answeringForm, NOT_AGREED, orWait, pageOf, type Surroundings, visiting } from './visit.ts';
 
 /** A request of a client that may ask, and the login of who is to decide. */
 interface Decision {

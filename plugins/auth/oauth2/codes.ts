@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { Context, JsonObject, Scope } from '../../../core/index.ts';
-import { type Client, clientTag } from './clients.ts';
+import { type Client, clientTag } from './clients/clients.ts';
 import { OAuthFault } from './faults.ts';
 import { createGrant, endGrant, grantTag, type Tokens, userTag } from './grants.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';

@@ -1,7 +1,7 @@
 // What an organization can tell the method.
 
 import Joi from 'joi';
-import { privateUseFault } from './redirect-uris.ts';
+import { privateUseFault } from './clients/redirect-uris.ts';
 
 export interface OAuthConfig {
 	dynamicRegistration: boolean;

@@ -1,7 +1,7 @@
 // What a user has agreed to, remembered per user and client, and the one-time slip with which a page asks.
 
 import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
-import { type Client, clientTag, rememberClient } from './clients.ts';
+import { type Client, clientTag, rememberClient } from './clients/clients.ts';
 import { userTag } from './grants.ts';
 import { isWithin } from './scopes.ts';
 import { digest, mintSecret } from './secrets.ts';

@@ -2,7 +2,7 @@
 // statement, and what ends it ends all its tokens.
 
 import type { Caller, Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
-import { clientTag } from './clients.ts';
+import { clientTag } from './clients/clients.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';
 
 /** Specification 5.2 rule 8. */

@@ -4,10 +4,10 @@ import { type AuthMethod, type Context, GatewayError, type Incoming } from '../.
 import { answerForm, authorize } from './authorize.ts';
 import { CONFIG, type OAuthConfig } from './config.ts';
 import { unreadable } from './faults.ts';
-import { askForMail, forgottenPassword } from './forgotten-password.ts';
 import { findAccess, grantor } from './grants.ts';
 import { management } from './management.ts';
 import { metadataRoutes, RESOURCE_METADATA } from './metadata.ts';
+import { askForMail, forgottenPassword } from './pages/forgotten-password.ts';
 import { register } from './register.ts';
 import { revoke } from './revoke.ts';
 import { USUAL } from './scopes.ts';

@@ -11,7 +11,7 @@ import {
 	shape,
 	timestamp,
 } from '../../../core/index.ts';
-import { CLIENTS, clientTag, findStored, presentClient } from './clients.ts';
+import { CLIENTS, clientTag, findStored, presentClient } from './clients/clients.ts';
 import { CONSENTS, endConsent, presentConsent } from './consents.ts';
 import { endAccess, endGrant, GRANTS, grantTag, presentGrant, userTag } from './grants.ts';
 import { SCOPES } from './scopes.ts';

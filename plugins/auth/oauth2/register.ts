@@ -1,13 +1,13 @@
 // Dynamic client registration (RFC 7591).
 
 import type { Call, Incoming, JsonObject, Reply } from '../../../core/index.ts';
-import { readClientMetadata } from './client-metadata.ts';
-import { addClient, type Client, type ClientKeys, type ClientMethod } from './clients.ts';
+import { addClient, type Client, type ClientKeys, type ClientMethod } from './clients/clients.ts';
+import { readClientMetadata } from './clients/metadata.ts';
+import { acceptedTexts, redirectFault } from './clients/redirect-uris.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { tryParse } from './json.ts';
 import { assertNoneInQuery, mediaType } from './parameters.ts';
-import { acceptedTexts, redirectFault } from './redirect-uris.ts';
 import { SCOPES } from './scopes.ts';
 import { digest, mintId, mintSecret } from './secrets.ts';
 

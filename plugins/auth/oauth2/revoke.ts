@@ -1,7 +1,7 @@
 // Token revocation (RFC 7009).
 
 import type { Call, Incoming, Reply } from '../../../core/index.ts';
-import { authenticateClient } from './client-authentication.ts';
+import { authenticateClient } from './clients/authentication.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE } from './faults.ts';
 import { endAccess, endGrant, findAccess, findRefresh } from './grants.ts';

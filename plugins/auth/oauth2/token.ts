@@ -1,8 +1,8 @@
 // The token endpoint (RFC 6749 §3.2): a code or a refresh token for a new pair.
 
 import type { Call, Incoming, Reply } from '../../../core/index.ts';
-import { authenticateClient } from './client-authentication.ts';
-import { type Client, rememberClient } from './clients.ts';
+import { authenticateClient } from './clients/authentication.ts';
+import { type Client, rememberClient } from './clients/clients.ts';
 import { redeemCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';

@@ -1,0 +1,127 @@
+// Writing an imported schema: operations are staged as they come and meet the stored ones at the end, when all are known.
+// Everything happens in one transaction on a connection of its own.
+
+import type { Attributes, Sequelize, Transaction } from 'sequelize';
+import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
+import { type Database, IDLE_TIMEOUT_MS } from '../connection.ts';
+import { guard } from '../errors.ts';
+import type { ApiSchema } from '../models/api.ts';
+import type { Models } from '../models/index.ts';
+import { merge } from './merging.ts';
+import { operationsWhere } from './operations.ts';
+import { noteWritten } from './queue.ts';
+import { type Import, openStage, stage } from './staging.ts';
+
+/** One import, or one generation of tools, of an API at a time; the others wait. Held until the transaction ends. */
+export async function lockApi(sequelize: Sequelize, apiId: string, transaction: Transaction): Promise<void> {
+	await sequelize.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', { bind: [`api ${apiId}`], transaction });
+}
+
+/** @returns null when there is no such API */
+export async function beginImport(
+	database: Database,
+	models: Models,
+	ofApi: Pick<Import, 'organizationId' | 'apiId'>,
+): Promise<ImportWriter | null> {
+	const sequelize = database.bulk;
+	const transaction = await database.begin();
+	try {
+		await lockApi(sequelize, ofApi.apiId, transaction);
+		const api = await models.Api.findOne({ where: { organizationId: ofApi.organizationId, id: ofApi.apiId }, transaction, raw: true });
+		if (!api) {
+			await transaction.rollback();
+			return null;
+		}
+		const current = { sequelize, transaction, ...ofApi };
+		await openStage(current);
+		return createWriter(current, models);
+	} catch (error) {
+		await transaction.rollback();
+		throw error;
+	}
+}
+
+function createWriter(current: Import, { ApiOperation, ApiSchema }: Models): ImportWriter {
+	const { sequelize, transaction, organizationId, apiId } = current;
+	const pulse = new Pulse(current);
+	let isOpen = true;
+	const abort = async (): Promise<void> => {
+		if (!isOpen) return;
+		isOpen = false;
+		await pulse.stop();
+		await transaction.rollback();
+	};
+	return guard<ImportWriter>({
+		async operations(batch) {
+			await pulse.stop();
+			await stage(current, batch);
+			pulse.start();
+		},
+		async commit(schema, reader, job, check) {
+			try {
+				await pulse.stop();
+				const { changes, ...counts } = await merge(current, reader ?? null);
+				await check?.((filter) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter), transaction }), counts);
+				const { format, title, version, servers, sourceUrl, sizeBytes, sha256, report } = schema;
+				const row = await ApiSchema.create(
+					{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },
+					{ transaction },
+				);
+				// After the schema, whose API is locked with it: in this order nobody waits in a circle.
+				if (job) await noteWritten({ bulk: sequelize }, job, { schemaId: row.id, transaction });
+				isOpen = false;
+				await transaction.commit();
+				return { schema: toSchema(row), ...counts };
+			} catch (error) {
+				await abort();
+				throw error;
+			}
+		},
+		abort,
+	});
+}
+
+/** Keeps a transaction from being taken for one that nobody goes on with, while the document is read. Never beside another statement of it. */
+class Pulse {
+	readonly #of: Pick<Import, 'sequelize' | 'transaction'>;
+	#timer: NodeJS.Timeout | undefined;
+	#last: Promise<unknown> = Promise.resolve();
+
+	constructor(of: Pick<Import, 'sequelize' | 'transaction'>) {
+		this.#of = of;
+	}
+
+	start(): void {
+		const { sequelize, transaction } = this.#of;
+		this.#timer = setTimeout(() => {
+			// A connection that broke is told by the next statement that matters.
+			this.#last = sequelize.query('SELECT 1', { transaction }).then(
+				() => this.#timer && this.start(),
+				() => undefined,
+			);
+		}, IDLE_TIMEOUT_MS / 4);
+	}
+
+	async stop(): Promise<void> {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
+		await this.#last;
+	}
+}
+
+export const toSchema = (row: Attributes<ApiSchema>): SchemaRow => ({
+	id: row.id,
+	organizationId: row.organizationId,
+	apiId: row.apiId,
+	format: row.format,
+	title: row.title,
+	version: row.version,
+	servers: row.servers,
+	sourceUrl: row.sourceUrl,
+	sizeBytes: row.sizeBytes,
+	sha256: row.sha256,
+	report: row.report,
+	changes: row.changes,
+	createdAt: row.createdAt,
+	updatedAt: row.updatedAt,
+});

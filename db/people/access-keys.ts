@@ -1,0 +1,108 @@
+// Users' own long-lived keys. Only their hashes are stored.
+
+import { literal } from 'sequelize';
+import type { AccessKeyRow, AccessKeys, KeyReach } from '../../core/store/store.ts';
+import type { Database } from '../connection.ts';
+import { unlessOrphan } from '../errors.ts';
+import type { AccessKey } from '../models/account.ts';
+import type { Models } from '../models/index.ts';
+import { listPage, uuid } from '../pages.ts';
+import { rows } from '../rows.ts';
+import { storable } from '../text.ts';
+import { type AccessColumns, MEMBERSHIP, PERSON, toAccess } from './rows.ts';
+
+const LAST_USED = literal('(SELECT last_used_at FROM access_key_uses u WHERE u.key_id = "access_keys"."id")');
+
+/** Made afresh for each query: Sequelize writes into it. */
+const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
+
+const BY_HASH = `
+SELECT k.id AS "keyId", k.name AS "keyName", k.prefix, k.permissions, k.organization_id AS "reachOrganizationId",
+	k.gateway_id AS "gatewayId", k.created_at AS "keyCreatedAt", x.last_used_at AS "lastUsedAt", ${PERSON}, ${MEMBERSHIP}
+FROM access_keys k JOIN users u ON u.id = k.user_id
+LEFT JOIN access_key_uses x ON x.user_id = k.user_id AND x.key_id = k.id
+LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id = coalesce(k.organization_id, m.organization_id)
+LEFT JOIN organizations o ON o.id = m.organization_id
+WHERE k.hash = $1 AND k.revoked_at IS NULL
+ORDER BY m.seq`;
+
+// A key that is being removed is left out, not waited for: the removal may wait for keys that this has locked before it.
+const TOUCH = `
+INSERT INTO access_key_uses (user_id, key_id, last_used_at)
+SELECT k.user_id, k.id, u.at
+FROM (
+	SELECT user_id, key_id, max(at) AS at
+	FROM json_to_recordset($1::json) AS use (user_id uuid, key_id uuid, at timestamptz) GROUP BY user_id, key_id
+) u
+JOIN access_keys k ON k.user_id = u.user_id AND k.id = u.key_id
+ORDER BY k.id FOR KEY SHARE OF k SKIP LOCKED
+ON CONFLICT (user_id, key_id) DO UPDATE SET last_used_at = excluded.last_used_at
+WHERE access_key_uses.last_used_at < excluded.last_used_at`;
+
+interface KeyColumns extends Pick<AccessKeyRow, 'userId' | 'prefix' | 'permissions' | 'lastUsedAt'> {
+	keyId: string;
+	keyName: string;
+	reachOrganizationId: string | null;
+	gatewayId: string | null;
+	keyCreatedAt: Date;
+}
+
+export function createAccessKeys({ ordinary, write }: Database, { AccessKey }: Models): AccessKeys {
+	return {
+		list: (userId, page) => listPage(AccessKey, { where: { userId: uuid(userId) }, page, attributes: attributes() }, toKey),
+		create: (userId, { name, prefix, reach, permissions, hash }) =>
+			unlessOrphan(async () => {
+				const values = { userId: uuid(userId), ...storable({ name, prefix }), ...placeOf(reach), permissions, hash };
+				return toKey(await write((transaction) => AccessKey.create(values, { transaction })));
+			}),
+		async revoke(userId, id) {
+			const where = { userId: uuid(userId), id: uuid(id) };
+			const [revoked] = await write((transaction) =>
+				AccessKey.update({ revokedAt: literal('now()') }, { where: { ...where, revokedAt: null }, transaction }),
+			);
+			const key = revoked > 0 ? await AccessKey.findOne({ where, attributes: attributes(), raw: true }) : null;
+			return key && toKey(key);
+		},
+		async byHash(hash) {
+			const found = await rows<KeyColumns & AccessColumns>(ordinary, BY_HASH, [hash]);
+			return found[0] ? { ...toAccess(found[0], found), key: toLiveKey(found[0]) } : null;
+		},
+		async touch(uses) {
+			const batch = uses.map(({ userId, keyId, at }) => ({ user_id: uuid(userId), key_id: uuid(keyId), at }));
+			await ordinary.query(TOUCH, { bind: [JSON.stringify(batch)] });
+		},
+	};
+}
+
+const placeOf = (reach: KeyReach): Pick<AccessKey, 'organizationId' | 'gatewayId'> =>
+	reach.type === 'gateway'
+		? { organizationId: uuid(reach.organizationId), gatewayId: uuid(reach.id) }
+		: { organizationId: null, gatewayId: null };
+
+/** Both or neither are there: `access_keys_scope` sees to it. */
+const toReach = (organizationId: string | null, gatewayId: string | null): KeyReach =>
+	organizationId === null || gatewayId === null ? { type: 'account' } : { type: 'gateway', id: gatewayId, organizationId };
+
+const toKey = (row: AccessKey): AccessKeyRow => ({
+	id: row.id,
+	userId: row.userId,
+	name: row.name,
+	prefix: row.prefix,
+	reach: toReach(row.organizationId, row.gatewayId),
+	permissions: row.permissions,
+	lastUsedAt: row.lastUsedAt ?? null,
+	revokedAt: row.revokedAt ?? null,
+	createdAt: row.createdAt,
+});
+
+const toLiveKey = (row: KeyColumns): AccessKeyRow => ({
+	id: row.keyId,
+	userId: row.userId,
+	name: row.keyName,
+	prefix: row.prefix,
+	reach: toReach(row.reachOrganizationId, row.gatewayId),
+	permissions: row.permissions,
+	lastUsedAt: row.lastUsedAt,
+	revokedAt: null,
+	createdAt: row.keyCreatedAt,
+});

@@ -1,0 +1,68 @@
+// Rows of people and of where they belong, as the port shows them.
+
+import type { Role } from '../../core/contract/permissions.ts';
+import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../../core/store/store.ts';
+
+/** Columns of `users u`, as `PersonColumns`. */
+export const PERSON = `u.id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName", u.created_at AS "registeredAt"`;
+/** Columns of `memberships m`, as `MemberColumns` has them beside the person's. */
+export const MEMBER = 'm.seq, m.role, m.created_at AS "joinedAt"';
+/** Columns of `memberships m` and `organizations o`, as `MembershipColumns`. */
+export const MEMBERSHIP = `${MEMBER}, o.id AS "organizationId", o.name AS "organizationName", o.slug, o.created_at AS "foundedAt"`;
+
+export interface PersonColumns {
+	userId: string;
+	email: string;
+	firstName: string;
+	lastName: string;
+	registeredAt: Date;
+}
+
+interface RoleColumns {
+	seq: string;
+	/** The constraint `memberships_role` lets nothing else in. */
+	role: Role;
+	joinedAt: Date;
+}
+
+export type MemberColumns = PersonColumns & RoleColumns;
+
+export interface MembershipColumns extends RoleColumns {
+	organizationId: string;
+	organizationName: string;
+	slug: string;
+	foundedAt: Date;
+}
+
+/** One row for each membership; of somebody who has none, one row with nulls. */
+export type AccessColumns = PersonColumns & (MembershipColumns | Record<keyof MembershipColumns, null>);
+
+export const toPerson = ({ userId, email, firstName, lastName, registeredAt }: PersonColumns): PersonRow => ({
+	id: userId,
+	email,
+	firstName,
+	lastName,
+	createdAt: registeredAt,
+});
+
+export const toUser = ({ id, email, passwordHash, firstName, lastName, createdAt }: UserRow): UserRow => ({
+	id,
+	email,
+	passwordHash,
+	firstName,
+	lastName,
+	createdAt,
+});
+
+export const toMember = (row: MemberColumns): MemberRow => ({ user: toPerson(row), role: row.role, joinedAt: row.joinedAt });
+
+export const toMembership = ({ organizationId, organizationName, slug, foundedAt, role, joinedAt }: MembershipColumns): MembershipRow => ({
+	organization: { id: organizationId, name: organizationName, slug, createdAt: foundedAt },
+	role,
+	joinedAt,
+});
+
+export const toAccess = (first: AccessColumns, rows: AccessColumns[]): Access => ({
+	user: toPerson(first),
+	memberships: rows.flatMap((row) => (row.organizationId === null ? [] : toMembership(row))),
+});

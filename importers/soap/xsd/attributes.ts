@@ -1,0 +1,103 @@
+// Attributes of complex types (XML Schema Part 1, §3.2 and §3.6): as properties whose names begin with `@`.
+
+import { attributeOf, type XmlElement } from '../../../core/index.ts';
+import { childrenOf, isEncoding, isUsableName, isWellKnown, type Name, nameIn, show, tokenOf, XML, XSD } from '../names.ts';
+import { type Components, type SchemaContext, unopened } from './components.ts';
+import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
+
+export interface AttributeUse {
+	name: Name;
+	/** Of the JSON property: `@lang`. */
+	key: string;
+	type: SimpleType;
+	isRequired: boolean;
+	isProhibited: boolean;
+	fixed: string | null;
+	fallback: string | null;
+	node: XmlElement;
+}
+
+interface Visit {
+	components: Components;
+	simpleTypes: SimpleTypes;
+	schema: SchemaContext;
+	faults: Set<string>;
+	open: ReadonlySet<XmlElement>;
+}
+
+const MAX_ATTRIBUTES = 500;
+
+/** Of a complex type or its derivation. @returns `takesAttributes`: those that are not named are allowed, too */
+export function readAttributes(node: XmlElement, visit: Visit): { attributes: AttributeUse[]; takesAttributes: boolean } {
+	const attributes: AttributeUse[] = [];
+	const found = { takesAttributes: false, open: new Set(visit.open) };
+	const walk = (owner: XmlElement, schema: SchemaContext): void => {
+		if (childrenOf(owner, XSD, 'anyAttribute').length > 0) found.takesAttributes = true;
+		for (const child of childrenOf(owner, XSD, 'attribute', 'attributeGroup')) {
+			if (attributes.length >= MAX_ATTRIBUTES) return;
+			if (child.local === 'attribute') attributes.push(...readAttribute(child, { ...visit, schema }));
+			else walkGroup(child);
+		}
+	};
+	const walkGroup = (reference: XmlElement): void => {
+		const name = nameIn(reference, 'ref');
+		const known = name && visit.components.find('attributeGroup', name);
+		if (!known) {
+			if (name && !isWellKnown(name.uri)) visit.faults.add(`the attribute group ${show(name)} is not defined: it is left out`);
+			return;
+		}
+		// A group that holds itself, or was read already, brings nothing new.
+		const group = unopened(known, found.open);
+		if (!group) return;
+		found.open.add(group.node);
+		walk(group.node, group.schema);
+	};
+	walk(node, visit.schema);
+	return { attributes, takesAttributes: found.takesAttributes };
+}
+
+function readAttribute(node: XmlElement, visit: Visit): AttributeUse[] {
+	const reference = nameIn(node, 'ref');
+	// How SOAP's encoding describes arrays; it is read where they are.
+	if (reference && isEncoding(reference.uri)) return [];
+	const use = tokenOf(node, 'use');
+	const common = {
+		isRequired: use === 'required',
+		isProhibited: use === 'prohibited',
+		fixed: attributeOf(node, 'fixed'),
+		fallback: attributeOf(node, 'default'),
+		node,
+	};
+	if (reference?.uri === XML) return [{ ...common, name: reference, key: `@xml:${reference.local}`, type: stringType() }];
+	const component = reference && visit.components.find('attribute', reference);
+	if (reference) {
+		if (!component && !isWellKnown(reference.uri)) visit.faults.add(`the attribute ${show(reference)} is not defined: it accepts anything`);
+		const type = component ? typeOf(component.node, { ...visit, schema: component.schema }) : stringType();
+		return [
+			{
+				...common,
+				fixed: common.fixed ?? (component ? attributeOf(component.node, 'fixed') : null),
+				name: reference,
+				key: `@${reference.local}`,
+				type,
+			},
+		];
+	}
+	const form = tokenOf(node, 'form');
+	const isQualified = form === null ? visit.schema.attributesQualified : form === 'qualified';
+	const local = tokenOf(node, 'name') ?? '';
+	if (!isUsableName(local)) return [];
+	return [
+		{ ...common, name: { uri: isQualified ? visit.schema.targetNamespace : '', local }, key: `@${local}`, type: typeOf(node, visit) },
+	];
+}
+
+function typeOf(node: XmlElement, { simpleTypes, schema, faults }: Visit): SimpleType {
+	const [anonymous] = childrenOf(node, XSD, 'simpleType');
+	if (anonymous) return simpleTypes.at({ node: anonymous, schema, original: null }, faults);
+	const name = nameIn(node, 'type');
+	return name ? simpleTypes.named(name, faults) : stringType();
+}
+
+// It is one of the built-in types.
+const stringType = (): SimpleType => builtIn('string') as SimpleType;

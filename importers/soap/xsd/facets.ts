@@ -1,0 +1,115 @@
+// Facets (XML Schema Part 2, §4.3) → keywords of JSON Schema. What cannot be kept is dropped: only ever loosened.
+
+import { attributeOf, cleanText, type Json, type JsonObject, patternFault, quote, type XmlElement } from '../../../core/index.ts';
+import { XSD } from '../names.ts';
+import { takesNumbers } from './builtins.ts';
+import type { SimpleType } from './simple-types.ts';
+
+const LENGTHS: Readonly<Record<string, readonly ['min' | 'max', ...('min' | 'max')[]]>> = {
+	length: ['min', 'max'],
+	minLength: ['min'],
+	maxLength: ['max'],
+};
+const BOUNDS: Readonly<Record<string, string>> = {
+	minInclusive: 'minimum',
+	maxInclusive: 'maximum',
+	minExclusive: 'exclusiveMinimum',
+	maxExclusive: 'exclusiveMaximum',
+};
+/** Types whose length is not that of the text. */
+const OTHER_LENGTHS = new Set(['base64Binary', 'hexBinary', 'QName', 'NOTATION', 'anySimpleType']);
+const MAX_PATTERN_CHARS = 1_000;
+const MAX_VALUES = 2_000;
+
+/** @param node `xs:restriction`. @param type what is restricted */
+export function readFacets(node: XmlElement, type: SimpleType, faults: Set<string>): JsonObject {
+	const keywords: JsonObject = {};
+	const values: string[] = [];
+	const patterns: string[] = [];
+	for (const facet of node.children) {
+		const value = facet.uri === XSD ? attributeOf(facet, 'value') : null;
+		if (value === null) continue;
+		if (facet.local === 'enumeration') values.push(value);
+		else if (facet.local === 'pattern') patterns.push(value);
+		else Object.assign(keywords, readLength(facet.local, value, type), readBound(facet.local, value, type));
+	}
+	const items: JsonObject = { ...readEnumeration(values, type), ...readPatterns(patterns, type, faults) };
+	return { ...keywords, ...items };
+}
+
+function readLength(facet: string, value: string, { base, isList }: SimpleType): JsonObject {
+	const ends = Object.hasOwn(LENGTHS, facet) ? LENGTHS[facet] : undefined;
+	const length = Number(value);
+	if (!ends || !Number.isSafeInteger(length) || length < 0 || (!isList && (OTHER_LENGTHS.has(base) || takesNumbers(base)))) return {};
+	return Object.fromEntries(ends.map((end) => [`${end}${isList ? 'Items' : 'Length'}`, length]));
+}
+
+function readBound(facet: string, value: string, { base, isList }: SimpleType): JsonObject {
+	const keyword = Object.hasOwn(BOUNDS, facet) ? BOUNDS[facet] : undefined;
+	const bound = Number(value);
+	// A bound that a double cannot tell from its neighbours would refuse the wrong numbers.
+	if (keyword === undefined || isList || value.trim() === '' || !takesNumbers(base) || !(Math.abs(bound) <= Number.MAX_SAFE_INTEGER))
+		return {};
+	return { [keyword]: bound };
+}
+
+function readEnumeration(values: string[], { base, isList }: SimpleType): JsonObject {
+	// Each value of a list's enumeration is a whole list.
+	if (values.length === 0 || values.length > MAX_VALUES || isList || base === 'boolean') return {};
+	const members: Json[] = values.map((value) => cleanText(value, 1_000));
+	// White space counts in these two.
+	const kept = base === 'string' || base === 'normalizedString' ? values : values.map((value) => value.trim());
+	if (members.some((member, index) => member !== kept[index])) return {};
+	if (!takesNumbers(base)) return { enum: [...new Set(members)] };
+	const numbers = members.map(Number);
+	return numbers.every(Number.isSafeInteger)
+		? { enum: [...new Set(base === 'int' || base === 'short' ? numbers : [...numbers, ...members])] }
+		: {};
+}
+
+/** Several in one restriction are alternatives. */
+function readPatterns(patterns: string[], { base, isList, schema }: SimpleType, faults: Set<string>): JsonObject {
+	// Of a number it is the text that the pattern is about.
+	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean') return {};
+	const translated = patterns.map(translate);
+	const pattern = translated.some((one) => one === null) ? null : `^(?:${translated.join('|')})$`;
+	if (pattern !== null && pattern.length <= MAX_PATTERN_CHARS && patternFault(pattern) === null) return andPattern(schema, pattern);
+	faults.add(`the pattern ${quote(patterns[0] ?? '')} cannot be checked in linear time and was dropped`);
+	return {};
+}
+
+/** Beside the pattern of what is restricted, which has to hold as well (§4.3.4). */
+function andPattern({ pattern: before, allOf }: JsonObject, pattern: string): JsonObject {
+	return before === undefined ? { pattern } : { allOf: [...(Array.isArray(allOf) ? allOf : []), { pattern }] };
+}
+
+/** `\w` and `\W` (F.1.1): letters of all alphabets, and no punctuation, which `_` is. */
+const WORDS: Readonly<Record<string, string>> = { w: '\\p{L}\\p{M}\\p{N}\\p{S}', W: '\\p{P}\\p{Z}\\p{C}' };
+
+/** What may be escaped in XML Schema, and in documents, is more than what may be in ECMAScript. */
+function escaped(char: string, isInClass: boolean): string {
+	const words = Object.hasOwn(WORDS, char) ? WORDS[char] : undefined;
+	if (words !== undefined) return isInClass ? words : `[${words}]`;
+	return /[\w^$\\.*+?()[\]{}|/]/.test(char) || (isInClass && char === '-') ? `\\${char}` : char;
+}
+
+/** Appendix F: always anchored, `^` and `$` are characters like others. Null for what has no counterpart. */
+function translate(pattern: string): string | null {
+	let result = '';
+	let inClass = 0;
+	for (let at = 0; at < pattern.length; at++) {
+		const char = pattern[at] ?? '';
+		if (char === '\\') {
+			const next = pattern[++at] ?? '';
+			if (/[iIcC]/.test(next)) return null;
+			if (/[pP]/.test(next) && /^\{Is/.test(pattern.slice(at + 1))) return null;
+			result += escaped(next, inClass > 0);
+			continue;
+		}
+		// Subtraction, `[a-z-[aeiou]]`.
+		if (char === '[' && inClass++ > 0) return null;
+		if (char === ']') inClass--;
+		result += inClass === 0 && /[\^$]/.test(char) ? `\\${char}` : char;
+	}
+	return result;
+}

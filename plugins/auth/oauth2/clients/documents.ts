@@ -1,0 +1,88 @@
+// Clients that an https URL names and describes (draft-ietf-oauth-client-id-metadata-document, as MCP 2026-07-28 wants it).
+
+import type { Context } from '../../../../core/index.ts';
+import { OAuthFault } from '../faults.ts';
+import { isPlainObject, tryParse } from '../json.ts';
+import { digest } from '../secrets.ts';
+import type { Client, ClientMethod } from './clients.ts';
+import { readClientMetadata } from './metadata.ts';
+import { acceptedTexts, privateUseFault, redirectFault } from './redirect-uris.ts';
+
+/** §4.1 of the draft: no method "based around a shared symmetric secret". */
+const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
+const MAX_ID_LENGTH = 1000;
+const MAX_BYTES = 64 * 1024;
+const TIMEOUT_MS = 5000;
+const KEPT_MS = 10 * 60_000;
+/** For what cannot be read: long enough that nobody has us ask for it without end. */
+const REFUSED_MS = 60_000;
+const NO_MORE = { allowedRedirectUris: [] };
+/** On the machine itself, for trials; the guard takes it only where the operator opened it. */
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** @throws invalid_client, saying what is wrong with the document */
+export const readClientDocument = (id: string, context: Context): Promise<Client> =>
+	context.memo(`document:${digest(id)}`, KEPT_MS, async () => {
+		const read = await tryDocument(id, context);
+		if (read instanceof OAuthFault) throw new OAuthFault(read.error, read.description);
+		return read;
+	});
+
+/** What is wrong is a result here, and so remembered as well. */
+const tryDocument = (id: string, context: Context): Promise<Client | OAuthFault> =>
+	context.memo(`tried:${digest(id)}`, REFUSED_MS, () =>
+		fetchDocument(id, context).catch((thrown: unknown) => {
+			if (thrown instanceof OAuthFault) return thrown;
+			throw thrown;
+		}),
+	);
+
+async function fetchDocument(id: string, context: Context): Promise<Client> {
+	assertDocumentId(id);
+	const { status, body, headers } = await context
+		.request({
+			method: 'GET',
+			url: id,
+			headers: { accept: 'application/json' },
+			maxRedirects: 0,
+			maxBytes: MAX_BYTES,
+			timeoutMs: TIMEOUT_MS,
+		})
+		.catch((cause: unknown) => {
+			context.log.debug({ error: String(cause) }, 'a client metadata document could not be fetched');
+			throw bad('the client metadata document cannot be fetched');
+		});
+	if (status !== 200) throw bad('the client metadata document is not answered with 200');
+	if (!/^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) throw bad('the client metadata document is no JSON');
+	const document = tryParse(body);
+	// "The client_id […] MUST match the URL of the document using a simple string comparison".
+	if (!isPlainObject(document) || document['client_id'] !== id) throw bad('the client metadata document is of another client_id');
+	if ('client_secret' in document || 'client_secret_expires_at' in document) throw bad('a client metadata document must hold no secret');
+	return toClient(id, document);
+}
+
+function toClient(id: string, document: Record<string, unknown>): Client {
+	try {
+		const metadata = readClientMetadata(document, { usual: 'none', taken: METHODS, redirectFault: documentFault });
+		return { id, isDocument: true, secret: null, ...metadata, name: metadata.name || new URL(id).host };
+	} catch (thrown) {
+		throw thrown instanceof OAuthFault ? bad(`in the client metadata document, ${thrown.description}`) : thrown;
+	}
+}
+
+/**
+ * A document is the same for every server, and its client is not told what is taken of it. So it may name programs that this gateway does
+ * not send answers to; who asks for that is told so, by the URI.
+ */
+const documentFault = (uri: unknown): string | null => (privateUseFault(uri) === null ? null : redirectFault(uri, acceptedTexts(NO_MORE)));
+
+/** §3 of the draft: https, a path, no fragment, no user name, no segments of dots. */
+function assertDocumentId(id: string): void {
+	const url = id.length <= MAX_ID_LENGTH && URL.canParse(id) ? new URL(id) : null;
+	const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+	if (!url || !isSafe || url.href !== id || url.pathname === '/' || id.includes('#') || url.username !== '' || url.password !== '') {
+		throw bad('client_id must be an https URL with a path, written plainly');
+	}
+}
+
+const bad = (description: string): OAuthFault => new OAuthFault('invalid_client', description);

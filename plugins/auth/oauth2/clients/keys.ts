@@ -1,0 +1,63 @@
+// The keys that a client signs with, as its metadata tell of them (RFC 7591 §2).
+
+import { PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, readKeySet } from '../../../../core/index.ts';
+import { OAuthFault } from '../faults.ts';
+import { isPlainObject } from '../json.ts';
+import type { ClientKeys } from './clients.ts';
+
+const MAX_URL_LENGTH = 1000;
+/** They are stored with the client. */
+const MAX_INLINE = 10;
+/** On the machine itself, for trials; the guard takes it only where the operator opened it. */
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Null where the metadata name none. @throws invalid_client_metadata */
+export function readClientKeys({ jwks_uri: url, jwks: set }: Record<string, unknown>): ClientKeys | null {
+	// RFC 7591 §2: "The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response."
+	if (isGiven(url) && isGiven(set)) throw bad('jwks_uri and jwks exclude each other');
+	if (isGiven(url)) return { url: readUrl(url) };
+	return isGiven(set) ? { set: readInline(set) } : null;
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+function readUrl(url: unknown): string {
+	const parsed = typeof url === 'string' && url.length <= MAX_URL_LENGTH && URL.canParse(url) ? new URL(url) : null;
+	const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && LOOPBACK.has(parsed.hostname));
+	if (!parsed || !isSafe || parsed.username !== '' || parsed.password !== '' || parsed.hash !== '') {
+		throw bad('jwks_uri must be an https URL without user name and fragment');
+	}
+	return parsed.href;
+}
+
+function readInline(set: unknown) {
+	const keys: unknown = isPlainObject(set) ? set['keys'] : null;
+	if (Array.isArray(keys) && keys.some((key) => isPlainObject(key) && ('d' in key || 'k' in key))) {
+		throw bad('jwks must hold public keys only');
+	}
+	const read = readSet(set);
+	if (read.keys.length === 0) throw bad('jwks must hold a public key of type RSA, EC or OKP');
+	return read;
+}
+
+function readSet(set: unknown) {
+	try {
+		return readKeySet(set, MAX_INLINE);
+	} catch (cause) {
+		throw bad(`jwks must be a set of at most ${MAX_INLINE} keys`, cause);
+	}
+}
+
+/** Whether the metadata name an algorithm that is not taken. */
+export const signsOtherwise = ({ token_endpoint_auth_signing_alg: algorithm }: Record<string, unknown>): boolean =>
+	typeof algorithm === 'string' && !PUBLIC_KEY_ALGORITHMS.some((one) => one === algorithm);
+
+/** Null where the metadata name none. @throws invalid_client_metadata */
+export function readSigningAlg({ token_endpoint_auth_signing_alg: algorithm }: Record<string, unknown>): PublicKeyAlgorithm | null {
+	if (!isGiven(algorithm)) return null;
+	const known = PUBLIC_KEY_ALGORITHMS.find((one) => one === algorithm);
+	if (known === undefined) throw bad(`token_endpoint_auth_signing_alg must be one of ${PUBLIC_KEY_ALGORITHMS.join(' ')}`);
+	return known;
+}
+
+const bad = (description: string, cause?: unknown): OAuthFault => new OAuthFault('invalid_client_metadata', description, { cause });

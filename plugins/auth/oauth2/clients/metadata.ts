@@ -1,0 +1,86 @@
+// What a client says of itself (RFC 7591 §2), whether it registers or is described under a URL.
+
+import { OAuthFault, printable } from '../faults.ts';
+import { isPlainObject } from '../json.ts';
+import type { Client, ClientMethod } from './clients.ts';
+import { shownName } from './clients.ts';
+import { readClientKeys, readSigningAlg, signsOtherwise } from './keys.ts';
+
+const MAX_REDIRECTS = 20;
+const MAX_NAME = 200;
+
+/** Without what makes it somebody: its id and secret. */
+export type ClientMetadata = Omit<Client, 'id' | 'isDocument' | 'secret'>;
+
+export interface MetadataRules {
+	/** How clients may prove themselves: `usual` where they do not say. */
+	usual: ClientMethod;
+	taken: readonly ClientMethod[];
+	/** The rest of a sentence on what is wrong with a redirect URI; null where nothing is. */
+	redirectFault(uri: unknown): string | null;
+}
+
+/**
+ * What is not known is not looked at (RFC 7591 §2: "MUST ignore"), and of grant types and response types those are kept that there are.
+ * @throws invalid_redirect_uri, invalid_client_metadata
+ */
+export function readClientMetadata(given: unknown, rules: MetadataRules): ClientMetadata {
+	if (!isPlainObject(given)) throw bad('the metadata must be a JSON object');
+	const { client_name: name = '', grant_types: grants = ['authorization_code'], response_types: responses = ['code'] } = given;
+	if (typeof name !== 'string' || name.length > MAX_NAME) throw bad(`client_name must be a text of at most ${MAX_NAME} characters`);
+	if (!isTexts(grants) || !grants.includes('authorization_code')) throw bad('grant_types must contain authorization_code');
+	if (!isTexts(responses) || !responses.includes('code')) throw bad('response_types must contain code');
+	return {
+		name: shownName(name),
+		redirectUris: readRedirects(given['redirect_uris'], rules),
+		...readProof(given, rules),
+		mayRefresh: grants.includes('refresh_token'),
+	};
+}
+
+/** All of them or none: a client that is told less than it asked for would learn in its user's browser what is missing. */
+function readRedirects(given: unknown, { redirectFault }: MetadataRules): string[] {
+	if (!Array.isArray(given) || given.length === 0 || given.length > MAX_REDIRECTS) {
+		throw new OAuthFault('invalid_redirect_uri', `redirect_uris must hold 1 to ${MAX_REDIRECTS} URIs`);
+	}
+	for (const [at, uri] of given.entries()) {
+		const fault = redirectFault(uri);
+		if (fault === null) continue;
+		const shown = typeof uri === 'string' ? ` (${printable(uri)})` : '';
+		throw new OAuthFault('invalid_redirect_uri', `redirect_uris/${at}${shown} ${fault}`);
+	}
+	// Each of them is a text: it has no fault.
+	return given as string[];
+}
+
+/** How it proves itself. One that offers `none` is public; what it signs all the same is checked with its keys. */
+function readProof(given: Record<string, unknown>, rules: MetadataRules): Pick<Client, 'method' | 'keys' | 'signingAlg'> {
+	const offered = readOffered(given, rules.usual);
+	const first = offered.find((name) => rules.taken.some((one) => one === name));
+	const method = offered.includes('none') ? 'none' : rules.taken.find((one) => one === first);
+	if (method === undefined) throw bad(`token_endpoint_auth_method must be one of ${rules.taken.join(' ')}`);
+	const isSigning = method === 'private_key_jwt' || (method === 'none' && offered.includes('private_key_jwt'));
+	// A public client that signs by an algorithm that is not taken need not sign.
+	if (!isSigning || (method === 'none' && signsOtherwise(given))) return { method, keys: null, signingAlg: null };
+	const keys = readClientKeys(given);
+	if (keys === null && method === 'private_key_jwt') throw bad('private_key_jwt needs jwks_uri or jwks');
+	return { method, keys, signingAlg: readSigningAlg(given) };
+}
+
+/**
+ * All methods that it can use, the preferred one first. In the list ChatGPT names `none`, beside the `private_key_jwt` that it prefers
+ * (OpenID Connect Relying Party Metadata Choices 1.0).
+ */
+function readOffered(given: Record<string, unknown>, usual: ClientMethod): string[] {
+	const preferred = given['token_endpoint_auth_method'] ?? null;
+	const supported = given['token_endpoint_auth_methods_supported'] ?? [];
+	if (preferred !== null && typeof preferred !== 'string') throw bad('token_endpoint_auth_method must be a text');
+	if (!isTexts(supported)) throw bad('token_endpoint_auth_methods_supported must be a list of texts');
+	const offered = preferred === null ? supported : [preferred, ...supported];
+	return offered.length === 0 ? [usual] : offered;
+}
+
+const isTexts = (value: unknown): value is string[] =>
+	Array.isArray(value) && value.length <= 50 && value.every((one) => typeof one === 'string');
+
+const bad = (description: string): OAuthFault => new OAuthFault('invalid_client_metadata', description);

@@ -1,0 +1,206 @@
+// The pages on which a member logs in and lets a client in, and those on which they find a way back.
+
+import type { Gateway, Reply, Scope } from '../../../../core/index.ts';
+import { type Client, isDocumentId } from '../clients/clients.ts';
+import { isLoopback, isPrivateUse } from '../clients/redirect-uris.ts';
+import { MEANINGS } from '../scopes.ts';
+import { type Html, html, NOTHING, reply } from './html.ts';
+import { clientIn, gatewayIn, organizationIn, shownInFull } from './names.ts';
+
+/** The request that a page is about, and where it leads. */
+export interface Page {
+	gateway: Gateway;
+	client: Client;
+	redirectUri: string;
+	/** The address of the login, and of its forms. */
+	action: string;
+	/** The address for those who forgot their password. */
+	forgotten: string;
+	/** The client's address for those who want none of it, with `access_denied`. */
+	back: string;
+}
+
+/** @param isWrong the address and password that were given are no login */
+export function loginPage(page: Page, given: { email?: string; alert?: string; isWrong?: boolean } = {}): Reply {
+	const { email = '', alert, isWrong = false } = given;
+	// After a fault all is known but the password.
+	const again = isWrong ? html` aria-invalid="true" aria-describedby="alert"` : NOTHING;
+	const body = html`
+<h1>Log in</h1>
+<p>${wish(page)} Log in as a member of ${organizationIn(page.gateway)} to allow or deny it.</p>
+${about(page)}
+${alerting(alert)}
+<form method="post" action="${page.action}">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${again}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${again}${email === '' ? NOTHING : html` autofocus`}>
+<button name="action" value="login">Log in</button>
+</form>
+<p><a class="link" href="${page.forgotten}">Forgot your password?</a></p>
+<p class="note">The program does not see your password, and gets nothing before you agree.</p>
+${below(wayBack(page))}`;
+	return reply({ status: isWrong ? 400 : 200, title: alert === undefined ? 'Log in' : 'Log in again' }, body);
+}
+
+interface Question {
+	email: string;
+	scopes: Scope[];
+	slip: string;
+	/** Why it is asked once more. */
+	alert?: string | undefined;
+}
+
+export function consentPage(page: Page, { email, scopes, slip, alert }: Question): Reply {
+	const body = html`
+<h1>${wish(page, '')}</h1>
+${alerting(alert)}
+${about(page, email)}
+<p>If you allow it, the program can:</p>
+<ul>${scopes.map((scope) => html`<li>${MEANINGS[scope]}</li>`)}</ul>
+<p class="note">Anyone can give a program any name. Allow it only if you started this just now and know where you will be sent.</p>
+<form method="post" action="${page.action}">
+<input type="hidden" name="slip" value="${slip}">
+<button name="action" value="allow">Allow</button>
+<button name="action" value="deny" class="plain">Deny</button>
+</form>
+${below(switchForm(page, 'link'))}`;
+	return reply({ title: alert === undefined ? 'Allow or deny access' : 'Allow or deny access: not decided yet' }, body);
+}
+
+/** For who is logged in, but belongs to other organizations. */
+export function strangerPage(page: Page, email: string): Reply {
+	const organization = organizationIn(page.gateway);
+	const body = html`
+<h1>This account cannot decide</h1>
+<p>${wish(page)} Only members of ${organization} can allow it.</p>
+<p>You are logged in as <strong><bdi>${email}</bdi></strong>, who is not a member. Use another account, or ask ${organization} to invite you.</p>
+${switchForm(page, 'plain')}
+${below(wayBack(page))}`;
+	return reply({ status: 403, title: 'This account cannot decide' }, body);
+}
+
+export function forgottenPage(page: Page, { email = '', alert }: { email?: string; alert?: string } = {}): Reply {
+	const again = alert === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="alert" autofocus`;
+	const body = html`
+<h1>Reset your password</h1>
+<p>Enter the e-mail address of your account, and we send you a mail with a link to choose a new password.</p>
+${alerting(alert)}
+<form method="post" action="${page.forgotten}">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" required value="${email}"${again}>
+<button name="action" value="send">Send the mail</button>
+</form>
+<p><a class="link" href="${page.action}">Back to the login</a></p>
+${below(wayBack(page))}`;
+	return reply({ status: alert === undefined ? 200 : 400, title: 'Reset your password' }, body);
+}
+
+/** The same whether there is such an account or not. */
+export function sentPage(page: Page, email: string): Reply {
+	const body = html`
+<h1>Check your mail</h1>
+<p>If there is an account with the address <strong><bdi>${email}</bdi></strong>, a mail is on its way to it.</p>
+<ol>
+<li>Open the link in the mail within an hour.</li>
+<li>Choose a new password there.</li>
+<li>Come back to this page and log in with it. If ${clientIn(page.client.name, 'the program')} has stopped waiting by then, connect it again.</li>
+</ol>
+<p class="note">No mail after a few minutes? It may be among the spam, or the account may have another address.</p>
+<p><a class="button" href="${page.action}">Back to the login</a></p>
+${below(wayBack(page))}`;
+	return reply({ title: 'Check your mail' }, body);
+}
+
+/** The program cannot be told, since it is not known who or where it is. */
+export function faultPage(gateway: Gateway, description: string): Reply {
+	const body = html`
+<h1>This link does not work</h1>
+<p>The program that sent you here asked for access to ${gatewayIn(gateway)} in a way that cannot be answered:</p>
+<p class="alert" role="alert">${description}.</p>
+<p>It has been given nothing. Close this page, go back to the program and connect it again.</p>
+<p class="note">If that does not help, tell its maker what is said above.</p>`;
+	return reply({ status: 400, title: 'This link does not work' }, body);
+}
+
+/** For what is neither the program's fault nor an answer to it. */
+export function troublePage(page: Page, { status, message }: { status: number; message: string }): Reply {
+	const body = html`
+<h1>This did not work</h1>
+<p class="alert" role="alert">${message}</p>
+<p>${clientIn(page.client.name, 'The program')} has been given nothing.</p>
+<p><a class="button" href="${page.action}">Try again</a></p>
+${below(wayBack(page))}`;
+	return reply({ status, title: 'This did not work' }, body);
+}
+
+/** The same as a redirect, but as a step of its own: it is no part of the form that led to it. */
+export function leavingPage({ headers: { location = '', ...headers } = {} }: Reply): Reply {
+	const refresh = html`<meta http-equiv="refresh" content="0;url=${location}">`;
+	const { title, body } = isPrivateUse(location) ? toProgram(location) : onward(location);
+	const page = reply({ title, head: refresh }, body);
+	return { ...page, headers: { ...page.headers, ...headers } };
+}
+
+const onward = (location: string): { title: string; body: Html } => ({
+	title: 'Sending you on',
+	body: html`
+<h1>Sending you on</h1>
+<p><a href="${location}">Continue</a> if nothing happens.</p>`,
+});
+
+/** It stays: browsers open the program beside it, and ask first. */
+const toProgram = (location: string): { title: string; body: Html } => ({
+	title: 'Back to the program',
+	body: html`
+<h1>Back to the program</h1>
+<p>Your browser may ask whether to open it. If it does not open, <a href="${location}">open it here</a>.</p>
+<p class="note">You can close this page then.</p>`,
+});
+
+/** The sentence that tells who wants what of whom. */
+const wish = ({ client, gateway }: Page, end = '.'): Html =>
+	html`${clientIn(client.name, 'A program')} wants access to ${gatewayIn(gateway)}${end}`;
+
+const alerting = (text: string | undefined): Html =>
+	text === undefined ? NOTHING : html`<p class="alert" role="alert" id="alert">${text}</p>`;
+
+const below = (content: Html): Html => html`<div class="below">${content}</div>`;
+
+const switchForm = (page: Page, look: 'link' | 'plain'): Html => html`
+<form method="post" action="${page.action}">
+<button name="action" value="switch" class="${look}">Use another account</button>
+</form>`;
+
+/** A link, so that nothing is sent on but by who reads where it leads. */
+function wayBack({ back, redirectUri }: Page): Html {
+	const where = isPrivateUse(redirectUri) || isLoopback(redirectUri) ? 'the program' : new URL(redirectUri).host;
+	return html`<a class="link" href="${back}">Cancel and go back to ${where}</a>`;
+}
+
+/** The address comes first: that is known, and the name is only said. @param email of who is logged in */
+function about({ client, redirectUri }: Page, email?: string): Html {
+	const name = shownInFull(client.name);
+	const said =
+		name === ''
+			? html`<dd>nothing: it gives no name</dd>`
+			: html`<dd><q><bdi>${name}</bdi></q> <span class="note">(not checked)</span></dd>`;
+	const described = isDocumentId(client.id) ? html`\n<dt>Described at</dt>\n<dd>${new URL(client.id).host}</dd>` : NOTHING;
+	const visitor = email === undefined ? NOTHING : html`\n<dt>You are logged in as</dt>\n<dd><bdi>${email}</bdi></dd>`;
+	return html`<dl>
+<dt>You will be sent to</dt>
+${destination(redirectUri)}
+<dt>The program calls itself</dt>
+${said}${described}${visitor}
+</dl>`;
+}
+
+function destination(redirectUri: string): Html {
+	const { protocol, host } = new URL(redirectUri);
+	if (isPrivateUse(redirectUri)) {
+		// Nobody owns a scheme: whichever program has taken it on this computer is opened.
+		const shown = host === '' ? protocol : `${protocol}//${host}`;
+		return html`<dd class="host">${shown}</dd>\n<dd>a program on this computer <span class="note">(not checked)</span></dd>`;
+	}
+	return html`<dd class="host">${host}</dd>${isLoopback(redirectUri) ? html`\n<dd>a program on this computer</dd>` : NOTHING}`;
+}

@@ -38,7 +38,7 @@ interface Parts {
 }
 
 interface ServerParts extends Parts {
-	store: Pick<Store, 'patiently'>;
+	store: Pick<Store, 'withDeadline'>;
 }
 
 /** A server that is not listening yet, without routes. */
@@ -82,7 +82,7 @@ function handleRequests(listener: Listener, store: ServerParts['store']): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
 	listener.removeAllListeners('request');
-	listener.on('request', (request, response) => store.patiently(() => handle.call(listener, request, response)));
+	listener.on('request', (request, response) => store.withDeadline(() => handle.call(listener, request, response)));
 }
 
 /** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */

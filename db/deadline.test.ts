@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTime, patiently } from './deadline.ts';
+import { inTime, withDeadline } from './deadline.ts';
 
 const TIMEOUT = /^Error: Timeout of the request/;
 const timed = async (work: () => Promise<unknown>): Promise<number> => {
@@ -14,17 +14,17 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 const never = (): Promise<never> => new Promise(() => {});
 
 test('what one request waits for adds up; the next request begins anew', async () => {
-	await patiently(async () => {
+	await withDeadline(async () => {
 		await inTime(null, () => sleep(1200));
 		const tookMs = await timed(() => inTime(null, never));
 		assert.ok(tookMs > 600 && tookMs < 1300, `${tookMs} ms`);
 		assert.ok((await timed(() => inTime(null, never))) < 300, 'there is none left');
 	});
-	assert.equal(await patiently(() => inTime(null, async () => 'done')), 'done');
+	assert.equal(await withDeadline(() => inTime(null, async () => 'done')), 'done');
 });
 
 test('a prompt answer gives the patience back, so that a request of hours does not use it up', async () => {
-	await patiently(async () => {
+	await withDeadline(async () => {
 		await inTime(null, () => sleep(1200));
 		await inTime(null, async () => 'prompt');
 		await inTime(null, () => sleep(1200));

@@ -10,7 +10,7 @@ const PROMPT_MS = 100;
 const current = new AsyncLocalStorage<{ leftMs: number }>();
 
 /** Whatever `work` begins shares one patience. */
-export const patiently = <T>(work: () => T): T => current.run({ leftMs: PATIENCE_MS }, work);
+export const withDeadline = <T>(work: () => T): T => current.run({ leftMs: PATIENCE_MS }, work);
 
 /** Milliseconds; null outside a request. */
 const patience = (): number | null => current.getStore()?.leftMs ?? null;

@@ -7,7 +7,7 @@ import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { followChanges } from './changes.ts';
 import { connect, type Database, type Endpoint } from './connection.ts';
-import { patiently } from './deadline.ts';
+import { withDeadline } from './deadline.ts';
 import { startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways/gateways.ts';
@@ -92,7 +92,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		upstreamTokens: guard(createUpstreamTokens(database)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
-		patiently,
+		withDeadline,
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
 			await changes.close();

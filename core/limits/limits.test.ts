@@ -34,7 +34,7 @@ async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog 
 	const windows = await createWindows(await createShared(null, silent), 'one', silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
 	const limits = createLimits(table, windows, config);
-	const server = createServer({ config, log, limits, store: { patiently: (work) => work() } });
+	const server = createServer({ config, log, limits, store: { withDeadline: (work) => work() } });
 	t.after(async () => {
 		await server.stop();
 		await windows.close();

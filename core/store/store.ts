@@ -53,7 +53,7 @@ export interface Store extends Repositories {
 	/** A fact of the whole installation. @returns the value that came first under this name, which may be another replica's */
 	keep(name: string, value: string): Promise<string>;
 	/** All that `work` begins waits for the database two seconds in all, however many statements it takes; then it throws `unavailable`. */
-	patiently<T>(work: () => T): T;
+	withDeadline<T>(work: () => T): T;
 	/** @throws unavailable */
 	ping(): Promise<void>;
 	close(): Promise<void>;

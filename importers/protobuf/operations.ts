@@ -7,7 +7,7 @@ import { createDefinitions, type Definitions } from './definitions.ts';
 import type { Description } from './document.ts';
 import { createMissing } from './missing.ts';
 import { type HttpBinding, methodOptionsOf } from './options.ts';
-import { compactSet, type Reachable } from './reach.ts';
+import { compactSet, type Reachable } from './reachable-types.ts';
 import { convertAnswer, convertRequest } from './signature.ts';
 
 /** What an import may choose; it goes with each operation into its tool. */

@@ -5,8 +5,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import baseVariant from '@jitl/quickjs-wasmfile-release-sync';
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant, type QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { Brake } from './brake.ts';
-import { checkCode, Guest } from './guest.ts';
 import type { CheckTask, Ending, FromThread, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
+import { checkCode, Guest } from './sandbox-run.ts';
 
 const PAGE_BYTES = 64 * 1024;
 const INITIAL_PAGES = 256;

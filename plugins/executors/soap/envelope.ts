@@ -2,7 +2,7 @@
 
 import { invalid, type Json, type JsonObject, TimeSlice } from '../../../core/index.ts';
 import type { SoapConfig } from './config.ts';
-import { createEffort } from './effort.ts';
+import { createEffort } from './match-budget.ts';
 import type { MessageModel } from './model.ts';
 import { createNames, ENCODINGS, ENVELOPES } from './names.ts';
 import { type Steps, typeNamed, type Writing, writeContent, writeElement } from './writer.ts';

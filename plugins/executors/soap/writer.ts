@@ -4,7 +4,7 @@
 import { escapeXml, invalid, type Json, type JsonObject } from '../../../core/index.ts';
 import { givenType, writeAnything, writeAttributes } from './any.ts';
 import type { SoapConfig } from './config.ts';
-import type { Effort } from './effort.ts';
+import type { Effort } from './match-budget.ts';
 import {
 	type ElementModel,
 	elementsOf,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Desk } from './desk.ts';
+import { Desk } from './host-calls.ts';
 import { type GuestRequest, LIMITS } from './messages.ts';
 
 const LONG = JSON.stringify('x'.repeat(100_000));

@@ -2,7 +2,7 @@
 // comes out of the sandbox is a text of bounded length, or nothing.
 
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
-import { Desk, type DeskParts } from './desk.ts';
+import { Desk, type DeskParts } from './host-calls.ts';
 import { BEFORE, cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type RunTask } from './messages.ts';
 import { prelude } from './prelude.ts';
 

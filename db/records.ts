@@ -82,8 +82,8 @@ export function createRecords({ ordinary, bulk, once }: Database): RecordStore {
 			const [row] = await once((transaction) => rows<Row>(ordinary, TAKE, bind, transaction));
 			return row ? toRecord(row) : null;
 		},
-		async update(organizationId, scope, { key, revision, value }, { ttlMs, told = false } = {}) {
-			const bind = [...place(organizationId, scope), key, revision, document(value), ttlMs ?? null, told ? 1 : 0];
+		async update(organizationId, scope, { key, revision, value }, { ttlMs, audited = false } = {}) {
+			const bind = [...place(organizationId, scope), key, revision, document(value), ttlMs ?? null, audited ? 1 : 0];
 			const [, updated] = await once((transaction) => ordinary.query(UPDATE, { bind, type: QueryTypes.UPDATE, transaction }));
 			return updated > 0;
 		},

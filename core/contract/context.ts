@@ -191,7 +191,7 @@ export interface Call extends Context {
 	 * when the server could not be reached or could not answer, whatever it then makes of that. Never in a dry run.
 	 * @throws upstream_failed, rate_limited, and what `work` does
 	 */
-	turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
 	/** Of the running tool; ignored by transports that cannot tell. `done` must grow. */
 	progress(done: number, total?: number, message?: string): void;
 	/**

@@ -280,7 +280,7 @@ export interface UpdateOptions {
 	/** It expires so long from now. Default: when it would have. */
 	ttlMs?: number;
 	/** The audit log, if it knows the record, hears of this update. Default: it does not. */
-	told?: boolean;
+	audited?: boolean;
 }
 
 export interface RecordPage {

@@ -198,9 +198,9 @@ export class PluginCall implements Call {
 		return this.#parts.outbound?.renew(refused) ?? null;
 	}
 
-	async turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+	async exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
 		const { outbound } = this.#parts;
-		return outbound ? outbound.turn(url, work) : work(() => undefined);
+		return outbound ? outbound.exchange(url, work) : work(() => undefined);
 	}
 
 	progress(done: number, total?: number, message?: string): void {

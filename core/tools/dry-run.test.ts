@@ -167,7 +167,7 @@ test('a tool that sends nothing, or has a socket of its own, says that there is 
 	});
 	await assert.rejects(dialling.dryRun(), { code: 'not_implemented', message: /protocol whose requests cannot be shown/ });
 	const taking = await setUp(t, {
-		execute: (_args, _config, call) => call.turn(upstream.origin, async () => assert.fail('its turn came')),
+		execute: (_args, _config, call) => call.exchange(upstream.origin, async () => assert.fail('its turn came')),
 	});
 	await assert.rejects(taking.dryRun(), { code: 'not_implemented', message: /protocol whose requests cannot be shown/ });
 	assert.equal(upstream.connections(), 0);

@@ -88,7 +88,7 @@ export class DryRun implements Outbound {
 		return address;
 	}
 
-	async turn(): Promise<never> {
+	async exchange(): Promise<never> {
 		throw unseen('This tool speaks a protocol whose requests cannot be shown.');
 	}
 

@@ -36,9 +36,9 @@ test('a turn holds the lane of its API until its work ends, however it ends', as
 		inside--;
 		throw new Error('over');
 	};
-	const turns = await Promise.allSettled(Array.from({ length: 5 }, () => run.turn(URL_OF, work)));
+	const turns = await Promise.allSettled(Array.from({ length: 5 }, () => run.exchange(URL_OF, work)));
 	assert.deepEqual([most, turns.filter(({ status }) => status === 'rejected').length], [1, 5]);
-	assert.equal(await run.turn(URL_OF, async () => 'done'), 'done');
+	assert.equal(await run.exchange(URL_OF, async () => 'done'), 'done');
 });
 
 for (const [how, work] of [
@@ -53,13 +53,13 @@ for (const [how, work] of [
 ] as const)
 	test(`an upstream that failed ${FAILURES} turns in a row is left alone, whether the work ${how}; other origins are not`, async (t) => {
 		const run = setUp(t);
-		for (let count = 0; count < FAILURES; count++) await run.turn(URL_OF, work).catch(() => undefined);
+		for (let count = 0; count < FAILURES; count++) await run.exchange(URL_OF, work).catch(() => undefined);
 		const { message } = await failure(
-			run.turn(`${URL_OF}/path`, async () => assert.fail('it was called')),
+			run.exchange(`${URL_OF}/path`, async () => assert.fail('it was called')),
 			'upstream_failed',
 		);
 		assert.match(message, /has failed 10 times in a row/);
-		assert.equal(await run.turn('http://upstream.example:50052', async () => 'done'), 'done');
+		assert.equal(await run.exchange('http://upstream.example:50052', async () => 'done'), 'done');
 	});
 
 test('what answered, and who left, are no failures', async (t) => {
@@ -68,9 +68,9 @@ test('what answered, and who left, are no failures', async (t) => {
 	const said = async (): Promise<never> => {
 		throw new GatewayError('upstream_failed', 'It answered with nonsense.');
 	};
-	for (let count = 0; count < FAILURES * 2; count++) await run.turn(URL_OF, said).catch(() => undefined);
-	assert.equal(await run.turn(URL_OF, async () => 'done'), 'done');
-	const leaving = run.turn(URL_OF, async () => {
+	for (let count = 0; count < FAILURES * 2; count++) await run.exchange(URL_OF, said).catch(() => undefined);
+	assert.equal(await run.exchange(URL_OF, async () => 'done'), 'done');
+	const leaving = run.exchange(URL_OF, async () => {
 		caller.abort(new Error('gone'));
 		throw caller.signal.reason;
 	});
@@ -80,7 +80,7 @@ test('what answered, and who left, are no failures', async (t) => {
 test('who has left before it is his turn never begins', async (t) => {
 	const run = setUp(t, AbortSignal.abort(new Error('gone')));
 	await assert.rejects(
-		run.turn(URL_OF, async () => assert.fail('it began')),
+		run.exchange(URL_OF, async () => assert.fail('it began')),
 		/gone/,
 	);
 });

@@ -19,7 +19,7 @@ export interface Outbound {
 	request(options: OutboundRequest): Promise<OutboundResponse>;
 	fetch(url: string | URL, init: RequestInit): Promise<Response>;
 	connect(host: string, port: number): Promise<CheckedAddress>;
-	turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
 }
 
 export interface OutboundParts extends SendingParts {
@@ -112,7 +112,7 @@ export class OutboundRun implements Outbound {
 	}
 
 	/** Once only, as `fetch`: what may be done twice is known to who speaks the protocol. */
-	async turn<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+	async exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
 		const { lane, breakers, organizationId } = this.#parts;
 		const target = URL.parse(url);
 		if (target) breakers.assertClosed(organizationId, target);

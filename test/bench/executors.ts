@@ -69,10 +69,10 @@ async function main(): Promise<void> {
 function lent(egress: ReturnType<typeof createEgress>): Call {
 	const { signal } = new AbortController();
 	const memo = new Memo(100);
-	const call: Pick<Call, 'request' | 'connect' | 'turn' | 'memo' | 'sign' | 'signal' | 'api' | 'tool'> = {
+	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'signal' | 'api' | 'tool'> = {
 		request: (options) => egress.request(options),
 		connect: (host, port) => egress.connect(host, port),
-		turn: (_url, work) => work(() => undefined),
+		exchange: (_url, work) => work(() => undefined),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (options) => options,
 		signal,

@@ -21,7 +21,7 @@ export function loopbackCall(
 		request: (request) => egress.request(request),
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
-		turn: (_url, work) => work(() => undefined),
+		exchange: (_url, work) => work(() => undefined),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,
@@ -42,7 +42,7 @@ export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined
 	checkUrl,
 });
 
-type Lent = 'request' | 'fetch' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings' | 'account';
+type Lent = 'request' | 'fetch' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings' | 'account';
 
 const TOOL: Tool = {
 	id: 'tool',

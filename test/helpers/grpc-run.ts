@@ -30,13 +30,13 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 	const egress = createEgress({ allow: options.allow ?? ['127.0.0.1'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
 	t.after(() => egress.close());
 	const memo = new Memo(100);
-	const call: Pick<Call, 'request' | 'connect' | 'turn' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool'> = {
+	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool'> = {
 		request: (request) => egress.request(request),
 		connect: (host, port) => {
 			options.onConnect?.(host, port);
 			return egress.connect(host, port);
 		},
-		turn: (_url, work) => work(() => options.onFailed?.()),
+		exchange: (_url, work) => work(() => options.onFailed?.()),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,

@@ -213,7 +213,7 @@ export async function endAccess(grantId: string, accessId: string, { records }: 
 		const grant = toGrant(record);
 		const access = grant.access.filter(({ id }) => id !== accessId);
 		if (access.length === grant.access.length) return false;
-		if (await records.update(grantTag(grantId), record.revision, { ...grant, access }, { told: true })) return true;
+		if (await records.update(grantTag(grantId), record.revision, { ...grant, access }, { audited: true })) return true;
 	}
 	throw new Error('a grant changed too often to be changed');
 }

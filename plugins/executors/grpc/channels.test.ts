@@ -149,6 +149,6 @@ test('a turn that does not come sends nothing', async (t) => {
 		asked.push(url);
 		throw new GatewayError('rate_limited', 'Its lane is full.');
 	};
-	await failure(grpc.execute({ name: 'x' }, await configOf('Shop_GetItem'), { ...call, turn }), 'rate_limited');
+	await failure(grpc.execute({ name: 'x' }, await configOf('Shop_GetItem'), { ...call, exchange: turn }), 'rate_limited');
 	assert.deepEqual([asked, server.connections()], [[`http://127.0.0.1:${server.port}`], 0]);
 });

@@ -40,7 +40,7 @@ export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Co
 	const isStream = codec.method.methodKind === 'server_streaming' || codec.method.methodKind === 'bidi_streaming';
 	const parts = { path, messages, timeoutMs, signal: call.signal, maxMessages: isStream ? maxMessages : 1 };
 	const send = (signed: OutboundRequest): Promise<Outcome> =>
-		call.turn(place.origin, async (failed) => {
+		call.exchange(place.origin, async (failed) => {
 			const channel = await channelTo(place, config.rootCertificates, call);
 			const ended = await channel.use((client) => exchange(client, { ...parts, metadata: metadataOf(signed) }));
 			if (hasFailed(ended)) failed();

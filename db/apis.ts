@@ -1,4 +1,4 @@
-// Connected APIs with their credentials, schemas and operations. Imports are written by `imports.ts`.
+// Connected APIs with their credentials, schemas and operations. Imports are written by `imports/imports.ts`.
 
 import { type Attributes, literal, type WhereOptions } from 'sequelize';
 import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';

@@ -1,8 +1,8 @@
 // The direction of imports (core/README.md), held by a test instead of goodwill.
 
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -104,6 +104,55 @@ test(`no folder has more than ${MAX_SOURCES} sources`, () => {
 	for (const { file } of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
 	const full = [...counts].filter(([folder, count]) => count > MAX_SOURCES && !ALIKE.includes(folder));
 	assert.deepEqual(full, []);
+});
+
+const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'README.md'));
+
+/** Every room of core and of db, and each folder beside them that has a README. */
+const DESCRIBED = [
+	...FLOORS.map((room) => `core/${room}`),
+	...['embedded', 'people', 'gateways', 'imports'].map((room) => `db/${room}`),
+	...['core', 'db', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
+];
+
+/** Files that the tables of a README name, before its decisions. */
+function namedIn(room: string, readme: string): string[] {
+	const [tables = ''] = readme.split('\n## Decisions\n');
+	const cells = [...tables.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell);
+	return cells.flatMap((cell) => [...cell.matchAll(/`([\w./-]+\.ts)`/g)].map(([, name = '']) => join(room, name)));
+}
+
+/** Sources of a room, but for those of folders that answer for themselves, by a README of their own or a line of the table. */
+function sourcesOf(room: string, readme: string): Source[] {
+	const others = globSync(`${room}/*/`, { cwd: ROOT }).filter(
+		(folder) => hasReadme(folder) || readme.includes(`| \`${basename(folder)}/\` |`),
+	);
+	return sources.filter(({ file }) => file.startsWith(`${room}/`) && !others.some((folder) => file.startsWith(join(folder, '/'))));
+}
+
+/** `ajv/dist/2020.js` is a file of ajv. */
+const packageOf = (name: string): string => name.match(/^(?:@[^/]+\/)?[^/]+/)?.[0] ?? name;
+
+test('each room has a README that names its files, no others, and its packages', () => {
+	assert.deepEqual(
+		DESCRIBED.filter((room) => !hasReadme(room)),
+		[],
+	);
+	const faults = DESCRIBED.flatMap((room) => {
+		const readme = readFileSync(join(ROOT, room, 'README.md'), 'utf8');
+		const named = namedIn(room, readme);
+		const inside = sourcesOf(room, readme);
+		const [, dependencies = ''] = readme.split('\n## Dependencies\n');
+		const packages = inside.flatMap(({ imports }) => imports).filter((name) => !local(name) && !name.startsWith('node:'));
+		return [
+			...inside.filter(({ file }) => !named.includes(file)).map(({ file }) => `${room}: ${file} is not in the table`),
+			...named.filter((file) => !existsSync(join(ROOT, file))).map((file) => `${room}: there is no ${file}`),
+			...new Set(
+				packages.map(packageOf).flatMap((name) => (dependencies.includes(name) ? [] : [`${room}: ${name} is not among its dependencies`])),
+			),
+		];
+	});
+	assert.deepEqual(faults, []);
 });
 
 test('the doors offer no name for nobody', () => {

@@ -1,5 +1,5 @@
-// The only way out: every outbound request passes this guard, whoever asks for it. Addresses in egress-addresses.ts, sockets in
-// egress-dialer.ts; here are the four verbs.
+// The only way out: every outbound request passes this guard, whoever asks for it. Addresses in addresses.ts, sockets in
+// dialer.ts; here are the four verbs.
 
 import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';

@@ -50,7 +50,7 @@ const MAX_BATCH = 100;
 const MAX_BATCH_CHARS = 512 * 1024;
 const MAX_OPERATION_CHARS = 1024 * 1024;
 
-if (!parentPort) throw new Error('import-worker runs as a worker thread only.');
+if (!parentPort) throw new Error('imports/worker runs as a worker thread only.');
 const port = parentPort;
 const send = (message: WorkerMessage): void => port.postMessage(message);
 

@@ -1,4 +1,4 @@
-// Import jobs as an organization sees them: begun, looked at, cancelled. Running them is the queue's (`import-queue.ts`).
+// Import jobs as an organization sees them: begun, looked at, cancelled. Running them is the queue's (`queue.ts`).
 
 import type { Attributes, Transaction } from 'sequelize';
 import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../../core/store/store.ts';

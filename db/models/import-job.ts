@@ -1,4 +1,4 @@
-// Imports as jobs. Their queue is worked off in SQL (`import-queue.ts`); the model is for those who look at them.
+// Imports as jobs. Their queue is worked off in SQL (`../imports/queue.ts`); the model is for those who look at them.
 
 import { type CreationOptional, DataTypes, type InferAttributes, type InferCreationAttributes, Model, type Sequelize } from 'sequelize';
 import type { Actor, GeneratedTools, ImportFault, ImportPhase, ImportStatus } from '../../core/store/store.ts';

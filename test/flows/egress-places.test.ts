@@ -1,5 +1,5 @@
 // Rows 1 to 13 of the catalog at every place where a user's URL enters the service: it is refused where it is saved or called, and
-// nothing is sent. The guard itself, with name servers of every kind, is tested in core/egress.test.ts.
+// nothing is sent. The guard itself, with name servers of every kind, is tested in core/egress/egress.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The patience of one request with the database.
+// The time that one request has at the database.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ test('what one request waits for adds up; the next request begins anew', async (
 	assert.equal(await withDeadline(() => inTime(null, async () => 'done')), 'done');
 });
 
-test('a prompt answer gives the patience back, so that a request of hours does not use it up', async () => {
+test('a prompt answer gives the time back, so that a request of hours does not use it up', async () => {
 	await withDeadline(async () => {
 		await inTime(null, () => sleep(1200));
 		await inTime(null, async () => 'prompt');

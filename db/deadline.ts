@@ -3,24 +3,24 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-const PATIENCE_MS = 2_000;
-/** Whoever answers within this is well again, so a request that goes on for hours does not use its patience up. */
+const DEADLINE_MS = 2_000;
+/** Whoever answers within this is well again, so a request that goes on for hours does not use its time up. */
 const PROMPT_MS = 100;
 
 const current = new AsyncLocalStorage<{ leftMs: number }>();
 
-/** Whatever `work` begins shares one patience. */
-export const withDeadline = <T>(work: () => T): T => current.run({ leftMs: PATIENCE_MS }, work);
+/** Whatever `work` begins shares one deadline. */
+export const withDeadline = <T>(work: () => T): T => current.run({ leftMs: DEADLINE_MS }, work);
 
 /** Milliseconds; null outside a request. */
-const patience = (): number | null => current.getStore()?.leftMs ?? null;
+const timeLeft = (): number | null => current.getStore()?.leftMs ?? null;
 
 /**
  * @param mostMs also outside a request; null: as long as it takes there
  * @throws Error when it took longer, which aborts the signal
  */
 export async function inTime<T>(mostMs: number | null, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-	const leftMs = Math.min(patience() ?? Number.POSITIVE_INFINITY, mostMs ?? Number.POSITIVE_INFINITY);
+	const leftMs = Math.min(timeLeft() ?? Number.POSITIVE_INFINITY, mostMs ?? Number.POSITIVE_INFINITY);
 	const giveUp = new AbortController();
 	if (leftMs === Number.POSITIVE_INFINITY) return work(giveUp.signal);
 	const startedMs = performance.now();
@@ -41,5 +41,5 @@ export async function inTime<T>(mostMs: number | null, work: (signal: AbortSigna
 
 function spend(tookMs: number): void {
 	const store = current.getStore();
-	if (store) store.leftMs = tookMs < PROMPT_MS ? PATIENCE_MS : Math.max(0, store.leftMs - tookMs);
+	if (store) store.leftMs = tookMs < PROMPT_MS ? DEADLINE_MS : Math.max(0, store.leftMs - tookMs);
 }

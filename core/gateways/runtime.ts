@@ -1,4 +1,4 @@
-// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (design, "The way of a request").
+// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a request").
 
 import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';

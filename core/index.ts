@@ -26,6 +26,7 @@ export { LEFT_OUT } from './imports/compare/shapes.ts';
 export { cleanText, quote } from './kit/clean-text.ts';
 export { type Asked, FairQueue, type Limits as QueueLimits } from './kit/fair-queue.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
+export { isObject } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { pointerToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';

@@ -1,7 +1,6 @@
 // What a tool answered, as `CallToolResult`.
 
-import type { GatewayError, Json, JsonObject, JsonSchema, ToolResult } from '../../core/index.ts';
-import { isObject } from './messages.ts';
+import { type GatewayError, isObject, type Json, type JsonObject, type JsonSchema, type ToolResult } from '../../core/index.ts';
 
 /** @param outputSchema that the list showed, null when it showed none */
 export function encodeResult({ content, structured, isError }: ToolResult, outputSchema: JsonSchema | null): JsonObject {

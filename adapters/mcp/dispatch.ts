@@ -6,12 +6,13 @@ import {
 	type ErrorMap,
 	type GatewayError,
 	type Incoming,
+	isObject,
 	type JsonObject,
 	type Tool,
 } from '../../core/index.ts';
 import { encodeFailure, encodeResult } from './content.ts';
 import { describeTool } from './listing.ts';
-import { CODES, isObject, ProtocolError, type RequestMessage } from './messages.ts';
+import { CODES, ProtocolError, type RequestMessage } from './messages.ts';
 
 export interface McpConfig {
 	allowedOrigins: string[];

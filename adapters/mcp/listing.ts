@@ -1,7 +1,6 @@
 // One tool as `tools/list` shows it, and the output schema that no answer can break.
 
-import type { Call, Json, JsonObject, JsonSchema, Tool } from '../../core/index.ts';
-import { isObject } from './messages.ts';
+import { type Call, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
 
 const KEPT_MS = 600_000;
 /** Levels of fields that an output schema documents; deeper ones cost every client tokens and tell it little. */

@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 as MCP frames it: what a body may hold, and how an answer is written.
 
-import { asGatewayError, type Json, type JsonObject, parseJson, type Reply } from '../../core/index.ts';
+import { asGatewayError, isObject, type Json, type JsonObject, parseJson, type Reply } from '../../core/index.ts';
 
 export type RequestId = string | number;
 
@@ -83,8 +83,6 @@ function readJson(body: unknown): Json {
 }
 
 const invalidRequest = (message: string): ProtocolError => new ProtocolError(CODES.invalidRequest, message, { status: 400 });
-
-export const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** `params._meta`, which every request may carry. */
 export const metaOf = (params: JsonObject): JsonObject => (isObject(params._meta) ? params._meta : {});

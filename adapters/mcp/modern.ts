@@ -1,9 +1,9 @@
 // The revision without a handshake, 2026-07-28: every request says its version and its client's abilities, in `_meta`
 // and, for what stands between, in headers that must agree with the body.
 
-import type { GatewayError, Incoming, JsonObject } from '../../core/index.ts';
+import { type GatewayError, type Incoming, isObject, type JsonObject } from '../../core/index.ts';
 import { callTool, describeAbilities, describeServer, type Era, listTools, type Method, readToolRequest, seenTool } from './dispatch.ts';
-import { CODES, isObject, metaOf, ProtocolError, type RequestMessage } from './messages.ts';
+import { CODES, metaOf, ProtocolError, type RequestMessage } from './messages.ts';
 import { checkParamHeaders, declaredHeaders, decodeHeader } from './param-headers.ts';
 
 export const MODERN_VERSION = '2026-07-28';

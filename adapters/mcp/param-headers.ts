@@ -1,8 +1,8 @@
 // Arguments that a tool's schema mirrors into headers (`x-mcp-header`, 2026-07-28, transports, "Custom Headers"):
 // what routes by the header must see what the tool will get.
 
-import type { Call, Incoming, Json, JsonObject, Tool } from '../../core/index.ts';
-import { CODES, isObject, ProtocolError } from './messages.ts';
+import { type Call, type Incoming, isObject, type Json, type JsonObject, type Tool } from '../../core/index.ts';
+import { CODES, ProtocolError } from './messages.ts';
 
 export interface DeclaredHeader {
 	/** In lower case. */

@@ -4,6 +4,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { GatewayError, invalid } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema, Tool } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
@@ -177,7 +178,7 @@ function refusal(ending: CheckEnding, tooSlow: GatewayError): Error {
 }
 
 function assertObject(args: Json): asserts args is JsonObject {
-	if (args !== null && typeof args === 'object' && !Array.isArray(args)) return;
+	if (isObject(args)) return;
 	const kind = Array.isArray(args) ? 'an array' : args === null ? 'null' : typeof args;
 	throw invalidArguments([{ path: '', message: `must be an object, got ${kind}.` }]);
 }

@@ -2,6 +2,7 @@
 // and who sends one sends it in vain.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 
 /** The schema without these arguments. */
 export function withoutFilled(schema: JsonSchema, filled: readonly string[]): JsonSchema {
@@ -22,5 +23,3 @@ export const dropFilled = (args: JsonObject, filled: readonly string[]): JsonObj
 	filled.some((name) => Object.hasOwn(args, name))
 		? Object.fromEntries(Object.entries(args).filter(([name]) => !filled.includes(name)))
 		: args;
-
-const isObject = (value: Json | undefined): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -2,6 +2,7 @@
 
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Flattened, Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { atFragment, pointerToken } from '../kit/json-pointer.ts';
 
 /** All that a schema may say whose members are moved; what speaks of the object as a whole could not be said elsewhere. */
@@ -82,5 +83,3 @@ function movable(body: Json | undefined, root: JsonSchema): JsonObject | null {
 
 const listOf = (value: Json | undefined): string[] =>
 	Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
-
-const isObject = (value: Json | undefined): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -3,6 +3,7 @@
 // never sent.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { atFragment } from '../kit/json-pointer.ts';
 
 export type Filling = 'defaults' | 'constants';
@@ -75,5 +76,3 @@ function constantOf(name: string, property: JsonObject, { required }: JsonObject
 	}
 	return undefined;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -1,6 +1,7 @@
 // A JSON Schema as a graph: which schemas apply to one value, and which to the values inside it.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { atFragment } from '../kit/json-pointer.ts';
 
 /** Schemas that may apply to one value. */
@@ -151,5 +152,3 @@ function insideOf(schema: JsonObject, numberOf: (schema: JsonObject) => number):
 		names: numbers(schema['propertyNames']),
 	};
 }
-
-const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

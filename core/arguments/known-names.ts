@@ -1,6 +1,7 @@
 // The names that a schema knows at a place of the arguments, for callers who sent another one.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { atFragment, tokensOf } from '../kit/json-pointer.ts';
 
 /** More are nothing that anybody reads. */
@@ -37,5 +38,3 @@ function inside({ properties, additionalProperties, prefixItems, items }: JsonOb
 	const placed = Array.isArray(prefixItems) ? prefixItems[Number(token)] : undefined;
 	return [named ?? additionalProperties, placed ?? items].filter((schema) => schema !== undefined);
 }
-
-const isObject = (value: Json | undefined): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -4,6 +4,7 @@
 import { invalid } from '../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { MAX_DEPTH } from '../http/body.ts';
+import { isObject } from '../kit/json.ts';
 import { expand, type Graph, type Inside, MAX_LOOKS, Uncounted } from './graph.ts';
 import { patternStates } from './pattern-states.ts';
 
@@ -142,5 +143,3 @@ function weighOne(applied: readonly JsonObject[], weight: Weight, statesOf: (pat
 	weight.listed = Math.max(weight.listed, listed);
 	weight.members = Math.max(weight.members, members);
 }
-
-const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

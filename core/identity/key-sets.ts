@@ -4,6 +4,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose';
 import type { Context } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { isObject } from '../kit/json.ts';
 
 /** How much a key set may hold, and how a failure to read it is told. */
 export interface KeySetRules {
@@ -128,6 +129,4 @@ function publicPart(key: unknown): JWK | null {
 	return { ...Object.fromEntries(kept), key_ops: operations };
 }
 
-const isShort = (value: unknown, maxLength = MAX_MEMBER_LENGTH): boolean => typeof value === 'string' && value.length <= maxLength;
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isShort = (value: unknown, maxLength = MAX_MEMBER_LENGTH): value is string => typeof value === 'string' && value.length <= maxLength;

@@ -1,6 +1,7 @@
 // What a JSON Schema forbids to leave out of a value: asked where an answer that is too long is cut, so that what is left still fits it.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isObject } from './json.ts';
 
 /** All that may describe one value: alternatives count as if each held, so that what is kept fits whichever does. */
 export interface Rules {
@@ -16,8 +17,6 @@ const FREEZES = ['enum', 'const', 'not', 'if', '$dynamicRef', 'dependentSchemas'
 const FREEZES_TEXT = [...FREEZES, 'pattern', 'format', 'contentEncoding', 'contentMediaType'];
 const FREEZES_LIST = [...FREEZES, 'contains'];
 const FREEZES_OBJECT = [...FREEZES, 'dependentRequired', 'minProperties'];
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const rulesOf = (schema: JsonSchema | null): Rules => ({ root: schema, schemas: schema ? expand(schema, [schema]) : [] });
 

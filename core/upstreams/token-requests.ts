@@ -3,6 +3,7 @@
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
 import { basic } from './signing.ts';
 
 export const TOKEN_TIMEOUT_MS = 10_000;
@@ -150,7 +151,7 @@ function lifetimeOf(expiresIn: unknown): number {
 function parsed(body: Buffer): JsonObject | null {
 	try {
 		const value: unknown = JSON.parse(body.toString('utf8'));
-		return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : null;
+		return isObject(value) ? value : null;
 	} catch {
 		// The status says enough.
 		return null;

@@ -2,7 +2,7 @@
 // belong to single operations.
 
 import { buildClientSchema, type GraphQLSchema, type IntrospectionQuery, isObjectType } from 'graphql';
-import { cleanText, GatewayError, type Json, type JsonObject, type Log } from '../../core/index.ts';
+import { cleanText, GatewayError, isObject, type Json, type Log } from '../../core/index.ts';
 import { buildFromSdl } from './sdl.ts';
 
 export interface Description {
@@ -14,8 +14,6 @@ export interface Description {
 const MAX_CHARS = 32 * 1024 * 1024;
 /** Types of real schemas are wrapped three times; whatever walks a result is safe with this many levels. */
 const MAX_DEPTH = 100;
-
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws schema_invalid naming line and column, or what the document is instead */
 export function readDescription(source: string, log: Log): Description {

@@ -1,9 +1,8 @@
 // What an operation answers: the media type to ask for, and a schema of the answer where one is safe to promise.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject } from '../../core/index.ts';
 import { type Definitions, MAX_STEPS } from './definitions.ts';
 import { type MediaType, rankedMediaTypes, rankOf } from './media-types.ts';
-import { isObject } from './objects.ts';
 import { follow, lookUp } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 

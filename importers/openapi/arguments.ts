@@ -2,13 +2,12 @@
 // value goes on the wire.
 
 import { createHash } from 'node:crypto';
-import { cleanText, headerNameFault, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { cleanText, headerNameFault, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { convertBody } from './body.ts';
 import type { Definitions } from './definitions.ts';
 import type { Document } from './document.ts';
 import type { ConvertedBody } from './forms.ts';
 import { type MediaType, preferredMediaType } from './media-types.ts';
-import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { place } from './security.ts';

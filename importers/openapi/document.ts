@@ -2,8 +2,7 @@
 // from here on, faults belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
-import { cleanText, GatewayError, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import { cleanText, GatewayError, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;

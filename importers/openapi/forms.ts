@@ -1,9 +1,8 @@
 // Forms, urlencoded and multipart: always an object, with what the executor must know of single fields beside it.
 
-import { cleanText, headerNameFault, headerValueFault, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { cleanText, headerNameFault, headerValueFault, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import type { MediaType } from './media-types.ts';
-import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { convertXmlPart } from './xml/body.ts';

@@ -3,9 +3,8 @@
 // validator round for ever: JSON Schema 2020-12 core §9.4.1 forbids it, documents do it. One that doubles at each step
 // takes it exponential time. Both are found here and left out by the converter. Recursion through properties is neither.
 
-import type { Json, JsonObject } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject } from '../../core/index.ts';
 import type { Document } from './document.ts';
-import { isObject } from './objects.ts';
 import { lookUp } from './references.ts';
 
 /** The nearest combinator around a reference. Of a cycle, the `allOf` edges go first: a base keeps the list of its subtypes. */

@@ -2,8 +2,7 @@
 // `discriminator`, `xml`, `externalDocs`, `x-…`, identifiers and anchors (references go by pointer), and the
 // rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which the server makes itself.
 
-import { cleanText, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import { cleanText, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { lookUp } from './references.ts';
 import type { Place, Visit } from './schemas.ts';
 

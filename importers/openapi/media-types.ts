@@ -1,7 +1,6 @@
 // Media types of bodies: which one of several is used, and what kind of body it makes.
 
-import type { Json, JsonObject } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import { isObject, type Json, type JsonObject } from '../../core/index.ts';
 import { follow } from './references.ts';
 
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';

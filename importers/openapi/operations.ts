@@ -1,12 +1,11 @@
 // Operations of a document, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
 
-import { cleanText, type Json, type JsonObject, type Operation, quote, WholeSchemas } from '../../core/index.ts';
+import { cleanText, isObject, type Json, type JsonObject, type Operation, quote, WholeSchemas } from '../../core/index.ts';
 import { readAnswer } from './answers.ts';
 import { readParameters, spell } from './arguments.ts';
 import { readBody } from './body.ts';
 import { createDefinitions, type Definitions } from './definitions.ts';
 import type { Document } from './document.ts';
-import { isObject } from './objects.ts';
 import { type ImportOptions, NO_OPTIONS, ON_REQUEST } from './options.ts';
 import { follow } from './references.ts';
 import { createConversion } from './schemas.ts';

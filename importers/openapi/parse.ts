@@ -1,10 +1,17 @@
 // A document's operations, one after the other: loaded in the worker alone, with the libraries that read YAML and validate.
 
-import { cleanText, type ImportContext, nameOperations, type Operation, type SchemaSource, type SchemaSummary } from '../../core/index.ts';
+import {
+	cleanText,
+	type ImportContext,
+	isObject,
+	nameOperations,
+	type Operation,
+	type SchemaSource,
+	type SchemaSummary,
+} from '../../core/index.ts';
 import { type Document, readDocument } from './document.ts';
 import { libraryOf } from './library.ts';
 import { linkDocuments } from './linking.ts';
-import { isObject } from './objects.ts';
 import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
 import { type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';

@@ -1,8 +1,7 @@
 // What a document says of credentials, as far as a user would have to look it up: names of keys, token URLs and scopes
 // (OpenAPI 3.2.0 §4.27 to §4.29).
 
-import { type CredentialPreset, cleanText, type Json, type JsonObject } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import { type CredentialPreset, cleanText, isObject, type Json, type JsonObject } from '../../core/index.ts';
 import { keyPlace, MAX_SCHEME_CHARS, schemeOf, schemesOf, typesOf } from './security.ts';
 import { absoluteUrl } from './servers.ts';
 

@@ -2,9 +2,8 @@
 // by then (`linking.ts`).
 
 import { createHash } from 'node:crypto';
-import { type Json, type JsonObject, quote } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Document } from './document.ts';
-import { isObject } from './objects.ts';
 
 /** What a reference leads to, or why it leads nowhere. */
 export type Found = { value: Json; pointer: string } | { fault: string };

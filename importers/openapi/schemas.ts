@@ -1,11 +1,10 @@
 // Schema objects of OpenAPI 2.0 to 3.2 as JSON Schema 2020-12. Keywords are taken from a list, each with a value that
 // the dialect allows, so the result always compiles; what is lost on the way is named. Only ever loosened, never tightened.
 
-import { compileArguments, type Json, type JsonObject, patternFault } from '../../core/index.ts';
+import { compileArguments, isObject, type Json, type JsonObject, patternFault } from '../../core/index.ts';
 import type { Document } from './document.ts';
 import { type Edge, InPlace } from './in-place.ts';
 import { isSilent, lose, READERS } from './keywords.ts';
-import { isObject } from './objects.ts';
 import { definitionName, lookUp } from './references.ts';
 
 /** Arguments are checked before a call; answers are only described, so what servers are known to get wrong is left out. */

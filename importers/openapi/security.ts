@@ -5,13 +5,13 @@ import {
 	type CredentialType,
 	cleanText,
 	headerNameFault,
+	isObject,
 	type Json,
 	type JsonObject,
 	type KeyLocation,
 	quote,
 	type SchemeNeed,
 } from '../../core/index.ts';
-import { isObject } from './objects.ts';
 import { follow } from './references.ts';
 
 /** A place where a parameter or a key travels: `header` names in lower case. */

@@ -1,8 +1,7 @@
 // Server objects: where an operation is called (OpenAPI 3.1.1 §4.8.5). The base URL that the user gave to the API wins
 // over the document's; only an operation's or a path's own server leads elsewhere.
 
-import { invalid, type Json, type JsonObject, quote } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import { invalid, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 const NAME = /\{([^{}]+)\}/g;
 const MAX_NAMED = 20;

@@ -1,7 +1,16 @@
 // From a stored operation to a tool of the `http` executor.
 
-import type { Api, CredentialNeed, Fillable, Json, JsonObject, Operation, ToolAnnotations, ToolDraft } from '../../core/index.ts';
-import { isObject } from './objects.ts';
+import {
+	type Api,
+	type CredentialNeed,
+	type Fillable,
+	isObject,
+	type Json,
+	type JsonObject,
+	type Operation,
+	type ToolAnnotations,
+	type ToolDraft,
+} from '../../core/index.ts';
 import { absoluteUrl } from './servers.ts';
 
 export function toTool(operation: Operation, api: Api): ToolDraft {

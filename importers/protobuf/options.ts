@@ -10,6 +10,7 @@ import {
 	toJson,
 } from '@bufbuild/protobuf';
 import { FieldOptionsSchema, MethodOptionsSchema } from '@bufbuild/protobuf/wkt';
+import { isObject } from '../../core/index.ts';
 
 /** One way to call a method over HTTP: google/api/http.proto. */
 export interface HttpBinding {
@@ -24,9 +25,6 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const;
 /** What an executor can fill: `{field}` and `{field=pattern}`, and no braces elsewhere. */
 const TEMPLATE = /^\/(?:[^{}?#\s]|\{[A-Za-z0-9_.]+(?:=[^{}?#\s]+)?\})*$/;
 const MAX_BINDINGS = 20;
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `REQUIRED`, `OUTPUT_ONLY`, … */
 export function behaviorsOf({ proto }: DescField | DescExtension, registry: FileRegistry): readonly JsonValue[] {

@@ -10,6 +10,7 @@ import {
 	type Registry,
 } from '@bufbuild/protobuf';
 import type protobuf from 'protobufjs';
+import { isObject } from '../../core/index.ts';
 
 const KEPT: ReadonlySet<string> = new Set([
 	'allow_alias',
@@ -71,7 +72,7 @@ function setOption<D extends DescMessage>(schema: D, options: MessageShape<D>, n
 
 /** In the text format a list of one item is that item. */
 function shape(desc: DescMessage, value: JsonValue): JsonValue {
-	if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+	if (!isObject(value)) return value;
 	const shaped: JsonObject = {};
 	for (const [name, item] of Object.entries(value)) {
 		const field = desc.fields.find((one) => one.name === name);

@@ -2,6 +2,7 @@
 // refer to each other in circles. Every part gets a number, so that a comparison costs nothing once it is known.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
+import { isObject } from '../../kit/json.ts';
 
 /** How much may still be looked at. @see spend */
 export interface Steps {
@@ -18,8 +19,6 @@ export function spend(steps: Steps, count = 1): void {
 	steps.left -= count;
 	if (steps.left < 0) throw TOO_LARGE;
 }
-
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A definition's name, of a reference to it. */
 export function definitionOf(ref: Json | undefined): string | null {

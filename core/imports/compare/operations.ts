@@ -1,8 +1,9 @@
 // What became of an operation from one import to the next, for those who call its tool. When in doubt, a change is breaking.
 
 import type { Json, JsonSchema } from '../../contract/nouns.ts';
+import { isObject } from '../../kit/json.ts';
 import type { OperationContent } from '../../store/store.ts';
-import { isObject, type Steps, spend, TOO_LARGE } from './meaning.ts';
+import { type Steps, spend, TOO_LARGE } from './meaning.ts';
 import type { ChangeKind, Finding, SchemaComparison } from './rules.ts';
 import { compareSchemas } from './schemas.ts';
 

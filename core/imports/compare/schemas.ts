@@ -2,7 +2,8 @@
 // must not be given less. When in doubt, a change is breaking.
 
 import type { Json, JsonObject, JsonSchema } from '../../contract/nouns.ts';
-import { compareMeanings, definitionOf, isObject, type Steps, spend } from './meaning.ts';
+import { isObject } from '../../kit/json.ts';
+import { compareMeanings, definitionOf, type Steps, spend } from './meaning.ts';
 import {
 	added,
 	compareBounds,

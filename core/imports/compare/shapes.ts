@@ -1,7 +1,8 @@
 // One schema brought into a shape in which two of them can be compared keyword by keyword: references followed, wrappers opened.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
-import { definitionOf, definitionsOf, isObject } from './meaning.ts';
+import { isObject } from '../../kit/json.ts';
+import { definitionOf, definitionsOf } from './meaning.ts';
 
 /** They say something to readers only. So does `default`, which nobody fills in. */
 const WORDS = new Set(['title', 'description', 'default', 'examples', 'example', '$comment', 'externalDocs', 'deprecated']);

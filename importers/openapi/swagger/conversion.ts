@@ -1,9 +1,8 @@
 // Swagger 2.0 as OpenAPI 3.0: what stands elsewhere there is put in its place, operation by operation. Schemas stay where they
 // are, since references go by pointer. A parameter is converted after its reference was followed: only then is it known what it is.
 
-import type { Json, JsonObject } from '../../../core/index.ts';
+import { isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
-import { isObject } from '../objects.ts';
 import { follow } from '../references.ts';
 import { convertForm, convertParameter } from './parameters.ts';
 

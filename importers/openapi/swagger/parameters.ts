@@ -1,8 +1,7 @@
 // Parameters of Swagger 2.0 as those of OpenAPI 3.0: their types as schemas, their `collectionFormat` as styles, and those of
 // forms as one request body.
 
-import type { Json, JsonObject } from '../../../core/index.ts';
-import { isObject } from '../objects.ts';
+import { isObject, type Json, type JsonObject } from '../../../core/index.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';

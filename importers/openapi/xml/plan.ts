@@ -1,9 +1,8 @@
 // The body of a request in XML: by the schema's XML Objects (OpenAPI 3.0.4 §4.7.26, 3.2.1 §4.26) a plan of which node each value of a JSON
 // argument becomes, for the executor to write. Where a schema leaves that open there is no plan: nobody is to guess elements.
 
-import { isNcName, type Json, type JsonObject, quote } from '../../../core/index.ts';
+import { isNcName, isObject, type Json, type JsonObject, quote } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
-import { isObject } from '../objects.ts';
 import { definitionName } from '../references.ts';
 import { type Bare, componentOf, type Facts, gatherFacts, nameFault, ownXml, together, Unwritable, unwrap } from './schema.ts';
 

@@ -1,8 +1,7 @@
 // A schema as XML sees it: what it is called there, and what a value of it holds, with references and combinators resolved.
 
-import { type Json, type JsonObject, quote } from '../../../core/index.ts';
+import { isObject, type Json, type JsonObject, quote } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
-import { isObject } from '../objects.ts';
 import { lookUp } from '../references.ts';
 
 /** Why no XML can be written by a schema, as a clause. */

@@ -2,9 +2,6 @@
 
 import { parseJson } from '../../../core/index.ts';
 
-export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Undefined when it is no JSON that we take. */
 export function tryParse(bytes: unknown): unknown {
 	try {

@@ -5,8 +5,8 @@ import {
 	decodeText,
 	excerptOf,
 	failedResult,
+	isObject,
 	type Json,
-	type JsonObject,
 	type JsonSchema,
 	jsonResult,
 	membersOf,
@@ -25,8 +25,6 @@ const MAX_PATH_CHARS = 200;
 const MAX_MEMBERS = 100;
 /** What is longer may be JSON although there is no structured content of it. */
 const MAX_CHECKED_CHARACTERS = 1024 * 1024;
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface Reading {
 	/** Of the tool: what the data must still fit when it is cut. */

@@ -11,6 +11,7 @@ import {
 	GatewayError,
 	invalid,
 	isJsonType,
+	isObject,
 	isTextType,
 	type Json,
 	type JsonObject,
@@ -63,7 +64,6 @@ export function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec,
 }
 
 const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {});
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
 

@@ -1,7 +1,7 @@
 // Path templates of google/api/http.proto: `/v1/{name=shelves/*/books/**}:close`.
 
 import type { DescMessage } from '@bufbuild/protobuf';
-import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 
 const VARIABLE = /\{([A-Za-z0-9_.]+)(?:=([^{}]+))?\}/g;
 
@@ -55,8 +55,7 @@ function drop(fields: JsonObject, steps: readonly Step[]): void {
 }
 
 function ownValue(holder: Json | undefined, name: string): Json | undefined {
-	if (typeof holder !== 'object' || holder === null || Array.isArray(holder)) return undefined;
-	return Object.hasOwn(holder, name) ? holder[name] : undefined;
+	return isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
 /** Of one segment every slash is the value's own; of several, they part them. */

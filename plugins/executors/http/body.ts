@@ -1,7 +1,7 @@
 // Writing a request's body in the media type that the config or the API's description names.
 
 import { randomBytes } from 'node:crypto';
-import { headerValueFault, invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { headerValueFault, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { inCharset } from './charset.ts';
 import type { Part } from './config.ts';
 import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
@@ -103,7 +103,7 @@ function piece(name: string, value: Json, at: string, part: Part): Piece {
 
 /** `{ data (base64), filename, contentType }`, or the base64 alone. */
 function file(name: string, value: Json, at: string, part: Part): Piece {
-	const given: JsonObject = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { data: value };
+	const given: JsonObject = isObject(value) ? value : { data: value };
 	const { data, filename = name, contentType = firstType(part.contentType) } = given;
 	if (typeof data !== 'string' || typeof filename !== 'string' || typeof contentType !== 'string')
 		throw invalid(at, `${at} must be a base64 string or { data: base64, filename, contentType }.`);
@@ -139,8 +139,7 @@ function quoted(text: string): string {
 }
 
 function fields(value: Json, at: string, what: string): JsonObject {
-	if (value === null || typeof value !== 'object' || Array.isArray(value))
-		throw invalid(at, `${at} must be an object: it is sent as a ${what}.`);
+	if (!isObject(value)) throw invalid(at, `${at} must be an object: it is sent as a ${what}.`);
 	return value;
 }
 

@@ -1,6 +1,6 @@
 // What importers write of an XML body: which node of the document each value of the argument becomes (OpenAPI 3.2.1 §4.26, XML Object).
 
-import { isNcName } from '../../../core/index.ts';
+import { isNcName, isObject } from '../../../core/index.ts';
 
 /** What a value holds, by what it is: an object has members, a list items. Text needs no description. */
 export interface XmlContent {
@@ -45,15 +45,15 @@ export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 
 /** What is wrong with a plan, as the rest of a sentence; null when nothing is. */
 export function planFault(plan: unknown): string | null {
-	if (!isRecord(plan) || !isRecord(plan['root'])) return 'must be a plan with a root';
+	if (!isObject(plan) || !isObject(plan['root'])) return 'must be a plan with a root';
 	const { root, types = {}, ...more } = plan;
 	if (Object.keys(more).length > 0) return `has the unknown member ${JSON.stringify(Object.keys(more)[0])}`;
-	if (!isRecord(types)) return 'must have its types as an object';
+	if (!isObject(types)) return 'must have its types as an object';
 	const seen: Seen = { types, prefixes: new Map([['xsi', XSI]]), nodes: 0 };
 	const fault = nodeFault(root, seen, 0);
 	if (fault !== null) return fault;
 	for (const content of Object.values(types)) {
-		const wrong = isRecord(content) ? contentFault(content, seen, 0) : 'has a type that is no object';
+		const wrong = isObject(content) ? contentFault(content, seen, 0) : 'has a type that is no object';
 		if (wrong !== null) return wrong;
 	}
 	return null;
@@ -67,7 +67,7 @@ interface Seen {
 }
 
 function nodeFault(node: unknown, seen: Seen, nesting: number): string | null {
-	if (!isRecord(node)) return 'has a node that is no object';
+	if (!isObject(node)) return 'has a node that is no object';
 	if (nesting > MAX_NESTING || ++seen.nodes > MAX_NODES) return `has more than ${MAX_NODES} nodes, or nests deeper than ${MAX_NESTING}`;
 	const { as, name, prefix, ns, of, inner, ...content } = node;
 	if (as !== undefined && !KINDS.has(as as string)) return `has a node that is none of ${[...KINDS].join(', ')}`;
@@ -93,7 +93,7 @@ function contentFault(content: Record<string, unknown>, seen: Seen, nesting: num
 	const { members = {}, others, items, first = [], ...more } = content;
 	const [unknown] = Object.keys(more);
 	if (unknown !== undefined) return `has the unknown member ${shown(unknown)}`;
-	if (!isRecord(members) || !Array.isArray(first)) return 'has members that are no object, or first items that are no list';
+	if (!isObject(members) || !Array.isArray(first)) return 'has members that are no object, or first items that are no list';
 	for (const node of [
 		...Object.values(members),
 		...first,
@@ -111,4 +111,3 @@ export const isTagName = (name: unknown): name is string =>
 	typeof name === 'string' && name.length <= MAX_NAME_CHARS && name !== 'xmlns' && isNcName(name);
 
 const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, 100) ?? '';
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -6,6 +6,7 @@ import {
 	escapeXmlAttribute,
 	type GatewayError,
 	invalid,
+	isObject,
 	type Json,
 	type JsonObject,
 	pointerToken,
@@ -220,5 +221,3 @@ const newOpen = (space: string): Open => ({ attributes: '', names: null, content
 
 /** What would end the section stands in two; a carriage return outside, where it can be escaped. */
 const cdata = (text: string): string => `<![CDATA[${text.replaceAll(']]>', ']]]]><![CDATA[>').replaceAll('\r', ']]>&#13;<![CDATA[')}]]>`;
-
-const isObject = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 // Attributes, and what a schema leaves open: JSON as elements of the names that it has itself.
 
-import { escapeXml, escapeXmlAttribute, invalid, type Json, type JsonObject } from '../../../core/index.ts';
-import { attributeKey, isObject, type TypeModel } from './model.ts';
+import { escapeXml, escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import { attributeKey, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
 import { writeText } from './text.ts';
 

@@ -1,7 +1,7 @@
 // What importers write of the messages of an operation: elements in their order, qualified names, types of text. Namespaces
 // are numbers of the config's `namespaces`; a type is `xs:int`, `xs:int*` for a list of them, or one of the config's `types`.
 
-import { isNcName, type Json, type JsonObject } from '../../../core/index.ts';
+import { isNcName, isObject } from '../../../core/index.ts';
 
 export interface ElementModel {
 	name: string;
@@ -72,8 +72,6 @@ export interface MessageModel {
 }
 
 export const isElement = (particle: Particle): particle is ElementModel => 'name' in particle;
-export const isObject = (value: Json | undefined): value is JsonObject =>
-	typeof value === 'object' && value !== null && !Array.isArray(value);
 export const keyOf = ({ key, name }: ElementModel): string => key ?? name;
 export const attributeKey = ({ key, name }: AttributeModel): string => key ?? `@${name}`;
 
@@ -98,7 +96,7 @@ const MAX_NESTING = 200;
 
 /** What is wrong with `types`, as the rest of a sentence; null when nothing is. Costs 2 ms for the largest. */
 export function typesFault(types: unknown): string | null {
-	if (!isRecord(types)) return 'must be an object of types by their names';
+	if (!isObject(types)) return 'must be an object of types by their names';
 	const odd = Object.entries(types).find(([, type]) => !isType(type));
 	return odd ? `holds ${JSON.stringify(odd[0].slice(0, 100))}, which is no model of a type` : null;
 }
@@ -107,14 +105,14 @@ export function typesFault(types: unknown): string | null {
 export const elementFault = (element: unknown): string | null => (isElementModel(element) ? null : 'must be the model of an element');
 
 function isType(type: unknown): boolean {
-	if (!isRecord(type)) return false;
+	if (!isObject(type)) return false;
 	const { qname, of = [], attributes = [], text = '', subtypes = {}, array, ns = 0 } = type;
 	return (
 		(qname === undefined || (Array.isArray(qname) && isCount(qname[0]) && isName(qname[1]))) &&
 		isList(of, (particle) => isParticle(particle, 0)) &&
 		isList(attributes, isAttribute) &&
 		isText(text) &&
-		isRecord(subtypes) &&
+		isObject(subtypes) &&
 		Object.values(subtypes).every(isText) &&
 		(array === undefined || isElementModel(array)) &&
 		isCount(ns)
@@ -122,25 +120,24 @@ function isType(type: unknown): boolean {
 }
 
 function isParticle(particle: unknown, nesting: number): boolean {
-	if (!isRecord(particle) || nesting > MAX_NESTING) return false;
+	if (!isObject(particle) || nesting > MAX_NESTING) return false;
 	if ('name' in particle) return isElementModel(particle);
 	const { sequence = [], choice = [], all = [], most = 0 } = particle;
 	return [sequence, choice, all].every((items) => isList(items, (item) => isParticle(item, nesting + 1))) && isCount(most);
 }
 
 function isElementModel(element: unknown): boolean {
-	if (!isRecord(element)) return false;
+	if (!isObject(element)) return false;
 	const { name, key = '', ns = 0, type, fixed = '', most = 0 } = element;
 	return isName(name) && isText(key) && isCount(ns) && isText(type) && isText(fixed) && isCount(most);
 }
 
 function isAttribute(attribute: unknown): boolean {
-	if (!isRecord(attribute)) return false;
+	if (!isObject(attribute)) return false;
 	const { name, key = '', ns = 0, type, fixed = '' } = attribute;
 	return isName(name) && isText(key) && isCount(ns) && isText(type) && isText(fixed);
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isName = (value: unknown): boolean => typeof value === 'string' && isNcName(value);
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -5,6 +5,7 @@ import {
 	decodeXml,
 	excerptOf,
 	failedResult,
+	isObject,
 	type Json,
 	type JsonObject,
 	type JsonSchema,
@@ -19,7 +20,6 @@ import {
 import type { SoapConfig } from './config.ts';
 import { detailOf, faultResult } from './fault.ts';
 import type { MessageModel } from './model.ts';
-import { isObject } from './model.ts';
 import { readParts } from './multipart.ts';
 import { ENVELOPES } from './names.ts';
 import { createReading, inSteps, type Reading, readAnything, readElement, type Steps } from './reader.ts';

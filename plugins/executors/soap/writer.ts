@@ -1,7 +1,7 @@
 // From JSON to elements, by the model of their types: in the order that the schema asks for, qualified, escaped. Nothing of an
 // argument reaches the message unescaped, and no member is dropped in silence: what has no place is a fault that names it.
 
-import { escapeXml, invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { escapeXml, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { givenType, writeAnything, writeAttributes } from './any.ts';
 import type { SoapConfig } from './config.ts';
 import type { Effort } from './match-budget.ts';
@@ -11,7 +11,6 @@ import {
 	type GroupModel,
 	isElement,
 	isEmptiable,
-	isObject,
 	itemsOf,
 	keyOf,
 	type Particle,

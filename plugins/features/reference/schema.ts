@@ -3,7 +3,7 @@
 // but Joi validates that at every level, which takes longer than all the rest.
 
 import type { Schema } from 'joi';
-import type { Json, JsonObject, JsonSchema } from '../../../core/features.ts';
+import { isObject, type Json, type JsonObject, type JsonSchema } from '../../../core/features.ts';
 import { tidy } from './tidy.ts';
 
 /** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
@@ -93,8 +93,6 @@ interface Terms {
 }
 
 const termsOf = (schema: Schema): Terms => schema.$_terms;
-
-const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function mapValues(values: JsonObject, map: (value: JsonObject, name: string) => JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isObject(value) ? map(value, name) : value]));

@@ -1,7 +1,7 @@
 // JSON Schema said once: what writers of schemas leave behind, which readers of the document would trip over.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject, JsonSchema } from '../../../core/features.ts';
+import { isObject, type Json, type JsonSchema } from '../../../core/features.ts';
 
 /** What lies under these is data, whatever its members are called. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
@@ -54,5 +54,3 @@ function agree(one: JsonSchema, other: JsonSchema): boolean {
 		isApart && Object.entries(other).every(([key, value]) => !(key in one) || key === 'description' || isDeepStrictEqual(one[key], value))
 	);
 }
-
-const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -1,8 +1,8 @@
 // Clients that an https URL names and describes (draft-ietf-oauth-client-id-metadata-document, as MCP 2026-07-28 wants it).
 
-import type { Context } from '../../../../core/index.ts';
+import { type Context, isObject } from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
-import { isPlainObject, tryParse } from '../json.ts';
+import { tryParse } from '../json.ts';
 import { digest } from '../secrets.ts';
 import type { Client, ClientMethod } from './clients.ts';
 import { readClientMetadata } from './metadata.ts';
@@ -56,7 +56,7 @@ async function fetchDocument(id: string, context: Context): Promise<Client> {
 	if (!/^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) throw bad('the client metadata document is no JSON');
 	const document = tryParse(body);
 	// "The client_id […] MUST match the URL of the document using a simple string comparison".
-	if (!isPlainObject(document) || document['client_id'] !== id) throw bad('the client metadata document is of another client_id');
+	if (!isObject(document) || document['client_id'] !== id) throw bad('the client metadata document is of another client_id');
 	if ('client_secret' in document || 'client_secret_expires_at' in document) throw bad('a client metadata document must hold no secret');
 	return toClient(id, document);
 }

@@ -1,8 +1,7 @@
 // The keys that a client signs with, as its metadata tell of them (RFC 7591 §2).
 
-import { PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, readKeySet } from '../../../../core/index.ts';
+import { isObject, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, readKeySet } from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
-import { isPlainObject } from '../json.ts';
 import type { ClientKeys } from './clients.ts';
 
 const MAX_URL_LENGTH = 1000;
@@ -31,8 +30,8 @@ function readUrl(url: unknown): string {
 }
 
 function readInline(set: unknown) {
-	const keys: unknown = isPlainObject(set) ? set['keys'] : null;
-	if (Array.isArray(keys) && keys.some((key) => isPlainObject(key) && ('d' in key || 'k' in key))) {
+	const keys: unknown = isObject(set) ? set['keys'] : null;
+	if (Array.isArray(keys) && keys.some((key) => isObject(key) && ('d' in key || 'k' in key))) {
 		throw bad('jwks must hold public keys only');
 	}
 	const read = readSet(set);

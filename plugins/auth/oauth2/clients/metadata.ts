@@ -1,7 +1,7 @@
 // What a client says of itself (RFC 7591 §2), whether it registers or is described under a URL.
 
+import { isObject } from '../../../../core/index.ts';
 import { OAuthFault, printable } from '../faults.ts';
-import { isPlainObject } from '../json.ts';
 import type { Client, ClientMethod } from './clients.ts';
 import { shownName } from './clients.ts';
 import { readClientKeys, readSigningAlg, signsOtherwise } from './keys.ts';
@@ -25,7 +25,7 @@ export interface MetadataRules {
  * @throws invalid_redirect_uri, invalid_client_metadata
  */
 export function readClientMetadata(given: unknown, rules: MetadataRules): ClientMetadata {
-	if (!isPlainObject(given)) throw bad('the metadata must be a JSON object');
+	if (!isObject(given)) throw bad('the metadata must be a JSON object');
 	const { client_name: name = '', grant_types: grants = ['authorization_code'], response_types: responses = ['code'] } = given;
 	if (typeof name !== 'string' || name.length > MAX_NAME) throw bad(`client_name must be a text of at most ${MAX_NAME} characters`);
 	if (!isTexts(grants) || !grants.includes('authorization_code')) throw bad('grant_types must contain authorization_code');

@@ -28,7 +28,7 @@ export { type Asked, FairQueue, type Limits as QueueLimits } from './kit/fair-qu
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { isObject } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
-export { pointerToken } from './kit/json-pointer.ts';
+export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';
 export { TimeSlice } from './kit/time-slice.ts';
 export { type Named, nameOperations } from './kit/tool-names.ts';

@@ -8,13 +8,13 @@ import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Ser
 import type { ValidationError } from 'joi';
 import type { Config } from './config/config.ts';
 import { asGatewayError, GatewayError } from './contract/errors.ts';
-import { detailsOf, SENTENCES } from './contract/input-faults.ts';
 import type { Log } from './contract/nouns.ts';
 import { clientAddress } from './http/addresses.ts';
 import { corsHeaders, preflightHeaders } from './http/cors.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import { isGatewayPath } from './http/reserved.ts';
+import { detailsOf, SENTENCES } from './kit/input-faults.ts';
 import { type Limits, limitHeaders } from './limits/limits.ts';
 import type { Store } from './store/store.ts';
 

@@ -1,6 +1,6 @@
 // One tool as `tools/list` shows it, and the output schema that no answer can break.
 
-import { type Call, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
+import { atFragment, type Call, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
 
 const KEPT_MS = 600_000;
 /** Levels of fields that an output schema documents; deeper ones cost every client tokens and tell it little. */
@@ -55,17 +55,7 @@ function documentInside({ properties, items }: JsonObject, root: JsonSchema, dep
 function resolve(given: Json, root: JsonSchema): JsonObject {
 	let schema: Json | undefined = given;
 	for (let hops = 0; hops < MAX_REFERENCES && isObject(schema) && typeof schema.$ref === 'string'; hops += 1) {
-		schema = locate(schema.$ref, root);
+		schema = atFragment(root, schema.$ref);
 	}
 	return isObject(schema) ? schema : {};
-}
-
-/** RFC 6901, in a URI fragment. */
-function locate(reference: string, root: JsonSchema): Json | undefined {
-	if (!reference.startsWith('#')) return undefined;
-	const tokens = reference.slice(1).split('/').slice(1);
-	return tokens.reduce<Json | undefined>((at, token) => {
-		const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
-		return isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
-	}, root);
 }

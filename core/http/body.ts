@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type ErrorDetail, GatewayError } from '../contract/errors.ts';
+import { pointerToken } from '../kit/json-pointer.ts';
 import { parseForm } from './queries.ts';
 
 export const DEFAULT_MAX_BYTES = 1_048_576;
@@ -113,7 +114,7 @@ export function textFaults(value: unknown): ErrorDetail[] {
 		}
 		for (const [key, child] of Object.entries(next.value)) {
 			const fault = key === '__proto__' ? 'is not a name that a body may use.' : textFault(key);
-			const at = `${path}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+			const at = `${path}/${pointerToken(key)}`;
 			if (fault) faults.push({ path: at.toWellFormed().replaceAll('\0', '\\u0000'), message: fault });
 			stack.push({ value: child, path: at, depth: depth + 1 });
 		}

@@ -2,6 +2,7 @@
 // Bytes that are not encoded at all are none of a query: Node's parser refuses them.
 
 import { GatewayError } from '../contract/errors.ts';
+import { escapeToken } from '../kit/json-pointer.ts';
 
 /** @param target of the request line. @throws validation_failed naming the parameter */
 export function assertQuery(target: string): void {
@@ -37,5 +38,5 @@ function assertDecodable(text: string, at: 'query' | ''): void {
 function nameOf(pair: string): string {
 	const [name = ''] = pair.split('=', 1);
 	const text = (isDecodable(name) ? decodeURIComponent(name) : name).slice(0, 100).toWellFormed();
-	return text.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('\0', '\\u0000');
+	return escapeToken(text).replaceAll('\0', '\\u0000');
 }

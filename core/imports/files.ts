@@ -3,6 +3,7 @@
 
 import { Unzip, UnzipInflate, UnzipPassThrough, unzipSync } from 'fflate';
 import { type ErrorDetail, GatewayError } from '../contract/errors.ts';
+import { pointerToken } from '../kit/json-pointer.ts';
 
 export type Files = Map<string, Uint8Array>;
 
@@ -23,7 +24,7 @@ export function readFiles(input: FilesInput): Files {
 	const files: Files = new Map();
 	let sizeBytes = 0;
 	for (const [path, content] of Object.entries(input)) {
-		const at = `/files/${path.slice(0, 200).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+		const at = `/files/${pointerToken(path, 200)}`;
 		checkPath(path, at);
 		const bytes = typeof content === 'string' ? Buffer.from(content) : decodeBase64(content.base64, at);
 		sizeBytes += bytes.byteLength;

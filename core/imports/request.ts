@@ -2,9 +2,9 @@
 
 import Joi from 'joi';
 import { GatewayError, invalid } from '../contract/errors.ts';
-import { detailsOf, SENTENCES } from '../contract/input-faults.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import { parseJson } from '../http/body.ts';
+import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { GenerationRequest } from '../store/store.ts';
 import type { FilesInput } from './files.ts';
 

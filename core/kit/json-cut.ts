@@ -4,6 +4,7 @@
 import type { JsonSchema } from '../contract/nouns.ts';
 import { cleanText } from './clean-text.ts';
 import { itemsOf, type Member, membersOf, type Outline, outlineJson, type Place, sizeOf, trailingBackslashes } from './json-outline.ts';
+import { escapeToken } from './json-pointer.ts';
 import { isEnough, leastItems, leastText, type Rules, rulesOf, rulesOfItem, rulesOfMember } from './json-rules.ts';
 import { TimeSlice } from './time-slice.ts';
 
@@ -243,7 +244,7 @@ function nameOf(key: string): string {
 	}
 }
 
-const pointer = (path: string, name: string): string => `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const pointer = (path: string, name: string): string => `${path}/${escapeToken(name)}`;
 
 function note(cutter: Cutter, path: string, what: string): void {
 	cutter.notes.push(`${cleanText(path, 200) || '/'}: ${what}`);

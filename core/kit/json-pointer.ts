@@ -5,15 +5,17 @@ import type { Json, JsonObject } from '../contract/nouns.ts';
 /** Longer names are cut: a pointer is shown to people. */
 const MAX_SHOWN = 100;
 
+/** One step of a pointer. */
+export const escapeToken = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The name that a step stands for. */
+export const unescapeToken = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
 /** One step of a pointer that is shown. */
-export const pointerToken = (name: string): string => name.slice(0, MAX_SHOWN).replaceAll('~', '~0').replaceAll('/', '~1');
+export const pointerToken = (name: string, maxShown = MAX_SHOWN): string => escapeToken(name.slice(0, maxShown));
 
 /** The names that a pointer is made of. */
-export const tokensOf = (pointer: string): string[] =>
-	pointer
-		.split('/')
-		.slice(1)
-		.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+export const tokensOf = (pointer: string): string[] => pointer.split('/').slice(1).map(unescapeToken);
 
 /** The value at a pointer such as `/a/0`; undefined where there is none. */
 export function atPointer(root: Json, pointer: string): Json | undefined {

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from './json.ts';
+import { atFragment } from './json-pointer.ts';
 
 /** All that may describe one value: alternatives count as if each held, so that what is kept fits whichever does. */
 export interface Rules {
@@ -69,33 +70,10 @@ function expand(root: JsonSchema, found: readonly (Json | undefined)[]): JsonObj
 		seen.add(schema);
 		const { $ref, allOf, anyOf, oneOf } = schema;
 		open.push(...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf));
-		if (typeof $ref === 'string') open.push(resolve(root, $ref));
+		if (typeof $ref === 'string') open.push(atFragment(root, $ref));
 	}
 	// Too many to know: nothing may be left out.
 	return open.length > 0 ? [{ not: {} }] : [...seen];
 }
 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
-
-/** `#/$defs/pet`: the only references that tools carry. */
-function resolve(root: JsonSchema, reference: string): Json | undefined {
-	if (!reference.startsWith('#')) return undefined;
-	const steps = reference.slice(1).split('/').slice(1);
-	let value: Json | undefined = root;
-	for (const step of steps) {
-		const name = decodeStep(step);
-		if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-		value = value[name];
-	}
-	return value;
-}
-
-function decodeStep(step: string): string {
-	const plain = step.replaceAll('~1', '/').replaceAll('~0', '~');
-	try {
-		return decodeURIComponent(plain);
-	} catch {
-		// Not percent-encoded, then.
-		return plain;
-	}
-}

@@ -2,9 +2,9 @@
 
 import Joi, { type ObjectSchema } from 'joi';
 import { GatewayError, invalid } from '../contract/errors.ts';
-import { detailsOf, SENTENCES } from '../contract/input-faults.ts';
 import type { Kind, ManagementRoute, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { Place, Secrets } from '../secrets/envelopes.ts';
 import {
 	destinationFields,

@@ -3,10 +3,10 @@
 // themselves (`$id`, `$anchor`; JSON Schema 2020-12 core §8.2) become pointers too.
 
 import { createHash } from 'node:crypto';
-import { asGatewayError, GatewayError, isObject, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
+import { asGatewayError, escapeToken, GatewayError, isObject, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
 import { type Document, readValue, refused } from './document.ts';
 import type { Library } from './library.ts';
-import { escapeToken, lookUp } from './references.ts';
+import { lookUp } from './references.ts';
 
 interface Reference {
 	holder: JsonObject;

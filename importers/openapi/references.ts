@@ -2,7 +2,7 @@
 // by then (`linking.ts`).
 
 import { createHash } from 'node:crypto';
-import { isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { escapeToken, isObject, type Json, type JsonObject, quote, tokensOf, unescapeToken } from '../../core/index.ts';
 import type { Document } from './document.ts';
 
 /** What a reference leads to, or why it leads nowhere. */
@@ -53,17 +53,17 @@ export function definitionName(pointer: string, { schemas }: Pick<Document, 'sch
 	return `${last.slice(0, 60)}_${createHash('sha256').update(pointer).digest('hex').slice(0, 12)}`;
 }
 
-export const escapeToken = (token: string): string => token.replaceAll('~', '~0').replaceAll('/', '~1');
-
 /** Null when it is none (an anchor, a bad escape) or points at the whole document. */
 function parsePointer(fragment: string): string[] | null {
 	if (!fragment.startsWith('/')) return null;
-	const tokens = fragment.slice(1).split('/');
 	try {
-		return tokens.map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
+		return fragment
+			.slice(1)
+			.split('/')
+			.map((token) => unescapeToken(decodeURIComponent(token)));
 	} catch {
 		// A name with a bare `%`, which is not percent-encoded at all.
-		return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+		return tokensOf(fragment);
 	}
 }
 

@@ -1,7 +1,7 @@
 // Server objects: where an operation is called (OpenAPI 3.1.1 §4.8.5). The base URL that the user gave to the API wins
 // over the document's; only an operation's or a path's own server leads elsewhere.
 
-import { invalid, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { escapeToken, invalid, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 const NAME = /\{([^{}]+)\}/g;
 const MAX_NAMED = 20;
@@ -24,7 +24,7 @@ export function allServers(servers: Json | undefined, given: ServerVariables): s
 export function checkVariables(given: ServerVariables, lists: (Json | undefined)[]): void {
 	const servers = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
 	for (const [name, value] of Object.entries(given)) {
-		const at = `/options/serverVariables/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+		const at = `/options/serverVariables/${escapeToken(name)}`;
 		const variables = servers.filter(({ url }) => namesIn(url).includes(name)).map((server) => variableOf(server, name));
 		if (variables.length === 0) {
 			const names = [...new Set(servers.flatMap(({ url }) => namesIn(url)))].slice(0, MAX_NAMED);

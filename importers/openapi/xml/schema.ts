@@ -1,6 +1,6 @@
 // A schema as XML sees it: what it is called there, and what a value of it holds, with references and combinators resolved.
 
-import { isObject, type Json, type JsonObject, quote } from '../../../core/index.ts';
+import { isObject, type Json, type JsonObject, quote, unescapeToken } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
 import { lookUp } from '../references.ts';
 
@@ -147,7 +147,7 @@ export function componentOf({ pointers }: Bare, { version }: Document): string |
 	const names = pointers.flatMap((pointer) => /\/(?:components\/schemas|definitions)\/([^/]+)$/.exec(pointer)?.[1] ?? []);
 	// OpenAPI 3.2.1 §4.26.3: a schema that only refers makes no node, so it is what it refers to that has a name.
 	const name = version === '3.2' ? names.at(-1) : names[0];
-	return name === undefined ? null : name.replaceAll('~1', '/').replaceAll('~0', '~');
+	return name === undefined ? null : unescapeToken(name);
 }
 
 /** The XML Object of a schema that several others make up. @throws Unwritable where alternatives are called differently */

@@ -1,6 +1,6 @@
 // Names on the wire: prefixes for the namespaces that one envelope uses, and names that arguments bring themselves.
 
-import { escapeXmlAttribute, invalid, isNcName, xmlText } from '../../../core/index.ts';
+import { escapeXmlAttribute, invalid, isNcName, pointerToken, xmlText } from '../../../core/index.ts';
 
 export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 export const XSD = 'http://www.w3.org/2001/XMLSchema';
@@ -59,4 +59,4 @@ export function givenName(name: string, uri: string, at: string): { uri: string;
 	return { uri: xmlText(given ?? uri, at), local };
 }
 
-export const pointer = (at: string, key: string): string => `${at}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+export const pointer = (at: string, key: string): string => `${at}/${pointerToken(key)}`;

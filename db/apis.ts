@@ -2,11 +2,12 @@
 
 import { type Attributes, literal, type WhereOptions } from 'sequelize';
 import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';
+import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { beginImport, toSchema } from './imports/imports.ts';
 import { operationsWhere } from './imports/operations.ts';
-import type { Api, ApiOperation } from './models/api.ts';
+import { API, type Api, type ApiOperation, OPERATION } from './models/api.ts';
 import type { Models } from './models/index.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
@@ -134,41 +135,6 @@ const apisWhere = (organizationId: string, { q, type, status }: ApiFilter): Wher
 	...search(q, ['name', 'description']),
 });
 
-export const toApi = (row: Attributes<Api>): ApiRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	name: row.name,
-	type: row.type,
-	baseUrl: row.baseUrl,
-	description: row.description,
-	status: row.status,
-	outbound: row.outbound,
-	passThrough: row.passThrough ?? [],
-	version: row.version,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+export const toApi = (row: Attributes<Api>): ApiRow => ({ ...pick(row, API), passThrough: row.passThrough ?? [] });
 
-const toOperation = (row: Attributes<ApiOperation>): OperationRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	apiId: row.apiId,
-	key: row.key,
-	operationId: row.operationId,
-	name: row.name,
-	description: row.description,
-	method: row.method,
-	path: row.path,
-	tags: row.tags,
-	deprecated: row.deprecated,
-	parameters: row.parameters,
-	wholeHash: row.wholeHash,
-	outputSchema: row.outputSchema,
-	answerCut: row.answerCut,
-	definition: row.definition,
-	outcome: row.outcome,
-	reasons: row.reasons,
-	status: row.status,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+const toOperation = (row: Attributes<ApiOperation>): OperationRow => pick(row, OPERATION);

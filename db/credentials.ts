@@ -3,9 +3,10 @@
 import type { Attributes } from 'sequelize';
 import { invalid } from '../core/contract/errors.ts';
 import type { CredentialRow, Credentials } from '../core/store/store.ts';
+import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
-import type { ApiCredential } from './models/api.ts';
+import { type ApiCredential, CREDENTIAL } from './models/api.ts';
 import type { Models } from './models/index.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';
@@ -57,11 +58,6 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 });
 
 export const toCredential = (row: Attributes<ApiCredential>): CredentialRow => ({
-	apiId: row.apiId,
-	type: row.type,
+	...pick(row, CREDENTIAL),
 	scheme: row.scheme === '' ? null : row.scheme,
-	origin: row.origin,
-	secret: row.secret,
-	place: row.place,
-	updatedAt: row.updatedAt,
 });

@@ -2,11 +2,12 @@
 
 import type { Attributes, WhereOptions } from 'sequelize';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
+import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { writeDrafts } from './imports/drafts.ts';
 import { lockApi } from './imports/imports.ts';
 import type { Models } from './models/index.ts';
-import type { Tool } from './models/tool.ts';
+import { TOOL, type Tool } from './models/tool.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
 import { search } from './search.ts';
@@ -89,26 +90,9 @@ const toColumns = ({ name, description, ...rest }: ToolChange): Partial<Attribut
 });
 
 export const toTool = (row: Attributes<Tool>): ToolRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
+	...pick(row, TOOL),
 	name: nameOf(row),
 	description: row.ownDescription ?? row.importedDescription ?? '',
 	imported: importedOf(row),
-	type: row.type,
-	executor: row.executor,
-	apiId: row.apiId,
-	operationId: row.operationId,
-	parameters: row.parameters,
-	outputSchema: row.outputSchema,
-	annotations: row.annotations,
-	code: row.code,
-	executionConfig: row.executionConfig,
-	wholeHash: row.wholeHash,
-	bodies: row.bodies,
-	flattened: row.flattened,
-	fillable: row.fillable,
 	status: row.removed ? 'removed' : row.status,
-	version: row.version,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
 });

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 import { type Attributes, literal, Op, type Sequelize, type Transaction } from 'sequelize';
 import { notFound } from '../../core/contract/errors.ts';
 import type { AssignmentChange, AssignmentRow, Gateways, ToolRow } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
-import type { GatewayTool } from '../models/gateway.ts';
+import { ASSIGNMENT, type GatewayTool } from '../models/gateway.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -182,12 +183,4 @@ function freeName(name: string, toolId: string, taken: ReadonlySet<string>): str
 	return free;
 }
 
-export const toAssignment = (row: Attributes<GatewayTool>): AssignmentRow => ({
-	id: row.id,
-	gatewayId: row.gatewayId,
-	toolId: row.toolId,
-	name: row.name,
-	description: row.description,
-	rateLimit: row.rateLimit,
-	createdAt: row.createdAt,
-});
+export const toAssignment = (row: Attributes<GatewayTool>): AssignmentRow => pick(row, ASSIGNMENT);

@@ -2,9 +2,10 @@
 
 import { literal } from 'sequelize';
 import type { Gateways, KeyRow, OrganizationRow } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
 import { unlessOrphan } from '../errors.ts';
-import type { GatewayKey } from '../models/gateway.ts';
+import { type GatewayKey, KEY } from '../models/gateway.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -57,16 +58,4 @@ export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 	};
 }
 
-const toKey = (row: GatewayKey): KeyRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	gatewayId: row.gatewayId,
-	name: row.name,
-	prefix: row.prefix,
-	scopes: row.scopes,
-	expiresAt: row.expiresAt,
-	lastUsedAt: row.lastUsedAt ?? null,
-	revokedAt: row.revokedAt ?? null,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+const toKey = (row: GatewayKey): KeyRow => ({ ...pick(row, KEY), lastUsedAt: row.lastUsedAt ?? null, revokedAt: row.revokedAt ?? null });

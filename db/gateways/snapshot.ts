@@ -4,8 +4,9 @@
 import { type Attributes, QueryTypes, type Sequelize } from 'sequelize';
 import type { GatewaySnapshot } from '../../core/store/store.ts';
 import { toApi } from '../apis.ts';
+import { pick } from '../columns.ts';
 import { toCredential } from '../credentials.ts';
-import type { Organization } from '../models/account.ts';
+import { ORGANIZATION, type Organization } from '../models/account.ts';
 import type { Api, ApiCredential } from '../models/api.ts';
 import type { Gateway, GatewayAuth, GatewayTool } from '../models/gateway.ts';
 import type { Tool } from '../models/tool.ts';
@@ -68,10 +69,9 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 	const [organization] = rows('organizations');
 	const [gateway] = rows('gateways');
 	if (!organization || !gateway) return null;
-	const { id, name, slug, createdAt } = organization;
 	const assignments = rows('gateway_tools').map(toAssignment);
 	return {
-		organization: { id, name, slug, createdAt },
+		organization: pick(organization, ORGANIZATION),
 		gateway: { ...toGateway(gateway), toolCount: assignments.length },
 		auth: rows('gateway_auth').map(toAuth),
 		tools: pair(assignments, rows('tools').map(toTool)),
@@ -81,7 +81,7 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 }
 
 /** `created_at` is a text in JSON. */
-const toAttributes = (row: Record<string, unknown>): Record<string, unknown> =>
+const toAttributes = (row: Record<string, unknown>): object =>
 	Object.fromEntries(
 		Object.entries(row).map(([column, value]) => [
 			column.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),

@@ -3,9 +3,10 @@
 
 import type { Attributes, Sequelize, Transaction } from 'sequelize';
 import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
 import { type Database, IDLE_TIMEOUT_MS } from '../connection.ts';
 import { guard } from '../errors.ts';
-import type { ApiSchema } from '../models/api.ts';
+import { type ApiSchema, SCHEMA } from '../models/api.ts';
 import type { Models } from '../models/index.ts';
 import { merge } from './merging.ts';
 import { operationsWhere } from './operations.ts';
@@ -109,19 +110,4 @@ class Pulse {
 	}
 }
 
-export const toSchema = (row: Attributes<ApiSchema>): SchemaRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	apiId: row.apiId,
-	format: row.format,
-	title: row.title,
-	version: row.version,
-	servers: row.servers,
-	sourceUrl: row.sourceUrl,
-	sizeBytes: row.sizeBytes,
-	sha256: row.sha256,
-	report: row.report,
-	changes: row.changes,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+export const toSchema = (row: Attributes<ApiSchema>): SchemaRow => pick(row, SCHEMA);

@@ -2,8 +2,9 @@
 
 import type { Attributes, Transaction } from 'sequelize';
 import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
-import type { ImportJob } from '../models/import-job.ts';
+import { IMPORT_JOB, type ImportJob } from '../models/import-job.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -99,19 +100,4 @@ async function addBody(
 	}
 }
 
-const toJob = (row: Attributes<ImportJob>): ImportJobRow => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	apiId: row.apiId,
-	status: row.status,
-	phase: row.phase,
-	operations: row.operations,
-	attempts: row.attempts,
-	requestedBy: row.actor.userId,
-	error: row.error,
-	schemaId: row.schemaId,
-	tools: row.tools,
-	createdAt: row.createdAt,
-	startedAt: row.startedAt,
-	finishedAt: row.finishedAt,
-});
+const toJob = (row: Attributes<ImportJob>): ImportJobRow => ({ ...pick(row, IMPORT_JOB), requestedBy: row.actor.userId });

@@ -2,9 +2,10 @@
 
 import { literal } from 'sequelize';
 import type { AccessKeyRow, AccessKeys, KeyReach } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
 import { unlessOrphan } from '../errors.ts';
-import type { AccessKey } from '../models/account.ts';
+import { ACCESS_KEY, type AccessKey } from '../models/account.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -84,15 +85,10 @@ const toReach = (organizationId: string | null, gatewayId: string | null): KeyRe
 	organizationId === null || gatewayId === null ? { type: 'account' } : { type: 'gateway', id: gatewayId, organizationId };
 
 const toKey = (row: AccessKey): AccessKeyRow => ({
-	id: row.id,
-	userId: row.userId,
-	name: row.name,
-	prefix: row.prefix,
+	...pick(row, ACCESS_KEY),
 	reach: toReach(row.organizationId, row.gatewayId),
-	permissions: row.permissions,
 	lastUsedAt: row.lastUsedAt ?? null,
 	revokedAt: row.revokedAt ?? null,
-	createdAt: row.createdAt,
 });
 
 const toLiveKey = (row: KeyColumns): AccessKeyRow => ({

@@ -2,6 +2,8 @@
 
 import type { Role } from '../../core/contract/permissions.ts';
 import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../../core/store/store.ts';
+import { pick } from '../columns.ts';
+import { USER } from '../models/account.ts';
 
 /** Columns of `users u`, as `PersonColumns`. */
 export const PERSON = `u.id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName", u.created_at AS "registeredAt"`;
@@ -45,14 +47,7 @@ export const toPerson = ({ userId, email, firstName, lastName, registeredAt }: P
 	createdAt: registeredAt,
 });
 
-export const toUser = ({ id, email, passwordHash, firstName, lastName, createdAt }: UserRow): UserRow => ({
-	id,
-	email,
-	passwordHash,
-	firstName,
-	lastName,
-	createdAt,
-});
+export const toUser = (row: UserRow): UserRow => pick(row, USER);
 
 export const toMember = (row: MemberColumns): MemberRow => ({ user: toPerson(row), role: row.role, joinedAt: row.joinedAt });
 

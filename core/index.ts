@@ -23,6 +23,7 @@ export {
 export { type KeySetRules, readKeySet } from './identity/key-sets.ts';
 export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type TokenKeys, verifyToken } from './identity/verify-token.ts';
 export { LEFT_OUT } from './imports/compare/shapes.ts';
+export { BoundedMap } from './kit/bounded-map.ts';
 export { cleanText, quote } from './kit/clean-text.ts';
 export { type Asked, FairQueue, type Limits as QueueLimits } from './kit/fair-queue.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';

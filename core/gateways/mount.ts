@@ -4,7 +4,7 @@ import { Router } from '@hapi/call';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kinds.ts';
 import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
-import type { KeyedGateway } from '../identity/gateway-keys.ts';
+import { type KeyedGateway, noKeysYet } from '../identity/gateway-keys.ts';
 import { quote } from '../kit/clean-text.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Place, Secrets } from '../secrets/envelopes.ts';
@@ -54,7 +54,7 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 		methods,
 		shelf: shelve(snapshot, parts.invoker),
 		router: routeTable(transport, config, methods),
-		keys: new Map(),
+		keys: noKeysYet(),
 	};
 }
 

@@ -13,6 +13,7 @@ import { clientSignal } from '../http/client.ts';
 import { isTrustedOrigin, publicUrlOf } from '../http/origins.ts';
 import { assertQuery } from '../http/queries.ts';
 import { createIdentities, type Identities, type IdentityParts } from '../identity/identity.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from '../tools/call.ts';
@@ -69,7 +70,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 /** Gateways by their place, each made ready once and dropped with the first change of its organization. */
 class GatewayCache {
 	readonly #parts: RuntimeParts;
-	readonly #mounted = new Map<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>();
+	readonly #mounted = new BoundedMap<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>(MOUNTED);
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: RuntimeParts) {
@@ -93,7 +94,6 @@ class GatewayCache {
 		};
 		this.#mounted.set(key, entry);
 		entry.gateway.catch(() => this.#mounted.get(key) === entry && this.#mounted.delete(key));
-		if (this.#mounted.size > MOUNTED) this.#mounted.delete(this.#mounted.keys().next().value ?? key);
 		return entry.gateway;
 	}
 

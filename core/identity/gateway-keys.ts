@@ -1,6 +1,7 @@
 // Keys of a gateway (`svc_gw_…`): looked up once and remembered with the gateway, which any change of its keys drops.
 
 import type { Caller, Gateway } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import { hashKey, MAX_KEY_LENGTH } from '../secrets/tokens.ts';
 import type { Store } from '../store/store.ts';
 
@@ -12,8 +13,10 @@ type KnownKey = { caller: Caller; expiresAt: number } | null;
 export interface KeyedGateway {
 	gateway: Gateway;
 	/** Callers of keys that have been looked up, by the key's hash; null is remembered too. */
-	keys: Map<string, KnownKey>;
+	keys: BoundedMap<string, KnownKey>;
 }
+
+export const noKeysYet = (): KeyedGateway['keys'] => new BoundedMap(KEYS_KEPT);
 
 /** Null when it is unknown here, revoked or expired. */
 export async function gatewayKey(secret: string, mounted: KeyedGateway, store: Store): Promise<Caller | null> {
@@ -21,14 +24,8 @@ export async function gatewayKey(secret: string, mounted: KeyedGateway, store: S
 	const hash = hashKey(secret);
 	const id = hash.toString('latin1');
 	const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUp(mounted, hash, store));
-	remember(mounted, id, known);
+	if (!mounted.keys.has(id)) mounted.keys.set(id, known);
 	return known && known.expiresAt > Date.now() ? known.caller : null;
-}
-
-function remember({ keys }: KeyedGateway, id: string, known: KnownKey): void {
-	if (keys.has(id)) return;
-	keys.set(id, known);
-	if (keys.size > KEYS_KEPT) keys.delete(keys.keys().next().value ?? id);
 }
 
 async function lookUp({ gateway }: KeyedGateway, hash: Buffer, store: Store): Promise<KnownKey> {

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import { hashKey, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
 import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
 
@@ -13,7 +14,7 @@ export class SignedTokens {
 	readonly #tokens: Tokens;
 	readonly #members: Members;
 	/** Callers of the operator's tokens, by the token's hash. Only what was verified gets here. */
-	readonly #known = new Map<string, { caller: Caller; expiresAtMs: number }>();
+	readonly #known = new BoundedMap<string, { caller: Caller; expiresAtMs: number }>(KEPT);
 
 	constructor(tokens: Tokens, members: Members) {
 		this.#tokens = tokens;
@@ -37,9 +38,7 @@ export class SignedTokens {
 	#remember(id: string, claims: OperatorClaims): Caller {
 		const caller: Caller = { method: 'token', subject: `jwt:${claims.subject}`, scopes: scopesOf(claims) };
 		const expiresAtMs = Math.min((claims.exp ?? Number.POSITIVE_INFINITY) * 1000, Date.now() + KEPT_MS);
-		this.#known.delete(id);
 		this.#known.set(id, { caller, expiresAtMs });
-		if (this.#known.size > KEPT) this.#known.delete(this.#known.keys().next().value ?? id);
 		return caller;
 	}
 }

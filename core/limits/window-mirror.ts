@@ -1,6 +1,7 @@
 // What this process knows of the windows it counts in: what Redis told it, and what Redis has not heard yet. Where there is no
 // Redis, this is all there is.
 
+import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Bucket, Standing } from './windows.ts';
 
 interface Mirror {
@@ -30,7 +31,7 @@ const ENDING_MS = 250;
 const SLACK_MS = 10;
 
 export class Mirrors {
-	readonly #open = new Map<string, Mirror>();
+	readonly #open = new BoundedMap<string, Mirror>(CAPACITY);
 
 	/** Opens a window when there is none. */
 	count(bucket: Bucket): void {
@@ -123,10 +124,7 @@ export class Mirrors {
 
 	#begin(key: string, endsAt: number): Mirror {
 		const mirror = { told: 0, own: 0, untold: 0, sent: 0, endsAt };
-		// Deleted first, so that the order of the map is that of their beginnings.
-		this.#open.delete(key);
 		this.#open.set(key, mirror);
-		if (this.#open.size > CAPACITY) this.#open.delete(this.#open.keys().next().value ?? key);
 		return mirror;
 	}
 }

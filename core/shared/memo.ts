@@ -1,17 +1,18 @@
 // Values computed once and kept for a while in this process: bounded, single-flight, failures not kept.
 
+import { BoundedMap } from '../kit/bounded-map.ts';
+
 interface Entry {
 	value: Promise<unknown>;
 	expiresAt: number;
 }
 
 export class Memo {
-	readonly #entries = new Map<string, Entry>();
-	readonly #capacity: number;
+	readonly #entries: BoundedMap<string, Entry>;
 
 	/** @param capacity entries kept; the least recently computed go first */
 	constructor(capacity: number) {
-		this.#capacity = capacity;
+		this.#entries = new BoundedMap(capacity);
 	}
 
 	get<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
@@ -21,11 +22,9 @@ export class Memo {
 		if (known && known.expiresAt > now) return known.value as Promise<T>;
 		const value = compute();
 		const entry = { value, expiresAt: now + ttlMs };
-		this.#entries.delete(key);
 		this.#dropExpired(now);
 		this.#entries.set(key, entry);
 		value.catch(() => this.#entries.get(key) === entry && this.#entries.delete(key));
-		if (this.#entries.size > this.#capacity) this.#entries.delete(this.#entries.keys().next().value ?? key);
 		return value;
 	}
 

@@ -3,6 +3,7 @@
 
 import type { Records } from '../contract/context.ts';
 import type { Json, PutOptions, StoredRecord } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from '../store/store.ts';
 
 /** Whose records they are. */
@@ -60,9 +61,8 @@ interface LookUp {
 /** Watched records by their place. Nothing is kept that no change would drop: neither the absence of one, nor one unwatched. */
 export class RecordCache {
 	readonly #changes: Changes;
-	readonly #capacity: number;
 	/** The longest unused first. */
-	readonly #kept = new Map<string, Kept>();
+	readonly #kept: BoundedMap<string, Kept>;
 	readonly #places = new Map<Topic, string>();
 	/** Under way; those who come meanwhile wait for the same answer. */
 	readonly #lookUps = new Map<string, LookUp>();
@@ -70,7 +70,7 @@ export class RecordCache {
 
 	constructor(changes: Changes, capacity = RECORDS_KEPT) {
 		this.#changes = changes;
-		this.#capacity = capacity;
+		this.#kept = new BoundedMap(capacity, { onEvicted: (_place, { topic }) => this.#places.delete(topic) });
 		this.#unsubscribe = changes.subscribe((topics) => this.#hear(topics));
 	}
 
@@ -82,7 +82,6 @@ export class RecordCache {
 		const kept = this.#kept.get(place);
 		const record = kept ? asOfNow(kept) : null;
 		if (!kept || !record) return this.#share(place, look);
-		this.#kept.delete(place);
 		this.#kept.set(place, kept);
 		return record;
 	}
@@ -117,7 +116,6 @@ export class RecordCache {
 		if (!found?.topic) return;
 		this.#kept.set(place, { record: found.record, topic: found.topic, askedMs });
 		this.#places.set(found.topic, place);
-		if (this.#kept.size > this.#capacity) this.#forget(this.#kept.keys().next().value ?? place);
 	}
 
 	/**

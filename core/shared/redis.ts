@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { KeyValue } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 
 /** Runs in Redis, whole and alone; answers with an integer or a list of them. */
 export interface Script {
@@ -125,24 +126,20 @@ function inTime<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 }
 
 function createLocal(): Shared {
-	const entries = new Map<string, { value: string; expiresAt: number }>();
+	const entries = new BoundedMap<string, { value: string; expiresAt: number }>(LOCAL_ENTRIES);
 	const live = (key: string): string | null => {
 		const entry = entries.get(key);
 		if (entry && entry.expiresAt > Date.now()) return entry.value;
 		entries.delete(key);
 		return null;
 	};
-	const put = (key: string, value: string, ttlMs: number): void => {
-		entries.delete(key);
-		entries.set(key, { value, expiresAt: Date.now() + ttlMs });
-		if (entries.size > LOCAL_ENTRIES) entries.delete(entries.keys().next().value ?? key);
-	};
+	const put = (key: string, value: string, ttlMs: number) => entries.set(key, { value, expiresAt: Date.now() + ttlMs });
 	return {
 		distributed: false,
 		run: () => Promise.reject(new GatewayError('unavailable', 'There is no Redis to run it in.')),
 		keyValue: (prefix) => ({
 			get: async (key) => live(prefix + key),
-			put: async (key, value, ttlMs) => put(prefix + key, value, ttlMs),
+			put: async (key, value, ttlMs) => void put(prefix + key, value, ttlMs),
 			putIfAbsent: async (key, value, ttlMs) => {
 				if (live(prefix + key) !== null) return false;
 				put(prefix + key, value, ttlMs);

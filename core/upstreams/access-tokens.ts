@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { JsonObject, Log } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Changes, CredentialRow, TokenRow, TokenStore } from '../store/store.ts';
 import { credentialKey } from './credential-types.ts';
@@ -80,8 +81,11 @@ export function createUpstreamTokens(parts: UpstreamTokenParts): UpstreamTokens 
 
 class TokenCache {
 	readonly #parts: UpstreamTokenParts;
-	/** By the credential's envelope: a changed credential finds nothing of the former one. */
-	readonly #entries = new Map<string, Entry>();
+	/**
+	 * By the credential's envelope: a changed credential finds nothing of the former one. What is being got stays: nobody else may
+	 * get it meanwhile.
+	 */
+	readonly #entries = new BoundedMap<string, Entry>(CAPACITY, { mustStay: ({ getting }) => getting !== null });
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: UpstreamTokenParts) {
@@ -109,17 +113,7 @@ class TokenCache {
 		if (known) return known;
 		const entry: Entry = { ...credential, known: null, getting: null, failed: null, refusedUntilMs: 0 };
 		this.#entries.set(credential.row.secret, entry);
-		if (this.#entries.size > CAPACITY) this.#forgetOldest();
 		return entry;
-	}
-
-	/** What is being got stays: nobody else may get it meanwhile. */
-	#forgetOldest(): void {
-		for (const [secret, { getting }] of this.#entries) {
-			if (getting) continue;
-			this.#entries.delete(secret);
-			return;
-		}
 	}
 
 	#held(entry: Entry, { accessToken, revision, isNew }: Known): HeldToken {

@@ -5,6 +5,7 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import { shown } from '../egress/errors.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 
 /** In a row, with no answer in between. */
 const FAILURES = 10;
@@ -29,7 +30,7 @@ interface Failing {
 }
 
 export class Breakers {
-	readonly #failing = new Map<string, Failing>();
+	readonly #failing = new BoundedMap<string, Failing>(CAPACITY);
 	readonly #now: () => number;
 
 	/** @param now milliseconds of a clock that only goes forward */
@@ -70,7 +71,7 @@ export class Breakers {
 		const next = failing ?? { failures: 0, openUntilMs: null, openMs: OPEN_MS, probe: null };
 		next.failures += 1;
 		if (next.failures >= FAILURES) next.openUntilMs = this.#now() + next.openMs;
-		this.#keep(key, next);
+		this.#failing.set(key, next);
 	}
 
 	#settleProbe(key: string, { failing, probe, outcome }: { failing: Failing; probe: symbol; outcome: Outcome }): void {
@@ -84,12 +85,6 @@ export class Breakers {
 		failing.failures += 1;
 		failing.openMs = Math.min(failing.openMs * 2, MAX_OPEN_MS);
 		failing.openUntilMs = this.#now() + failing.openMs;
-	}
-
-	#keep(key: string, failing: Failing): void {
-		this.#failing.delete(key);
-		this.#failing.set(key, failing);
-		if (this.#failing.size > CAPACITY) this.#failing.delete(this.#failing.keys().next().value ?? key);
 	}
 
 	#refusal({ failures, openUntilMs }: Failing, { host }: URL): GatewayError {

@@ -6,6 +6,7 @@ import { loadConfig } from '../../core/config/config.ts';
 import type { Identity } from '../../core/contract/context.ts';
 import type { Gateway } from '../../core/contract/nouns.ts';
 import type { MountedGateway } from '../../core/gateways/mount.ts';
+import { noKeysYet } from '../../core/identity/gateway-keys.ts';
 import { createIdentities } from '../../core/identity/identity.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
 import { createLimits, limitTable } from '../../core/limits/limits.ts';
@@ -45,7 +46,7 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 	const identities = createIdentities({ store, tokens, passwords: createPasswords(), ...watched, recorder, config, limits, resets });
 	return {
 		// Of what is mounted, the gateway and its keys are used; of the request, only what a login counts by.
-		at: (gateway) => identities.at({ gateway, keys: new Map() } as Partial<MountedGateway> as MountedGateway, {} as Request),
+		at: (gateway) => identities.at({ gateway, keys: noKeysYet() } as Partial<MountedGateway> as MountedGateway, {} as Request),
 		async close() {
 			identities.close();
 			await resets.close();

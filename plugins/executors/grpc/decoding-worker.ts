@@ -1,13 +1,13 @@
 // The thread of decoding.ts: bytes in, JSON texts out.
 
 import { parentPort } from 'node:worker_threads';
-import { asGatewayError } from '../../../core/index.ts';
+import { asGatewayError, BoundedMap } from '../../../core/index.ts';
 import { type Codec, createCodec } from './codec.ts';
 import { type CodecSource, type Decoded, type DecodingTask, MAX_TEXT_CHARS } from './decoding.ts';
 
 /** Each may hold the types of a large API. */
 const MAX_CODECS = 8;
-const codecs = new Map<string, Codec>();
+const codecs = new BoundedMap<string, Codec>(MAX_CODECS);
 
 parentPort?.on('message', (task: DecodingTask) => parentPort?.postMessage(decode(task)));
 
@@ -30,8 +30,6 @@ function decode({ id, source, messages }: DecodingTask): Decoded {
 function codecOf(source: CodecSource): Codec {
 	const key = `${source.service}/${source.method} ${source.descriptors}`;
 	const codec = codecs.get(key) ?? createCodec(source);
-	codecs.delete(key);
 	codecs.set(key, codec);
-	if (codecs.size > MAX_CODECS) codecs.delete(codecs.keys().next().value ?? key);
 	return codec;
 }

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BoundedMap } from './bounded-map.ts';
+
+test('Beyond its bound the oldest goes, and what is set again is the newest', () => {
+	const map = new BoundedMap<string, number>(2);
+	map.set('a', 1).set('b', 2).set('a', 3).set('c', 4);
+	assert.deepEqual(
+		[...map],
+		[
+			['a', 3],
+			['c', 4],
+		],
+	);
+	assert.equal(map.get('b'), undefined);
+});
+
+test('What must stay stays, and is beyond the bound where nothing else may go', () => {
+	const evicted: [string, boolean][] = [];
+	const map = new BoundedMap<string, boolean>(2, { mustStay: (value) => value, onEvicted: (...entry) => evicted.push(entry) });
+	map.set('a', true).set('b', false).set('c', true);
+	assert.deepEqual([...map.keys()], ['a', 'c']);
+	map.set('d', true);
+	assert.deepEqual([...map.keys()], ['a', 'c', 'd']);
+	map.delete('d');
+	assert.deepEqual(evicted, [['b', false]]);
+});

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import { type Asked, FairQueue } from '../kit/fair-queue.ts';
+import { raceWith } from '../kit/race.ts';
 import type { CheckTask, ThreadData } from './messages.ts';
 import { type CheckEnding, CheckThread } from './thread.ts';
 
@@ -53,19 +54,12 @@ export class CheckPool {
 
 	async #turn(asked: Asked, signal: AbortSignal): Promise<CheckThread> {
 		signal.throwIfAborted();
-		const { promise, resolve, reject } = Promise.withResolvers<CheckThread>();
+		const { promise, resolve } = Promise.withResolvers<CheckThread>();
 		if (!this.#queue.add(resolve, asked)) throw busy();
-		const leave = (reason: unknown): void => {
-			this.#queue.remove(resolve, asked);
-			reject(reason);
-		};
-		const onAbort = (): void => leave(signal.reason);
-		const timer = setTimeout(() => leave(busy()), MAX_WAIT_MS);
-		signal.addEventListener('abort', onAbort, { once: true });
 		this.#serve();
-		return promise.finally(() => {
-			clearTimeout(timer);
-			signal.removeEventListener('abort', onAbort);
+		return raceWith(signal, promise, {
+			leave: () => this.#queue.remove(resolve, asked),
+			late: { afterMs: MAX_WAIT_MS, reason: busy },
 		});
 	}
 

@@ -2,6 +2,7 @@
 // at it, follow it and cancel it on any replica.
 
 import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
+import { raceWith } from '../kit/race.ts';
 import type { Actor, ImportJobRow, Store } from '../store/store.ts';
 import { type BodyRoom, ImportBodies, tooManyImports } from './bodies.ts';
 import { ImportRunner, LEASE_MS, type RunnerParts } from './runner.ts';
@@ -171,13 +172,9 @@ class Bell {
 	async rung(timeoutMs: number, signal: AbortSignal): Promise<void> {
 		if (!this.#hasRung && !signal.aborted) {
 			const { promise, resolve } = Promise.withResolvers<void>();
-			const wake = (): void => resolve();
-			const timer = setTimeout(wake, timeoutMs);
-			signal.addEventListener('abort', wake, { once: true });
-			this.#wake = wake;
-			await promise;
-			clearTimeout(timer);
-			signal.removeEventListener('abort', wake);
+			this.#wake = resolve;
+			// Leaving is all that can fail in it.
+			await raceWith(signal, promise, { late: { afterMs: timeoutMs, reason: () => null } }).catch(() => undefined);
 		}
 		this.#hasRung = false;
 	}

@@ -1,6 +1,7 @@
 // A few places for costly work, and a bounded queue in front of them.
 
 import { GatewayError } from '../contract/errors.ts';
+import { raceWith } from '../kit/race.ts';
 
 export class Semaphore {
 	readonly #what: string;
@@ -36,14 +37,9 @@ export class Semaphore {
 		}
 		if (this.#waiting.size >= this.#maxWaiting)
 			throw new GatewayError('unavailable', `Too many ${this.#what} are waiting: try again later.`, { headers: { 'retry-after': '30' } });
-		const { promise, resolve, reject } = Promise.withResolvers<void>();
-		const leave = (): void => {
-			this.#waiting.delete(resolve);
-			reject(signal.reason);
-		};
+		const { promise, resolve } = Promise.withResolvers<void>();
 		this.#waiting.add(resolve);
-		signal.addEventListener('abort', leave, { once: true });
-		await promise.finally(() => signal.removeEventListener('abort', leave));
+		await raceWith(signal, promise, { leave: () => this.#waiting.delete(resolve) });
 	}
 
 	#exit(): void {

@@ -2,6 +2,7 @@
 // has queued, so the queue is here, and the gate is asked for one place at a time.
 
 import { GatewayError } from '../contract/errors.ts';
+import { raceWith } from '../kit/race.ts';
 import type { ApiRow, OutboundLimits } from '../store/store.ts';
 
 /** Gives a place back; harmless when it was given back already. */
@@ -81,14 +82,11 @@ export class Lane {
 		if (this.#waiting.size >= maxQueued + this.#room()) throw full(this.#api.name, maxQueued);
 		const { promise, resolve, reject } = Promise.withResolvers<Leave>();
 		const waiter: Waiter = { holdMs, grant: resolve, refuse: reject };
-		const onAbort = (): void => this.#refuse(waiter, signal.reason);
-		const timer = setTimeout(() => this.#refuse(waiter, late(this.#api.name, maxWaitMs)), maxWaitMs);
-		signal.addEventListener('abort', onAbort, { once: true });
 		this.#waiting.add(waiter);
 		this.#ask();
-		return promise.finally(() => {
-			clearTimeout(timer);
-			signal.removeEventListener('abort', onAbort);
+		return raceWith(signal, promise, {
+			leave: () => this.#waiting.delete(waiter),
+			late: { afterMs: maxWaitMs, reason: () => late(this.#api.name, maxWaitMs) },
 		});
 	}
 

@@ -5,6 +5,7 @@ import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contr
 import type { Api } from '../contract/nouns.ts';
 import { refused, shown } from '../egress/errors.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
+import { raceWith } from '../kit/race.ts';
 import type { CredentialRow } from '../store/store.ts';
 import type { HeldToken } from './access-tokens.ts';
 import type { Signer } from './credentials.ts';
@@ -46,7 +47,7 @@ export class OutboundRun implements Outbound {
 		const { api, credentials, signer, signal } = this.#parts;
 		if (!api) return request;
 		if (credentials.length === 0) return this.#withPassed(request, api);
-		const signature = await unlessAborted(signer.sign(request, api, credentials), signal);
+		const signature = await raceWith(signal, signer.sign(request, api, credentials));
 		for (const secret of signature.secrets) if (secret !== '') this.#secrets.add(secret);
 		if (signature.token) this.#tokens.set(bearer(signature.token.accessToken), signature.token);
 		return this.#withPassed(signature.request, api);
@@ -81,7 +82,7 @@ export class OutboundRun implements Outbound {
 			token.refused();
 			return null;
 		}
-		const next = await unlessAborted(token.renew(), this.#parts.signal);
+		const next = await raceWith(this.#parts.signal, token.renew());
 		if (next === null) return null;
 		const authorization = bearer(next.accessToken);
 		this.#secrets.add(next.accessToken);
@@ -152,14 +153,4 @@ function decoded(text: string): string {
 		// No valid percent-encoding: it is compared as it is.
 		return text;
 	}
-}
-
-/** Who leaves does not wait for what goes on without him. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-	if (signal.aborted) promise.catch(() => undefined);
-	signal.throwIfAborted();
-	const { promise: aborted, reject } = Promise.withResolvers<never>();
-	const onAbort = (): void => reject(signal.reason);
-	signal.addEventListener('abort', onAbort, { once: true });
-	return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 }

@@ -1,6 +1,7 @@
 // One call: messages out, messages and a status back. To gRPC every kind of method is the same exchange, of one message or of several.
 
 import { type Client, type ClientDuplexStream, type Metadata, status as Status, type StatusObject } from '@grpc/grpc-js';
+import { raceWith } from '../../../core/index.ts';
 import { MAX_RECEIVED_BYTES } from './channels.ts';
 
 export interface Exchange {
@@ -33,18 +34,13 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 	signal.throwIfAborted();
 	const startedMs = performance.now();
 	const stream = client.makeBidiStreamRequest(path, same, same, metadata, { deadline: Date.now() + timeoutMs });
-	const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+	const { promise, resolve } = Promise.withResolvers<Outcome>();
 	const outcome = { messages: [] as Buffer[], answered: false, foreignType: null as string | null, cut: null as Outcome['cut'] };
 	let sizeBytes = 0;
 	const cut = (reason: 'messages' | 'bytes'): void => {
 		outcome.cut ??= reason;
 		stream.cancel();
 	};
-	const abort = (): void => {
-		stream.cancel();
-		reject(signal.reason);
-	};
-	signal.addEventListener('abort', abort, { once: true });
 	stream.on('metadata', (metadata) => {
 		outcome.answered = true;
 		outcome.foreignType = foreignTypeOf(metadata);
@@ -59,7 +55,6 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 	});
 	stream.on('status', (given) => {
 		const status = wellFormed(given);
-		signal.removeEventListener('abort', abort);
 		// Of other HTTP statuses than 200 the library says which.
 		if (/^Received HTTP status code/.test(status.details)) outcome.foreignType = null;
 		const answered = outcome.answered || Object.keys(status.metadata.getMap()).length > 0;
@@ -68,7 +63,7 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 	// It is told by the status, too.
 	stream.on('error', () => undefined);
 	send(stream, messages);
-	return promise;
+	return raceWith(signal, promise, { leave: () => stream.cancel() });
 }
 
 /** A page of a proxy can have the HTTP status 200, and the library takes its text for messages. */

@@ -1,7 +1,7 @@
 // The sandbox as a whole: accounts share its threads, its memory and the cores, and something is always left for others.
 
 import { availableParallelism } from 'node:os';
-import { type Asked, FairQueue, GatewayError, type QueueLimits as Limits } from '../../../core/index.ts';
+import { type Asked, FairQueue, GatewayError, type QueueLimits as Limits, raceWith } from '../../../core/index.ts';
 import { Cores } from './cores.ts';
 import type { CheckTask, RunTask } from './messages.ts';
 import type { Ended, RunLimits, Thread } from './thread.ts';
@@ -101,22 +101,15 @@ class Turns {
 		const { promise, resolve, reject } = Promise.withResolvers<Thread>();
 		const waiter: Waiter = { asked, start: resolve, refuse: reject };
 		if (!this.#queue.add(waiter, asked)) throw busy('Too much waits already');
-		const leave = (reason: unknown): void => {
-			this.#queue.remove(waiter, asked);
-			reject(reason);
-			// Others may have waited for it to have its turn.
-			this.#serve();
-		};
-		const onAbort = (): void => leave(signal.reason);
-		const timer = setTimeout(() => leave(busy(`It waited ${MAX_WAIT_MS / 1000} s for its turn`)), MAX_WAIT_MS);
-		signal.addEventListener('abort', onAbort, { once: true });
 		this.#serve();
-		try {
-			return await promise;
-		} finally {
-			clearTimeout(timer);
-			signal.removeEventListener('abort', onAbort);
-		}
+		return raceWith(signal, promise, {
+			leave: () => {
+				this.#queue.remove(waiter, asked);
+				// Others may have waited for it to have its turn.
+				this.#serve();
+			},
+			late: { afterMs: MAX_WAIT_MS, reason: () => busy(`It waited ${MAX_WAIT_MS / 1000} s for its turn`) },
+		});
 	}
 
 	/** Brings together who waits and what is free, and has started what is missing. */

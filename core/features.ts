@@ -52,6 +52,7 @@ export {
 	showPreferences,
 	showVersion,
 } from './management/operation.ts';
+export { present } from './management/present.ts';
 export {
 	body,
 	count,

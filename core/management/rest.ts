@@ -3,6 +3,7 @@
 import type { Request } from '@hapi/hapi';
 import Joi from 'joi';
 import type { Page } from '../store/store.ts';
+import type { Shape } from './present.ts';
 
 export interface Envelope<T> {
 	success: true;
@@ -89,8 +90,8 @@ export const count = Joi.number().integer().min(0);
 export const jsonObject = Joi.object().unknown();
 
 /** An object of an answer: these fields and no others, each always there unless it is `optional()`. */
-export function shape(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
-	const settled = Object.entries(fields).map(([name, field]) => [name, hasPresence(field) ? field : field.required()]);
+export function shape<K extends string>(fields: Record<K, Joi.Schema>): Shape<K> {
+	const settled = Object.entries<Joi.Schema>(fields).map(([name, field]) => [name, hasPresence(field) ? field : field.required()]);
 	return Joi.object(Object.fromEntries(settled));
 }
 

@@ -19,6 +19,7 @@ import {
 	type Permission,
 	page,
 	pageOf,
+	present,
 	shape,
 	storeOf,
 	timestamp,
@@ -107,7 +108,7 @@ const listKeys = ({ store }: Core): ServerRoute =>
 		answer: page('accessKeys', ACCESS_KEY),
 		handler: async (request) => {
 			const { items, nextCursor } = await store.accessKeys.list(userIdOf(request), pageOf(request));
-			return { accessKeys: items.map(present), nextCursor };
+			return { accessKeys: items.map(show), nextCursor };
 		},
 	});
 
@@ -137,7 +138,7 @@ const revokeKey = (core: Core): ServerRoute =>
 		handler: async (request) => {
 			const row = await storeOf(request, core).accessKeys.revoke(userIdOf(request), String(request.params['keyId']));
 			if (!row) throw notFound('Access key');
-			return present(row);
+			return show(row);
 		},
 	});
 
@@ -155,7 +156,7 @@ async function create(request: Request, core: Core) {
 		hash: hashKey(key),
 	});
 	if (!row) throw notFound('Gateway');
-	return { ...present(row), key };
+	return { ...show(row), key };
 }
 
 /** In whichever of the user's organizations it is. @throws not_found */
@@ -170,13 +171,5 @@ async function reachOf(scope: Scope, userId: string, { store }: Core): Promise<K
 	throw notFound('Gateway');
 }
 
-const present = ({ id, name, prefix, reach, permissions, lastUsedAt, revokedAt, createdAt }: AccessKeyRow) => ({
-	id,
-	name,
-	prefix,
-	scope: reach.type === 'gateway' ? { type: reach.type, id: reach.id } : { type: reach.type },
-	permissions,
-	lastUsedAt,
-	revokedAt,
-	createdAt,
-});
+const show = (row: AccessKeyRow) =>
+	present(ACCESS_KEY, row, { scope: row.reach.type === 'gateway' ? { type: row.reach.type, id: row.reach.id } : { type: row.reach.type } });

@@ -10,6 +10,7 @@ import {
 	notFound,
 	operation,
 	type PersonRow,
+	present,
 	ROLES,
 	shape,
 	storeOf,
@@ -47,7 +48,7 @@ const PROFILE = shape({
 		.description('Those that the user belongs to, in order of joining.'),
 }).meta({ schema: 'Profile' });
 
-export const presentUser = ({ id, email, firstName, lastName }: PersonRow) => ({ id, email, firstName, lastName });
+export const presentUser = (row: PersonRow) => present(USER, row);
 
 export const getProfile = (core: Core): ServerRoute =>
 	operation({

@@ -22,6 +22,7 @@ import {
 	operation,
 	page,
 	pageOf,
+	present,
 	readBody,
 	shape,
 	showPreferences,
@@ -70,20 +71,8 @@ export const IMPORT = shape({
 	finishedAt: timestamp.allow(null),
 }).meta({ schema: 'ApiImport' });
 
-export const presentImport = (job: ImportJobRow) => ({
-	id: job.id,
-	apiId: job.apiId,
-	status: job.status,
-	phase: job.phase,
-	operations: job.operations,
-	requestedBy: job.requestedBy,
-	error: job.error && { ...job.error, code: job.error.code.toUpperCase() },
-	schemaId: job.schemaId,
-	tools: job.tools,
-	createdAt: job.createdAt,
-	startedAt: job.startedAt,
-	finishedAt: job.finishedAt,
-});
+export const presentImport = (job: ImportJobRow) =>
+	present(IMPORT, job, { error: job.error && { ...job.error, code: job.error.code.toUpperCase() } });
 
 export const importApiSchema = (core: Core): ServerRoute =>
 	operation({

@@ -9,6 +9,7 @@ import {
 	type ListedSchemaRow,
 	type OperationRow,
 	PASS_THROUGH,
+	present,
 	type SchemaRow,
 	shape,
 	text,
@@ -32,18 +33,7 @@ const fields = {
 
 export const API = shape(fields).meta({ schema: 'Api' });
 
-export const presentApi = ({ id, name, type, baseUrl, description, status, outbound, passThrough, createdAt, updatedAt }: ApiRow) => ({
-	id,
-	name,
-	type,
-	baseUrl,
-	description,
-	status,
-	outbound,
-	passThrough,
-	createdAt,
-	updatedAt,
-});
+export const presentApi = (row: ApiRow) => present(API, row);
 
 export const CREDENTIAL = shape({
 	apiId: uuid,
@@ -53,13 +43,7 @@ export const CREDENTIAL = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Credential' });
 
-export const presentCredential = ({ apiId, type, scheme, origin, updatedAt }: CredentialRow) => ({
-	apiId,
-	type,
-	scheme,
-	origin,
-	updatedAt,
-});
+export const presentCredential = (row: CredentialRow) => present(CREDENTIAL, row);
 
 export const API_WITH_CREDENTIALS = shape({ ...fields, credentials: Joi.array().items(CREDENTIAL) }).meta({ schema: 'ApiWithCredentials' });
 
@@ -160,20 +144,11 @@ export const LISTED_SCHEMA = shape({
 	changes: shape(changesFields).meta({ schema: 'ListedImportChanges' }).allow(null),
 }).meta({ schema: 'ListedApiSchema' });
 
-export const presentSchema = <S extends SchemaRow | ListedSchemaRow>(row: S) => ({
-	id: row.id,
-	apiId: row.apiId,
-	format: row.format,
-	title: row.title,
-	version: row.version,
-	servers: row.servers,
-	sourceUrl: row.sourceUrl,
-	sizeBytes: row.sizeBytes,
-	sha256: row.sha256,
-	report: row.report,
-	changes: row.changes,
-	createdAt: row.createdAt,
-});
+/** The time comes last. */
+export function presentSchema(row: SchemaRow | ListedSchemaRow) {
+	const { createdAt, ...shown } = present(SCHEMA, row);
+	return { ...shown, createdAt };
+}
 
 export const OPERATION = shape({
 	id: uuid,
@@ -195,22 +170,4 @@ export const OPERATION = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'ApiOperation' });
 
-export const presentOperation = (row: OperationRow) => ({
-	id: row.id,
-	apiId: row.apiId,
-	key: row.key,
-	operationId: row.operationId,
-	name: row.name,
-	description: row.description,
-	method: row.method,
-	path: row.path,
-	tags: row.tags,
-	deprecated: row.deprecated,
-	parameters: row.parameters,
-	outputSchema: row.outputSchema,
-	outcome: row.outcome,
-	reasons: row.reasons,
-	status: row.status,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+export const presentOperation = (row: OperationRow) => present(OPERATION, row);

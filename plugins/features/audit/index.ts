@@ -15,6 +15,7 @@ import {
 	organizationOf,
 	page,
 	pageOf,
+	present,
 	shape,
 	timestamp,
 	uuid,
@@ -33,16 +34,16 @@ const QUERY = listQuery({
 	},
 }).fork('sort', (sort) => sort.description('The order, descending with a `-` before the field. The newest first when absent.'));
 
+const ACTOR = shape({
+	userId: uuid,
+	email: Joi.string().description('As it was then.'),
+	accessKeyId: uuid.allow(null).description('Of the key that was used; null with a login.'),
+});
+
 const ENTRY = shape({
 	id: uuid,
 	at: timestamp,
-	actor: shape({
-		userId: uuid,
-		email: Joi.string().description('As it was then.'),
-		accessKeyId: uuid.allow(null).description('Of the key that was used; null with a login.'),
-	})
-		.allow(null)
-		.description('Null, as what follows is: the service did it itself.'),
+	actor: ACTOR.allow(null).description('Null, as what follows is: the service did it itself.'),
 	address: Joi.string().allow(null).description('From where.'),
 	userAgent: Joi.string().allow('', null),
 	requestId: Joi.string().allow(null).description('As the answer’s `X-Request-Id` named it.'),
@@ -84,16 +85,10 @@ async function list(request: Request, { store }: Core) {
 }
 
 /** `actor`, and from where, are null for what the service did itself. */
-const presentEntry = ({ id, at, actor, action: what, resourceType, resourceId, resourceName, changes }: AuditRow) => ({
-	id,
-	at,
-	actor: actor && { userId: actor.userId, email: actor.email, accessKeyId: actor.accessKeyId },
-	address: actor?.address ?? null,
-	userAgent: actor?.userAgent ?? null,
-	requestId: actor?.requestId ?? null,
-	action: what,
-	resourceType,
-	resourceId,
-	resourceName,
-	changes,
-});
+const presentEntry = (row: AuditRow) =>
+	present(ENTRY, row, {
+		actor: row.actor && present(ACTOR, row.actor),
+		address: row.actor?.address ?? null,
+		userAgent: row.actor?.userAgent ?? null,
+		requestId: row.actor?.requestId ?? null,
+	});

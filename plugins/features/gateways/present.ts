@@ -10,6 +10,7 @@ import {
 	jsonObject,
 	type KeyRow,
 	type OrganizationRow,
+	present,
 	shape,
 	type ToolRow,
 	text,
@@ -31,21 +32,11 @@ export const GATEWAY = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Gateway' });
 
-export function presentGateway(row: GatewayRow, organization: OrganizationRow, { registry, runtime }: Core) {
-	return {
-		id: row.id,
-		name: row.name,
-		type: row.type,
-		endpoint: row.endpoint,
-		description: row.description,
+export const presentGateway = (row: GatewayRow, organization: OrganizationRow, { registry, runtime }: Core) =>
+	present(GATEWAY, row, {
 		configuration: registry.redact('transport', row.type, row.configuration),
-		status: row.status,
-		toolCount: row.toolCount,
 		url: runtime.url(organization.slug, row.endpoint),
-		createdAt: row.createdAt,
-		updatedAt: row.updatedAt,
-	};
-}
+	});
 
 const assignment = {
 	gatewayToolId: uuid.description('Of the tool in this gateway.'),
@@ -65,13 +56,7 @@ export const REMOVED_ASSIGNMENT = shape({ id: uuid.description('Of the tool in t
 	schema: 'RemovedAssignment',
 });
 
-export const presentAssignment = ({ id, toolId, name, rateLimit, createdAt }: AssignmentRow) => ({
-	gatewayToolId: id,
-	toolId,
-	name,
-	rateLimit,
-	createdAt,
-});
+export const presentAssignment = (row: AssignmentRow) => present(ASSIGNMENT, row, { gatewayToolId: row.id });
 
 const tool = {
 	description: text.description('As models read it.'),
@@ -82,20 +67,15 @@ const tool = {
 		.description('Only an active one is shown to clients of the gateway, and one of an API only while that is active.'),
 };
 
-const presentTool = ({ description, type, parameters, status }: ToolRow) => ({ description, type, parameters, status });
-
 export const GATEWAY_TOOL = shape({ ...assignment, ...tool }).meta({ schema: 'GatewayTool' });
 
 /** With the gateway's own description where it has one. */
-export const presentGatewayTool = (row: AssignmentRow, its: ToolRow) => ({
-	...presentAssignment(row),
-	...presentTool(its),
-	description: row.description ?? its.description,
-});
+export const presentGatewayTool = (row: AssignmentRow, its: ToolRow) =>
+	present(GATEWAY_TOOL, its, { ...presentAssignment(row), description: row.description ?? its.description });
 
 export const AVAILABLE_TOOL = shape({ id: uuid, name: Joi.string(), ...tool }).meta({ schema: 'AvailableTool' });
 
-export const presentAvailable = (row: ToolRow) => ({ id: row.id, name: row.name, ...presentTool(row) });
+export const presentAvailable = (row: ToolRow) => present(AVAILABLE_TOOL, row);
 
 export const AUTH_METHOD = shape({
 	id: uuid,
@@ -109,14 +89,8 @@ export const AUTH_METHOD = shape({
 	createdAt: timestamp,
 }).meta({ schema: 'AuthMethod' });
 
-export const presentAuth = (row: AuthRow, { registry }: Core) => ({
-	id: row.id,
-	type: row.type,
-	isRequired: row.isRequired,
-	configuration: registry.redact('auth', row.type, row.configuration),
-	validationRules: row.validationRules,
-	createdAt: row.createdAt,
-});
+export const presentAuth = (row: AuthRow, { registry }: Core) =>
+	present(AUTH_METHOD, row, { configuration: registry.redact('auth', row.type, row.configuration) });
 
 const key = {
 	id: uuid,
@@ -138,13 +112,4 @@ export const NEW_API_KEY = shape({
 	key: Joi.string().description('The key itself, in this answer and never again.').example('svc_gw_…'),
 }).meta({ schema: 'NewApiKey' });
 
-export const presentKey = ({ id, name, prefix, scopes, expiresAt, lastUsedAt, revokedAt, createdAt }: KeyRow) => ({
-	id,
-	name,
-	prefix,
-	scopes,
-	expiresAt,
-	lastUsedAt,
-	revokedAt,
-	createdAt,
-});
+export const presentKey = (row: KeyRow) => present(API_KEY, row);

@@ -7,6 +7,7 @@ import {
 	type MembershipRow,
 	type OrganizationRow,
 	type OrganizationSettings,
+	present,
 	ROLES,
 	type Role,
 	shape,
@@ -30,27 +31,23 @@ const codeMayFetch = Joi.boolean().description('Whether JavaScript tools may sen
 /** As a client changes them; what is not named stays. */
 export const SETTINGS = Joi.object({ codeMayFetch }).min(1).description('What the organization allows.');
 
+const ALLOWED = shape({ codeMayFetch }).description('What the organization allows.');
+
 export const ORGANIZATION = shape({
 	...organization,
-	settings: shape({ codeMayFetch }).description('What the organization allows.'),
+	settings: ALLOWED,
 }).meta({ schema: 'Organization' });
 
 /** @param asker role of the user who asks */
-export const presentOrganization = (row: OrganizationRow, asker: Role | null, { codeMayFetch: mayFetch }: OrganizationSettings) => ({
-	...presentBrief(row, asker),
-	settings: { codeMayFetch: mayFetch },
-});
-
-const presentBrief = ({ id, name, slug, createdAt }: OrganizationRow, asker: Role | null) => ({ id, name, slug, role: asker, createdAt });
+export const presentOrganization = (row: OrganizationRow, asker: Role | null, settings: OrganizationSettings) =>
+	present(ORGANIZATION, row, { role: asker, settings: present(ALLOWED, settings) });
 
 export const MEMBERSHIP = shape({ ...organization, joinedAt: timestamp.description('When the user joined.') }).meta({
 	schema: 'Membership',
 });
 
-export const presentMembership = ({ organization: its, role: held, joinedAt }: MembershipRow) => ({
-	...presentBrief(its, held),
-	joinedAt,
-});
+export const presentMembership = ({ organization: its, role: held, joinedAt }: MembershipRow) =>
+	present(MEMBERSHIP, its, { role: held, joinedAt });
 
 export const MEMBER = shape({
 	userId: uuid,
@@ -61,14 +58,7 @@ export const MEMBER = shape({
 	joinedAt: timestamp,
 }).meta({ schema: 'Member' });
 
-export const presentMember = ({ user: { id, email, firstName, lastName }, role: held, joinedAt }: MemberRow) => ({
-	userId: id,
-	email,
-	firstName,
-	lastName,
-	role: held,
-	joinedAt,
-});
+export const presentMember = ({ user, ...row }: MemberRow) => present(MEMBER, { ...user, ...row }, { userId: user.id });
 
 const invitation = {
 	id: uuid,
@@ -88,11 +78,4 @@ export const NEW_INVITATION = shape({
 	mailed: Joi.boolean().description('False when too many mails wait: pass the link on by hand.'),
 }).meta({ schema: 'NewInvitation' });
 
-export const presentInvitation = ({ id, email, role: offered, invitedBy, createdAt, expiresAt }: InvitationRow) => ({
-	id,
-	email,
-	role: offered,
-	invitedBy,
-	createdAt,
-	expiresAt,
-});
+export const presentInvitation = (row: InvitationRow) => present(INVITATION, row);

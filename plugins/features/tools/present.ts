@@ -1,7 +1,7 @@
 // How tools are shown: the shape, and what fills it. Secret fields of their configs never are.
 
 import Joi from 'joi';
-import { type Core, jsonObject, shape, type ToolRow, text, timestamp, uuid } from '../../../core/features.ts';
+import { type Core, jsonObject, present, shape, type ToolRow, text, timestamp, uuid } from '../../../core/features.ts';
 
 const hint = Joi.boolean().optional();
 
@@ -37,21 +37,9 @@ export const TOOL = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Tool' });
 
-export const presentTool = (row: ToolRow, { registry }: Core) => ({
-	id: row.id,
-	name: row.name,
-	description: row.description,
-	imported: row.imported,
-	type: row.type,
-	parameters: row.parameters,
-	outputSchema: row.outputSchema,
-	annotations: row.annotations,
-	apiId: row.apiId,
-	operationId: row.operationId,
-	...(row.operationId !== null && { bodies: row.bodies }),
-	...(row.code !== null && { code: row.code }),
-	executionConfig: registry.redact('executor', row.executor, row.executionConfig),
-	status: row.status,
-	createdAt: row.createdAt,
-	updatedAt: row.updatedAt,
-});
+export const presentTool = (row: ToolRow, { registry }: Core) =>
+	present(TOOL, row, {
+		bodies: row.operationId === null ? undefined : row.bodies,
+		code: row.code ?? undefined,
+		executionConfig: registry.redact('executor', row.executor, row.executionConfig),
+	});

@@ -1,6 +1,6 @@
 // Connected APIs with their credentials, schemas and operations. Imports are written by `imports/imports.ts`.
 
-import { type Attributes, literal, type WhereOptions } from 'sequelize';
+import { type Attributes, literal, type Transaction, type WhereOptions } from 'sequelize';
 import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';
 import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
@@ -15,7 +15,7 @@ import { rows } from './rows.ts';
 import { search } from './search.ts';
 import { byNameOr } from './sorts.ts';
 import { storable } from './text.ts';
-import { assertVersion } from './versions.ts';
+import { assertVersion, ofVersion } from './versions.ts';
 
 const OF_API = 'WHERE organization_id = $1 AND api_id = $2';
 const REMOVAL: Removal = {
@@ -30,25 +30,10 @@ const REMOVAL: Removal = {
 	users: ['tools', 'assignments'],
 };
 
-type ApiChange = Parameters<Apis['update']>[2];
-
 const SORTS = byNameOr<Api>('name', ({ name }) => name);
 
 // Credentials go with the origin to which they are bound: none is ever sent to the next one.
-const UPDATE = `
-WITH changed AS (
-	UPDATE apis SET name = coalesce($3, name), base_url = coalesce($4, base_url),
-		description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status),
-		outbound = CASE WHEN $8 THEN $9::json ELSE outbound END,
-		pass_through = CASE WHEN $12 THEN $13::json ELSE pass_through END
-	WHERE organization_id = $1 AND id = $2 AND ($11::integer IS NULL OR version = $11)
-	RETURNING *
-), dropped AS (
-	DELETE FROM api_credentials WHERE organization_id = $1 AND api_id IN (SELECT id FROM changed) AND origin <> $10::text
-)
-SELECT id, organization_id AS "organizationId", name, type, base_url AS "baseUrl", description, status, outbound,
-	coalesce(pass_through, '[]') AS "passThrough", version, created_at AS "createdAt", updated_at AS "updatedAt"
-FROM changed`;
+const DROP = 'DELETE FROM api_credentials WHERE organization_id = $1 AND api_id = $2 AND origin <> $3';
 
 export function createApis(database: Database, models: Models): Apis {
 	const { Api, ApiSchema, ApiOperation } = models;
@@ -60,13 +45,17 @@ export function createApis(database: Database, models: Models): Apis {
 		list: (organizationId, page, filter = {}) => listPage(Api, { where: apisWhere(organizationId, filter), page, sorts: SORTS }, toApi),
 		get,
 		async create(organizationId, api) {
-			const { passThrough, ...given } = storable(api);
-			const passed = passThrough?.length ? passThrough : null;
-			const values = { ...given, passThrough: passed, organizationId: uuid(organizationId) };
+			const values = { ...toColumns(storable(api)), organizationId: uuid(organizationId) };
 			return toApi(await database.write((transaction) => Api.create(values, { transaction })));
 		},
 		async update(organizationId, id, change, ifVersion) {
-			const changed = await update(database, own(organizationId, id), change, ifVersion);
+			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
+			const [columns, where] = [toColumns(storable(change)), { ...own(organizationId, id), ...ofVersion(ifVersion) }];
+			const changed = await database.write(async (transaction) => {
+				const [, [api]] = await Api.update(columns, { where, returning: true, transaction });
+				if (api && change.baseUrl !== undefined) await dropOthers(database, api, transaction);
+				return api && toApi(api);
+			});
 			return changed ?? assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
@@ -111,22 +100,16 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 	apiId: uuid(apiId),
 });
 
-/** As it is after the change; null when there is no such API in that version. */
-async function update(
-	database: Database,
-	{ organizationId, id }: { organizationId: string; id: string },
-	change: ApiChange,
-	ifVersion: number | undefined,
-): Promise<ApiRow | null> {
-	const { name, baseUrl, description, status, outbound, passThrough } = storable(change);
-	const origin = baseUrl === undefined ? null : (URL.parse(baseUrl)?.origin ?? baseUrl);
-	const values = [name ?? null, baseUrl ?? null, description !== undefined, description ?? null, status ?? null];
-	const limits = [outbound !== undefined, outbound ? JSON.stringify(outbound) : null];
-	const passed = [passThrough !== undefined, passThrough?.length ? JSON.stringify(passThrough) : null];
-	const bind = [organizationId, id, ...values, ...limits, origin, ifVersion ?? null, ...passed];
-	const [changed] = await database.write((transaction) => rows<ApiRow>(database.ordinary, UPDATE, bind, transaction));
-	return changed ?? null;
+/** Credentials of an origin that the API does not have any more. */
+async function dropOthers({ ordinary }: Database, { organizationId, id, baseUrl }: Api, transaction: Transaction): Promise<void> {
+	await ordinary.query(DROP, { bind: [organizationId, id, URL.parse(baseUrl)?.origin ?? baseUrl], transaction });
 }
+
+/** No header at all is null in the table. */
+const toColumns = <C extends { passThrough?: ApiRow['passThrough'] }>({ passThrough, ...rest }: C) => ({
+	...rest,
+	...(passThrough && { passThrough: passThrough.length > 0 ? passThrough : null }),
+});
 
 const apisWhere = (organizationId: string, { q, type, status }: ApiFilter): WhereOptions<Api> => ({
 	organizationId: uuid(organizationId),

@@ -13,7 +13,7 @@ import type {
 } from '../contract/nouns.ts';
 import type { Credentials } from './credentials.ts';
 import type { ImportHold } from './imports.ts';
-import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
+import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
 
 // ── connected APIs ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -28,6 +28,9 @@ export interface ApiRow extends Versioned {
 	/** Callers' own credentials for it; empty: none. */
 	passThrough: PassedHeader[];
 }
+
+export type NewApi = Fresh<ApiRow, 'status' | 'passThrough'> & Partial<Pick<ApiRow, 'passThrough'>>;
+export type ApiChange = Edit<ApiRow, 'type'>;
 
 /** A header of a gateway's request, and the one of the API's that gets its value; names in lower case. */
 export interface PassedHeader {
@@ -186,17 +189,9 @@ export interface Apis extends Credentials {
 	/** Sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ApiFilter): Promise<Listed<ApiRow>>;
 	get(organizationId: string, id: string): Promise<ApiRow | null>;
-	create(
-		organizationId: string,
-		api: Pick<ApiRow, 'name' | 'type' | 'baseUrl' | 'description'> & Partial<Pick<ApiRow, 'outbound' | 'passThrough'>>,
-	): Promise<ApiRow>;
+	create(organizationId: string, api: NewApi): Promise<ApiRow>;
 	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
-	update(
-		organizationId: string,
-		id: string,
-		change: Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound' | 'passThrough'>>,
-		ifVersion?: number,
-	): Promise<ApiRow | null>;
+	update(organizationId: string, id: string, change: ApiChange, ifVersion?: number): Promise<ApiRow | null>;
 	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	/** Waits for another import of the same API to end; null when there is no such API. */

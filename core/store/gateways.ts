@@ -4,7 +4,7 @@ import type { JsonObject, Scope } from '../contract/nouns.ts';
 import type { OrganizationRow } from './accounts.ts';
 import type { ApiRow, ToolRow } from './apis.ts';
 import type { CredentialRow } from './credentials.ts';
-import type { Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
+import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
 
 // ── gateways ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -17,6 +17,9 @@ export interface GatewayRow extends Versioned {
 	status: string;
 	toolCount: number;
 }
+
+export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount'>;
+export type GatewayChange = Edit<GatewayRow, 'type' | 'toolCount'>;
 
 /** A tool in a gateway. `id` is the API's gatewayToolId, `name` the one that the gateway exposes. */
 export interface AssignmentRow {
@@ -95,17 +98,8 @@ export interface Gateways {
 	 * @param id minted by the caller, which seals secrets under it
 	 * @throws conflict when the endpoint is taken in the organization, without regard to case
 	 */
-	create(
-		organizationId: string,
-		id: string,
-		gateway: Pick<GatewayRow, 'name' | 'type' | 'endpoint' | 'description' | 'configuration'>,
-	): Promise<GatewayRow>;
-	update(
-		organizationId: string,
-		id: string,
-		change: Partial<Pick<GatewayRow, 'name' | 'endpoint' | 'description' | 'configuration' | 'status'>>,
-		ifVersion?: number,
-	): Promise<GatewayRow | null>;
+	create(organizationId: string, id: string, gateway: NewGateway): Promise<GatewayRow>;
+	update(organizationId: string, id: string, change: GatewayChange, ifVersion?: number): Promise<GatewayRow | null>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 
 	tools(organizationId: string, gatewayId: string, page: Page): Promise<Listed<{ assignment: AssignmentRow; tool: ToolRow }>>;

@@ -27,6 +27,15 @@ export interface Row {
 	updatedAt: Date;
 }
 
+type Nullable<R> = { [K in keyof R]: null extends R[K] ? K : never }[keyof R];
+
+/** A row before the store makes it: what may be null may be left out. @typeParam Own what nobody but the store gives it, beside what it gives every row */
+export type Fresh<R extends Versioned, Own extends keyof R = never> = Omit<R, keyof Versioned | Nullable<R> | Own> &
+	Partial<Pick<R, Exclude<Nullable<R>, Own>>>;
+
+/** Fields that users edit. @typeParam Fixed those that stay as they are */
+export type Edit<R extends Versioned, Fixed extends keyof R = never> = Partial<Omit<R, keyof Versioned | Fixed>>;
+
 /** What a removal took with it, by kind of row. */
 export type Removed = Record<string, number>;
 

@@ -49,8 +49,8 @@ export function createGateways(database: Database, models: Models): Gateways {
 		list: (organizationId, page, filter = {}) =>
 			listPage(Gateway, { where: toWhere(organizationId, filter), page, attributes: attributes(), sorts: SORTS }, toGateway),
 		get: (organizationId, id) => get(organizationId, id),
-		async create(organizationId, id, { name, type, endpoint, description, configuration }) {
-			const values = { ...own(organizationId, id), ...storable({ name, type, endpoint, description, configuration }) };
+		async create(organizationId, id, gateway) {
+			const values = { ...storable(gateway), ...own(organizationId, id) };
 			return toGateway(await database.write((transaction) => Gateway.create(values, { transaction })));
 		},
 		async update(organizationId, id, change, ifVersion) {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
+	type ApiChange,
 	type ApiFilter,
 	type ApiRow,
 	assertPassable,
@@ -17,12 +18,11 @@ import {
 	filterOf,
 	httpUrl,
 	listQuery,
+	type NewApi,
 	notFound,
-	type OutboundLimits,
 	operation,
 	organizationOf,
 	PASS_THROUGH,
-	type PassedHeader,
 	page,
 	pageOf,
 	removal,
@@ -49,25 +49,20 @@ const status = Joi.string()
 	.description('`inactive`: its tools are in no gateway, whatever their own status says.');
 const type = Joi.string().max(64);
 
+/** May be given at any time, and need not be. */
+const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH };
+
 const CREATE = body({
 	name: displayName.required(),
 	type: type.required().meta({ plugin: 'importer' }).description('The format of its description.'),
 	baseUrl: baseUrl.required(),
 	description,
-	outbound: OUTBOUND.allow(null),
-	passThrough: PASS_THROUGH,
+	...given,
 }).example({ name: 'Pet store', type: 'openapi', baseUrl: 'https://petstore.example.com/v1', description: 'Pets and their owners.' });
 
-const UPDATE = body({ name: displayName, baseUrl, description, status, outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH })
+const UPDATE = body({ name: displayName, baseUrl, description, status, ...given })
 	.min(1)
 	.example({ description: 'Pets, owners and visits.', outbound: { maxConcurrent: 5, minTimeMs: 200 } });
-
-type Creation = Pick<ApiRow, 'name' | 'type' | 'baseUrl'> & {
-	description?: string | null;
-	outbound?: OutboundLimits | null;
-	passThrough?: PassedHeader[];
-};
-type Change = Partial<Pick<ApiRow, 'name' | 'baseUrl' | 'description' | 'status' | 'outbound' | 'passThrough'>>;
 
 export default {
 	kind: 'feature',
@@ -186,22 +181,21 @@ function tagOf(credentials: CredentialRow[]): number {
 
 async function connect(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed CREATE.
-	const { description: text = null, outbound = null, passThrough = [], ...api } = request.payload as Creation;
+	const api = request.payload as NewApi;
 	if (!core.registry.get('importer', api.type)) {
 		throw unknownType(
 			'importer',
 			core.registry.list('importer').map(({ name }) => name),
 		);
 	}
-	assertPassable(passThrough, core.registry.list('auth'));
+	assertPassable(api.passThrough ?? [], core.registry.list('auth'));
 	await core.egress.check(api.baseUrl, '/baseUrl');
-	const values = { ...api, description: text, outbound, passThrough };
-	return storeOf(request, core).apis.create(organizationOf(request).id, values);
+	return storeOf(request, core).apis.create(organizationOf(request).id, api);
 }
 
 async function update(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed UPDATE.
-	const change = request.payload as Change;
+	const change = request.payload as ApiChange;
 	const { id, organizationId } = await findApi(request, core);
 	assertPassable(change.passThrough ?? [], core.registry.list('auth'));
 	if (change.baseUrl !== undefined) await core.egress.check(change.baseUrl, '/baseUrl');

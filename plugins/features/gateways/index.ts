@@ -11,11 +11,13 @@ import {
 	expectedVersion,
 	type Feature,
 	filterOf,
+	type GatewayChange,
 	type GatewayFilter,
 	type GatewayRow,
 	gatewayPlace,
 	type JsonObject,
 	listQuery,
+	type NewGateway,
 	notFound,
 	operation,
 	organizationOf,
@@ -42,25 +44,20 @@ const endpoint = Joi.string()
 	.description('Its path below the organization’s: one segment, of which no other gateway has the like, without regard to case.');
 const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('What the transport can be told.');
 
+/** May be given at any time, and need not be. */
+const given = { description, configuration };
+
 const CREATE = body({
 	name: displayName.required(),
 	type: type.required(),
 	endpoint: endpoint.required(),
-	description,
+	...given,
 	configuration: configuration.default({}),
 }).example({ name: 'Support', type: 'mcp', endpoint: '/support', description: 'What the support desk may do.' });
 
-const UPDATE = body({ name: displayName, endpoint, description, configuration, status })
+const UPDATE = body({ name: displayName, endpoint, ...given, status })
 	.min(1)
 	.example({ name: 'Support desk', status: 'inactive' });
-
-interface GatewayBody {
-	name: string;
-	type: string;
-	endpoint: string;
-	description?: string | null;
-	configuration: JsonObject;
-}
 
 export default {
 	kind: 'feature',
@@ -164,7 +161,7 @@ function show(request: Request, row: GatewayRow, core: Core) {
 async function create(request: Request, core: Core): Promise<GatewayRow> {
 	const organization = organizationOf(request);
 	// The body has passed CREATE.
-	const { endpoint: path, description: text = null, ...given } = request.payload as GatewayBody;
+	const given = request.payload as NewGateway;
 	if (!core.registry.get('transport', given.type)) {
 		throw unknownType(
 			'transport',
@@ -173,13 +170,13 @@ async function create(request: Request, core: Core): Promise<GatewayRow> {
 	}
 	const id = randomUUID();
 	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type }, given.configuration, core);
-	const gateway = { ...given, endpoint: withSlash(path), description: text, configuration: sealed };
+	const gateway = { ...given, endpoint: withSlash(given.endpoint), configuration: sealed };
 	return storeOf(request, core).gateways.create(organization.id, id, gateway);
 }
 
 async function update(request: Request, core: Core): Promise<GatewayRow> {
 	// The body has passed UPDATE.
-	const change = request.payload as Partial<Omit<GatewayBody, 'type'> & { status: string }>;
+	const change = request.payload as GatewayChange;
 	const row = await findGateway(request, core);
 	const values = {
 		...change,

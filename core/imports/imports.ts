@@ -8,6 +8,7 @@ import { asGatewayError, GatewayError, invalid, notFound } from '../contract/err
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { BodyLayout, Log } from '../contract/nouns.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
+import { Semaphore } from '../kit/semaphore.ts';
 import type { Registry } from '../registry/registry.ts';
 import type {
 	ApiRow,
@@ -25,7 +26,6 @@ import type {
 } from '../store/store.ts';
 import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
-import { Semaphore } from './semaphore.ts';
 import { ImportThreads } from './thread-run.ts';
 import { draftTool } from './tool-drafts.ts';
 import type { ImportResult, ImportTask } from './worker.ts';
@@ -97,7 +97,7 @@ export function createImports(parts: ImportParts): Imports {
 	const { registry } = parts;
 	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
-	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, 'imports');
+	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, tooMany);
 	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log });
 	const running = new Set<Promise<unknown>>();
 
@@ -107,7 +107,7 @@ export function createImports(parts: ImportParts): Imports {
 			// What is wrong with a small body need not wait for a worker.
 			if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
 			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = semaphore.run(stop, () => importOne({ ...limits, threads }, { writing, api, body, stop, job }));
+			const work = semaphore.run(() => importOne({ ...limits, threads }, { writing, api, body, stop, job }), stop);
 			running.add(work);
 			try {
 				return await work;
@@ -224,6 +224,9 @@ function movable(body: Buffer): Uint8Array {
 	const isWhole = body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
 	return isWhole ? body : new Uint8Array(body);
 }
+
+const tooMany = (): GatewayError =>
+	new GatewayError('unavailable', 'Too many imports are waiting: try again later.', { headers: { 'retry-after': '30' } });
 
 function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 	const known = asGatewayError(reason);

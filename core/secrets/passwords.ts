@@ -3,6 +3,7 @@
 import { hash, verify } from '@node-rs/bcrypt';
 import Joi from 'joi';
 import { GatewayError } from '../contract/errors.ts';
+import { Semaphore } from '../kit/semaphore.ts';
 
 const COST = 12;
 const AT_ONCE = 2;
@@ -38,30 +39,13 @@ export interface Passwords {
 }
 
 export function createPasswords(): Passwords {
-	const inTurn = limitTo(AT_ONCE);
+	const turns = new Semaphore(AT_ONCE, MOST_WAITING, tooMany);
 	return {
-		hash: (password) => inTurn(() => hash(password, { cost: COST })),
+		hash: (password) => turns.run(() => hash(password, { cost: COST })),
 		async verify(password, stored) {
-			const matches = await inTurn(() => verify(password, stored ?? NOBODY));
+			const matches = await turns.run(() => verify(password, stored ?? NOBODY));
 			return matches && stored !== null && fits(password);
 		},
-	};
-}
-
-function limitTo(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-	let running = 0;
-	const waiting: (() => void)[] = [];
-	return async (work) => {
-		if (waiting.length >= MOST_WAITING) throw tooMany();
-		if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-		else running++;
-		try {
-			return await work();
-		} finally {
-			const next = waiting.shift();
-			if (next) next();
-			else running--;
-		}
 	};
 }
 

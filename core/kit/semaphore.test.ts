@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Semaphore } from './semaphore.ts';
 
-const never = new AbortController().signal;
+const tooMany = () => new Error('Too many jobs wait.');
 
 test('no more run at once than there are places, and those that wait come in order', async () => {
-	const semaphore = new Semaphore(2, 10, 'jobs');
+	const semaphore = new Semaphore(2, 10, tooMany);
 	const started: number[] = [];
 	const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
 	const runs = gates.map((gate, index) =>
-		semaphore.run(never, async () => {
+		semaphore.run(async () => {
 			started.push(index);
 			await gate.promise;
 		}),
@@ -26,35 +26,35 @@ test('no more run at once than there are places, and those that wait come in ord
 });
 
 test('a place is free again after a failure', async () => {
-	const semaphore = new Semaphore(1, 0, 'jobs');
+	const semaphore = new Semaphore(1, 0, tooMany);
 	await assert.rejects(
-		semaphore.run(never, () => Promise.reject(new Error('no'))),
+		semaphore.run(() => Promise.reject(new Error('no'))),
 		/^Error: no$/,
 	);
-	assert.equal(await semaphore.run(never, async () => 'yes'), 'yes');
+	assert.equal(await semaphore.run(async () => 'yes'), 'yes');
 });
 
-test('when too many wait the next is refused as unavailable', async () => {
-	const semaphore = new Semaphore(1, 1, 'jobs');
+test('when too many wait the next is refused', async () => {
+	const semaphore = new Semaphore(1, 1, tooMany);
 	const gate = Promise.withResolvers<void>();
-	const runs = [semaphore.run(never, () => gate.promise), semaphore.run(never, () => gate.promise)];
+	const runs = [semaphore.run(() => gate.promise), semaphore.run(() => gate.promise)];
 	await assert.rejects(
-		semaphore.run(never, () => gate.promise),
-		{ code: 'unavailable', message: /jobs/ },
+		semaphore.run(() => gate.promise),
+		/^Error: Too many jobs wait\.$/,
 	);
 	gate.resolve();
 	await Promise.all(runs);
 });
 
 test('one who leaves while waiting gives up its place in the queue', async () => {
-	const semaphore = new Semaphore(1, 1, 'jobs');
+	const semaphore = new Semaphore(1, 1, tooMany);
 	const gate = Promise.withResolvers<void>();
-	const first = semaphore.run(never, () => gate.promise);
+	const first = semaphore.run(() => gate.promise);
 	const leaving = new AbortController();
-	const second = semaphore.run(leaving.signal, () => Promise.reject(new Error('it ran')));
+	const second = semaphore.run(() => Promise.reject(new Error('it ran')), leaving.signal);
 	leaving.abort(new Error('gone'));
 	await assert.rejects(second, /^Error: gone$/);
-	const third = semaphore.run(never, async () => 'third');
+	const third = semaphore.run(async () => 'third');
 	gate.resolve();
 	assert.equal(await third, 'third');
 	await first;

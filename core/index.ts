@@ -31,6 +31,7 @@ export { isObject } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';
+export { mediaTypeOf } from './kit/media-type.ts';
 export { raceWith } from './kit/race.ts';
 export { TimeSlice } from './kit/time-slice.ts';
 export { type Named, nameOperations } from './kit/tool-names.ts';

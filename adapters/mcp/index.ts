@@ -1,7 +1,7 @@
 // MCP over Streamable HTTP, without state: legacy revisions (through `initialize`) and 2026-07-28, decided per request.
 
 import Joi from 'joi';
-import { type Call, GatewayError, type Incoming, type Reply, type TransportAdapter } from '../../core/index.ts';
+import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type TransportAdapter } from '../../core/index.ts';
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
 import {
@@ -55,7 +55,7 @@ function refuseForeignPage({ origin: page }: Incoming, { allowedOrigins }: McpCo
 }
 
 function tryRead({ headers, body }: Incoming): Message | ProtocolError {
-	const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+	const type = mediaTypeOf(headers['content-type']);
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	try {
 		return readMessage(body);

@@ -14,6 +14,7 @@ import { isTrustedOrigin, publicUrlOf } from '../http/origins.ts';
 import { assertQuery } from '../http/queries.ts';
 import { createIdentities, type Identities, type IdentityParts } from '../identity/identity.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
+import { mediaTypeOf } from '../kit/media-type.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from '../tools/call.ts';
@@ -256,7 +257,7 @@ async function reading<T>(route: GatewayRoute | undefined, read: () => T | Promi
 async function readFor(request: Request, route: GatewayRoute): Promise<unknown> {
 	const body = await readBody(request.raw.req, route.maxBytes ?? DEFAULT_MAX_BYTES);
 	if (body === null || route.body === undefined || route.body === 'raw') return body;
-	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+	const type = mediaTypeOf(request.raw.req.headers['content-type']);
 	const expected = route.body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
 	if (type !== expected) throw new GatewayError('unsupported_media_type', `Content-Type must be ${expected}.`);
 	return route.body === 'json' ? parseJson(body) : parseFormBody(body);

@@ -3,6 +3,7 @@
 import type { Request } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
 import { DEFAULT_MAX_BYTES, parseJson, readBody, textFaults } from '../http/body.ts';
+import { mediaTypeOf } from '../kit/media-type.ts';
 
 /**
  * The body as JSON, and what no text of a request may hold. hapi parses no body that is there already; by itself it would
@@ -23,7 +24,7 @@ export async function readInput(request: Request): Promise<void> {
 }
 
 function parseBody(request: Request, content: Buffer): unknown {
-	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+	const type = mediaTypeOf(request.raw.req.headers['content-type']);
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	return parseJson(content);
 }

@@ -1,6 +1,6 @@
 // Media types of bodies: which one of several is used, and what kind of body it makes.
 
-import { isObject, type Json, type JsonObject } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject, mediaTypeOf } from '../../core/index.ts';
 import { follow } from './references.ts';
 
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';
@@ -60,7 +60,7 @@ export function rankedMediaTypes(content: Json | undefined, root: JsonObject): M
 function readMediaType(name: string, raw: JsonObject): MediaType | null {
 	const spelled = name.trim();
 	if (!WIRE.test(spelled)) return null;
-	const essence = spelled.split(';')[0]?.trim().toLowerCase() ?? '';
+	const essence = mediaTypeOf(spelled);
 	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
 	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : spelled);
 	return { name: spelled, contentType, kind, raw };

@@ -1,6 +1,6 @@
 // Parameters of a request: each at most once, and an empty one is none (RFC 6749 §3.1).
 
-import { asGatewayError, type Incoming, parseFormBody } from '../../../core/index.ts';
+import { asGatewayError, type Incoming, mediaTypeOf, parseFormBody } from '../../../core/index.ts';
 import { OAuthFault, printable } from './faults.ts';
 
 /** Of those that a request may name more than once there is one: `resource` (RFC 8707 §2). */
@@ -58,7 +58,7 @@ export class Parameters {
 
 /** Of a body. @throws invalid_request */
 export function formParameters(body: unknown, contentType: string | undefined): Parameters {
-	if (mediaType(contentType) !== FORM) throw new OAuthFault('invalid_request', `Content-Type must be ${FORM}`);
+	if (mediaTypeOf(contentType) !== FORM) throw new OAuthFault('invalid_request', `Content-Type must be ${FORM}`);
 	const parameters = new Parameters(Buffer.isBuffer(body) ? readForm(body) : new URLSearchParams());
 	parameters.assertOnce();
 	return parameters;
@@ -82,5 +82,3 @@ export function assertNoneInQuery({ query }: Pick<Incoming, 'query'>): void {
 	const name = [...query.keys()].find((key) => OF_BODY.has(key) && query.get(key) !== '');
 	if (name !== undefined) throw new OAuthFault('invalid_request', `${name} must be sent in the body, not in the URI`);
 }
-
-export const mediaType = (contentType: string | undefined): string => contentType?.split(';')[0]?.trim().toLowerCase() ?? '';

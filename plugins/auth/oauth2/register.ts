@@ -1,13 +1,13 @@
 // Dynamic client registration (RFC 7591).
 
-import type { Call, Incoming, JsonObject, Reply } from '../../../core/index.ts';
+import { type Call, type Incoming, type JsonObject, mediaTypeOf, type Reply } from '../../../core/index.ts';
 import { addClient, type Client, type ClientKeys, type ClientMethod } from './clients/clients.ts';
 import { readClientMetadata } from './clients/metadata.ts';
 import { acceptedTexts, redirectFault } from './clients/redirect-uris.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { tryParse } from './json.ts';
-import { assertNoneInQuery, mediaType } from './parameters.ts';
+import { assertNoneInQuery } from './parameters.ts';
 import { SCOPES } from './scopes.ts';
 import { digest, mintId, mintSecret } from './secrets.ts';
 
@@ -23,7 +23,7 @@ export const register = (request: Incoming, config: OAuthConfig, call: Call): Pr
 	answering(async () => {
 		if (!config.dynamicRegistration) return SHUT;
 		assertNoneInQuery(request);
-		if (mediaType(request.headers['content-type']) !== 'application/json') {
+		if (mediaTypeOf(request.headers['content-type']) !== 'application/json') {
 			throw new OAuthFault('invalid_client_metadata', 'Content-Type must be application/json');
 		}
 		// RFC 7591 §2: "If unspecified or omitted, the default is "client_secret_basic"".

@@ -16,6 +16,7 @@ import {
 	type Json,
 	type JsonObject,
 	jsonResult,
+	mediaTypeOf,
 	type OutboundRequest,
 	type OutboundResponse,
 	secretsAdded,
@@ -121,6 +122,6 @@ async function readResponse(response: OutboundResponse, secrets: readonly string
 	const readText = (): string => withoutSecrets(decodeText(body, contentType), secrets);
 	if (isJsonType(contentType) || contentType === '') return jsonResult(readText());
 	if (isTextType(contentType)) return textResult(readText());
-	const mimeType = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+	const mimeType = mediaTypeOf(contentType);
 	return { content: [{ type: 'resource', resource: { uri: `urn:uuid:${randomUUID()}`, mimeType, blob: body.toString('base64') } }] };
 }

@@ -8,6 +8,7 @@ import {
 	isTextType,
 	type JsonSchema,
 	jsonResult,
+	mediaTypeOf,
 	type OutboundResponse,
 	statusLine,
 	type ToolResult,
@@ -64,7 +65,7 @@ function isUtf8(body: Buffer): boolean {
 
 /** Half a file is none: one that is too long is a failure, which says that the call itself was answered. */
 function binary(contentType: string, { status, body }: OutboundResponse): ToolResult {
-	const mimeType = (contentType.split(';')[0] ?? '').trim().toLowerCase() || 'application/octet-stream';
+	const mimeType = mediaTypeOf(contentType) || 'application/octet-stream';
 	if (body.length > MAX_FILE_BYTES) {
 		const sizes = `${body.length.toLocaleString('en')} bytes, and a result takes files of up to ${MAX_FILE_BYTES.toLocaleString('en')}`;
 		return {

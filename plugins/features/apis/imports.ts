@@ -18,6 +18,7 @@ import {
 	type ImportJobRow,
 	type ImportStatus,
 	listQuery,
+	mediaTypeOf,
 	notFound,
 	operation,
 	page,
@@ -161,7 +162,7 @@ export async function findImport(request: Request, core: Core): Promise<ImportJo
 }
 
 async function importSchema(request: Request, { id: apiId, organizationId }: ApiRow, core: Core) {
-	const type = request.raw.req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+	const type = mediaTypeOf(request.raw.req.headers['content-type']);
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	const actor = actorOf(request);
 	const { isAsync, waitSeconds } = preferencesOf(String(request.raw.req.headers['prefer'] ?? ''));

@@ -7,6 +7,7 @@ import type { Base } from './contract/kinds.ts';
 import type { Log } from './contract/nouns.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
+import type { Members } from './identity/members.ts';
 import type { Resets } from './identity/password-resets.ts';
 import type { Imports } from './imports/imports.ts';
 import type { ImportJobRunner } from './imports/jobs.ts';
@@ -91,6 +92,7 @@ export interface Core {
 	secrets: Secrets;
 	tokens: Tokens;
 	passwords: Passwords;
+	members: Members;
 	mail: Mail;
 	resets: Resets;
 	egress: Egress;

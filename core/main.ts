@@ -13,6 +13,7 @@ import { createEgress } from './egress/egress.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
 import { keepHouse } from './housekeeping.ts';
+import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
 import { createImports } from './imports/imports.ts';
 import { createImportJobs } from './imports/jobs.ts';
@@ -164,7 +165,10 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords();
-	const runtime = createRuntime({ config, registry, secrets, tokens, passwords, resets, invoker, store, services, recorder, limits });
+	const members = new Members({ store, tokens, recorder });
+	opened.defer(() => members.close());
+	const people = { tokens, passwords, members, resets };
+	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits });
 	opened.defer(() => runtime.close());
 	return {
 		config,
@@ -175,6 +179,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 		secrets,
 		tokens,
 		passwords,
+		members,
 		mail,
 		resets,
 		egress,

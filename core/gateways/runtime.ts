@@ -16,6 +16,8 @@ import { createIdentities, type Identities, type IdentityParts } from '../identi
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 import type { Limits } from '../limits/limits.ts';
+import type { Recorder } from '../store/recorder.ts';
+import { STALE_MS } from '../store/staleness.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
 import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from '../tools/call.ts';
 import type { ToolLimit } from '../tools/entry.ts';
@@ -33,13 +35,12 @@ export interface Runtime {
 }
 
 export interface RuntimeParts extends MountParts, IdentityParts {
+	recorder: Recorder;
 	config: Config;
 	services: Services;
 	limits: Limits;
 }
 
-/** Every change committed longer ago than this is seen by every request (a promise of the specification's readers: a second). */
-const STALE_MS = 1000;
 /** Gateways kept ready in this process; the longest unused go first. */
 const MOUNTED = 1000;
 const SLUG = /^[a-z0-9-]{1,48}$/;

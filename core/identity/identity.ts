@@ -13,7 +13,7 @@ import type { PersonRow } from '../store/store.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
 import { gatewayKey, type KeyedGateway } from './gateway-keys.ts';
 import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
-import { assertMember, type MemberParts, Members } from './members.ts';
+import { assertMember, type Members } from './members.ts';
 import { KnownPasswords } from './password-cache.ts';
 import type { Resets } from './password-resets.ts';
 import { SignedTokens } from './signed-tokens.ts';
@@ -24,28 +24,24 @@ export interface Identities {
 	close(): void;
 }
 
-export interface IdentityParts extends MemberParts, LoginParts {
+export interface IdentityParts extends LoginParts {
 	config: Config;
+	members: Members;
 	limits: Limits;
 	resets: Resets;
 }
 
 interface Known {
-	members: Members;
 	signed: SignedTokens;
 	passwords: KnownPasswords;
 }
 
 export function createIdentities(parts: IdentityParts): Identities {
-	const members = new Members(parts);
-	const known: Known = { members, signed: new SignedTokens(parts.tokens, members), passwords: new KnownPasswords(parts) };
+	const known: Known = { signed: new SignedTokens(parts.tokens, parts.members), passwords: new KnownPasswords(parts) };
 	const shared: Shared = { parts, known };
 	return {
 		at: (mounted, request) => new GatewayIdentity(shared, mounted, request),
-		close() {
-			known.members.close();
-			known.passwords.close();
-		},
+		close: () => known.passwords.close(),
 	};
 }
 
@@ -67,9 +63,9 @@ class GatewayIdentity implements Identity {
 	}
 
 	credential(secret: string): Promise<Caller | null> {
-		const { parts, known } = this.#shared;
+		const { parts } = this.#shared;
 		if (secret.startsWith(GATEWAY_KEY_PREFIX)) return gatewayKey(secret, this.#mounted, parts.store);
-		return known.members.byCredential(secret, this.#mounted.gateway);
+		return parts.members.byCredential(secret, this.#mounted.gateway);
 	}
 
 	token(token: string): Promise<Caller> {
@@ -82,7 +78,7 @@ class GatewayIdentity implements Identity {
 	}
 
 	member(userId: string): Promise<Caller | null> {
-		return this.#shared.known.members.byId(userId, this.#mounted.gateway);
+		return this.#shared.parts.members.byId(userId, this.#mounted.gateway);
 	}
 
 	async visitor({ headers }: Incoming): Promise<Visitor | null> {

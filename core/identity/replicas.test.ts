@@ -1,4 +1,5 @@
-// What auth methods ask of core's identity, over two replicas of the whole service: a method from a package of the tests asks it.
+// Whom core's identity knows, over two replicas of the whole service: at gateways, where a method from a package of the tests asks it,
+// and at the management API.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -136,6 +137,104 @@ test('a logout is effective at the other replica within a second', async () => {
 	must(await guest.post('/auth/logout'), 200);
 	await soon(async () => (await ask(question)).status === 401, 'logout');
 	assert.equal((await ask(question)).body.message, 'The login of this token has ended.');
+});
+
+/** With the credential, at the management API, for the owner’s organization. */
+const manage = (secret: string, path: string, replica = second) =>
+	send(replica.url + path, 'GET', { headers: { authorization: `Bearer ${secret}`, 'x-organization-id': owner.organization.id } });
+const PROFILE = '/auth/profile';
+
+interface Withdrawal {
+	what: string;
+	/** @returns the credential that is used, and what withdraws it, at the first replica */
+	prepare(guest: Account & { id: string }): Promise<{ secret: string; withdraw(): Promise<Answer> }>;
+	path?: () => string;
+	/** Afterwards. */
+	status: number;
+}
+
+const mintKeyOf = async (guest: Account): Promise<{ id: string; key: string }> =>
+	must(await guest.post('/access-keys', { name: 'robot' }), 201).body.data;
+const logIn = async ({ email, password }: Account): Promise<string> =>
+	must(await send(`${first.url}/auth/login`, 'POST', { body: { email, password }, headers: newcomer() }), 200).body.data.token;
+const ownOrganization = () => `/organizations/${owner.organization.id}`;
+const memberPath = ({ id }: { id: string }) => `${ownOrganization()}/members/${id}`;
+
+const WITHDRAWALS: Withdrawal[] = [
+	{
+		what: 'a logout',
+		prepare: async (guest) => ({ secret: guest.token, withdraw: () => guest.post('/auth/logout') }),
+		status: 401,
+	},
+	{
+		what: 'a changed password, to the other logins',
+		prepare: async (guest) => {
+			const change = { currentPassword: guest.password, newPassword: 'Battery2Staple' };
+			return { secret: await logIn(guest), withdraw: () => guest.patch('/auth/change-password', change) };
+		},
+		status: 401,
+	},
+	{
+		what: 'a revoked access key',
+		prepare: async (guest) => {
+			const { id, key } = await mintKeyOf(guest);
+			return { secret: key, withdraw: () => guest.del(`/access-keys/${id}`) };
+		},
+		status: 401,
+	},
+	{
+		what: 'a removal, to a login',
+		prepare: async (guest) => ({ secret: guest.token, withdraw: () => owner.del(memberPath(guest)) }),
+		path: ownOrganization,
+		status: 404,
+	},
+	{
+		what: 'a removal, to an access key',
+		prepare: async (guest) => ({ secret: (await mintKeyOf(guest)).key, withdraw: () => owner.del(memberPath(guest)) }),
+		path: ownOrganization,
+		status: 404,
+	},
+	{
+		what: 'a lesser role',
+		prepare: async (guest) => {
+			must(await owner.patch(memberPath(guest), { role: 'admin' }), 200);
+			return { secret: guest.token, withdraw: () => owner.patch(memberPath(guest), { role: 'member' }) };
+		},
+		path: () => '/audit-log',
+		status: 403,
+	},
+];
+
+for (const { what, prepare, path: at = () => PROFILE, status } of WITHDRAWALS) {
+	test(`the management API: ${what} holds with the next request on the replica, and on the other within a second`, async () => {
+		const { secret, withdraw } = await prepare(await addGuest());
+		for (const replica of [first, second]) must(await manage(secret, at(), replica), 200);
+		must(await withdraw(), 200);
+		must(await manage(secret, at(), first), status);
+		await soon(async () => (await manage(secret, at())).status === status, what);
+	});
+}
+
+test('the management API: what is given on one replica is had on the other at once', async () => {
+	const guest = await registerAccount(first.url);
+	const id = must(await guest.get(PROFILE), 200).body.data.id;
+	for (let round = 0; round < 5; round++) {
+		must(await manage(guest.token, ownOrganization()), 404);
+		await join(owner, guest, 'viewer');
+		must(await manage(guest.token, ownOrganization()), 200);
+		must(await manage(guest.token, '/audit-log'), 403);
+		must(await owner.patch(memberPath({ id }), { role: 'admin' }), 200);
+		must(await manage(guest.token, '/audit-log'), 200);
+		await expel({ id });
+		await soon(async () => (await manage(guest.token, ownOrganization())).status === 404, 'removal');
+	}
+});
+
+test('the management API: a name that an organization is given on one replica is its name on the other at once', async () => {
+	for (const name of ['Crew', 'Band', 'Gang']) {
+		must(await owner.patch(ownOrganization(), { name }), 200);
+		assert.equal(must(await manage(owner.token, ownOrganization()), 200).body.data.name, name);
+	}
 });
 
 test('a visitor is who logged in by the cookie, with what they may do here', async () => {

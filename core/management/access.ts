@@ -1,16 +1,17 @@
 // Who uses the management API, for which organization, and whether they may (specification 5.1).
 
-import type { Request, Server } from '@hapi/hapi';
+import type { AuthCredentials, Request, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import { type Permission, permissionsOf, type Role } from '../contract/permissions.ts';
 import { clientOf } from '../http/client.ts';
 import { isOwnOrigin } from '../http/origins.ts';
 import { readTokenCookie } from '../identity/cookies.ts';
+import type { Holder, Member, Members, Membership } from '../identity/members.ts';
 import type { Limits } from '../limits/limits.ts';
-import { ACCESS_KEY_PREFIX, hashKey, type Tokens } from '../secrets/tokens.ts';
+import { ACCESS_KEY_PREFIX } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
-import type { Access, AccessKeyRow, Actor, MembershipRow, OrganizationRow, Repositories, Store } from '../store/store.ts';
+import type { AccessKeyRow, Actor, OrganizationRef, Repositories, Store } from '../store/store.ts';
 import { assertNamed, choose } from './chosen-organization.ts';
 import { admitKey, gatewayKeyIn, identifyKey } from './gateway-readers.ts';
 import { readInput } from './input.ts';
@@ -29,7 +30,7 @@ declare module '@hapi/hapi' {
 	interface AuthCredentials {
 		// `user` is absent with a gateway's key.
 		/** Null on routes that need no organization. */
-		organization: OrganizationRow | null;
+		organization: OrganizationRef | null;
 		role: Role | null;
 		/** What the caller may do in the organization. */
 		permissions: ReadonlySet<Permission>;
@@ -53,23 +54,23 @@ declare module '@hapi/hapi' {
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
-const MAX_KEY_LENGTH = 128;
 const SAFE_METHODS = new Set(['get', 'head', 'options']);
 /** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
 const SANDBOX = { sandbox: 'plugin' } as const;
 
 interface Parts {
 	config: Config;
-	tokens: Tokens;
+	members: Members;
 	store: Store;
 	recorder: Recorder;
 	limits: Limits;
 }
 
-/** Somebody whose credential is good. */
-interface Identified extends Access {
-	login: { sessionId: string; at: Date } | null;
-	key: AccessKeyRow | null;
+/** Somebody who may do what they ask for. */
+interface Admitted {
+	caller: Holder;
+	membership: Membership | null;
+	permissions: ReadonlySet<Permission>;
 }
 
 /**
@@ -89,17 +90,11 @@ export function registerAccess(server: Server, parts: Parts): void {
 				return h.authenticated({ credentials });
 			}
 			const caller = await counted(request, parts, () => identify(request, parts));
-			await parts.limits.ofUser(request, caller.user.id);
-			const membership = choose(request, caller.memberships);
-			const permissions = allowed(caller, membership);
-			authorize(request, caller, permissions);
+			await parts.limits.ofUser(request, caller.userId);
+			const admitted = await admit(request, caller, parts);
 			// A refused caller is gone before its body is read.
 			await readInput(request);
-			const actor = { userId: caller.user.id, email: caller.user.email, accessKeyId: caller.key?.id ?? null, ...clientOf(request, parts) };
-			const { organization = null, role = null } = membership ?? {};
-			return h.authenticated({
-				credentials: { user: { id: caller.user.id }, organization, role, permissions, login: caller.login, actor },
-			});
+			return h.authenticated({ credentials: credentialsOf(request, admitted, parts) });
 		},
 	}));
 	server.auth.strategy('management', 'management');
@@ -116,11 +111,12 @@ export function registerAccess(server: Server, parts: Parts): void {
 		},
 		SANDBOX,
 	);
-	// Whoever changed something finds it changed, at once on this replica. What was committed stays so if this look fails.
+	// Whoever changed something finds it changed, at once on this replica; a password can be reset without any credential. What was
+	// committed stays so if this look fails.
 	server.ext(
 		'onPostHandler',
 		async (request, h) => {
-			if (request.auth.isAuthenticated && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => null);
+			if (!SAFE_METHODS.has(request.method)) await parts.store.changes.fresh(0)?.catch(() => null);
 			return h.continue;
 		},
 		SANDBOX,
@@ -142,10 +138,44 @@ export function assertNeeds(server: Server): void {
 	}
 }
 
-async function identify(request: Request, parts: Parts): Promise<Identified> {
+async function identify(request: Request, parts: Parts): Promise<Holder> {
 	const secret = bearer(request) ?? cookie(request, parts.config);
 	if (secret === null) throw new GatewayError('unauthorized', 'A Bearer token is required.');
-	return secret.startsWith(ACCESS_KEY_PREFIX) ? byAccessKey(secret, parts) : byToken(secret, parts);
+	const holder = await parts.members.holder(secret);
+	if (holder) return holder;
+	throw new GatewayError(
+		'unauthorized',
+		secret.startsWith(ACCESS_KEY_PREFIX) ? 'The access key is not valid.' : 'The login of this token has ended.',
+	);
+}
+
+/**
+ * Whoever is remembered as somebody who may not is looked at again, with every change that was committed by now: what is given on one
+ * replica is had on all of them at once. @throws forbidden, insufficient_scope, no_organization, not_found
+ */
+async function admit(request: Request, caller: Holder, parts: Parts): Promise<Admitted> {
+	try {
+		return decide(request, caller);
+	} catch (refusal) {
+		await parts.store.changes.fresh(0);
+		const now = await counted(request, parts, () => identify(request, parts));
+		if (now === caller) throw refusal;
+		return decide(request, now);
+	}
+}
+
+function decide(request: Request, caller: Holder): Admitted {
+	const membership = choose(request, caller.memberships);
+	const permissions = allowed(caller, membership);
+	authorize(request, caller, permissions);
+	return { caller, membership, permissions };
+}
+
+function credentialsOf(request: Request, { caller, membership, permissions }: Admitted, parts: Parts): AuthCredentials {
+	const { userId, email, login, key } = caller;
+	const actor = { userId, email, accessKeyId: key?.id ?? null, ...clientOf(request, parts) };
+	const { organization = null, role = null } = membership ?? {};
+	return { user: { id: userId }, organization, role, permissions, login, actor };
 }
 
 /** Whose credential is bad counts against the address. @param look throws unauthorized for such a one. @throws rate_limited */
@@ -191,28 +221,14 @@ function cookie(request: Request, config: Config): string | null {
 	return token;
 }
 
-async function byToken(token: string, { tokens, store }: Parts): Promise<Identified> {
-	const { sub, sid, auth_time: at } = tokens.verify(token);
-	const access = await store.accounts.session(sid, sub);
-	if (!access) throw new GatewayError('unauthorized', 'The login of this token has ended.');
-	return { ...access, login: { sessionId: sid, at: new Date(at * 1000) }, key: null };
-}
-
-async function byAccessKey(secret: string, { store, recorder }: Parts): Promise<Identified> {
-	const access = secret.length <= MAX_KEY_LENGTH ? await store.accessKeys.byHash(hashKey(secret)) : null;
-	if (!access) throw new GatewayError('unauthorized', 'The access key is not valid.');
-	recorder.usedAccessKey(access.user.id, access.key.id);
-	return { ...access, login: null };
-}
-
 /** What the role has now, and no more than the key was given. */
-function allowed({ key }: Identified, membership: MembershipRow | null): ReadonlySet<Permission> {
+function allowed({ key }: Member, membership: Membership | null): ReadonlySet<Permission> {
 	const held = membership ? permissionsOf(membership.role) : [];
 	return new Set(held.filter((permission) => key?.permissions?.includes(permission) ?? true));
 }
 
 /** @throws forbidden, insufficient_scope */
-function authorize(request: Request, { key }: Identified, permissions: ReadonlySet<Permission>): void {
+function authorize(request: Request, { key }: Member, permissions: ReadonlySet<Permission>): void {
 	const { need } = request.route.settings.plugins?.gatehouse ?? {};
 	if (key && need === 'login') throw new GatewayError('forbidden', 'This takes a login: an access key cannot do it.');
 	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this.');
@@ -252,7 +268,7 @@ export function actorOf(request: Request): Actor {
 }
 
 /** The organization of a request whose route needs one. */
-export function organizationOf(request: Request): OrganizationRow {
+export function organizationOf(request: Request): OrganizationRef {
 	const { organization } = request.auth.credentials;
 	if (!organization) throw new Error(`${request.method} ${request.path}: the route asks for an organization that it did not declare.`);
 	return organization;

@@ -2,18 +2,19 @@
 
 import type { Request } from '@hapi/hapi';
 import { GatewayError, notFound } from '../contract/errors.ts';
-import type { MembershipRow } from '../store/store.ts';
+import type { Member, Membership } from '../identity/members.ts';
 
 const HEADER = 'x-organization-id';
 
 /** The path wins and the header is ignored; an organization that is not the caller's does not exist. */
-export function choose(request: Request, memberships: MembershipRow[]): MembershipRow | null {
+export function choose(request: Request, memberships: Member['memberships']): Membership | null {
 	const { need, organization: source = 'context' } = request.route.settings.plugins?.gatehouse ?? {};
 	if (need === 'self' || need === 'account' || need === 'login') return null;
 	const given = source === 'path' ? String(request.params['orgId']) : request.raw.req.headers[HEADER]?.toString();
 	const named = given?.toLowerCase();
-	if (named === undefined && memberships.length === 1) return memberships[0] ?? null;
-	const membership = memberships.find(({ organization }) => organization.id === named);
+	const [only, another] = memberships.values();
+	if (named === undefined && only && !another) return only;
+	const membership = named === undefined ? undefined : memberships.get(named);
 	if (membership) return membership;
 	if (source === 'path') throw notFound('Organization');
 	throw noOrganization(

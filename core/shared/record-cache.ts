@@ -4,6 +4,7 @@
 import type { Records } from '../contract/context.ts';
 import type { Json, PutOptions, StoredRecord } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
+import { STALE_MS } from '../store/staleness.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from '../store/store.ts';
 
 /** Whose records they are. */
@@ -25,8 +26,6 @@ export interface RecordParts {
 const MAX_PAGE = 100;
 /** Of all gateways. */
 const RECORDS_KEPT = 10_000;
-/** Every change committed longer ago than this is seen (contract of `recall`). */
-const STALE_MS = 1000;
 
 export function recordsOf({ store, as, cache }: RecordParts, { organizationId, gatewayId, plugin }: RecordOwner): Records {
 	const scope = { plugin, gatewayId };

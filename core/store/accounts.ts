@@ -26,6 +26,9 @@ export interface OrganizationRow {
 	createdAt: Date;
 }
 
+/** What stays of an organization whatever is changed about it, and so may be remembered. */
+export type OrganizationRef = Pick<OrganizationRow, 'id' | 'slug'>;
+
 export interface MembershipRow {
 	organization: OrganizationRow;
 	role: Role;
@@ -112,6 +115,7 @@ export interface Organizations {
 	list(userId: string, page: Page): Promise<Listed<MembershipRow>>;
 	/** The user becomes its owner. */
 	create(userId: string, organization: { name: string; slugs: Iterable<string> }): Promise<OrganizationRow>;
+	get(organizationId: string): Promise<OrganizationRow | null>;
 	/** The slug stays. */
 	update(organizationId: string, change: Partial<Pick<OrganizationRow, 'name'> & OrganizationSettings>): Promise<OrganizationRow | null>;
 	/** Of an organization that is gone: nothing is allowed. */

@@ -47,6 +47,10 @@ export function createOrganizations(database: Database, { Organization }: Models
 				}),
 			);
 		},
+		async get(organizationId) {
+			const attributes = ['id', 'name', 'slug', 'createdAt'];
+			return await Organization.findOne({ where: { id: uuid(organizationId) }, attributes, raw: true });
+		},
 		update: (organizationId, change) =>
 			database.write(async (transaction) => {
 				const where = { id: uuid(organizationId) };

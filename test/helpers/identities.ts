@@ -8,6 +8,7 @@ import type { Gateway } from '../../core/contract/nouns.ts';
 import type { MountedGateway } from '../../core/gateways/mount.ts';
 import { noKeysYet } from '../../core/identity/gateway-keys.ts';
 import { createIdentities } from '../../core/identity/identity.ts';
+import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
 import { createLimits, limitTable } from '../../core/limits/limits.ts';
 import { createWindows } from '../../core/limits/windows.ts';
@@ -43,12 +44,15 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 	const limits = createLimits(limitTable(config), windows, config);
 	const mail = createMail(config, silent);
 	const resets = createResets({ config, store, mail, log: silent });
-	const identities = createIdentities({ store, tokens, passwords: createPasswords(), ...watched, recorder, config, limits, resets });
+	const own = { store, tokens, passwords: createPasswords(), ...watched, recorder };
+	const members = new Members(own);
+	const identities = createIdentities({ ...own, members, config, limits, resets });
 	return {
 		// Of what is mounted, the gateway and its keys are used; of the request, only what a login counts by.
 		at: (gateway) => identities.at({ gateway, keys: noKeysYet() } as Partial<MountedGateway> as MountedGateway, {} as Request),
 		async close() {
 			identities.close();
+			members.close();
 			await resets.close();
 			await mail.close();
 			await recorder.close();

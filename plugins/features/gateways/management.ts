@@ -10,6 +10,7 @@ import {
 	listQuery,
 	type ManagementRequest,
 	type ManagementRoute,
+	notFound,
 	operation,
 	organizationOf,
 	page,
@@ -36,7 +37,7 @@ function mount(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRo
 }
 
 async function handle(request: Request, plugin: AuthMethod, { list, handler }: ManagementRoute, core: Core) {
-	const gateway = describeGateway(request, await findGateway(request, core), core);
+	const gateway = await describeGateway(await findGateway(request, core), organizationOf(request).id, core);
 	const { records } = storeOf(request, core);
 	const context = core.runtime.contextAt({ plugin: `auth:${plugin.name}`, gateway, records, signal: clientSignal(request) });
 	// hapi has put the gateway's id beside the route's own parameters, all of them text.
@@ -48,8 +49,9 @@ async function handle(request: Request, plugin: AuthMethod, { list, handler }: M
 /** Lists of the API are in order of creation, and records of their own accord are not. */
 const inOrder = (request: Request): ManagementRequest['page'] => ({ sort: 'createdAt', ...pageOf(request) });
 
-function describeGateway(request: Request, row: GatewayRow, { runtime }: Core): Gateway {
-	const organization = organizationOf(request);
+async function describeGateway(row: GatewayRow, organizationId: string, { store, runtime }: Core): Promise<Gateway> {
+	const organization = await store.organizations.get(organizationId);
+	if (!organization) throw notFound('Gateway');
 	const { id, name, type, endpoint, description, status } = row;
 	return {
 		id,

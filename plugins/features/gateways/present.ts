@@ -9,7 +9,7 @@ import {
 	type GatewayRow,
 	jsonObject,
 	type KeyRow,
-	type OrganizationRow,
+	type OrganizationRef,
 	present,
 	shape,
 	type ToolRow,
@@ -32,7 +32,7 @@ export const GATEWAY = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Gateway' });
 
-export const presentGateway = (row: GatewayRow, organization: OrganizationRow, { registry, runtime }: Core) =>
+export const presentGateway = (row: GatewayRow, organization: OrganizationRef, { registry, runtime }: Core) =>
 	present(GATEWAY, row, {
 		configuration: registry.redact('transport', row.type, row.configuration),
 		url: runtime.url(organization.slug, row.endpoint),

@@ -82,7 +82,7 @@ const getOrganization = (core: Core): ServerRoute =>
 		summary: 'Shows an organization.',
 		need: 'organization:read',
 		answer: ORGANIZATION,
-		handler: (request) => present(request, organizationOf(request), core),
+		handler: (request) => show(request, core),
 	});
 
 const updateOrganization = (core: Core): ServerRoute =>
@@ -111,6 +111,12 @@ async function update(request: Request, core: Core) {
 	const changed = await storeOf(request, core).organizations.update(organizationOf(request).id, change);
 	if (!changed) throw notFound('Organization');
 	return present(request, changed, core);
+}
+
+async function show(request: Request, core: Core) {
+	const row = await core.store.organizations.get(organizationOf(request).id);
+	if (!row) throw notFound('Organization');
+	return present(request, row, core);
 }
 
 async function present(request: Request, row: OrganizationRow, { store }: Core) {

@@ -117,9 +117,10 @@ async function invite(request: Request, core: Core) {
 	// The body has passed INVITE.
 	const given = request.payload as { email: string; role: Role };
 	requirePermission(request, permissionToGrant(given.role));
-	const organization = organizationOf(request);
-	const inviter = await core.store.accounts.byId(userIdOf(request));
+	const { accounts, organizations } = core.store;
+	const [inviter, organization] = await Promise.all([accounts.byId(userIdOf(request)), organizations.get(organizationOf(request).id)]);
 	if (!inviter) throw notFound('User');
+	if (!organization) throw notFound('Organization');
 	const token = mintKey(TOKEN_PREFIX);
 	const made = await storeOf(request, core).organizations.invite(organization.id, {
 		...given,

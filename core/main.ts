@@ -20,7 +20,7 @@ import { createImportJobs } from './imports/jobs.ts';
 import { checkEncryptionKey } from './key-check.ts';
 import { createLanes, type LaneParts } from './lanes/lanes.ts';
 import { createLimits, type LimitTable, limitTable } from './limits/limits.ts';
-import { createWindows, type Windows } from './limits/windows.ts';
+import { createWindows } from './limits/windows.ts';
 import { createMail } from './mail/mail.ts';
 import { assertNeeds, registerAccess } from './management/access.ts';
 import { registerIdempotency } from './management/idempotency.ts';
@@ -34,6 +34,7 @@ import { createTokens } from './secrets/tokens.ts';
 import { createServer } from './server.ts';
 import { createAccountOf } from './shared/accounts.ts';
 import { Memo } from './shared/memo.ts';
+import { joinReplicas, type Presence } from './shared/presence.ts';
 import { RecordCache } from './shared/record-cache.ts';
 import { connectLanes, createShared, type Shared } from './shared/redis.ts';
 import { Recorder } from './store/recorder.ts';
@@ -126,13 +127,15 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(() => store.close());
 	const shared = await createShared(config.redis, log);
 	opened.defer(() => shared.close());
-	const windows = await createWindows(shared, randomUUID(), log);
+	const presence = await joinReplicas(shared, randomUUID());
+	opened.defer(() => presence.close());
+	const windows = createWindows(shared, presence, log);
 	opened.defer(() => windows.close());
 	const limits = createLimits(table, windows, config);
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
-	const lanes = createLanes({ redis: lanesRedis(config.redis, shared, windows), log });
+	const lanes = createLanes({ redis: lanesRedis(config.redis, shared, presence), log });
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
@@ -195,8 +198,8 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	};
 }
 
-const lanesRedis = (redis: Config['redis'], shared: Shared, windows: Windows): LaneParts['redis'] =>
-	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => windows.replicas };
+const lanesRedis = (redis: Config['redis'], shared: Shared, presence: Presence): LaneParts['redis'] =>
+	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => presence.replicas };
 
 /** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */
 async function run(command: string | undefined): Promise<void> {

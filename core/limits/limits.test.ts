@@ -12,6 +12,7 @@ import { freePort } from '../../test/helpers/service.ts';
 import { loadConfig } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { createServer } from '../server.ts';
+import { joinReplicas } from '../shared/presence.ts';
 import { createShared } from '../shared/redis.ts';
 import { createLimits, type Limits, type LimitTable, limitTable } from './limits.ts';
 import { createWindows } from './windows.ts';
@@ -31,13 +32,14 @@ const start = async (t: TestContext, options: Options = {}): Promise<Server> => 
 async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog }: Options): Promise<{ server: Server; limits: Limits }> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-limits-'));
 	const config = loadConfig({ SVC_DATA_DIR: folder, PORT: String(await freePort()), TRUST_PROXY: trustProxy });
-	const windows = await createWindows(await createShared(null, silent), 'one', silent);
+	const shared = await createShared(null, silent);
+	const windows = createWindows(shared, await joinReplicas(shared, 'one'), silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
 	const limits = createLimits(table, windows, config);
 	const server = createServer({ config, log, limits, store: { withDeadline: (work) => work() } });
 	t.after(async () => {
 		await server.stop();
-		await windows.close();
+		windows.close();
 		rmSync(folder, { recursive: true, force: true });
 	});
 	return { server, limits };

@@ -8,20 +8,25 @@ import { Redis } from 'ioredis';
 import { silent } from '../../test/helpers/postgres.ts';
 import { type OwnRedis, startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
 import { startTcpProxy } from '../../test/helpers/tcp-proxy.ts';
+import { joinReplicas, type Presence } from '../shared/presence.ts';
 import { createShared } from '../shared/redis.ts';
 import { type Bucket, createWindows, type Verdict, type Windows } from './windows.ts';
 
 const prefix = (): string => `gatehouse-test-${randomBytes(6).toString('hex')}:`;
 
+type Replica = Windows & { presence: Presence };
+
 /** One replica. */
-async function join(t: TestContext, redis: Pick<TestRedis, 'host' | 'port'> | null, keyPrefix = prefix()): Promise<Windows> {
+async function join(t: TestContext, redis: Pick<TestRedis, 'host' | 'port'> | null, keyPrefix = prefix()): Promise<Replica> {
 	const shared = await createShared(redis && { host: redis.host, port: redis.port, keyPrefix }, silent);
-	const windows = await createWindows(shared, randomBytes(8).toString('hex'), silent);
+	const presence = await joinReplicas(shared, randomBytes(8).toString('hex'));
+	const windows = createWindows(shared, presence, silent);
 	t.after(async () => {
-		await windows.close();
+		windows.close();
+		await presence.close();
 		await shared.close();
 	});
-	return windows;
+	return Object.assign(windows, { presence });
 }
 
 async function ownRedis(t: TestContext): Promise<OwnRedis> {
@@ -209,21 +214,21 @@ test('a replica that ends counts as one no longer, and so does one that says not
 	const [redis, keyPrefix] = [await ownRedis(t), prefix()];
 	const staying = await join(t, redis, keyPrefix);
 	const leaving = await join(t, redis, keyPrefix);
-	await until(() => staying.replicas === 2, 'the second is seen');
-	await leaving.close();
-	await until(() => staying.replicas === 1, 'its end is seen');
+	await until(() => staying.presence.replicas === 2, 'the second is seen');
+	await leaving.presence.close();
+	await until(() => staying.presence.replicas === 1, 'its end is seen');
 	await (await client(t, redis)).zadd(`${keyPrefix}replicas`, Date.now() - 60_000, 'silent', Date.now(), 'here');
-	await until(() => staying.replicas === 2, 'only the silent one is forgotten');
+	await until(() => staying.presence.replicas === 2, 'only the silent one is forgotten');
 });
 
 // ── outages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Two replicas that know of each other. */
-async function pair(t: TestContext): Promise<{ redis: OwnRedis; first: Windows; second: Windows }> {
+async function pair(t: TestContext): Promise<{ redis: OwnRedis; first: Replica; second: Replica }> {
 	const [redis, keyPrefix] = [await ownRedis(t), prefix()];
 	const first = await join(t, redis, keyPrefix);
 	const second = await join(t, redis, keyPrefix);
-	await until(() => first.replicas === 2, 'both are seen');
+	await until(() => first.presence.replicas === 2, 'both are seen');
 	return { redis, first, second };
 }
 
@@ -270,7 +275,7 @@ for (const order of ['the first', 'the second'] as const) {
 		];
 		const [first, second] = [await join(t, near, keyPrefix), await join(t, far, keyPrefix)];
 		t.after(() => Promise.all(cables.map((cable) => cable[Symbol.asyncDispose]())));
-		await until(() => first.replicas === 2, 'both are seen');
+		await until(() => first.presence.replicas === 2, 'both are seen');
 		const wide = bucket({ key: 'wide', max: 100 });
 		assert.equal(passed(await burst(first, 10, wide)), 10);
 		await redis.stop();

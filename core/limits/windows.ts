@@ -2,6 +2,7 @@
 // Redis, or while it cannot be reached.
 
 import type { Log } from '../contract/nouns.ts';
+import type { Presence } from '../shared/presence.ts';
 import { defineScript, type Shared } from '../shared/redis.ts';
 import { Mirrors } from './window-mirror.ts';
 
@@ -35,9 +36,7 @@ export interface Windows {
 	hit(buckets: readonly Bucket[]): Promise<Verdict>;
 	/** As far as this process knows without asking. */
 	look(bucket: Bucket): Standing;
-	/** Last seen alive, this one among them. */
-	readonly replicas: number;
-	close(): Promise<void>;
+	close(): void;
 }
 
 /**
@@ -73,73 +72,36 @@ for i, key in ipairs(KEYS) do
 end
 return answer`);
 
-// Every replica says that it is there; those that went silent are forgotten. By Redis's clock, since theirs may differ. The second
-// answer is when this Redis was empty last: another one, another memory.
-const PRESENT = defineScript(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-redis.call('SET', KEYS[2], now, 'NX')
-return { redis.call('ZCARD', KEYS[1]), tonumber(redis.call('GET', KEYS[2])) }`);
-
-const ABSENT = defineScript(`return redis.call('ZREM', KEYS[1], ARGV[1])`);
-
-const REPLICAS = 'replicas';
-const SINCE = 'limits-since';
-const PRESENCE_MS = 2_000;
-const SILENCE_MS = 10_000;
-/** While Redis is away, requests do not wait for it: this looks whether it is back. */
-const PROBE_MS = 250;
 const SWEEP_MS = 10_000;
 /** Windows told of in one call, so that Redis is never held up. */
 const TOLD_AT_ONCE = 200;
 
-/** @param replicaId unique to this process */
-export async function createWindows(shared: Shared, replicaId: string, log: Log): Promise<Windows> {
-	const windows = new SharedWindows(shared, replicaId, log);
-	await windows.start();
-	return windows;
-}
+export const createWindows = (shared: Shared, presence: Presence, log: Log): Windows => new SharedWindows(shared, presence, log);
 
 class SharedWindows implements Windows {
 	readonly #shared: Shared;
-	readonly #replicaId: string;
+	readonly #presence: Presence;
 	readonly #log: Log;
 	readonly #mirrors = new Mirrors();
-	#timers: NodeJS.Timeout[] = [];
-	/** Runs while Redis is away. */
-	#probe: NodeJS.Timeout | null = null;
+	readonly #sweeper: NodeJS.Timeout;
+	readonly #unwatch: () => void;
 	#isClosed = false;
-	#replicas = 1;
-	/** When Redis was empty last, as it was when it was last reached; null before. */
-	#since: number | null = null;
 
-	constructor(shared: Shared, replicaId: string, log: Log) {
+	constructor(shared: Shared, presence: Presence, log: Log) {
 		this.#shared = shared;
-		this.#replicaId = replicaId;
+		this.#presence = presence;
 		this.#log = log;
-	}
-
-	async start(): Promise<void> {
-		this.#timers = [setInterval(() => this.#mirrors.sweep(), SWEEP_MS).unref()];
-		if (!this.#shared.distributed) return;
-		this.#timers.push(setInterval(() => this.#probe ?? this.#present(), PRESENCE_MS).unref());
-		await this.#present();
-	}
-
-	get replicas(): number {
-		return this.#replicas;
+		this.#sweeper = setInterval(() => this.#mirrors.sweep(), SWEEP_MS).unref();
+		this.#unwatch = presence.watch({ lost: (error) => this.#lost(error), back: (wasEmptied) => this.#back(wasEmptied) });
 	}
 
 	async hit(buckets: readonly Bucket[]): Promise<Verdict> {
 		// What is known to be full needs no question: a flood costs Redis nothing.
-		if (!this.#shared.distributed || this.#probe || this.#refusing(buckets) !== -1) return this.#hitHere(buckets);
+		if (!this.#shared.distributed || this.#presence.isAway || this.#refusing(buckets) !== -1) return this.#hitHere(buckets);
 		try {
 			return await this.#hitShared(buckets);
 		} catch (error) {
-			this.#lost(error);
+			this.#presence.lost(error);
 			return this.#hitHere(buckets);
 		}
 	}
@@ -148,17 +110,15 @@ class SharedWindows implements Windows {
 		return this.#mirrors.describe(bucket, this.#maxOf(bucket));
 	}
 
-	async close(): Promise<void> {
+	close(): void {
 		this.#isClosed = true;
-		for (const timer of this.#timers) clearInterval(timer);
-		if (this.#probe) clearInterval(this.#probe);
+		this.#unwatch();
+		clearInterval(this.#sweeper);
 		this.#mirrors.clear();
-		// If it cannot be told, silence says it.
-		if (this.#shared.distributed) await this.#shared.run(ABSENT, [REPLICAS], [this.#replicaId]).catch(() => null);
 	}
 
 	#maxOf({ max, isStrict }: Bucket): number {
-		return this.#probe ? Math.max(1, Math.floor(max / this.#replicas / (isStrict ? 2 : 1))) : max;
+		return this.#presence.isAway ? Math.max(1, Math.floor(max / this.#presence.replicas / (isStrict ? 2 : 1))) : max;
 	}
 
 	/** Index of the one that refuses, as far as this process knows; -1 when there is none. */
@@ -210,41 +170,22 @@ class SharedWindows implements Windows {
 	}
 
 	#lost(error: unknown): void {
-		if (this.#probe || this.#isClosed) return;
 		this.#log.warn({ error: String(error) }, 'limits are counted by this replica alone: Redis cannot be reached');
-		this.#probe = setInterval(() => void this.#present(), PROBE_MS).unref();
 	}
 
-	/** @param since when it was empty last */
-	#found(since: number): void {
-		const wasEmptied = this.#since !== null && since !== this.#since;
-		this.#since = since;
-		if (!this.#probe) return;
+	#back(wasEmptied: boolean): void {
 		// Who is told of a window first is no matter then. What was lost without an outage, the next hit puts right.
 		if (wasEmptied) this.#mirrors.forgetTold();
-		clearInterval(this.#probe);
-		this.#probe = null;
 		this.#log.info({}, 'limits are counted by all replicas again');
 		void this.#tell();
-	}
-
-	/** Writes, since a Redis that only reads cannot count. */
-	async #present(): Promise<void> {
-		try {
-			const [count = 1, since = 0] = await this.#shared.run(PRESENT, [REPLICAS, SINCE], [this.#replicaId, SILENCE_MS]);
-			this.#replicas = Math.max(1, count);
-			this.#found(since);
-		} catch (error) {
-			this.#lost(error);
-		}
 	}
 
 	/** What was counted while Redis was away: another replica may be asked next. What a hit takes along first is told by it. */
 	async #tell(): Promise<void> {
 		const keys = this.#mirrors.untold();
-		for (let at = 0; at < keys.length && !this.#probe && !this.#isClosed; at += TOLD_AT_ONCE) {
+		for (let at = 0; at < keys.length && !this.#presence.isAway && !this.#isClosed; at += TOLD_AT_ONCE) {
 			const looked = keys.slice(at, at + TOLD_AT_ONCE).map((key) => ({ key, max: Number.MAX_SAFE_INTEGER, windowMs: 1, isPeek: true }));
-			await this.#hitShared(looked).catch((error: unknown) => this.#lost(error));
+			await this.#hitShared(looked).catch((error: unknown) => this.#presence.lost(error));
 		}
 	}
 }

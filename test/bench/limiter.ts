@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWindows, type Windows } from '../../core/limits/windows.ts';
+import { joinReplicas } from '../../core/shared/presence.ts';
 import { createShared } from '../../core/shared/redis.ts';
 import { findPort } from '../../demo/ports.ts';
 import { silent } from '../helpers/postgres.ts';
@@ -59,8 +60,8 @@ interface Cost {
 async function measureAlone(redis: TestRedis): Promise<void> {
 	const [local, remote] = [await createShared(null, silent), await createShared({ ...redis, keyPrefix: 'bench:' }, silent)];
 	const limiters: [string, Windows][] = [
-		['in this process', await createWindows(local, 'local', silent)],
-		['in Redis', await createWindows(remote, 'remote', silent)],
+		['in this process', createWindows(local, await joinReplicas(local, 'local'), silent)],
+		['in Redis', createWindows(remote, await joinReplicas(remote, 'remote'), silent)],
 	];
 	const costs = limiters.map((): Cost[] => []);
 	for (let round = 0; round < ROUNDS; round++) {
@@ -73,7 +74,7 @@ async function measureAlone(redis: TestRedis): Promise<void> {
 		const of = (field: keyof Cost): string => median((costs[at] ?? []).map((cost) => cost[field])).toFixed(field === 'micros' ? 1 : 0);
 		console.log(`| ${name} | ${of('hitsPerSecond')} | ${of('micros')} |`);
 	}
-	for (const [, windows] of limiters) await windows.close();
+	for (const [, windows] of limiters) windows.close();
 	await Promise.all([local.close(), remote.close()]);
 }
 

@@ -15,6 +15,7 @@ import { createWindows } from '../../core/limits/windows.ts';
 import { createMail } from '../../core/mail/mail.ts';
 import { createPasswords, type Passwords } from '../../core/secrets/passwords.ts';
 import { createTokens, type Tokens } from '../../core/secrets/tokens.ts';
+import { joinReplicas } from '../../core/shared/presence.ts';
 import { createShared } from '../../core/shared/redis.ts';
 import { Recorder } from '../../core/store/recorder.ts';
 import type { Store } from '../../core/store/store.ts';
@@ -39,7 +40,7 @@ interface Watched {
 export async function startIdentities(store: Store, watched: Watched = {}): Promise<TestIdentities> {
 	const config = loadConfig({ JWT_SECRET: SECRET, ENCRYPTION_KEY: 'ab'.repeat(32), PUBLIC_URL: 'http://gate.example' });
 	const shared = await createShared(null, silent);
-	const windows = await createWindows(shared, 'one', silent);
+	const windows = createWindows(shared, await joinReplicas(shared, 'one'), silent);
 	const recorder = new Recorder(store, silent);
 	const limits = createLimits(limitTable(config), windows, config);
 	const mail = createMail(config, silent);
@@ -56,7 +57,7 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 			await resets.close();
 			await mail.close();
 			await recorder.close();
-			await windows.close();
+			windows.close();
 			await shared.close();
 		},
 	};

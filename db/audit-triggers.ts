@@ -12,6 +12,9 @@ type Telling = 'value' | 'text' | 'keys' | 'fact';
 /** A field of the API, and the SQL that it has over a row of the table. */
 export type Field = [name: string, telling: Telling, sql: string];
 
+export const EVENTS = ['insert', 'update', 'delete'] as const;
+type Event = (typeof EVENTS)[number];
+
 export interface Audited {
 	table: string;
 	type: string;
@@ -22,6 +25,8 @@ export interface Audited {
 	name?: string;
 	/** What finds the same row before and after. Default `id`. */
 	match?: string;
+	/** Default all. */
+	events?: Event[];
 	/** In whose log it goes. Default the row's `organization_id`. */
 	organizations?: string;
 }
@@ -87,13 +92,15 @@ const DIFFERENCE: Record<Telling, (field: Field) => string> = {
 	fact: () => `'{"changed": true}'::jsonb`,
 };
 
-const trigger = (audited: Audited, event: string, tables: string, [action, query]: [action: string, query: string]): string =>
+const trigger = (audited: Audited, event: Event, tables: string, [action, query]: [action: string, query: string]): string =>
 	`CREATE TRIGGER audit_${event} AFTER ${event} ON ${audited.table} REFERENCING ${tables}
 	FOR EACH STATEMENT EXECUTE FUNCTION audit('${action}', '${audited.type}', $query$${query}$query$);`;
 
+const TRIGGERS: Record<Event, (audited: Audited) => string> = {
+	insert: (audited) => trigger(audited, 'insert', 'NEW TABLE AS fresh', ['create', whole('fresh', 'to', audited)]),
+	update: (audited) => trigger(audited, 'update', 'OLD TABLE AS former NEW TABLE AS fresh', ['update', difference(audited)]),
+	delete: (audited) => trigger(audited, 'delete', 'OLD TABLE AS former', ['delete', whole('former', 'from', audited)]),
+};
+
 /** The triggers that tell of the changes of a table. */
-export const auditTriggers = (audited: Audited): string[] => [
-	trigger(audited, 'insert', 'NEW TABLE AS fresh', ['create', whole('fresh', 'to', audited)]),
-	trigger(audited, 'update', 'OLD TABLE AS former NEW TABLE AS fresh', ['update', difference(audited)]),
-	trigger(audited, 'delete', 'OLD TABLE AS former', ['delete', whole('former', 'from', audited)]),
-];
+export const auditTriggers = (audited: Audited): string[] => (audited.events ?? EVENTS).map((event) => TRIGGERS[event](audited));

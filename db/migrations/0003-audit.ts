@@ -1,6 +1,7 @@
 // The audit log, and the triggers that write it: in the transaction of the change, so no code path can forget.
 
-import { type Audited, auditTriggers, facts, keys, times, values } from '../audit-triggers.ts';
+import { auditTriggers } from '../audit-triggers.ts';
+import { auditedIn } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
 // What the log says of a user, a key or a row stays true when they are gone, so these columns refer to nothing.
@@ -58,88 +59,7 @@ CREATE FUNCTION readable(document json) RETURNS jsonb LANGUAGE sql IMMUTABLE AS 
 $function$;
 `;
 
-/** Operations are not here, since they are their schema's; neither are users and logins, which no organization has. */
-const AUDITED: Audited[] = [
-	{ table: 'organizations', type: 'organization', fields: values('name slug'), organizations: 'ARRAY[id]' },
-	{
-		table: 'memberships',
-		type: 'member',
-		fields: values('role'),
-		id: 'user_id',
-		name: '(SELECT u.email FROM users u WHERE u.id = source.user_id)',
-		match: 'ARRAY[organization_id, user_id]',
-	},
-	{
-		table: 'invitations',
-		type: 'invitation',
-		fields: [...values('email role'), ...times('expires_at accepted_at revoked_at')],
-		name: 'email',
-	},
-	{
-		table: 'access_keys',
-		type: 'access_key',
-		fields: [...values('name permissions gateway_id'), ...times('revoked_at')],
-		// A key for the whole account opens every organization of its owner.
-		organizations: `CASE WHEN organization_id IS NOT NULL THEN ARRAY[organization_id]
-			ELSE ARRAY(SELECT m.organization_id FROM memberships m WHERE m.user_id = source.user_id) END`,
-	},
-	{
-		table: 'apis',
-		type: 'api',
-		fields: [...values('name type base_url'), ['description', 'text', 'description'], ...values('status')],
-	},
-	{
-		table: 'api_credentials',
-		type: 'credential',
-		fields: [...values('type origin'), ...facts('secret')],
-		id: 'api_id',
-		name: 'type',
-		match: 'ARRAY[api_id::text, type]',
-	},
-	{
-		table: 'api_schemas',
-		type: 'schema',
-		// The query of an address may hold a token.
-		fields: [...values('api_id format title version sha256'), ['sourceUrl', 'value', `regexp_replace(source_url, '[?#].*', '')`]],
-		name: 'title',
-	},
-	{
-		table: 'tools',
-		type: 'tool',
-		fields: [
-			['name', 'value', 'coalesce(own_name, imported_name)'],
-			['description', 'text', 'coalesce(own_description, imported_description)'],
-			...values('type api_id'),
-			['status', 'value', `CASE WHEN removed THEN 'removed' ELSE status END`],
-			...facts('parameters output_schema annotations code'),
-			...keys('execution_config'),
-		],
-		name: 'coalesce(own_name, imported_name)',
-	},
-	{
-		table: 'gateways',
-		type: 'gateway',
-		fields: [...values('name type endpoint'), ['description', 'text', 'description'], ...values('status'), ...keys('configuration')],
-	},
-	{ table: 'gateway_tools', type: 'gateway_tool', fields: values('gateway_id tool_id name rate_limit') },
-	{
-		table: 'gateway_auth',
-		type: 'auth_method',
-		fields: [
-			...values('gateway_id type is_required'),
-			['validationRules', 'value', 'readable(validation_rules)'],
-			...keys('configuration'),
-		],
-		name: 'type',
-	},
-	{
-		table: 'gateway_keys',
-		type: 'api_key',
-		fields: [...values('gateway_id name scopes'), ...times('expires_at revoked_at')],
-	},
-];
-
 export const audit: Migration = {
 	name: '0003-audit',
-	statements: [LOG, READABLE, WRITE, ...AUDITED.flatMap(auditTriggers)],
+	statements: [LOG, READABLE, WRITE, ...auditedIn(3).flatMap(auditTriggers)],
 };

@@ -1,7 +1,7 @@
 // What the contract around every endpoint stores: limits of calls to an API, a tool's description for one gateway, the answers
 // kept under idempotency keys; and the function that lists compare text with.
 
-import { auditTriggers, values } from '../audit-triggers.ts';
+import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
 const COLUMNS = `
@@ -55,34 +55,7 @@ CREATE INDEX tools_by_name ON tools (organization_id, fold(left(coalesce(own_nam
 CREATE INDEX tools_by_update ON tools (organization_id, updated_at, seq);
 `;
 
-/** Both tables' triggers with the new columns. */
-const AUDITED = [
-	{
-		table: 'apis',
-		type: 'api',
-		fields: [
-			...values('name type base_url'),
-			['description', 'text', 'description'],
-			...values('status'),
-			['outbound', 'value', 'readable(outbound)'],
-		],
-	},
-	{
-		table: 'gateway_tools',
-		type: 'gateway_tool',
-		fields: [...values('gateway_id tool_id name'), ['description', 'text', 'description'], ...values('rate_limit')],
-	},
-] satisfies Parameters<typeof auditTriggers>[0][];
-
-const dropTriggers = (table: string): string[] => ['insert', 'update', 'delete'].map((event) => `DROP TRIGGER audit_${event} ON ${table};`);
-
 export const contract: Migration = {
 	name: '0004-contract',
-	statements: [
-		COLUMNS,
-		IDEMPOTENCY,
-		FOLD,
-		ORDERS,
-		...AUDITED.flatMap((audited) => [...dropTriggers(audited.table), ...auditTriggers(audited)]),
-	],
+	statements: [COLUMNS, IDEMPOTENCY, FOLD, ORDERS, ...retell(4, 'apis'), ...retell(4, 'gateway_tools')],
 };

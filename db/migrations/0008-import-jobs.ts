@@ -1,6 +1,6 @@
 // Imports as jobs: what was asked for is kept until it is done, so that another replica, or the next start, can go on with it.
 
-import { auditTriggers } from '../audit-triggers.ts';
+import { tell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
 // `lease` is of the replica that runs it. `schema_id` is set in the transaction that writes the schema: from then on only tools are left
@@ -82,15 +82,7 @@ EXECUTE FUNCTION announce_import();
 CREATE TRIGGER announce_delete AFTER DELETE ON import_jobs FOR EACH ROW EXECUTE FUNCTION announce_import();
 `;
 
-/** What a job did is in the log with the schema that it wrote; what is left to tell is that somebody cancelled one. */
-const CANCELLED = auditTriggers({
-	table: 'import_jobs',
-	type: 'import',
-	fields: [['status', 'value', `CASE WHEN status = 'cancelled' THEN status ELSE 'begun' END`]],
-	name: '(SELECT a.name FROM apis a WHERE a.id = source.api_id)',
-}).filter((trigger) => trigger.startsWith('CREATE TRIGGER audit_update '));
-
 export const importJobs: Migration = {
 	name: '0008-import-jobs',
-	statements: [JOBS, BODIES, ANNOUNCE, ...CANCELLED],
+	statements: [JOBS, BODIES, ANNOUNCE, ...tell(8, 'import_jobs')],
 };

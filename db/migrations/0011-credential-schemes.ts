@@ -1,6 +1,6 @@
 // Credentials of connected APIs by security scheme, several of a type; and the arguments of tools in whose place they go.
 
-import { auditTriggers, type Field, facts, values } from '../audit-triggers.ts';
+import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
 // The empty text is no scheme: such a credential goes wherever its type is asked for, and there is one of each type, as before. The key of
@@ -34,20 +34,7 @@ const TOOLS = `
 ALTER TABLE tools ADD COLUMN fillable json;
 `;
 
-const SCHEME: Field = ['scheme', 'value', `nullif(scheme, '')`];
-
-const AUDITED = {
-	table: 'api_credentials',
-	type: 'credential',
-	fields: [...values('type'), SCHEME, ...values('origin'), ...facts('secret')],
-	id: 'api_id',
-	name: `concat_ws(' ', type, nullif(scheme, ''))`,
-	match: 'ARRAY[api_id::text, type, scheme]',
-};
-
-const dropTriggers = (table: string): string[] => ['insert', 'update', 'delete'].map((event) => `DROP TRIGGER audit_${event} ON ${table};`);
-
 export const credentialSchemes: Migration = {
 	name: '0011-credential-schemes',
-	statements: [CREDENTIALS, TOKENS, DROP, TOOLS, ...dropTriggers(AUDITED.table), ...auditTriggers(AUDITED)],
+	statements: [CREDENTIALS, TOKENS, DROP, TOOLS, ...retell(11, 'api_credentials')],
 };

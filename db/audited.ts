@@ -1,0 +1,150 @@
+// What the audit log tells of, table by table: the one list of it. A new field is a line here, with the number of the migration that tells
+// of it first; that migration makes the table's triggers anew, and what former ones made of the list stays as it was.
+
+import { type Audited, auditTriggers, EVENTS, type Field, facts, keys, times, values } from './audit-triggers.ts';
+
+interface DatedField {
+	field: Field;
+	since: number;
+}
+
+interface Dated extends Omit<Audited, 'fields'> {
+	fields: (Field | DatedField)[];
+	/** The migration that made the table, where it is a later one than the log's own. */
+	since?: number;
+	/** Before that migration. */
+	formerly?: Partial<Audited> & { until: number };
+}
+
+/** The number of the migration that first tells of a field, where it is a later one than the log's own. */
+const since = (migration: number, fields: Field[]): DatedField[] => fields.map((field) => ({ field, since: migration }));
+
+/** Operations are not here, since they are their schema's; neither are users and logins, which no organization has. */
+const HISTORY: Dated[] = [
+	{
+		table: 'organizations',
+		type: 'organization',
+		fields: [...values('name slug'), ...since(9, values('code_may_fetch'))],
+		organizations: 'ARRAY[id]',
+	},
+	{
+		table: 'memberships',
+		type: 'member',
+		fields: values('role'),
+		id: 'user_id',
+		name: '(SELECT u.email FROM users u WHERE u.id = source.user_id)',
+		match: 'ARRAY[organization_id, user_id]',
+	},
+	{
+		table: 'invitations',
+		type: 'invitation',
+		fields: [...values('email role'), ...times('expires_at accepted_at revoked_at')],
+		name: 'email',
+	},
+	{
+		table: 'access_keys',
+		type: 'access_key',
+		fields: [...values('name permissions gateway_id'), ...times('revoked_at')],
+		// A key for the whole account opens every organization of its owner.
+		organizations: `CASE WHEN organization_id IS NOT NULL THEN ARRAY[organization_id]
+			ELSE ARRAY(SELECT m.organization_id FROM memberships m WHERE m.user_id = source.user_id) END`,
+	},
+	{
+		table: 'apis',
+		type: 'api',
+		fields: [
+			...values('name type base_url'),
+			['description', 'text', 'description'],
+			...values('status'),
+			...since(4, [['outbound', 'value', 'readable(outbound)']]),
+			...since(13, [['passThrough', 'value', 'readable(pass_through)']]),
+		],
+	},
+	{
+		table: 'api_credentials',
+		type: 'credential',
+		fields: [...values('type'), ...since(11, [['scheme', 'value', `nullif(scheme, '')`]]), ...values('origin'), ...facts('secret')],
+		id: 'api_id',
+		name: `concat_ws(' ', type, nullif(scheme, ''))`,
+		match: 'ARRAY[api_id::text, type, scheme]',
+		formerly: { until: 11, name: 'type', match: 'ARRAY[api_id::text, type]' },
+	},
+	{
+		table: 'api_schemas',
+		type: 'schema',
+		// The query of an address may hold a token.
+		fields: [...values('api_id format title version sha256'), ['sourceUrl', 'value', `regexp_replace(source_url, '[?#].*', '')`]],
+		name: 'title',
+	},
+	{
+		table: 'tools',
+		type: 'tool',
+		fields: [
+			['name', 'value', 'coalesce(own_name, imported_name)'],
+			['description', 'text', 'coalesce(own_description, imported_description)'],
+			...values('type api_id'),
+			['status', 'value', `CASE WHEN removed THEN 'removed' ELSE status END`],
+			...facts('parameters output_schema annotations code'),
+			...keys('execution_config'),
+		],
+		name: 'coalesce(own_name, imported_name)',
+	},
+	{
+		table: 'gateways',
+		type: 'gateway',
+		fields: [...values('name type endpoint'), ['description', 'text', 'description'], ...values('status'), ...keys('configuration')],
+	},
+	{
+		table: 'gateway_tools',
+		type: 'gateway_tool',
+		fields: [...values('gateway_id tool_id name'), ...since(4, [['description', 'text', 'description']]), ...values('rate_limit')],
+	},
+	{
+		table: 'gateway_auth',
+		type: 'auth_method',
+		fields: [
+			...values('gateway_id type is_required'),
+			['validationRules', 'value', 'readable(validation_rules)'],
+			...keys('configuration'),
+		],
+		name: 'type',
+	},
+	{
+		table: 'gateway_keys',
+		type: 'api_key',
+		fields: [...values('gateway_id name scopes'), ...times('expires_at revoked_at')],
+	},
+	{
+		since: 8,
+		table: 'import_jobs',
+		type: 'import',
+		// What a job did is in the log with the schema that it wrote; what is left to tell is that somebody cancelled one.
+		events: ['update'],
+		fields: [['status', 'value', `CASE WHEN status = 'cancelled' THEN status ELSE 'begun' END`]],
+		name: '(SELECT a.name FROM apis a WHERE a.id = source.api_id)',
+	},
+];
+
+/** The list as of a migration; without one, as it is now. */
+export const auditedIn = (migration: number = Number.POSITIVE_INFINITY): Audited[] =>
+	HISTORY.filter(({ since: made = 0 }) => made <= migration).map(({ fields, formerly, since: _made, ...audited }) => {
+		const { until, ...former } = formerly ?? { until: 0 };
+		return { ...audited, ...(migration < until && former), fields: fields.flatMap((field) => toldIn(migration, field)) };
+	});
+
+function toldIn(migration: number, dated: Field | DatedField): Field[] {
+	if (Array.isArray(dated)) return [dated];
+	return dated.since <= migration ? [dated.field] : [];
+}
+
+/** The triggers of a table, as the list has it in this migration. */
+export const tell = (migration: number, table: string): string[] =>
+	auditedIn(migration)
+		.filter((audited) => audited.table === table)
+		.flatMap(auditTriggers);
+
+/** They take the place of those that a former migration made. */
+export const retell = (migration: number, table: string): string[] => [
+	...EVENTS.map((event) => `DROP TRIGGER audit_${event} ON ${table};`),
+	...tell(migration, table),
+];

@@ -2,12 +2,12 @@
 
 import { type Attributes, literal, type Transaction, type WhereOptions } from 'sequelize';
 import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';
-import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { beginImport, toSchema } from './imports/imports.ts';
 import { operationsWhere } from './imports/operations.ts';
 import { API, type Api, type ApiOperation, OPERATION } from './models/api.ts';
+import { pick } from './models/columns.ts';
 import type { Models } from './models/index.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';

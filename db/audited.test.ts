@@ -1,11 +1,37 @@
 // The list of what is told, and the triggers that tell it.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { administer } from '../test/helpers/postgres.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { auditTriggers } from './audit-triggers.ts';
 import { auditedIn } from './audited.ts';
+import { audit } from './migrations/0003-audit.ts';
+import { contract } from './migrations/0004-contract.ts';
+import { importJobs } from './migrations/0008-import-jobs.ts';
+import { code } from './migrations/0009-code.ts';
+import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
+import { passThrough } from './migrations/0013-pass-through.ts';
+
+/** The statements of released migrations, which databases have behind them; a later one that reads the list takes its place here. */
+const RELEASED = {
+	'0003-audit': 'a38433f8f3eca00a',
+	'0004-contract': '320d0953d5f96c24',
+	'0008-import-jobs': '4f514eb438be21dd',
+	'0009-code': '2bdacc9f2436a990',
+	'0011-credential-schemes': 'a997063e2906d2a9',
+	'0013-pass-through': 'fe50fb6574bfbd5c',
+};
+
+test('migrations that were released make of the list what they made of it then: a new field says since when', () => {
+	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough];
+	const hashed = migrations.map(({ name, statements }) => [
+		name,
+		createHash('sha256').update(statements.join('\n')).digest('hex').slice(0, 16),
+	]);
+	assert.deepEqual(Object.fromEntries(hashed), RELEASED);
+});
 
 test('the triggers of the database tell what the list names, and nothing else', async () => {
 	await using store = await testStore();

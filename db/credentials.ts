@@ -3,10 +3,10 @@
 import type { Attributes } from 'sequelize';
 import { invalid } from '../core/contract/errors.ts';
 import type { CredentialRow, Credentials } from '../core/store/store.ts';
-import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { unlessOrphan } from './errors.ts';
 import { type ApiCredential, CREDENTIAL } from './models/api.ts';
+import { pick } from './models/columns.ts';
 import type { Models } from './models/index.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';

@@ -2,10 +2,10 @@
 
 import type { Attributes, WhereOptions } from 'sequelize';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
-import { pick } from './columns.ts';
 import type { Database } from './connection.ts';
 import { writeDrafts } from './imports/drafts.ts';
 import { lockApi } from './imports/imports.ts';
+import { pick } from './models/columns.ts';
 import type { Models } from './models/index.ts';
 import { TOOL, type Tool } from './models/tool.ts';
 import { listPage, own, uuid } from './pages.ts';

@@ -2,9 +2,9 @@
 
 import { literal } from 'sequelize';
 import type { Gateways, KeyRow, OrganizationRow } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
 import { unlessOrphan } from '../errors.ts';
+import { pick } from '../models/columns.ts';
 import { type GatewayKey, KEY } from '../models/gateway.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';

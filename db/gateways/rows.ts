@@ -2,7 +2,7 @@
 
 import type { Attributes } from 'sequelize';
 import type { AuthRow, GatewayRow } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
+import { pick } from '../models/columns.ts';
 import { AUTH, GATEWAY, type Gateway, type GatewayAuth } from '../models/gateway.ts';
 
 /** Tools are not counted on creation, when there are none. */

@@ -4,10 +4,10 @@
 import { type Attributes, QueryTypes, type Sequelize } from 'sequelize';
 import type { GatewaySnapshot } from '../../core/store/store.ts';
 import { toApi } from '../apis.ts';
-import { pick } from '../columns.ts';
 import { toCredential } from '../credentials.ts';
 import { ORGANIZATION, type Organization } from '../models/account.ts';
 import type { Api, ApiCredential } from '../models/api.ts';
+import { pick } from '../models/columns.ts';
 import type { Gateway, GatewayAuth, GatewayTool } from '../models/gateway.ts';
 import type { Tool } from '../models/tool.ts';
 import { toTool } from '../tools.ts';

@@ -3,10 +3,10 @@
 
 import type { Attributes, Sequelize, Transaction } from 'sequelize';
 import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import { type Database, IDLE_TIMEOUT_MS } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { type ApiSchema, SCHEMA } from '../models/api.ts';
+import { pick } from '../models/columns.ts';
 import type { Models } from '../models/index.ts';
 import { merge } from './merging.ts';
 import { operationsWhere } from './operations.ts';

@@ -2,8 +2,8 @@
 
 import type { Attributes, Transaction } from 'sequelize';
 import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
+import { pick } from '../models/columns.ts';
 import { IMPORT_JOB, type ImportJob } from '../models/import-job.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';

@@ -2,7 +2,7 @@
 
 import { DataTypes } from 'sequelize';
 import type { ApiRow, CredentialRow, OperationRow, PassedHeader, SchemaRow } from '../../core/store/store.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsOf } from './columns.ts';
 import { type Columns, defineTable, type Entity, ID, type Sequence } from './table.ts';
 
 interface ApiColumns extends Omit<ApiRow, 'passThrough'>, Sequence {

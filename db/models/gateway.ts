@@ -2,7 +2,7 @@
 
 import { DataTypes } from 'sequelize';
 import type { AssignmentRow, AuthRow, GatewayRow, KeyRow } from '../../core/store/store.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsOf } from './columns.ts';
 import { type Columns, defineTable, type Entity, ID, type Sequence } from './table.ts';
 
 interface GatewayColumns extends GatewayRow, Sequence {}

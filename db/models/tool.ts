@@ -2,7 +2,7 @@
 
 import { DataTypes } from 'sequelize';
 import type { ToolRow } from '../../core/store/store.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsOf } from './columns.ts';
 import { type Columns, defineTable, type Entity, ID, type Sequence } from './table.ts';
 
 interface ToolColumns extends Omit<ToolRow, 'name' | 'description' | 'imported'>, Sequence {

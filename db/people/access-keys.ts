@@ -2,10 +2,10 @@
 
 import { literal } from 'sequelize';
 import type { AccessKeyRow, AccessKeys, KeyReach } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
 import { unlessOrphan } from '../errors.ts';
 import { ACCESS_KEY, type AccessKey } from '../models/account.ts';
+import { pick } from '../models/columns.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';

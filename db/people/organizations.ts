@@ -1,9 +1,9 @@
 // Organizations. Their people are in `members.ts` and `invitations.ts`.
 
 import type { OrganizationRow, Organizations } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import type { Database } from '../connection.ts';
 import { ORGANIZATION } from '../models/account.ts';
+import { pick } from '../models/columns.ts';
 import type { Models } from '../models/index.ts';
 import { startWalk, toPage, uuid, type Walk } from '../pages.ts';
 import { rows } from '../rows.ts';

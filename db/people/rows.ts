@@ -2,8 +2,8 @@
 
 import type { Role } from '../../core/contract/permissions.ts';
 import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../../core/store/store.ts';
-import { pick } from '../columns.ts';
 import { USER } from '../models/account.ts';
+import { pick } from '../models/columns.ts';
 
 /** Columns of `users u`, as `PersonColumns`. */
 export const PERSON = `u.id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName", u.created_at AS "registeredAt"`;

@@ -452,9 +452,9 @@ export const HEADER_CASES: { row: number; id: string; required: string[]; sent: 
 /** Rows of the identity part that other tests hold, where what they need is already set up. */
 export const HELD_ELSEWHERE: Record<number, string> = {
 	68: 'test/flows/credentials.test.ts',
-	69: 'core/config.test.ts',
+	69: 'core/config/config.test.ts',
 	70: 'test/flows/gateway-auth-catalog.test.ts',
-	72: 'core/passwords.test.ts',
+	72: 'core/secrets/passwords.test.ts',
 	75: 'test/flows/secrets.test.ts',
 	77: 'test/flows/access-matrix.test.ts',
 	78: 'plugins/features/organizations/index.test.ts',

@@ -25,7 +25,6 @@ import type { Invoker } from './tools/invoke.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
 export type { Config } from './config/config.ts';
-export { VERSION } from './config/version.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './contract/permissions.ts';
 export { authPlace, gatewayPlace } from './gateways/mount.ts';

@@ -4,6 +4,7 @@ export { compileArguments } from './arguments/compile.ts';
 export { patternFault } from './arguments/linear-regexp.ts';
 export { assertBounded } from './arguments/looks.ts';
 export { type CutSchema, MAX_WHOLE_CHARS, WholeSchemas } from './arguments/whole.ts';
+export { VERSION } from './config/version.ts';
 export type * from './contract/context.ts';
 export { asGatewayError, ERRORS, type ErrorCode, GatewayError, invalid, notFound } from './contract/errors.ts';
 export type * from './contract/kinds.ts';

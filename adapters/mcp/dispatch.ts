@@ -9,6 +9,7 @@ import {
 	isObject,
 	type JsonObject,
 	type Tool,
+	VERSION,
 } from '../../core/index.ts';
 import { encodeFailure, encodeResult } from './content.ts';
 import { describeTool } from './listing.ts';
@@ -162,8 +163,8 @@ export async function seenTool(call: Call, name: string): Promise<Tool | null> {
 
 /** `Implementation` of both eras. */
 export function describeServer({ gateway }: Call): JsonObject {
-	if (!gateway) return { name: 'gatehouse', version: '1.0.0' };
-	return { name: `${gateway.organizationSlug}${gateway.endpoint}`, title: gateway.name, version: '1.0.0' };
+	if (!gateway) return { name: 'gatehouse', version: VERSION };
+	return { name: `${gateway.organizationSlug}${gateway.endpoint}`, title: gateway.name, version: VERSION };
 }
 
 /** Tools only; their list changes without notice, since nothing is pushed. */

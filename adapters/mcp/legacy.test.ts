@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { VERSION } from '../../core/index.ts';
 import { mcpEndpoint, request } from '../../test/helpers/mcp.ts';
 import { LEGACY_VERSIONS } from './legacy.ts';
 
@@ -27,7 +28,7 @@ describe('initialize', () => {
 			protocolVersion: '2025-11-25',
 			capabilities: { tools: {} },
 			instructions: 'Greet first.',
-			serverInfo: { name: 'acme/main', title: 'Acme main', version: '1.0.0' },
+			serverInfo: { name: 'acme/main', title: 'Acme main', version: VERSION },
 		});
 	});
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, VERSION as RELEASE } from '../../core/index.ts';
 import { META, mcpEndpoint, modernRequest, request, sampleTool } from '../../test/helpers/mcp.ts';
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
@@ -117,7 +117,7 @@ test('server/discover says versions, capabilities and how long that holds (disco
 		instructions: 'Greet first.',
 		ttlMs: 10_000,
 		cacheScope: 'private',
-		_meta: { 'io.modelcontextprotocol/serverInfo': { name: 'acme/main', title: 'Acme main', version: '1.0.0' } },
+		_meta: { 'io.modelcontextprotocol/serverInfo': { name: 'acme/main', title: 'Acme main', version: RELEASE } },
 	});
 });
 

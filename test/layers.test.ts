@@ -66,6 +66,12 @@ test('core imports only core, and main.ts alone the database', () => {
 	);
 });
 
+test('the package exports both doors, as they are built', () => {
+	const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: Record<string, object> };
+	const built = (door: string): object => ({ types: `./dist/core/${door}.d.ts`, default: `./dist/core/${door}.js` });
+	assert.deepEqual(exports, { '.': built('index'), './features': built('features') });
+});
+
 /** From the ground upwards. */
 const FLOORS = [
 	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],

@@ -100,6 +100,28 @@ test('core has the rooms that stand in the list of floors, and seven files of it
 	assert.deepEqual([...rooms].sort(), [...FLOORS].sort());
 });
 
+/** The rooms without which nothing is served; the root is core's own files. */
+const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gateways', 'tools', 'egress', 'secrets', 'store', 'shared'];
+/** Whoever must raise it says for what. */
+const MAX_LINES = 7600;
+
+test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
+	const counts = new Map(NEEDED.map((room) => [room, 0]));
+	for (const { file, text } of sources) {
+		const [folder, room = '', inside] = file.split('/');
+		const name = inside === undefined ? 'root' : room;
+		const count = folder === 'core' ? counts.get(name) : undefined;
+		if (count !== undefined) counts.set(name, count + text.split('\n').length - 1);
+	}
+	const lines = [...counts.values()].reduce((sum, count) => sum + count, 0);
+	t.diagnostic(`${lines} lines: ${[...counts].map(([room, count]) => `${room} ${count}`).join(', ')}`);
+	assert.ok(
+		[...counts.values()].every((count) => count > 0),
+		'each room was found',
+	);
+	assert.ok(lines <= MAX_LINES, `${lines} lines`);
+});
+
 /** Beyond it a folder hides its rooms. */
 const MAX_SOURCES = 25;
 /** Folders of sources that are alike. */

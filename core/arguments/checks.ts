@@ -94,7 +94,7 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 
 const keyOf = ({ id, version }: Tool): string => `${id}:${version}`;
 
-/** What an API's description calls a default is told, and never sent (decisions, 8). */
+/** A default in the description of an API is told, and never sent (decisions, 8). */
 const fillingOf = ({ apiId }: Tool): Filling => (apiId === null ? 'defaults' : 'constants');
 
 function prepare(tool: Tool): { prepared: Known; sizeBytes: number } {

@@ -12,7 +12,7 @@ import { LinearRegExp } from './linear-regexp.ts';
 
 const MAX_DETAILS = 20;
 const MAX_SHOWN = 80;
-/** Of a text that is a date and time; those of ajv-formats split a longer one at each blank. */
+/** The longest text that is looked at as a date and time: ajv-formats splits one at each blank. */
 const MAX_MOMENT_CHARS = 100;
 const MAX_REGEX_CHARS = 10_000;
 

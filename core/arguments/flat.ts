@@ -58,7 +58,7 @@ export function nest(args: JsonObject, { argument, others, isRequired }: Flatten
 	return members.length > 0 || isRequired ? { ...nested, [argument]: Object.fromEntries(members) } : nested;
 }
 
-/** What the executor says of the body's members, of the arguments that they are. @returns any other error as it is */
+/** Turns faults that the executor finds in the body's members into faults of the arguments that they are. @returns any other error as it is */
 export function flatFault(error: unknown, { argument }: Flattened): unknown {
 	const known = asGatewayError(error);
 	if (known?.code !== 'validation_failed') return error;

@@ -1,4 +1,4 @@
-// What is filled into arguments where it is absent. Of tools that users write: the defaults of their schema. Of tools made from an API
+// Fills in arguments that are absent. In tools that users write: the defaults of their schema. In tools made from an API
 // only what is required and can have one value: an absent member of a request means "leave it as it is" there, and a default is told,
 // never sent.
 

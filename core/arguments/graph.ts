@@ -35,9 +35,9 @@ const unknown = () => new Uncounted(Number.POSITIVE_INFINITY);
 
 export interface Graph {
 	nodes: Node[];
-	/** What the values inside are checked by: for one schema, or several that apply to the same value. */
+	/** The schemas that check the values inside, of one schema or of several that apply to the same value. */
 	insides: Inside[][];
-	/** Of one round of counting. */
+	/** The steps that one round of counting takes. */
 	steps: number;
 }
 

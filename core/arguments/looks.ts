@@ -25,7 +25,7 @@ export interface Weight {
 }
 
 interface CountingLimits {
-	/** Of all rounds of counting together. */
+	/** The most steps that all rounds of counting take together. */
 	steps: number;
 	/** Schemas that apply to one value, over all values. */
 	applied: number;
@@ -105,7 +105,7 @@ function worstStep(insides: readonly Inside[], below: Float64Array): number {
 	const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + (below[number] ?? 0), 0);
 	const most = (numbers: readonly number[]): number => numbers.reduce((top, number) => Math.max(top, below[number] ?? 0), 0);
 	let [unnamed, unlisted, names] = [0, 0, 0];
-	/** What the properties of a name, and the items at a place, cost more than others. */
+	/** The cost of the properties of a name, and of the items at a place, above that of others. */
 	const named = new Map<string, number>();
 	const placed: number[] = [];
 	for (const one of insides) {

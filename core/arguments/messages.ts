@@ -1,4 +1,4 @@
-// What the main thread and a checking thread say to each other: one task at a time, one answer each.
+// The messages between the main thread and a checking thread: one task at a time, one answer each.
 
 import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
 import type { JsonSchema } from '../contract/nouns.ts';

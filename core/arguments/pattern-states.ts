@@ -7,7 +7,7 @@ const REPETITION = /\{(\d+)(,?)(\d*)\}/y;
 /** One step of the pattern: an escape, a whole class in brackets, or a character. */
 const STEP = /\\[pPux]\{[^}]*\}|\\.|\[\^?\]?(?:\\[pPux]\{[^}]*\}|\\.|[^\]\\])*\]?|./suy;
 const UNICODE_CLASSES = /\\[pP]/g;
-/** Where the program begins and ends. */
+/** The states with which a program begins and ends. */
 const ENDS = 4;
 
 interface Group {

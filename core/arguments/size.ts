@@ -9,7 +9,7 @@ import { patternStates } from './pattern-states.ts';
 export interface SchemaSize {
 	/** Keywords and names, those of a reference's target once more for each way in which it is written. */
 	keywords: number;
-	/** Of all patterns together, each counted once. */
+	/** The states of all patterns together, each pattern counted once. */
 	states: number;
 }
 

@@ -9,7 +9,7 @@ import { measureSize } from './size.ts';
 
 /** In characters of JSON. Longer ones are not kept. */
 export const MAX_WHOLE_CHARS = 512 * 1024;
-/** Of one document together. */
+/** The most that the whole schemas of one document take together. */
 const MAX_TOTAL_CHARS = 32 * 1024 * 1024;
 const MAX_NAMED = 10;
 

@@ -1,4 +1,4 @@
-// Where a checking thread begins: behind the main thread, which answers everybody, and with the compile cache of the service.
+// A checking thread begins here: behind the main thread, which answers everybody, and with the compile cache of the service.
 
 import { enableCompileCache } from 'node:module';
 import { setPriority } from 'node:os';

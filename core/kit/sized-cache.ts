@@ -1,4 +1,4 @@
-// What this process remembers up to so many bytes: what was used longest ago goes first.
+// A cache of so many bytes: the entry that was used longest ago goes first.
 
 export class SizedCache<V> {
 	readonly #maxBytes: number;

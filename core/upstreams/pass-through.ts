@@ -18,7 +18,7 @@ const OURS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-aut
 /** They are the executor's to write, or follow a redirect to another origin. */
 const OF_THE_REQUEST = /^(?:content-.*|accept|accept-language|user-agent|grpc-.*|proxy-.*)$/;
 
-/** As a value of the template: `{…}` in the text itself would be evaluated. */
+/** The text is a value of the template: `{…}` in a template itself would be evaluated. */
 const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });
 
 const header = (faultOf: (name: string) => string | null): Joi.StringSchema =>
@@ -35,7 +35,7 @@ const fromFault = (name: string): string | null =>
 	OURS.has(name) ? `must be a header of its own: ${name} is what callers are known by` : null;
 const toFault = (name: string): string | null => (OF_THE_REQUEST.test(name) ? 'is written by whatever sends the request' : null);
 
-/** As bodies take it and answers show it; names come out in lower case. */
+/** The rule of bodies, and the shape of answers; names come out in lower case. */
 export const PASS_THROUGH = Joi.array()
 	.items(
 		Joi.object<PassedHeader>({
@@ -72,7 +72,7 @@ export interface LookingMethod {
 const namesOf = (methods: readonly LookingMethod[]): Set<string> =>
 	new Set(methods.flatMap(({ plugin, config }) => plugin.secretHeaders?.(config) ?? []).map((name) => name.toLowerCase()));
 
-/** What a request of a gateway brings for the API: by the header that gets it. Nothing of what opens the gateway. */
+/** Collects the headers of a gateway's request that go on to the API, by the header that gets each; none that opens the gateway. */
 export function passedOn(
 	passThrough: readonly PassedHeader[],
 	{ incoming, methods = [] }: { incoming?: Incoming; methods?: readonly LookingMethod[] },

@@ -1,4 +1,4 @@
-// WEB_CONCURRENCY: that many workers on one machine. The first process owns the embedded database and serves nothing.
+// WEB_CONCURRENCY: the number of workers on one machine. The first process owns the embedded database and serves nothing.
 
 import cluster from 'node:cluster';
 import type { Config } from './config/config.ts';
@@ -7,13 +7,13 @@ import type { Stoppable } from './process/ending.ts';
 
 const RESTART_MS = 1000;
 
-/** What the first process needs of the embedded database. */
+/** The part of the embedded database that the first process uses. */
 export interface OwnedDatabase {
 	database: NonNullable<Config['database']>;
 	stop(): Promise<void>;
 }
 
-/** Starts the workers in the process that only supervises. @returns how to stop them; null in a process that serves */
+/** Starts the workers, in the process that only supervises. @returns how to stop them; null in a process that serves */
 export async function superviseWorkers(config: Config, log: Log, startDatabase: () => Promise<OwnedDatabase>): Promise<Stoppable | null> {
 	if (config.webConcurrency === 1 || cluster.isWorker) return null;
 	const embedded = config.database === null ? await startDatabase() : null;
@@ -23,7 +23,7 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 	for (let count = 0; count < config.webConcurrency; count++) cluster.fork(env);
 	cluster.on('exit', (worker, code) => {
 		if (stopping) return;
-		log.error({ pid: worker.process.pid, code }, 'a worker ended; another takes its place');
+		log.error({ pid: worker.process.pid, code }, 'a worker ended and will be replaced');
 		setTimeout(() => stopping || cluster.fork(env), RESTART_MS);
 	});
 	return {
@@ -35,7 +35,7 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 	};
 }
 
-/** Each lets what is in flight finish. (`cluster.disconnect` would forget them before they can be told.) */
+/** Lets each worker finish its requests in flight. (`cluster.disconnect` would forget workers before they can be signalled.) */
 async function stopWorkers(hurry: AbortSignal): Promise<void> {
 	const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 	const tell = (): void => {

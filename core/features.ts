@@ -1,4 +1,4 @@
-// The door of features, which are trusted with the whole core: all that plugins get, the management API and the rows of the store.
+// The entry point for features, which are trusted with the whole core: all of index.ts, the management API and the rows of the store.
 
 import type { Server } from '@hapi/hapi';
 import type { ArgumentChecks } from './arguments/checks.ts';
@@ -27,8 +27,7 @@ import type { Signer } from './upstreams/credentials.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './contract/permissions.ts';
-export { authPlace, gatewayPlace } from './gateways/mount.ts';
-export { parseRange } from './http/addresses.ts';
+export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
 export { clientOf, clientSignal } from './http/client.ts';
 export { tokenCookie } from './identity/cookies.ts';
@@ -37,6 +36,7 @@ export { hasEnded } from './imports/jobs.ts';
 export { MAX_PRESETS } from './imports/report.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';
 export * from './index.ts';
+export { parseRange } from './kit/ip-addresses.ts';
 export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
 export type { Message } from './mail/mail.ts';
 export { actorOf, organizationOf, requirePermission, storeOf, userIdOf } from './management/access.ts';
@@ -76,9 +76,9 @@ export { unknownType } from './registry/registry.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
 export type * from './store/store.ts';
-export { namedPlace, openedConfig, toolConfig, toolPlace } from './tools/entry.ts';
+export { namedToolLocation, openedConfig, toolConfig, toolLocation } from './tools/entry.ts';
 export type { RunResult } from './tools/invoke.ts';
-export { credentialPlace, isCredentialType } from './upstreams/credential-types.ts';
+export { credentialLocation, isCredentialType } from './upstreams/credential-types.ts';
 export { shownPlace } from './upstreams/credentials.ts';
 export { assertPassable, PASS_THROUGH } from './upstreams/pass-through.ts';
 
@@ -104,15 +104,15 @@ export interface Core {
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;
-	/** Aborted when the end is known: what comes is served as before, and nothing more should be sent here. */
+	/** Aborted when stopping is announced: requests are served as before, but load balancers should send no more. */
 	leaving: AbortSignal;
-	/** Aborted as the first step of stopping: what is open comes to its end. */
+	/** Aborted as the first step of stopping: open streams end. */
 	stopping: AbortSignal;
 }
 
 export interface Feature<C = unknown> extends Base<C> {
 	kind: 'feature';
-	/** A plain hapi plugin, trusted with the core. */
+	/** Registers a plain hapi plugin, trusted with the core. */
 	register(server: Server, config: C, core: Core): void | Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Removes what has had its time: records of runs (METRICS_RETENTION_DAYS), plugins' records that expired, logins and resets
-// that nothing can use any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
+// Removes expired rows: records of runs (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
+// that cannot be used any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
 
 import type { Log } from './contract/nouns.ts';
 import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './secrets/tokens.ts';
@@ -9,11 +9,11 @@ const FIRST_MS = 60 * 1000;
 const EVERY_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IMPORTS_MS = 30 * DAY_MS;
-/** The last token of a login may be issued at the end of the login's time. */
+/** The last token of a login may be issued at the end of the login's lifetime. */
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
-/** @param retentionDays 0 keeps runs for ever. @returns how to stop */
-export function keepHouse(
+/** Starts the sweep: a minute after the start, then every hour. @param retentionDays 0 keeps runs for ever. @returns how to stop it */
+export function sweepExpired(
 	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue'>,
 	retentionDays: number,
 	log: Log,
@@ -26,9 +26,9 @@ export function keepHouse(
 			const answers = await store.idempotency.prune();
 			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
 			const removed = { runs, records, logins, answers, imports };
-			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'removed what has had its time');
+			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 		} catch (error) {
-			log.warn({ error: String(error) }, 'what has had its time could not be removed yet');
+			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');
 		}
 	};
 	let timer = setTimeout(function tick() {

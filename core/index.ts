@@ -1,4 +1,5 @@
-// The door of every plugin: an authentication method, a transport, an importer or an executor imports this file and nothing else of core.
+// The entry point for plugins: an authentication method, a transport, an importer or an executor imports this file and nothing else of
+// core.
 
 export { compileArguments } from './arguments/compile.ts';
 export { patternFault } from './arguments/linear-regexp.ts';

@@ -1,4 +1,4 @@
-// The start with a wrong key.
+// A start with a wrong key.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -20,7 +20,7 @@ test('a replica with another ENCRYPTION_KEY does not start, and says why; one wi
 	await replica.stop();
 });
 
-test('of many that start at once on an empty database with two keys, all with one of them do', async () => {
+test('of many concurrent starts on an empty database with two keys, those with one of the keys succeed', async () => {
 	await using store = await testStore();
 	const keys = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? 'ab' : 'cd').repeat(32));
 	const starts = await Promise.allSettled(keys.map((key) => checkEncryptionKey(store, createSecrets(key))));

@@ -1,10 +1,10 @@
-// The composition root: config → store → plugins → server → listen, and the way down again.
+// The composition root: config → store → plugins → server → listen, and the orderly stop.
 
 import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@hapi/hapi';
-import { migrateDatabase, openStore, startEmbedded } from '../db/index.ts';
+import { migrateDatabase, openStore, type StoreOptions, startEmbedded } from '../db/index.ts';
 import { createArgumentChecks } from './arguments/checks.ts';
 import { superviseWorkers } from './cluster.ts';
 import { type Config, checkConfig, completeConfig } from './config/config.ts';
@@ -12,7 +12,7 @@ import { createLog, type ServiceLog } from './config/log.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
-import { keepHouse } from './housekeeping.ts';
+import { sweepExpired } from './housekeeping.ts';
 import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
 import { createImports } from './imports/imports.ts';
@@ -46,46 +46,52 @@ import { createSigner } from './upstreams/credentials.ts';
 import { send } from './upstreams/sending.ts';
 
 export interface Service {
-	/** Where it listens. */
+	/** The origin at which it listens. */
 	url: string;
-	/** For those who look at its routes. */
+	/** The hapi server, for callers that inspect its routes. */
 	server: Server;
-	/** Is not ready from now on, waits for SHUTDOWN_DELAY_SECONDS or until it hurries, lets what is in flight finish, then closes everything. */
+	/** Fails readiness at once, waits for SHUTDOWN_DELAY_SECONDS or `hurry`, lets requests in flight finish, then closes everything. */
 	stop(hurry?: AbortSignal): Promise<void>;
 }
 
 export interface ServiceOptions {
-	/** Instead of the specification's. */
+	/** Replaces the specification's limits. */
 	limits?: LimitTable;
-	/** Run when all is there, and nobody is served yet. */
+	/** The cost of bcrypt; default 12. */
+	passwordCost?: number;
+	/** The time limits of waits for the database, instead of the usual ones. */
+	databaseWaits?: StoreOptions['waits'];
+	/** The number of connections for ordinary statements, instead of the usual one. */
+	databasePoolSize?: number | undefined;
+	/** Runs when everything is started, before the first request. */
 	beforeListening?: () => void;
 }
 
 interface Given {
 	config: Config;
 	log: ServiceLog;
-	table: LimitTable;
+	options: ServiceOptions;
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
-/** For all of the way down. */
+/** Time limit of the whole stop. */
 const GRACE_MS = DRAIN_MS + 5000;
-/** A token is got for all who wait for it: it goes on when one of them leaves. */
+/** A token is fetched for all callers that wait for it: the fetch continues when one of them leaves. */
 const NEVER = new AbortController().signal;
 
-/** @throws Error in one sentence per fault: configuration, plugins, database */
+/** Starts the service. @throws Error with one sentence per fault: configuration, plugins, database */
 export async function startService(
 	config: Config,
 	log: ServiceLog = createLog(config.logLevel),
 	options: ServiceOptions = {},
 ): Promise<Service> {
-	// What was opened is closed in reverse order, also when a later step fails.
+	// Resources are closed in reverse order of opening, also when a later step fails.
 	const opened = new AsyncDisposableStack();
 	const [leaving, stopping] = [new AbortController(), new AbortController()];
 	try {
-		const parts = await assemble({ config, log, table: options.limits ?? limitTable(config) }, opened);
+		const parts = await assemble({ config, log, options }, opened);
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer(core);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
@@ -96,7 +102,7 @@ export async function startService(
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
 		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
 		opened.defer(() => stopping.abort());
-		log.info({ ...placesOf(config), workerPid: process.pid }, 'listening');
+		log.info({ ...addressesOf(config), workerPid: process.pid }, 'listening');
 		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
 			leaving.abort();
 			await delay(config.shutdownDelaySeconds, hurry);
@@ -120,10 +126,12 @@ async function registerManagement(server: Server, core: Core): Promise<void> {
 	}
 }
 
-async function assemble({ config, log, table }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
+async function assemble({ config, log, options }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins);
-	const store = await openStore({ database: config.database, dataDir: config.dataDir, migrate: config.migrationsRun, log });
+	const { database, dataDir, migrationsRun } = config;
+	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
+	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });
 	opened.defer(() => store.close());
 	const shared = await createShared(config.redis, log);
 	opened.defer(() => shared.close());
@@ -131,7 +139,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(() => presence.close());
 	const windows = createWindows(shared, presence, log);
 	opened.defer(() => windows.close());
-	const limits = createLimits(table, windows, config);
+	const limits = createLimits(options.limits ?? limitTable(config), windows, config);
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
@@ -139,7 +147,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
-	opened.defer(keepHouse(store, config.metricsRetentionDays, log));
+	opened.defer(sweepExpired(store, config.metricsRetentionDays, log));
 	const mail = createMail(config, log);
 	opened.defer(() => mail.close());
 	const resets = createResets({ config, store, mail, log });
@@ -167,7 +175,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker };
 	const tokens = createTokens(config.jwtSecret);
-	const passwords = createPasswords();
+	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const people = { tokens, passwords, members, resets };
@@ -201,7 +209,7 @@ async function assemble({ config, log, table }: Given, opened: AsyncDisposableSt
 const lanesRedis = (redis: Config['redis'], shared: Shared, presence: Presence): LaneParts['redis'] =>
 	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => presence.replicas };
 
-/** `node core/main.ts` serves; `node core/main.ts migrate` brings the database up to date and ends. */
+/** `node core/main.ts` serves; `node core/main.ts migrate` migrates the database and ends. */
 async function run(command: string | undefined): Promise<void> {
 	const checked = checkConfig();
 	const log = createLog(checked.logLevel);
@@ -211,11 +219,11 @@ async function run(command: string | undefined): Promise<void> {
 		await migrateDatabase({ database, dataDir, log });
 		return log.flush();
 	}
-	if (command !== undefined) throw new Error(`There is no command "${command}"; known: migrate.`);
-	// Before anything is made or started; the first process listens for all workers.
+	if (command !== undefined) throw new Error(`Unknown command "${command}"; known: migrate.`);
+	// The port is tried before anything is created or started; the first process listens for all workers.
 	if (cluster.isPrimary) await assertListenable(checked);
 	const config = completeConfig(checked);
-	if (cluster.isPrimary) log.info(placesOf(config), 'starting');
+	if (cluster.isPrimary) log.info(addressesOf(config), 'starting');
 	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
 	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
 	const supervisor = await superviseWorkers(config, log, startDatabase);
@@ -226,8 +234,8 @@ async function run(command: string | undefined): Promise<void> {
 	ending.begun(await startService(config, log, { beforeListening: giveBackMemory }), graceMs);
 }
 
-/** The places that a person looks for first: where it listens, where the docs are, where the data lie. */
-function placesOf({ host, port, publicUrls, database, dataDir }: Config): Record<string, unknown> {
+/** The addresses that an operator looks for first: of the service, its documentation and its data. */
+function addressesOf({ host, port, publicUrls, database, dataDir }: Config): Record<string, unknown> {
 	const data = database ? `PostgreSQL at ${database.host}:${database.port}, database ${database.name}` : dataDir;
 	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };
 }

@@ -1,5 +1,5 @@
-// The hapi server: its own listener with deadlines, what is decided before routing, one error body, headers on every
-// answer, one line of log a request, and the only owner of CORS.
+// The hapi server: its own listener with deadlines, checks before routing, one error body, headers on every
+// answer, CORS, and one line of log per request.
 
 import { randomUUID } from 'node:crypto';
 import { createServer as createListener, type Server as Listener } from 'node:http';
@@ -19,7 +19,7 @@ import { type Limits, limitHeaders } from './limits/limits.ts';
 import type { Store } from './store/store.ts';
 
 const LINGER_MS = 1000;
-/** Where whoever refused for now did not say for how long. */
+/** Default of Retry-After when a refusal gives no time. */
 const RETRY_SECONDS = '1';
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -41,20 +41,20 @@ interface ServerParts extends Parts {
 	store: Pick<Store, 'withDeadline'>;
 }
 
-/** A server that is not listening yet, without routes. */
+/** Creates the server, without routes and not yet listening. */
 export function createServer({ config, log, limits, store }: ServerParts): Server {
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
 		requestTimeout: 15_000,
 		keepAliveTimeout: 65_000,
-		// Node's own refusal has no body: `admit` says it.
+		// Node's own refusal has no body: `admit` refuses instead.
 		requireHostHeader: false,
-		// Of two Host headers Node would keep the first and drop the other: together they are none.
+		// Node would keep the first of two Host headers and drop the other: joined, they are not a valid host.
 		joinDuplicateHeaders: true,
 	});
 	answerBrokenRequests(listener, { config, limits });
-	// RFC 9110 §10.1.1: one that is not known MAY be passed over; Node's own 417 has no body.
+	// RFC 9110 §10.1.1: an unknown expectation MAY be ignored; Node's own 417 has no body.
 	listener.on('checkExpectation', (request, response) => void listener.emit('request', request, response));
 	const server = Hapi.server({
 		listener,
@@ -77,7 +77,7 @@ export function createServer({ config, log, limits, store }: ServerParts): Serve
 	return server;
 }
 
-/** hapi's steps are many, and none of them encloses the others: what holds for a request as a whole is put around all of hapi. */
+/** Wraps all of hapi's request handling in a deadline: hapi has many steps, and none of them encloses the others. */
 function handleRequests(listener: Listener, store: ServerParts['store']): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
@@ -85,13 +85,13 @@ function handleRequests(listener: Listener, store: ServerParts['store']): void {
 	listener.on('request', (request, response) => store.withDeadline(() => handle.call(listener, request, response)));
 }
 
-/** What Node's parser refuses never reaches hapi; the answer has the same shape as every other error. */
+/** Answers requests that Node's parser refuses, which never reach hapi, with the same body as every other error. */
 function answerBrokenRequests(listener: Listener, parts: Pick<Parts, 'config' | 'limits'>): void {
 	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
 		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
 		answerBare(socket, brokenRequest(error.code), parts);
 	});
-	// The types say Duplex; of a listener on TCP it is the connection.
+	// The type is Duplex; on a TCP listener it is the socket.
 	listener.on('connect', (_request, socket) => answerBare(socket as Socket, [405, 'Method Not Allowed'], parts));
 }
 
@@ -123,25 +123,25 @@ function brokenRequest(code: string | undefined): [number, string] {
 interface Admission {
 	server: Server;
 	config: Config;
-	/** Connections whose client and we may not agree where a request ends. */
+	/** Connections on which client and server may disagree about the end of a request. */
 	ended: WeakSet<Socket>;
 }
 
-/** Before routing: the request's id, what HTTP itself forbids, preflights, and the reserved first segments. */
+/** Checks before routing: the request's id, HTTP's own rules, preflights, and the reserved first segments. */
 function admit(request: Request, h: ResponseToolkit, { server, config, ended }: Admission) {
 	const { headers } = request.raw.req;
 	const given = headers['x-request-id']?.toString();
-	// hapi types it as read-only, but reads it nowhere: it is the id that answers and logs carry.
+	// hapi types it as read-only, but does not read it itself: it is the id in answers and logs.
 	(request.info as { id: string }).id = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
 	const { socket } = request.raw.req;
-	// Node hands on what came in the same bytes, and ends the connection only when the refusal has been sent.
-	if (ended.has(socket)) throw broken('Nothing more is heard on this connection.');
+	// Node delivers further requests from the same bytes, and closes the connection only after the refusal is sent.
+	if (ended.has(socket)) throw broken('No more requests are read from this connection.');
 	ended.add(socket);
 	assertWellFormed(request);
 	ended.delete(socket);
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
 	if (request.method === 'options') return preflight(request, h, config);
-	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not percent-encoded as it should be.');
+	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not valid percent-encoding.');
 	if (isGatewayPath(request.path)) return h.continue;
 	refuseUnknown(server, request);
 	assertQuery(request.raw.req.url ?? '');
@@ -154,7 +154,7 @@ function preflight(request: Request, h: ResponseToolkit, config: Config) {
 	return response.takeover();
 }
 
-/** 404, or 405 with `Allow` where another method has a route. */
+/** Refuses a path without a route: 404, or 405 with `Allow` if another method has one. */
 function refuseUnknown(server: Server, request: Request): void {
 	const path = request.path === '/' ? '/' : request.path.replace(/\/+$/, '');
 	const match = server.match(request.method === 'head' ? 'get' : (request.method as Hapi.HTTP_METHODS), path);
@@ -172,7 +172,7 @@ function notAllowed(methods: readonly string[]): GatewayError {
 	return new GatewayError('method_not_allowed', allow ? `This path takes ${allow}.` : 'This method is not served.', { headers: { allow } });
 }
 
-/** Joi's faults as details; `source` says whether it was the body, the query or the path. */
+/** Converts Joi's faults to details; `source` says whether they are in the body, the query or the path. */
 function refuseInput(error: Error | undefined): never {
 	const { details = [], output } = (error ?? {}) as Partial<ValidationError> & {
 		output?: { payload?: { validation?: { source?: string } } };
@@ -184,7 +184,7 @@ function refuseInput(error: Error | undefined): never {
 	throw new GatewayError('validation_failed', first?.message ?? 'The request is not valid.', { details: faults, cause: error });
 }
 
-/** Headers on every answer; every error in the one shape. */
+/** Adds headers to every answer, and gives every error the same body. */
 async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: Parts) {
 	const { response } = request;
 	const refusal = await limited(request, limits);
@@ -200,7 +200,7 @@ async function finish(request: Request, h: ResponseToolkit, { config, log, limit
 	return answer;
 }
 
-/** Whatever was refused before anybody looked at its limits is counted now. @returns the refusal that takes its place */
+/** Counts requests that were refused before their limits were checked. @returns the error that replaces the refusal */
 async function limited(request: Request, limits: Limits): Promise<GatewayError | null> {
 	try {
 		await limits.settle(request);
@@ -212,11 +212,16 @@ async function limited(request: Request, limits: Limits): Promise<GatewayError |
 	}
 }
 
-/** Specification 7 says the same of every 429, also where no window refused: too many passwords at once, a lane that is full. */
-const headersOf = ({ code, headers }: GatewayError): Record<string, string> =>
-	code === 'rate_limited' ? { 'retry-after': RETRY_SECONDS, 'x-ratelimit-remaining': '0', ...headers } : headers;
+/**
+ * Adds `Retry-After` to every 503, and the headers that specification 7 requires to every 429, also without a window: too many passwords at
+ * once, a full lane.
+ */
+function headersOf({ code, headers }: GatewayError): Record<string, string> {
+	if (code === 'unavailable') return { 'retry-after': RETRY_SECONDS, ...headers };
+	return code === 'rate_limited' ? { 'retry-after': RETRY_SECONDS, 'x-ratelimit-remaining': '0', ...headers } : headers;
+}
 
-/** Specification 7 gives the body of a 429 to the key. */
+/** Builds an error's body. Specification 7 defines the body of a 429 exactly. */
 function bodyOf(error: GatewayError, request: Request): object {
 	const { message, code, status, headers, details } = error;
 	if (error.body && code !== 'rate_limited') return error.body;
@@ -225,7 +230,7 @@ function bodyOf(error: GatewayError, request: Request): object {
 	return headers['retry-after'] === undefined ? { ...body, message: `${message} Retry after ${RETRY_SECONDS} seconds.` } : body;
 }
 
-/** What the answer says itself stands. */
+/** Adds headers that the answer does not set itself. */
 function addHeaders(response: ResponseObject, request: Request, config: Config): void {
 	const add = (headers: Readonly<Record<string, string>>): void => {
 		for (const name in headers) if (response.headers[name] === undefined) response.header(name, headers[name] ?? '');
@@ -238,8 +243,8 @@ function addHeaders(response: ResponseObject, request: Request, config: Config):
 }
 
 /**
- * Node closes a connection whose request was not read, and the reset would take the answer with it. So our half is closed,
- * what still comes is discarded for a moment, and whoever goes on sending is cut off.
+ * Keeps the connection open after an error: Node closes a connection whose request was not read, and the reset would lose the answer.
+ * So only our half is closed, further data is discarded for LINGER_MS, and then the socket is destroyed.
  */
 function linger({ raw: { req } }: Request): void {
 	const { socket } = req;
@@ -267,7 +272,7 @@ function logRequest(request: Request, { config, log }: { config: Config; log: Lo
 		{
 			requestId: request.info.id,
 			method: request.method,
-			// Never the query: it may carry a key.
+			// The query is not logged: it may contain a key.
 			path: request.path,
 			status,
 			ms: (request.info.responded || Date.now()) - request.info.received,

@@ -1,4 +1,4 @@
-// Arguments against the `parameters` of their tool: on the loop where that takes milliseconds, in a thread where it takes longer.
+// Checks arguments against the `parameters` of their tool: on the event loop if that takes milliseconds, else in a thread.
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
@@ -18,32 +18,32 @@ import { bytesOf, fits, measureSize, SMALL_SIZE } from './size.ts';
 import type { CheckEnding } from './thread.ts';
 
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** Steps of 100 ns. What takes more is checked in a thread. */
+/** Limit in steps of 100 ns; a check that takes more runs in a thread. */
 const MAX_EFFORT = 60_000;
-const PLACE = '/parameters';
-/** How long a whole schema that could not be used is not tried again, and the bytes to remember that. */
+const POINTER = '/parameters';
+/** Time for which an unusable whole schema is not retried, and the bytes of the cache of such tools. */
 const SPARED_MS = 10 * 60_000;
 const SPARED_BYTES = 1024 * 1024;
 
-/** A small schema, compiled; of a large one nothing is kept here. */
+/** A compiled small schema; null for a large one, which only threads keep. */
 type Known = { check: ArgumentCheck; weight: Weight } | null;
 
 /** A tool whose arguments are checked. */
 export interface Checked {
 	tool: Tool;
-	/** The schema of which `tool.parameters` are the part that models are shown, where there is more. @returns null when it is gone */
+	/** Reads the complete schema, if `tool.parameters` are the reduced form for models. @returns null when it no longer exists */
 	whole: (() => Promise<SchemaText | null>) | null;
-	/** Arguments in whose place a stored credential goes: `tool.parameters` are without them, and so are the arguments that are checked. */
+	/** Arguments that a stored credential supplies: they are removed from `tool.parameters` and from the arguments that are checked. */
 	filled: readonly string[];
 }
 
 export interface ArgumentChecks {
 	/**
-	 * Whether a schema may be a tool's `parameters`: an object at its root, valid, and neither too large to be compiled nor too entangled
-	 * to be checked. @param organizationId whose account's share of the threads it takes. @throws validation_failed naming the place, rate_limited
+	 * Accepts a schema as a tool's `parameters`: an object at its root, valid, and neither too large to compile nor too interlinked to check.
+	 * @param organizationId the organization whose account's threads are used. @throws validation_failed naming the pointer, rate_limited
 	 */
 	admit(schema: JsonSchema, organizationId: string, signal: AbortSignal): Promise<void>;
-	/** @returns the arguments with what is filled in. @throws validation_failed naming the places, rate_limited */
+	/** Checks arguments. @returns the arguments with defaults filled in. @throws validation_failed naming the pointers, rate_limited */
 	complete(checked: Checked, args: Json, signal: AbortSignal): JsonObject | Promise<JsonObject>;
 	close(): void;
 }
@@ -70,10 +70,10 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 	};
 	return {
 		async admit(schema, organizationId, signal) {
-			const size = measureSize(schema, PLACE);
+			const size = measureSize(schema, POINTER);
 			const weight = fits(size, SMALL_SIZE) ? weighQuickly(schema) : null;
 			if (weight) {
-				assertFewLooks(weight, PLACE);
+				assertFewLooks(weight, POINTER);
 				compileSchema(schema, 'defaults');
 				return;
 			}
@@ -94,11 +94,11 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 
 const keyOf = ({ id, version }: Tool): string => `${id}:${version}`;
 
-/** A default in the description of an API is told, and never sent (decisions, 8). */
+/** A default in the description of an API is documentation, and never sent (decisions, 8). */
 const fillingOf = ({ apiId }: Tool): Filling => (apiId === null ? 'defaults' : 'constants');
 
 function prepare(tool: Tool): { prepared: Known; sizeBytes: number } {
-	const size = measureSize(tool.parameters, PLACE);
+	const size = measureSize(tool.parameters, POINTER);
 	const weight = fits(size, SMALL_SIZE) ? weighQuickly(tool.parameters) : null;
 	if (!weight) return { prepared: null, sizeBytes: 100 };
 	const { check, fills } = compileSchema(tool.parameters, fillingOf(tool));
@@ -114,7 +114,7 @@ interface Checking {
 interface Threads {
 	pool: CheckPool;
 	accountOf: AccountOf;
-	/** Tools whose whole schema could not be used, each with the time until which it is not tried again. */
+	/** Tools whose whole schema was unusable, each with the time until which it is not retried. */
 	spared: SizedCache<number>;
 }
 
@@ -124,7 +124,7 @@ async function completeInThread(checking: Checking, parts: Threads): Promise<Jso
 	return completed(ending, checking.args);
 }
 
-/** Null where there is no such schema, or none that a thread can use. */
+/** Checks against the whole schema; null when it does not exist or no thread can use it. */
 async function completeByWhole(checking: Checking, whole: () => Promise<SchemaText | null>, parts: Threads): Promise<JsonObject | null> {
 	const { ending, hasCompiled } = await checkInThread(checking, parts, { key: `whole:${keyOf(checking.tool)}`, schema: whole });
 	if (hasCompiled && ending.type !== 'checked') spare(checking.tool, parts);
@@ -138,13 +138,13 @@ function isSpared(tool: Tool, { spared }: Threads): boolean {
 
 const spare = (tool: Tool, { spared }: Threads): void => spared.put(keyOf(tool), Date.now() + SPARED_MS, 100);
 
-/** A schema, and the key by which a thread may know it. */
+/** A schema, and the key by which a thread caches it. */
 interface Keyed {
 	key: string;
 	schema: () => Promise<SchemaSource | null>;
 }
 
-/** `hasCompiled`: the thread did not know the schema. */
+/** Runs a check in a thread. `hasCompiled`: the thread did not have the schema cached. */
 async function checkInThread(
 	{ tool, args, signal }: Checking,
 	{ pool, accountOf }: Threads,
@@ -165,11 +165,12 @@ async function checkInThread(
 function completed(ending: CheckEnding, args: JsonObject): JsonObject {
 	if (ending.type !== 'checked') throw refusal(ending, tooSlowToCheck());
 	if (ending.faults.length > 0) throw invalidArguments(ending.faults);
-	// The thread made it of the same object.
+	// The thread received an object, so it returns one.
 	return ending.args === null ? args : (JSON.parse(ending.args) as JsonObject);
 }
 
-const tooSlowToCompile = () => invalid(PLACE, `${PLACE} takes more than a second to compile: make it smaller, or its patterns shorter.`);
+const tooSlowToCompile = () =>
+	invalid(POINTER, `${POINTER} takes more than a second to compile: make it smaller, or its patterns shorter.`);
 const tooSlowToCheck = () => invalid('', 'These arguments take more than a second to be checked: send less at once.');
 
 function refusal(ending: CheckEnding, tooSlow: GatewayError): Error {

@@ -1,4 +1,4 @@
-// JSON Schema 2020-12 of tools' arguments, compiled: what is missing is filled in, faults are named by pointer.
+// Compiles JSON Schema 2020-12 of tools' arguments; the check fills in missing values and names faults by JSON pointer.
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -12,24 +12,24 @@ import { LinearRegExp } from './linear-regexp.ts';
 
 const MAX_DETAILS = 20;
 const MAX_SHOWN = 80;
-/** The longest text that is looked at as a date and time: ajv-formats splits one at each blank. */
-const MAX_MOMENT_CHARS = 100;
+/** Longer texts are not valid date-times: ajv-formats splits a text at each blank. */
+const MAX_DATE_TIME_CHARS = 100;
 const MAX_REGEX_CHARS = 10_000;
 
-/** Checks and completes arguments in place. @returns what is wrong, empty when nothing is */
+/** Checks and completes arguments in place. @returns the faults, empty if there are none */
 export type ArgumentCheck = (args: JsonObject) => ErrorDetail[];
 
-/** Written once, it checks every schema against JSON Schema's own, and keeps nothing of them. */
+/** Compiled once; it checks every schema against the meta-schema, and stores none of them. */
 let grammar: Ajv2020 | null = null;
 
 /**
- * An instance for each schema: Ajv keeps whatever it compiled, and patterns and values of it, for as long as it lives itself, and what one
- * tenant names by `$id` must not be found by the next.
- * @throws validation_failed when the schema is no JSON Schema with an object at its root, naming the place under `/parameters`
+ * Compiles with a new Ajv instance for each schema: an instance keeps whatever it compiled, with patterns and values, as long as it lives,
+ * and a schema that one tenant names by `$id` must not be found by another.
+ * @throws validation_failed when the schema is not a JSON Schema with an object at its root, naming the pointer under `/parameters`
  */
 export const compileArguments = (schema: JsonSchema, filling: Filling = 'defaults'): ArgumentCheck => compileSchema(schema, filling).check;
 
-/** The same, saying whether it may fill anything in. */
+/** Compiles a schema; `fills` says whether the check may fill anything in. */
 export function compileSchema(schema: JsonSchema, filling: Filling): { check: ArgumentCheck; fills: boolean } {
 	if (schema['type'] !== 'object') throw invalid('/parameters/type', 'parameters must be a JSON Schema with "type": "object" at its root.');
 	const accepts = compile(schema, '/parameters');
@@ -42,7 +42,7 @@ export function compileSchema(schema: JsonSchema, filling: Filling): { check: Ar
 			if (accepts(args)) return [];
 		}
 		const faults = describeAll(accepts.errors ?? [], args, schema);
-		// The function keeps them otherwise, and with them the arguments' values.
+		// The function would keep the errors, and with them the values of the arguments.
 		accepts.errors = null;
 		return faults;
 	};
@@ -71,7 +71,8 @@ const unusable = (at: string, why: string, cause: unknown): GatewayError => {
 
 function createAjv(text: string): Ajv2020 {
 	const patterns = new Map<string, LinearRegExp>();
-	// Patterns are the attacker's text. Ajv calls the engine like `RegExp`, and prints `code` only when it writes a module, which we never do.
+	// Patterns are attacker-controlled. Ajv calls the engine like `RegExp`, and prints `code` only when it writes a module, which is never
+	// done.
 	const regExp = Object.assign(
 		(pattern: string) => {
 			const known = patterns.get(pattern) ?? new LinearRegExp(pattern);
@@ -85,31 +86,31 @@ function createAjv(text: string): Ajv2020 {
 		logger: false,
 		allErrors: true,
 		validateSchema: false,
-		// Only who refers to it needs JSON Schema's own schema.
+		// Only schemas that reference the meta-schema need it.
 		meta: text.includes('json-schema.org'),
-		// A property called `toString` is not the one that every object inherits.
+		// A property called `toString` is not the inherited one.
 		ownProperties: true,
-		// What is written in place of each reference would be compiled as often.
+		// A schema that is inlined for each reference would be compiled for each one.
 		inlineRefs: false,
-		// `test` is all that Ajv calls on what the engine returns. To optimize the code takes longer than to run it as it is.
+		// `test` is all that Ajv calls on the engine's result. Optimizing the code takes longer than running it unoptimized.
 		code: { regExp: regExp as never, optimize: false },
 	});
 	(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 	return boundFormats(ajv);
 }
 
-/** The formats whose own checks take more than linear time, or much of it, for a long text. */
+/** Replaces the formats whose checks take more than linear time, or much time, for a long text. */
 function boundFormats(ajv: Ajv2020): Ajv2020 {
 	for (const name of ['date-time', 'iso-date-time']) {
 		const format = ajv.formats[name] as { validate: (text: string) => boolean };
-		ajv.addFormat(name, { ...format, validate: (text: string) => text.length <= MAX_MOMENT_CHARS && format.validate(text) });
+		ajv.addFormat(name, { ...format, validate: (text: string) => text.length <= MAX_DATE_TIME_CHARS && format.validate(text) });
 	}
 	ajv.addFormat('url', (text) => /^(?:https?|ftp):\/\//i.test(text) && URL.canParse(text));
 	ajv.addFormat('regex', (text) => text.length <= MAX_REGEX_CHARS && isRegExp(text));
 	return ajv;
 }
 
-/** ECMA-262's, as JSON Schema has it; `\Z` is none. */
+/** Whether a text is a pattern of ECMA-262, as JSON Schema requires; `\Z` is not. */
 function isRegExp(text: string): boolean {
 	try {
 		return !/[^\\]\\Z/.test(text) && new RegExp(text, 'u') !== null;
@@ -118,7 +119,7 @@ function isRegExp(text: string): boolean {
 	}
 }
 
-/** One error for a list of faults. */
+/** Combines a list of faults in one error. */
 export function invalidArguments(details: ErrorDetail[]): GatewayError {
 	const first = details[0];
 	const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
@@ -143,7 +144,7 @@ function describe(error: ErrorObject, args: JsonObject, schema: JsonSchema): Err
 		const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
 		return { path: `${at}/${pointerToken(name)}`, message: `is not a known parameter.${known(knownNames(schema, at))}` };
 	}
-	// Of a name that is wrong, the place is that of its object.
+	// For an invalid property name, the pointer is that of its object.
 	const value = error.propertyName ?? atPointer(args, at);
 	return { path: at, message: `${expectation(error)}, got ${shown(value)}.` };
 }

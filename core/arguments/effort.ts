@@ -1,4 +1,4 @@
-// How long it takes at most to check arguments, in steps of some 100 ns: what a schema costs for each value, times the values.
+// Estimates the maximum time to check arguments, in steps of some 100 ns: the schema's cost for each value, times the values.
 
 import type { Json } from '../contract/nouns.ts';
 import type { Weight } from './looks.ts';
@@ -12,7 +12,7 @@ const READ = 0.7;
 interface Extent {
 	values: number;
 	chars: number;
-	/** Items of the longest list. */
+	/** Number of items of the longest list. */
 	longest: number;
 }
 

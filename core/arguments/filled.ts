@@ -1,10 +1,10 @@
-// Arguments that are none as long as a stored credential of the API goes in their place: models are not shown them, nobody is asked for them,
-// and who sends one sends it in vain.
+// Arguments that a stored credential of the API supplies: models are not shown them, callers need not send them, and values that a
+// caller sends are dropped.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 
-/** The schema without these arguments. */
+/** Returns the schema without these arguments. */
 export function withoutFilled(schema: JsonSchema, filled: readonly string[]): JsonSchema {
 	const { properties, required } = schema;
 	if (filled.length === 0 || !isObject(properties)) return schema;
@@ -18,7 +18,7 @@ export function withoutFilled(schema: JsonSchema, filled: readonly string[]): Js
 	);
 }
 
-/** The arguments without these. */
+/** Returns the arguments without these. */
 export const dropFilled = (args: JsonObject, filled: readonly string[]): JsonObject =>
 	filled.some((name) => Object.hasOwn(args, name))
 		? Object.fromEntries(Object.entries(args).filter(([name]) => !filled.includes(name)))

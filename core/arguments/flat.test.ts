@@ -1,4 +1,4 @@
-// Bodies whose members lie beside the other arguments, and what becomes of them on the way to the executor.
+// Bodies whose members are moved beside the other arguments, and their way to the executor.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const closed = (properties: JsonObject, more: JsonObject = {}): JsonSchema => ({
 });
 const PET = { type: 'object', properties: { name: { type: 'string' }, tag: { type: 'string' } }, required: ['name'] };
 
-test('the members of a required body lie beside the other arguments, with what is required of both', () => {
+test('the members of a required body are moved beside the other arguments, with the required names of both', () => {
 	const flat = flatten(closed({ id: { type: 'string' }, body: PET }, { required: ['id', 'body'] }), 'body') ?? assert.fail();
 	assert.deepEqual(flat.parameters, {
 		type: 'object',
@@ -33,7 +33,7 @@ test('the members of a required body lie beside the other arguments, with what i
 	assert.deepEqual(nest({ id: '1', name: 'Rex', more: 1 }, flat.flattened), { id: '1', body: { name: 'Rex', more: 1 } });
 });
 
-test('of a body that may be left out either nothing is given, or all that it requires', () => {
+test('an optional body is sent either not at all or with all its required members', () => {
 	const flat = flatten(closed({ id: {}, body: PET }), 'body') ?? assert.fail();
 	const check = compileArguments(flat.parameters);
 	assert.deepEqual([check({}), check({ id: 1 }), check({ name: 'Rex' })], [[], [], []]);
@@ -41,7 +41,7 @@ test('of a body that may be left out either nothing is given, or all that it req
 	assert.deepEqual([nest({ id: 1 }, flat.flattened), nest({}, { ...flat.flattened, isRequired: true })], [{ id: 1 }, { body: {} }]);
 });
 
-test('definitions come along, the body may be one of them, and one that takes no others takes none here', () => {
+test('definitions are kept, the body may be one of them, and a closed body closes the arguments', () => {
 	const parameters = {
 		...closed({ body: { description: 'The pet.', $ref: '#/$defs/Pet' } }),
 		$defs: { Pet: { ...PET, additionalProperties: false } },
@@ -51,7 +51,7 @@ test('definitions come along, the body may be one of them, and one that takes no
 	assert.match(compileArguments(flat.parameters)({ nam: 1, name: 'x' })[0]?.message ?? '', /is not a known parameter\. Known: name, tag/);
 });
 
-test('a body stays where it is when its members cannot be said otherwise', () => {
+test('a body stays nested when its members cannot be moved', () => {
 	for (const [name, properties] of Object.entries<JsonObject>({
 		'a name that a parameter has': { name: {}, body: PET },
 		'a list': { body: { type: 'array', items: PET } },
@@ -71,7 +71,7 @@ test('a body stays where it is when its members cannot be said otherwise', () =>
 		assert.equal(flatten(closed(properties), 'body'), null, name);
 });
 
-test('what the executor says of a member is said of the argument that it is', () => {
+test('an executor’s fault in a member becomes a fault of the flat argument', () => {
 	const flattened = { argument: 'body', others: [], isRequired: false };
 	const said = new GatewayError('validation_failed', '/body/photo must be a base64 string.', {
 		details: [{ path: '/body/photo', message: '/body/photo must be a base64 string.' }],

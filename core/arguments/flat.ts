@@ -1,11 +1,11 @@
-// The body of a request as arguments beside the others: `body.x` is `x` to who calls the tool, and `body.x` again to who runs it.
+// Moves the members of a request's body beside the other arguments: callers send `x` for `body.x`, and the executor gets `body.x`.
 
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Flattened, Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { atFragment, pointerToken } from '../kit/json-pointer.ts';
 
-/** All that a schema may say whose members are moved; what speaks of the object as a whole could not be said elsewhere. */
+/** Keywords of a schema whose members can be moved; any other one describes the object as a whole and could not be expressed elsewhere. */
 const MOVABLE = new Set([
 	'type',
 	'properties',
@@ -17,13 +17,13 @@ const MOVABLE = new Set([
 	'example',
 	'deprecated',
 ]);
-/** Names that every client takes as those of arguments. */
+/** Argument names that every client accepts. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_HOPS = 32;
-/** Members times required ones: beyond it nobody is told that those of an optional body come together. */
+/** Limit of members times required ones: beyond it the schema does not say which members of an optional body are required together. */
 const MAX_DEPENDENCIES = 400;
 
-/** Null where the members of the body cannot lie beside the other arguments, such as where two have one name. */
+/** Flattens parameters; null when the members of the body cannot be moved, such as when two arguments have the same name. */
 export function flatten(parameters: JsonSchema, argument: string): { parameters: JsonSchema; flattened: Flattened } | null {
 	const { properties, required, ...root } = parameters;
 	if (!isObject(properties)) return null;
@@ -50,7 +50,7 @@ export function flatten(parameters: JsonSchema, argument: string): { parameters:
 	};
 }
 
-/** The arguments as the executor takes them. */
+/** Returns the arguments as the executor takes them. */
 export function nest(args: JsonObject, { argument, others, isRequired }: Flattened): JsonObject {
 	const entries = Object.entries(args);
 	const members = entries.filter(([name]) => !others.includes(name));
@@ -58,7 +58,7 @@ export function nest(args: JsonObject, { argument, others, isRequired }: Flatten
 	return members.length > 0 || isRequired ? { ...nested, [argument]: Object.fromEntries(members) } : nested;
 }
 
-/** Turns faults that the executor finds in the body's members into faults of the arguments that they are. @returns any other error as it is */
+/** Rewrites the executor's faults in members of the body to faults of flat arguments. @returns any other error unchanged */
 export function flatFault(error: unknown, { argument }: Flattened): unknown {
 	const known = asGatewayError(error);
 	if (known?.code !== 'validation_failed') return error;
@@ -68,7 +68,7 @@ export function flatFault(error: unknown, { argument }: Flattened): unknown {
 	return new GatewayError(known.code, flat(known.message), { details, cause: known });
 }
 
-/** The schema that a body's leads to, if nothing but its members is said of it. */
+/** Returns the schema that the body's reference leads to, if it describes nothing but members. */
 function movable(body: Json | undefined, root: JsonSchema): JsonObject | null {
 	let schema: Json | undefined = body;
 	for (let hops = 0; isObject(schema) && hops < MAX_HOPS; hops++) {

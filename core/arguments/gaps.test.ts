@@ -1,4 +1,4 @@
-// What is filled into arguments, for tools that users write and for tools made from an API.
+// Values filled into arguments, for tools that users write and for tools made from an API.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,13 +23,13 @@ const REPOSITORY = object({
 	}),
 });
 
-test('of a tool made from an API nothing optional is filled in: neither a default nor the only value there is', () => {
+test('a tool made from an API gets no optional value: neither a default nor the only possible one', () => {
 	const args = { owner: 'o', body: { description: 'new text' } };
 	assert.deepEqual(filled(REPOSITORY, structuredClone(args), 'constants'), args);
 	assert.deepEqual(filled(REPOSITORY, {}, 'constants'), {});
 });
 
-test('of a tool made from an API a required member that can have one value only is filled in', () => {
+test('a tool made from an API gets a required member that can have only one value', () => {
 	const schema = object(
 		{
 			version: { enum: ['2'] },
@@ -48,7 +48,7 @@ test('of a tool made from an API a required member that can have one value only 
 	});
 });
 
-test('what alternatives and conditions say is not filled in, since none of them is chosen yet', () => {
+test('values of alternatives and conditions are not filled in, since none of them is chosen yet', () => {
 	const cat = object({ kind: { const: 'cat' }, lives: { default: 9 } }, { required: ['kind'] });
 	const schemas = [
 		object({ pet: { anyOf: [{ $ref: '#/$defs/cat' }, object({ kind: { const: 'dog' } })] } }, { $defs: { cat } }),
@@ -59,7 +59,7 @@ test('what alternatives and conditions say is not filled in, since none of them 
 		for (const filling of ['defaults', 'constants'] as const) assert.deepEqual(filled(schema, { pet: {} }, filling), { pet: {} });
 });
 
-test('of a tool that a user wrote defaults are filled in, also in what was filled in, in lists, maps and parts that all apply', () => {
+test('a tool that a user wrote gets its defaults, also in values filled in, in lists, maps and allOf', () => {
 	const schema = object(
 		{
 			page: object({ size: { default: 20 } }, { default: {} }),
@@ -83,7 +83,7 @@ test('of a tool that a user wrote defaults are filled in, also in what was fille
 	assert.equal(Object.getPrototypeOf(args), Object.prototype);
 });
 
-test('two calls do not share what was filled in', () => {
+test('two calls do not share the values filled in', () => {
 	const fill = gapFiller(object({ tags: { default: [] } }), 'defaults');
 	const [first, second]: [JsonObject, JsonObject] = [{}, {}];
 	fill?.(first);
@@ -92,7 +92,7 @@ test('two calls do not share what was filled in', () => {
 	assert.deepEqual(second, { tags: [] });
 });
 
-test('a schema that refers to itself is followed no further than the arguments go', () => {
+test('a schema that refers to itself is followed only as deep as the arguments', () => {
 	const node = object({ child: { $ref: '#' }, size: { default: 1 } });
 	assert.deepEqual(filled(node, { child: { child: {} } }, 'defaults'), { size: 1, child: { size: 1, child: { size: 1 } } });
 	const loop = object({}, { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a', properties: { x: { default: 1 } } } } });

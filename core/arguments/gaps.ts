@@ -1,6 +1,6 @@
-// Fills in arguments that are absent. In tools that users write: the defaults of their schema. In tools made from an API
-// only what is required and can have one value: an absent member of a request means "leave it as it is" there, and a default is told,
-// never sent.
+// Fills in absent arguments. Tools that users write get the defaults of their schema. Tools made from an API get
+// only required members that can have one value: an absent member of a request means "leave it unchanged" there, and a default is
+// documentation, never sent.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
@@ -8,12 +8,12 @@ import { atFragment } from '../kit/json-pointer.ts';
 
 export type Filling = 'defaults' | 'constants';
 
-/** How often a schema may refer on without a step into the value. */
+/** Limit of references that are followed without a step into the value. */
 const MAX_IN_PLACE = 32;
 
 /**
- * Fills gaps in place: members of objects, also in lists and of members that were filled in. Alternatives and conditions are left alone,
- * since none of them is chosen before they are checked; so are properties that only a pattern names.
+ * Fills gaps in place: members of objects, also in lists and in members that were filled in. Alternatives and conditions are not used,
+ * since none of them is chosen before the check; neither are properties that only a pattern names.
  * @returns null when the schema has nothing to fill in
  */
 export function gapFiller(schema: JsonSchema, filling: Filling): ((args: JsonObject) => void) | null {
@@ -52,7 +52,7 @@ function fillMembers(value: JsonObject, schema: JsonObject, filler: Filler): voi
 		if (!Object.hasOwn(value, name)) {
 			const gap = filler.gapOf(name, property, schema, filler.root);
 			if (gap === undefined) continue;
-			// Not by assignment, to which `__proto__` means something else.
+			// Assignment would treat `__proto__` differently.
 			Object.defineProperty(value, name, { value: structuredClone(gap), writable: true, enumerable: true, configurable: true });
 		}
 		fill(value[name] ?? null, property, filler, 0);
@@ -62,7 +62,7 @@ function fillMembers(value: JsonObject, schema: JsonObject, filler: Filler): voi
 	for (const [name, member] of Object.entries(value)) if (!Object.hasOwn(properties, name)) fill(member, others, filler, 0);
 }
 
-/** Undefined when there is none, as `constantOf`. */
+/** Returns a property's default; undefined if there is none, like `constantOf`. */
 const defaultOf = (_name: string, property: JsonObject, _owner: JsonObject, _root: JsonSchema): Json | undefined => property['default'];
 
 function constantOf(name: string, property: JsonObject, { required }: JsonObject, root: JsonSchema): Json | undefined {

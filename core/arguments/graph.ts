@@ -1,26 +1,26 @@
-// A JSON Schema as a graph: which schemas apply to one value, and which to the values inside it.
+// A JSON Schema as a graph: which schemas apply to one value, and which ones to the values inside it.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { atFragment } from '../kit/json-pointer.ts';
 
-/** Schemas that may apply to one value. */
+/** Maximum number of schemas that may apply to one value. */
 export const MAX_LOOKS = 2_000;
-/** Keywords that lead into the value. */
+/** Keywords that apply to the values inside a value. */
 const INSIDE = [
 	...['properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties', 'propertyNames'],
 	...['prefixItems', 'items', 'unevaluatedItems', 'contains'],
 ];
-/** Ajv knows it by heart: recursive, and harmless. */
+/** The meta-schema, which Ajv has built in: recursive, and harmless. */
 const META_SCHEMA = 'https://json-schema.org/draft/2020-12/schema';
 const META_LOOKS = 600;
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 const IN_PLACE = ['not', 'if', 'then', 'else'] as const;
 const IN_PLACE_MAPS = ['dependentSchemas', 'dependencies'] as const;
-/** References whose targets depend on how the checking came there. */
+/** References whose targets depend on the path of evaluation. */
 const ELSEWHERE = ['$dynamicRef', '$recursiveRef'] as const;
 
-/** Counting was given up: `looks` are too many, or infinite where they cannot be told. */
+/** Counting was stopped: `looks` is above the limit, or infinite if it cannot be determined. */
 export class Uncounted extends Error {
 	readonly looks: number;
 
@@ -35,21 +35,21 @@ const unknown = () => new Uncounted(Number.POSITIVE_INFINITY);
 
 export interface Graph {
 	nodes: Node[];
-	/** The schemas that check the values inside, of one schema or of several that apply to the same value. */
+	/** The schemas for the values inside, of one schema or of several that apply to the same value. */
 	insides: Inside[][];
-	/** The steps that one round of counting takes. */
+	/** Number of steps of one round of counting. */
 	steps: number;
 }
 
-/** One schema of the document, with all that applies to the same value. */
+/** One schema of the document, with all schemas that apply to the same value. */
 export interface Node {
 	/** The schema itself first; each as often as it applies. */
 	applied: JsonObject[];
-	/** Number of its `insides`. */
+	/** Index in the graph's `insides`. */
 	inside: number;
 }
 
-/** Numbers of nodes. Patterns apply beside the property of a name; `others` only where there is none. */
+/** Indexes of nodes. Patterns apply beside the property of a name; `others` only if there is none. */
 export interface Inside {
 	properties: Map<string, number>;
 	patterns: number[];
@@ -61,8 +61,8 @@ export interface Inside {
 }
 
 /**
- * Every schema that is reached from the root, which is the first.
- * @param maxApplied schemas that apply to one value, over all values
+ * Returns every schema that is reachable from the root, which is the first node.
+ * @param maxApplied limit of schemas that apply to one value, summed over all values
  * @throws Uncounted
  */
 export function expand(root: JsonSchema, maxApplied: number): Graph {
@@ -84,7 +84,7 @@ export function expand(root: JsonSchema, maxApplied: number): Graph {
 		if (sum > maxApplied) throw tooMany();
 		const numbers = applied.filter(reachesInside).map((one) => parts.number(one));
 		while (read.length < parts.list.length) read.push(insideOf(parts.list[read.length] ?? {}, (child) => found.number(child)));
-		// Many references to one definition are counted once.
+		// Several references to one definition are counted once.
 		const inside = sets.number(numbers.join());
 		if (inside === graph.insides.length) {
 			const own = numbers.map((number) => read[number]).filter((one) => one !== undefined);
@@ -97,7 +97,7 @@ export function expand(root: JsonSchema, maxApplied: number): Graph {
 	return graph;
 }
 
-/** Each value once, by the number of its place. */
+/** Numbers distinct values by their position in a list. */
 class Numbered<T> {
 	readonly list: T[] = [];
 	readonly #numbers = new Map<T, number>();
@@ -110,7 +110,7 @@ class Numbered<T> {
 	}
 }
 
-/** Every schema that applies to the same value, each as often as it does. */
+/** Returns every schema that applies to the same value, each as often as it does. */
 function appliedBy(schema: JsonObject, inPlaceIn: (schema: JsonObject) => JsonObject[]): JsonObject[] {
 	const all: JsonObject[] = [schema];
 	for (let index = 0; index < all.length; index++) {
@@ -128,7 +128,7 @@ function inPlaceOf(schema: JsonObject, root: JsonSchema): JsonObject[] {
 	return [...listed, ...single, ...dependent, target(schema['$ref'], root)].filter(isObject);
 }
 
-/** Undefined where there is none: what points to nothing does not compile. */
+/** Returns the target of a reference; undefined if there is none: an unresolved reference does not compile. */
 function target(reference: Json | undefined, root: JsonSchema): Json | undefined {
 	if (typeof reference !== 'string') return undefined;
 	if (reference === '#' || reference.startsWith('#/')) return atFragment(root, reference);

@@ -1,13 +1,13 @@
-// JSON text in the place of an object or a list, as models often write it: it is parsed, once.
+// Parses JSON text that was sent instead of an object or a list, as models often do, once.
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Json, JsonObject } from '../contract/nouns.ts';
-import { textFaults } from '../http/body.ts';
+import { textFaults } from '../kit/input-faults.ts';
 import { atPointer, tokensOf } from '../kit/json-pointer.ts';
 
 const MAX_TEXTS = 100;
 
-/** Parses the texts that a check found where only an object or a list may be. @returns whether it has changed any */
+/** Parses the texts for which a check expected an object or a list. @returns whether any was changed */
 export function parseTexts(args: JsonObject, errors: readonly ErrorObject[]): boolean {
 	const pointers = new Set(errors.filter(wantsContainer).map(({ instancePath }) => instancePath));
 	return [...pointers].slice(0, MAX_TEXTS).filter((pointer) => parseAt(args, pointer)).length > 0;
@@ -24,17 +24,17 @@ function parseAt(args: JsonObject, pointer: string): boolean {
 	if (typeof text !== 'string' || !/^\s*[[{]/.test(text) || typeof holder !== 'object' || holder === null) return false;
 	const value = parsed(text);
 	if (value === null || textFaults(value).length > 0) return false;
-	// An index of an array is the name of its member, too.
+	// An array's index is the name of its member, too.
 	(holder as JsonObject)[tokensOf(pointer).at(-1) ?? ''] = value;
 	return true;
 }
 
-/** Null when it is no JSON. */
+/** Returns null when the text is not JSON. */
 function parsed(text: string): Json {
 	try {
 		return JSON.parse(text) as Json;
 	} catch {
-		// It stays the text that it is, and the fault is told.
+		// The text stays unchanged, and its fault is reported.
 		return null;
 	}
 }

@@ -1,14 +1,16 @@
-// The names that a schema knows at a place of the arguments, for callers who sent another one.
+// The names that a schema allows at a position of the arguments, for callers who sent an unknown one.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { atFragment, tokensOf } from '../kit/json-pointer.ts';
 
-/** More are nothing that anybody reads. */
+/** More schemas would give a list that nobody reads. */
 const MAX_SCHEMAS = 100;
 const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** @param pointer of an object in the arguments. @returns the properties of those schemas that take no others there */
+/**
+ * Returns known names. @param pointer of an object in the arguments. @returns the properties of those schemas that allow no others there
+ */
 export function knownNames(root: JsonSchema, pointer: string): string[] {
 	let schemas = applying([root], root);
 	for (const token of tokensOf(pointer))
@@ -20,7 +22,7 @@ export function knownNames(root: JsonSchema, pointer: string): string[] {
 	return [...new Set(closed.flatMap(({ properties }) => (isObject(properties) ? Object.keys(properties) : [])))];
 }
 
-/** These, and what they apply to the same value. */
+/** Returns these schemas, and those that they apply to the same value. */
 function applying(schemas: readonly Json[], root: JsonSchema): JsonObject[] {
 	const all = new Set(schemas.filter(isObject));
 	for (const schema of all) {

@@ -1,4 +1,4 @@
-// Patterns of schemas on RE2, which has no backtracking: they are text of strangers, and none of them can run long.
+// Patterns of schemas on RE2, which does not backtrack: they are untrusted text, and none of them can run long.
 
 import { RE2JS } from 're2js';
 
@@ -6,13 +6,13 @@ export class LinearRegExp {
 	readonly #pattern: RE2JS;
 	readonly source: string;
 
-	/** @throws RE2JSSyntaxException for look-ahead, back-references, bad syntax */
+	/** Compiles a pattern. @throws RE2JSSyntaxException for look-ahead, back-references, bad syntax */
 	constructor(pattern: string) {
 		this.source = pattern;
 		this.#pattern = RE2JS.compile(RE2JS.translateRegExp(pattern));
 	}
 
-	/** Ajv keeps one engine per text that this gives: without it every pattern would be the first one. */
+	/** Ajv caches one engine per string that this returns: without it, all patterns would share the first one. */
 	toString(): string {
 		return `/${this.source}/`;
 	}
@@ -23,7 +23,7 @@ export class LinearRegExp {
 	}
 }
 
-/** Null when RE2 can run it (in linear time), else why not: look-ahead, back-reference, bad syntax. */
+/** Returns null when RE2 can run the pattern (in linear time), else the reason: look-ahead, back-reference, bad syntax. */
 export function patternFault(pattern: string): string | null {
 	try {
 		new LinearRegExp(pattern);

@@ -42,7 +42,7 @@ const ENDLESS: [id: string, schema: JsonObject][] = [
 
 for (const [id, schema] of ENDLESS) {
 	test(`a schema is refused when checking would not end: ${id}`, () => {
-		// What does not end would take longer than the test runner waits.
+		// A check that does not end would block longer than the test runner waits.
 		assert.throws(() => assertBounded(schema, '/parameters'), { code: 'validation_failed' });
 	});
 }

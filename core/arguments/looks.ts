@@ -1,51 +1,51 @@
-// The work of checking arguments against a JSON Schema, counted before anything is checked: a schema that applies others twice to the
-// same value, and these twice again, takes exponential time on any input. References are the attacker's text, as patterns are.
+// Counts the work of checking arguments against a JSON Schema, before anything is checked: a schema that applies others twice to the
+// same value, and these twice again, takes exponential time on any input. References are attacker-controlled, as patterns are.
 
 import { invalid } from '../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
-import { MAX_DEPTH } from '../http/body.ts';
+import { MAX_DEPTH } from '../kit/input-faults.ts';
 import { isObject } from '../kit/json.ts';
 import { expand, type Graph, type Inside, MAX_LOOKS, Uncounted } from './graph.ts';
 import { patternStates } from './pattern-states.ts';
 
-/** The work for one value, as upper bounds; `looks` is infinite where it cannot be told. */
+/** The work for one value, as upper bounds; `looks` is infinite if it cannot be determined. */
 export interface Weight {
-	/** Schemas that are applied, those to everything inside the value along its worst path included. */
+	/** Number of schemas that are applied, including those for everything inside the value along its worst path. */
 	looks: number;
-	/** States of the patterns that are tried on one text. */
+	/** Number of states of the patterns that are tried on one text. */
 	states: number;
-	/** Listed values that it is compared with. */
+	/** Number of listed values that the value is compared with. */
 	listed: number;
-	/** Properties that may be filled in. */
+	/** Number of properties that may be filled in. */
 	members: number;
-	/** Some `format` reads texts from end to end. */
+	/** A `format` reads whole texts. */
 	hasFormat: boolean;
-	/** Some `uniqueItems` compares each item with each other one. */
+	/** A `uniqueItems` compares each item with each other one. */
 	isQuadratic: boolean;
 }
 
 interface CountingLimits {
-	/** The most steps that all rounds of counting take together. */
+	/** Maximum number of steps of all rounds of counting together. */
 	steps: number;
-	/** Schemas that apply to one value, over all values. */
+	/** Limit of schemas that apply to one value, summed over all values. */
 	applied: number;
 }
 
-/** Counting has an end. */
+/** Limits that only ensure that counting ends. */
 const WHOLE: CountingLimits = { steps: Number.POSITIVE_INFINITY, applied: 200_000 };
-/** Counted within some milliseconds. */
+/** Limits of counting within some milliseconds. */
 const QUICK: CountingLimits = { steps: 60_000, applied: 5000 };
 const NOTHING: Weight = { looks: 0, states: 0, listed: 0, members: 0, hasFormat: false, isQuadratic: false };
 
 /**
- * @param at JSON pointer of the schema in the request's body
- * @throws validation_failed when checking one value would take more than 2,000 steps, or it cannot be told how many
+ * Refuses a schema that is too costly to check. @param at JSON pointer of the schema in the request's body
+ * @throws validation_failed when checking one value would take more than 2,000 steps, or the number cannot be determined
  */
 export function assertBounded(schema: JsonSchema, at: string): void {
 	assertFewLooks(weigh(schema), at);
 }
 
-/** The same of what was weighed already. */
+/** Refuses a weight that was already counted, like `assertBounded`. */
 export function assertFewLooks({ looks }: Weight, at: string): void {
 	if (looks === Number.POSITIVE_INFINITY)
 		throw invalid(at, `${at} refers to itself without end, or by $id, $anchor or $dynamicRef: use $defs, and $ref with "#/$defs/…".`);
@@ -56,7 +56,7 @@ export function assertFewLooks({ looks }: Weight, at: string): void {
 		);
 }
 
-/** Counts, along the worst path into the deepest input that is read, how many schemas apply. */
+/** Counts how many schemas apply along the worst path into the deepest input that is accepted. */
 export function weigh(schema: JsonSchema): Weight {
 	try {
 		return weighGraph(expand(schema, WHOLE.applied));
@@ -66,7 +66,7 @@ export function weigh(schema: JsonSchema): Weight {
 	}
 }
 
-/** The same, or null where that takes longer than some milliseconds. */
+/** Counts like `weigh`; null when that takes longer than some milliseconds. */
 export function weighQuickly(schema: JsonSchema): Weight | null {
 	try {
 		const graph = expand(schema, QUICK.applied);
@@ -89,7 +89,7 @@ function weighGraph(graph: Graph): Weight {
 	return weight;
 }
 
-/** By the depth of the input: each round knows what a value costs that is one level deeper. */
+/** Counts by the depth of the input: each round knows the cost of a value that is one level deeper. */
 function looksOf({ nodes, insides }: Graph): number {
 	let below = new Float64Array(nodes.length).fill(1);
 	for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -105,7 +105,7 @@ function worstStep(insides: readonly Inside[], below: Float64Array): number {
 	const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + (below[number] ?? 0), 0);
 	const most = (numbers: readonly number[]): number => numbers.reduce((top, number) => Math.max(top, below[number] ?? 0), 0);
 	let [unnamed, unlisted, names] = [0, 0, 0];
-	/** The cost of the properties of a name, and of the items at a place, above that of others. */
+	/** Cost of the properties of a name, and of the items at an index, above that of others. */
 	const named = new Map<string, number>();
 	const placed: number[] = [];
 	for (const one of insides) {
@@ -122,7 +122,7 @@ function worstStep(insides: readonly Inside[], below: Float64Array): number {
 	return Math.max(unnamed + largest(named.values()), unlisted + largest(placed), names);
 }
 
-/** At least 0. `Math.max` takes its values as arguments, of which there may be too many. */
+/** Returns at least 0. `Math.max` takes its values as arguments, of which there may be too many. */
 function largest(values: Iterable<number>): number {
 	let top = 0;
 	for (const value of values) top = Math.max(top, value);

@@ -1,23 +1,23 @@
-// The size of the program that RE2 makes of a pattern, estimated before it is made: repetitions are written out, so a pattern of
+// Estimates the size of RE2's program for a pattern, before it is compiled: repetitions are expanded, so a pattern of
 // thirty characters can take thousands of states, each with some 150 bytes and 1 to 10 µs (measured with re2js 2.10).
 
-/** Classes such as \p{L} are hundreds of ranges, made once for each time that they are written. */
+/** Classes such as \p{L} are hundreds of ranges, created once for each use. */
 const UNICODE_CLASS = 50;
 const REPETITION = /\{(\d+)(,?)(\d*)\}/y;
 /** One step of the pattern: an escape, a whole class in brackets, or a character. */
 const STEP = /\\[pPux]\{[^}]*\}|\\.|\[\^?\]?(?:\\[pPux]\{[^}]*\}|\\.|[^\]\\])*\]?|./suy;
 const UNICODE_CLASSES = /\\[pP]/g;
-/** The states with which a program begins and ends. */
+/** States at the start and the end of a program. */
 const ENDS = 4;
 
 interface Group {
-	/** States of what stands before the last atom. */
+	/** States of everything before the last atom. */
 	before: number;
 	/** States of the last atom, which a repetition multiplies. */
 	last: number;
 }
 
-/** @returns an upper bound of the states, also for text that is no pattern */
+/** Estimates the states of a pattern. @returns an upper bound, also for text that is not a pattern */
 export function patternStates(pattern: string): number {
 	const outer: Group[] = [];
 	let group: Group = { before: 0, last: 0 };
@@ -44,7 +44,7 @@ export function patternStates(pattern: string): number {
 	return written + UNICODE_CLASS * (pattern.match(UNICODE_CLASSES)?.length ?? 0);
 }
 
-/** Null where the brace is a character like others. */
+/** Parses a repetition; null if the brace is an ordinary character. */
 function repetition(pattern: string, at: number): { most: number; length: number } | null {
 	REPETITION.lastIndex = at;
 	const [whole, least, , most] = REPETITION.exec(pattern) ?? [];

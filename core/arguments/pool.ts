@@ -1,4 +1,4 @@
-// The checking threads: started when they are needed, ended when they have been idle for a while, and given to accounts in turn.
+// The checking threads: started on demand, ended after some idle time, and assigned to accounts in turn.
 
 import { GatewayError } from '../contract/errors.ts';
 import { type Asked, FairQueue } from '../kit/fair-queue.ts';
@@ -8,7 +8,7 @@ import { type CheckEnding, CheckThread } from './thread.ts';
 
 const MEGABYTE = 1024 * 1024;
 const MAX_THREADS = 2;
-/** One account has one thread at most, so that something is left for others. */
+/** An account has at most one thread, so that others are left for the rest. */
 const LIMITS = { units: MAX_THREADS, computing: 1, waiting: 2000, waitingBytes: 128 * MEGABYTE };
 const MAX_WAIT_MS = 30_000;
 const IDLE_MS = 60_000;
@@ -16,7 +16,7 @@ const IDLE_MS = 60_000;
 export interface CheckOrder {
 	account: string;
 	organization: string;
-	/** Held while it waits. */
+	/** Bytes held while the order waits. */
 	sizeBytes: number;
 	signal: AbortSignal;
 }
@@ -25,7 +25,7 @@ export class CheckPool {
 	readonly #data: ThreadData;
 	readonly #queue = new FairQueue<(thread: CheckThread) => void>(LIMITS);
 	readonly #all = new Set<CheckThread>();
-	/** With what will end them, should nobody come. */
+	/** Idle threads, each with the timer that will end it. */
 	readonly #idle = new Map<CheckThread, NodeJS.Timeout>();
 	#isStarting = false;
 
@@ -33,7 +33,10 @@ export class CheckPool {
 		this.#data = data;
 	}
 
-	/** @param work one task, or several that follow from each other. @throws rate_limited when too many wait; the signal's reason */
+	/**
+	 * Runs `work` on a thread. @param work one task, or several that depend on each other. @throws rate_limited when the queue is full; the
+	 * signal's reason
+	 */
 	async use<T>({ signal, ...order }: CheckOrder, work: (run: (task: CheckTask) => Promise<CheckEnding>) => Promise<T>): Promise<T> {
 		const asked = { ...order, units: 1 };
 		const thread = await this.#turn(asked, signal);
@@ -63,7 +66,7 @@ export class CheckPool {
 		});
 	}
 
-	/** Brings together who waits and what is free, and starts what is missing. */
+	/** Assigns idle threads to waiting orders, and starts missing threads. */
 	#serve(): void {
 		for (const [thread, timer] of this.#idle) {
 			if (thread.isGone) this.#drop(thread);
@@ -85,7 +88,7 @@ export class CheckPool {
 		await thread.ready.catch(() => undefined);
 		thread.unref();
 		this.#isStarting = false;
-		// One that did not start is given to whoever is next, and is broken for them: or another would be started for ever.
+		// A thread that did not start is assigned to the next order, and fails there: otherwise threads would be started for ever.
 		this.#rest(thread);
 		this.#serve();
 	}

@@ -1,4 +1,4 @@
-// The size of schemas, and what is too large to be compiled.
+// The size of schemas, and schemas that are too large to be compiled.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const many = (count: number, make: (index: number) => JsonObject): JsonObject =>
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...more });
 const sizeOf = (schema: JsonObject) => measureSize(schema, '/parameters');
 
-test('a usual tool is small, and a body of a large API is not too large', () => {
+test('a usual tool is small, and the body of a large API is accepted', () => {
 	assert.ok(fits(sizeOf(object(many(40, () => ({ type: 'string', description: 'One.', maxLength: 9 })))), SMALL_SIZE));
 	const large = sizeOf(object(many(2000, () => object(many(2, () => ({ type: 'string' }))))));
 	assert.ok(!fits(large, SMALL_SIZE));
@@ -18,7 +18,7 @@ test('a usual tool is small, and a body of a large API is not too large', () => 
 	assert.ok(bytesOf(large) > 5_000_000);
 });
 
-test('what is listed, told or shown counts less than what is compiled', () => {
+test('listed values, descriptions and examples count less than compiled keywords', () => {
 	const listed = object({ zone: { enum: Array.from({ length: 600 }, (_, index) => `zone ${index}`) } });
 	assert.ok(sizeOf(listed).keywords < 70);
 });
@@ -65,7 +65,7 @@ for (const [id, schema, at] of TOO_LARGE)
 		);
 	});
 
-test('a reference counts what it refers to, once for each way in which it is written', () => {
+test('a reference counts its target, once for each spelling', () => {
 	const $defs = { d: object(many(10, () => ({ type: 'string' }))) };
 	const plain = sizeOf(object({ a: { $ref: '#/$defs/d' } }, { $defs })).keywords;
 	const twice = sizeOf(object({ a: { $ref: '#/$defs/d' }, b: { $ref: '#/$defs/d' } }, { $defs })).keywords;
@@ -74,7 +74,7 @@ test('a reference counts what it refers to, once for each way in which it is wri
 	assert.ok(spelt - plain > 20);
 });
 
-test('a pattern that is written several times counts once', () => {
+test('a repeated pattern counts once', () => {
 	const pattern = { type: 'string', pattern: '^(a|b){1,900}$' };
 	assert.equal(sizeOf(object({ a: pattern, b: pattern })).states, sizeOf(object({ a: pattern })).states);
 });

@@ -1,4 +1,4 @@
-// The size of a JSON Schema, counted before anything is compiled: Ajv writes code for every keyword (some 15 µs and 640 bytes each),
+// Counts the size of a JSON Schema before it is compiled: Ajv writes code for every keyword (some 15 µs and 640 bytes each),
 // and RE2 a program for every pattern. Measured with ajv 8.20 and re2js 2.10; test/bench/tools.ts measures it again.
 
 import { invalid } from '../contract/errors.ts';
@@ -7,19 +7,19 @@ import { atFragment, pointerToken } from '../kit/json-pointer.ts';
 import { patternStates } from './pattern-states.ts';
 
 export interface SchemaSize {
-	/** Keywords and names, those of a reference's target once more for each way in which it is written. */
+	/** Number of keywords and names; those of a reference's target count once more for each spelling of the reference. */
 	keywords: number;
-	/** The states of all patterns together, each pattern counted once. */
+	/** States of all patterns together, each distinct pattern counted once. */
 	states: number;
 }
 
-/** Compiled within a second, on one thread, by a machine that is half as fast as those it was measured on. */
+/** Compiled within a second, on one thread, by a machine half as fast as the one used for measuring. */
 export const MAX_SIZE: SchemaSize = { keywords: 20_000, states: 50_000 };
 /** Compiled within 20 ms. */
 export const SMALL_SIZE: SchemaSize = { keywords: 300, states: 2000 };
-/** Listed values are compared in a loop, for which there is little code. */
+/** Weight of a listed value: values are compared in a loop, which needs little code. */
 const LISTED = 0.1;
-/** A reference to JSON Schema's own schema has Ajv compile that. */
+/** Weight of a reference to the meta-schema, which Ajv then compiles. */
 const META_KEYWORDS = 800;
 const MAX_DEPTH = 500;
 
@@ -28,15 +28,15 @@ export const fits = (size: SchemaSize, limit: SchemaSize): boolean => size.keywo
 export const bytesOf = ({ keywords, states }: SchemaSize): number => 2000 + 640 * keywords + 400 * states;
 
 /**
- * Stops counting where it is too much already.
+ * Counts a schema, and stops as soon as it is too large.
  * @param at JSON pointer of the schema in the request's body
- * @throws validation_failed naming the place: the pattern that is too much, or `at`
+ * @throws validation_failed naming the pointer: the pattern that exceeds the limit, or `at`
  */
 export function measureSize(schema: JsonSchema, at: string): SchemaSize {
 	const counting: Counting = { sizes: new Map(), patterns: new Set(), references: [], hasIds: false, keywords: 0, states: 0, at };
 	countObject(schema, at, counting, 0);
 	let { keywords } = counting;
-	// Below an `$id` of its own, the same text may refer to something else.
+	// Below a nested `$id`, the same text may reference another schema.
 	for (const reference of counting.hasIds ? counting.references : new Set(counting.references)) {
 		const target = atFragment(schema, reference);
 		const own = isNode(target) ? counting.sizes.get(target) : undefined;
@@ -47,11 +47,11 @@ export function measureSize(schema: JsonSchema, at: string): SchemaSize {
 }
 
 interface Counting extends SchemaSize {
-	/** Keywords in and below each object and list. */
+	/** Number of keywords in and below each object and list. */
 	sizes: Map<object, number>;
 	patterns: Set<string>;
 	references: string[];
-	/** Whether a part of the schema has an `$id`. */
+	/** Whether a nested schema has an `$id`. */
 	hasIds: boolean;
 	at: string;
 }

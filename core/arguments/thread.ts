@@ -1,21 +1,21 @@
-// A checking thread, from the main thread's side: one task at a time, ended when it computes for too long.
+// A checking thread, seen from the main thread: it gets one task at a time, and is killed when it computes for too long.
 
 import { Worker } from 'node:worker_threads';
 import type { CheckAnswer, CheckTask, FromThread, ThreadData } from './messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16, stackSizeMb: 8 };
-/** A second of the processor's time, however busy the machine is. */
+/** Limit of CPU time, which does not depend on how busy the machine is. */
 const MAX_COMPUTED_MS = 1000;
 const LOOK_EVERY_MS = 250;
-/** A machine that gives a thread a tenth of a core is told apart from one that gives it none. */
+/** Limit of wall-clock time, for a machine that gives the thread no CPU; a tenth of a core is enough to pass. */
 const MAX_PASSED_MS = 10_000;
 
-/** `late`: it took longer than a second to compute. `broken`: the thread died of it. */
+/** `late`: the task took more than a second of CPU time. `broken`: the thread died while running it. */
 export type CheckEnding = CheckAnswer | { type: 'late' } | { type: 'broken' };
 
 export class CheckThread {
-	/** True from the moment on when it must not be used again. */
+	/** True once the thread must not be used any more. */
 	isGone = false;
 	readonly ready: Promise<void>;
 	readonly #worker: Worker;
@@ -26,18 +26,18 @@ export class CheckThread {
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.ready = promise;
 		this.#worker.on('message', (message: FromThread) => (message.type === 'ready' ? resolve() : this.#onEnd(message)));
-		// The exit that follows tells who waits.
+		// The exit event that follows rejects the waiting task.
 		this.#worker.on('error', reject);
 		this.#worker.on('exit', () => {
 			this.isGone = true;
 			reject(new Error('A checking thread ended before it began.'));
 			this.#onEnd({ type: 'broken' });
 		});
-		// Whoever waits for it hears of it; nobody may.
+		// Callers that await `ready` see the error; there may be none.
 		this.ready.catch(() => undefined);
 	}
 
-	/** An idle thread does not keep the process. */
+	/** An idle thread does not keep the process alive. */
 	unref(): void {
 		this.#worker.unref();
 	}
@@ -60,11 +60,11 @@ export class CheckThread {
 
 	kill(): void {
 		this.isGone = true;
-		// That it is gone is all that anybody wants of it.
+		// Only the end of the thread matters, not the result.
 		this.#worker.terminate().catch(() => undefined);
 	}
 
-	/** @returns what ends the looking */
+	/** Watches the CPU time. @returns a function that stops watching */
 	#limit(end: (ending: CheckEnding) => void): () => void {
 		const started = performance.now();
 		let before: number | null = null;
@@ -81,7 +81,7 @@ export class CheckThread {
 		return () => clearInterval(timer);
 	}
 
-	/** Null when it has ended. */
+	/** Returns null when the thread has ended. */
 	async #computedMs(): Promise<number | null> {
 		try {
 			const { user, system } = await this.#worker.cpuUsage();

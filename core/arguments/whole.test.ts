@@ -1,4 +1,4 @@
-// What becomes of schemas that are larger than a model reads.
+// Schemas that are too large for a model, and how arguments are checked against them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ const object = (properties: JsonObject = {}): JsonObject => ({ type: 'object', p
 const never = (): never => assert.fail('nobody needs it');
 const all = (parameters: JsonObject) => () => ({ parameters, left: [] });
 
-test('a schema from which nothing was left out needs no other', () => {
+test('a schema from which nothing was omitted needs no whole one', () => {
 	assert.deepEqual(new WholeSchemas().settle([], never), { whole: null, reason: null });
 });
 
@@ -26,7 +26,7 @@ test('the whole schema is kept where it can be checked against, and the report n
 	);
 });
 
-test('what is too large, too much to compile or without end is checked as it is shown', () => {
+test('arguments of a schema that is too large, too costly or endless are checked against the shown one', () => {
 	const many = Object.fromEntries(Array.from({ length: 20_001 }, (_, index) => [`p${index}`, {}]));
 	for (const [name, made] of Object.entries({
 		'something is left out of it, too': { parameters: object(), left: ['x'] },
@@ -43,7 +43,7 @@ test('what is too large, too much to compile or without end is checked as it is 
 	}
 });
 
-test('one document takes its share and no more', () => {
+test('the whole schemas of one document are limited together', () => {
 	const wholes = new WholeSchemas();
 	const large = object({ a: { description: 'x'.repeat(MAX_WHOLE_CHARS - 100) } });
 	const kept = Array.from({ length: 80 }, () => wholes.settle(['x'], all(large)).whole).filter(Boolean);

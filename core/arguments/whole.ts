@@ -1,5 +1,5 @@
-// Schemas of arguments that are larger than a model reads: models are shown a cut one, and arguments are checked against the whole one as
-// long as that can be done.
+// Schemas of arguments that are too large for a model: models are shown a reduced one, and arguments are checked against the whole one if
+// that is possible.
 
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
@@ -7,22 +7,22 @@ import { quote } from '../kit/clean-text.ts';
 import { assertBounded } from './looks.ts';
 import { measureSize } from './size.ts';
 
-/** In characters of JSON. Longer ones are not kept. */
+/** Maximum size in characters of JSON; longer schemas are not kept. */
 export const MAX_WHOLE_CHARS = 512 * 1024;
-/** The most that the whole schemas of one document take together. */
+/** Limit of all whole schemas of one document together. */
 const MAX_TOTAL_CHARS = 32 * 1024 * 1024;
 const MAX_NAMED = 10;
 
 export interface CutSchema {
 	parameters: JsonSchema;
-	/** The names of what was left out, and accepts anything. */
+	/** Names of the parts that were omitted, which accept anything. */
 	left: readonly string[];
 }
 
 export interface Settled {
-	/** Null where `parameters` are all there is to check arguments against. */
+	/** Null if arguments can only be checked against `parameters`. */
 	whole: JsonSchema | null;
-	/** For the report, without a capital and a full stop; null where nothing was left out. */
+	/** The reason for the report, without a capital and a full stop; null if nothing was omitted. */
 	reason: string | null;
 }
 
@@ -31,8 +31,8 @@ export class WholeSchemas {
 	#charsLeft = MAX_TOTAL_CHARS;
 
 	/**
-	 * What becomes of a schema that had to be cut.
-	 * @param left what was left out for models. @param make the same schema within `MAX_WHOLE_CHARS`
+	 * Decides what to keep of a schema that had to be cut.
+	 * @param left what was omitted for models. @param make returns the same schema within `MAX_WHOLE_CHARS`
 	 */
 	settle(left: readonly string[], make: () => CutSchema): Settled {
 		if (left.length === 0) return { whole: null, reason: null };

@@ -1,4 +1,4 @@
-// A checking thread: compiles schemas and checks arguments that would hold up the main thread. It knows no tenant and no secret of ours,
+// A checking thread: compiles schemas and checks arguments that would block the main thread. It has no data of tenants and no secrets,
 // and it may be killed at any time.
 
 import { parentPort } from 'node:worker_threads';
@@ -14,7 +14,7 @@ import type { CheckAnswer, CheckTask, FromThread, SchemaSource } from './message
 import { bytesOf, measureSize } from './size.ts';
 
 const CACHE_BYTES = 64 * 1024 * 1024;
-const PLACE = '/parameters';
+const POINTER = '/parameters';
 
 if (!parentPort) throw new Error('worker-checks runs as a worker thread only.');
 const port = parentPort;
@@ -23,7 +23,7 @@ const compiled = new SizedCache<ArgumentCheck>(CACHE_BYTES);
 
 function answer(task: CheckTask): CheckAnswer {
 	if (task.type === 'admit') {
-		assertBounded(task.schema, PLACE);
+		assertBounded(task.schema, POINTER);
 		compileSchema(task.schema, 'defaults');
 		return { type: 'admitted' };
 	}
@@ -31,7 +31,7 @@ function answer(task: CheckTask): CheckAnswer {
 	const known = compiled.get(key);
 	if (!known && schema === null) return { type: 'unknown' };
 	const check = known ?? remember(key, schema ? read(schema) : {}, filling);
-	// The main thread made it of an object.
+	// The main thread serialised an object.
 	const value = JSON.parse(args) as JsonObject;
 	const faults = check(value);
 	const checked = faults.length === 0 ? JSON.stringify(value) : args;
@@ -40,17 +40,17 @@ function answer(task: CheckTask): CheckAnswer {
 
 function read(source: SchemaSource): JsonSchema {
 	if ('schema' in source) return source.schema;
-	// The store keeps nothing but schemas there.
+	// The store keeps only schemas in this column.
 	const whole = withoutFilled(JSON.parse(source.text) as JsonSchema, source.without);
 	if (source.flat === null) return whole;
 	const flat = flatten(whole, source.flat);
-	if (!flat) throw invalid(PLACE, 'The members of the body cannot lie beside the other arguments.');
+	if (!flat) throw invalid(POINTER, 'The members of the body cannot be moved beside the other arguments.');
 	return flat.parameters;
 }
 
 function remember(key: string, schema: JsonSchema, filling: Filling): ArgumentCheck {
 	const { check } = compileSchema(schema, filling);
-	compiled.put(key, check, bytesOf(measureSize(schema, PLACE)));
+	compiled.put(key, check, bytesOf(measureSize(schema, POINTER)));
 	return check;
 }
 

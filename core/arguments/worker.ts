@@ -1,4 +1,4 @@
-// A checking thread begins here: behind the main thread, which answers everybody, and with the compile cache of the service.
+// Start of a checking thread: with a lower priority than the main thread, and with the service's compile cache.
 
 import { enableCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
@@ -7,9 +7,9 @@ import type { ThreadData } from './messages.ts';
 
 const NICENESS = 10;
 
-// On Linux it is the thread's own; elsewhere it would be the process's.
+// On Linux this sets the priority of the thread; elsewhere it would be that of the process.
 if (process.platform === 'linux') setPriority(NICENESS);
-// The main thread made it of this shape.
+// The main thread passes data of this shape.
 const { compileCache } = workerData as ThreadData;
 if (compileCache !== null) enableCompileCache(compileCache);
 await import('./worker-checks.ts');

@@ -74,12 +74,13 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['EGRESS_ALLOW', '10.0.0.0/40', /EGRESS_ALLOW must be origins/],
 	['EGRESS_ALLOW', 'http://a.example/path', /EGRESS_ALLOW must be origins/],
 	['TRUST_PROXY', 'true', /TRUST_PROXY must be addresses or CIDRs/],
+	['TRUST_PROXY', '10/8', /TRUST_PROXY must be addresses or CIDRs/],
 	['WEB_CONCURRENCY', '0', /WEB_CONCURRENCY must be a number of processes/],
 	['SHUTDOWN_DELAY_SECONDS', '-1', /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/],
 	['SHUTDOWN_DELAY_SECONDS', '301', /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/],
 	['RATE_LIMIT_MAX', '-1', /RATE_LIMIT_MAX must be/],
 	['METRICS_RETENTION_DAYS', '-1', /METRICS_RETENTION_DAYS must be days/],
-	['MAIL_FROM', 'Gatehouse <gate@example.com>', /MAIL_FROM must be the address that mails come from/],
+	['MAIL_FROM', 'Gatehouse <gate@example.com>', /MAIL_FROM must be the sender address of mails/],
 	['MAIL_FROM', 'gate@example.com, evil@example.com', /MAIL_FROM must be/],
 	['MAIL_FROM', 'gate', /MAIL_FROM must be/],
 	['ERROR_TRACKER_DSN', 'nowhere', /ERROR_TRACKER_DSN must be the DSN/],
@@ -102,7 +103,7 @@ test('WEB_CONCURRENCY over 1 needs Redis (decisions, 34)', () => {
 	assert.match(faultsOf({ SVC_DATA_DIR: folder, WEB_CONCURRENCY: '2' })[0] ?? '', /needs REDIS_HOST/);
 });
 
-test('without DATABASE_HOST the secrets are made once, kept at mode 0600, and the service listens on loopback', () => {
+test('without DATABASE_HOST the secrets are generated once, kept at mode 0600, and the service listens on loopback', () => {
 	const first = loadConfig({ SVC_DATA_DIR: folder });
 	const file = join(folder, 'secrets.json');
 	assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -129,7 +130,7 @@ for (const [env, from] of SENDERS) {
 	test(`mails come from ${from} with ${JSON.stringify(env)}`, () => assert.equal(loadConfig({ ...COMPLETE, ...env }).mailFrom, from));
 }
 
-test('without MAIL_HOST there is no mail server, whatever else is said of it', () => {
+test('without MAIL_HOST there is no mail server, whatever the other MAIL_ variables are', () => {
 	assert.equal(loadConfig({ ...COMPLETE, MAIL_USER: 'u', MAIL_PASS: 'p' }).mail, null);
 	assert.deepEqual(loadConfig({ ...COMPLETE, MAIL_HOST: 'mail.example' }).mail, {
 		host: 'mail.example',

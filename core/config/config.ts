@@ -1,9 +1,9 @@
-// The only reader of the environment: every variable by its name, checked at once, handed on as one typed object.
+// The only reader of the environment: every variable by name, checked together, returned as one typed object.
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
+import { parseRange } from '../kit/ip-addresses.ts';
 import { isBareAddress } from '../kit/mail-address.ts';
 import { httpUrl } from '../kit/urls.ts';
 import { type OwnSecrets, ownSecrets, prepareFolder } from '../process/data-folder.ts';
@@ -15,10 +15,10 @@ export interface Config {
 	/** Origins under which clients reach the service, without a trailing slash. The first is the default issuer. */
 	publicUrls: [string, ...string[]];
 	frontendUrl: string;
-	/** Null: the embedded database under `dataDir`. */
+	/** Null for the embedded database under `dataDir`. */
 	database: { host: string; port: number; username: string; password: string; name: string; ssl: boolean } | null;
 	migrationsRun: boolean;
-	/** Null: shared within this process only. */
+	/** Null without Redis: shared within this process only. */
 	redis: { host: string; port: number; keyPrefix: string } | null;
 	bullRedisHost: string | null;
 	jwtSecret: string;
@@ -28,17 +28,17 @@ export interface Config {
 	plugins: string[];
 	/** Origins, addresses and CIDRs that the operator opens to outbound calls. */
 	egressAllow: string[];
-	/** Addresses and CIDRs of the proxies whose X-Forwarded-For is believed. */
+	/** Addresses and CIDRs of the proxies whose X-Forwarded-For is trusted. */
 	trustProxy: string[];
 	webConcurrency: number;
-	/** How long what comes is still served once the service is to end, while load balancers hear that it is. */
+	/** Time in which requests are still served after a stop signal, while readiness already fails for load balancers. */
 	shutdownDelaySeconds: number;
 	rateLimit: { max: number; windowSeconds: number };
 	metricsRetentionDays: number;
 	monitoringWindowSeconds: number;
-	/** Null: mails are written into `dataDir`. */
+	/** Null without a mail server: mails are written into `dataDir`. */
 	mail: { host: string; port: number; username: string | null; password: string | null } | null;
-	/** The address that mails come from. */
+	/** The sender address of mails. */
 	mailFrom: string;
 	/** Null: errors are only logged. */
 	errorTrackerDsn: string | null;
@@ -46,7 +46,7 @@ export interface Config {
 	logLevel: string;
 }
 
-/** Of every key in Redis; no variable, since a Redis is not shared by two installations. */
+/** The prefix of every key in Redis; not a variable, since two installations do not share a Redis. */
 const KEY_PREFIX = 'gatehouse:';
 
 type Env = Record<string, string | undefined>;
@@ -58,23 +58,21 @@ const origin = (value: string, helpers: Joi.CustomHelpers): unknown => {
 	return bare ? url.origin : helpers.error('any.invalid');
 };
 
-const addressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
-	isIP(value) || ipaddr.isValidCIDR(value) ? value : helpers.error('any.invalid');
+const addressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown => (parseRange(value) ? value : helpers.error('any.invalid'));
 
-const originAddressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown =>
-	isIP(value) || ipaddr.isValidCIDR(value) ? value : origin(value, helpers);
+const originAddressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown => (parseRange(value) ? value : origin(value, helpers));
 
 const mailAddress = (value: string, helpers: Joi.CustomHelpers): unknown => (isBareAddress(value) ? value : helpers.error('any.invalid'));
 
 const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path';
 
-/** Comma-separated in the environment. */
+/** A list, comma-separated in the environment. */
 const list = (item: Joi.Schema): Joi.ArraySchema => Joi.array().items(item).default([]);
 const port = Joi.number().port().min(1).label('a port, 1 to 65535');
 const flag = Joi.boolean().label('true or false');
 const filled = Joi.string().min(1);
 
-/** Every variable, with what is expected of it as its label: the label is the message. */
+/** Every variable; its label says what is expected, and is used in the error message. */
 const VARIABLES = {
 	PORT: port.default(3000),
 	HOST: Joi.string().hostname().label('an address or host name to listen on'),
@@ -112,7 +110,7 @@ const VARIABLES = {
 	MAIL_PORT: port.default(587),
 	MAIL_USER: filled.label('a user of the mail server'),
 	MAIL_PASS: filled.label('that user’s password'),
-	MAIL_FROM: Joi.string().custom(mailAddress).label('the address that mails come from, without a name'),
+	MAIL_FROM: Joi.string().custom(mailAddress).label('the sender address of mails, without a name'),
 	ERROR_TRACKER_DSN: httpUrl.label('the DSN (a URL) of an error tracker'),
 	LOCALMODEL_ALLOW_PRIVATE_URLS: flag.default(false),
 	LOG_LEVEL: Joi.string()
@@ -121,7 +119,7 @@ const VARIABLES = {
 		.label('one of silent, fatal, error, warn, info, debug, trace'),
 } as const satisfies Record<string, Joi.Schema>;
 
-/** Without DATABASE_HOST the service runs on its embedded database and needs none of these. */
+/** Required with DATABASE_HOST only: the embedded database needs none of these. */
 const REQUIRED = [
 	'DATABASE_PORT',
 	'DATABASE_USERNAME',
@@ -134,7 +132,7 @@ const REQUIRED = [
 	'ENCRYPTION_KEY',
 ] as const;
 
-/** Every variable for the README's table, from the schemas that check it. */
+/** Describes every variable for the README's table, from the schemas that check it. */
 export function describeVariables(): { name: string; expected: string; fallback: string }[] {
 	return Object.keys(VARIABLES).map((name) => ({ name, expected: expected(name), fallback: fallback(name) }));
 }
@@ -150,15 +148,15 @@ function fallback(name: string): string {
 	return flags?.default === undefined || Array.isArray(flags.default) ? 'none' : String(flags.default);
 }
 
-/** The environment as one object, checked by itself: nothing of the machine has been looked at. */
+/** The environment as one checked object: files and folders of the machine are not looked at. */
 export type CheckedConfig = Omit<Config, keyof OwnSecrets> & { [Name in keyof OwnSecrets]: string | null };
 
-/** @throws Error listing every variable that is missing or wrong, and what is expected of it; Error naming the data folder */
+/** Loads the configuration. @throws Error listing every variable that is missing or wrong; Error naming the data folder */
 export function loadConfig(env: Env = process.env): Config {
 	return completeConfig(checkConfig(env));
 }
 
-/** Adds the secrets that are kept in the data folder, which is made and tried where the service has a database of its own. @throws Error naming the folder */
+/** Adds the secrets of the data folder, which is created and checked if the embedded database is used. @throws Error naming the folder */
 export function completeConfig(config: CheckedConfig): Config {
 	if (config.database === null) prepareFolder(config.dataDir);
 	const { jwtSecret, encryptionKey } = config;
@@ -167,7 +165,7 @@ export function completeConfig(config: CheckedConfig): Config {
 	return { ...config, jwtSecret: jwtSecret ?? kept.jwtSecret, encryptionKey: encryptionKey ?? kept.encryptionKey };
 }
 
-/** @throws Error listing every variable that is missing or wrong, and what is expected of it */
+/** Checks the environment. @throws Error listing every variable that is missing or wrong, and what is expected */
 export function checkConfig(env: Env = process.env): CheckedConfig {
 	const faults: string[] = [];
 	const values = readAll(env, faults);
@@ -179,7 +177,7 @@ export function checkConfig(env: Env = process.env): CheckedConfig {
 		faults.push(`REDIS_PORT is required with REDIS_HOST: ${expected('REDIS_PORT')}`);
 	if (Number(values['WEB_CONCURRENCY']) > 1 && values['REDIS_HOST'] === undefined)
 		faults.push('WEB_CONCURRENCY over 1 needs REDIS_HOST: processes share their limits through Redis');
-	if (faults.length > 0) throw new Error(`The configuration is not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+	if (faults.length > 0) throw new Error(`The configuration is invalid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
 	return assemble(values, embedded);
 }
 
@@ -265,7 +263,7 @@ function mail(values: Values): Config['mail'] {
 	};
 }
 
-/** An address is no domain to send from: a server that is known by its address says localhost. */
+/** Returns the sender address. A domain is needed: localhost if PUBLIC_URL has an IP address. */
 function mailFrom(values: Values, publicUrl: string): string {
 	const given = values['MAIL_FROM'] as string | undefined;
 	const user = values['MAIL_USER'] as string | undefined;

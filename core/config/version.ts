@@ -1,4 +1,4 @@
-// The version of this release, as package.json has it: above the sources, or one folder further up from what was built of them.
+// The version in package.json: one folder above the sources, or one further up in the build.
 
 import { existsSync, readFileSync } from 'node:fs';
 

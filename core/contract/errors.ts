@@ -1,4 +1,4 @@
-// The closed table of errors: code → status and whether it is ours to log. Everything that fails, fails with one of these.
+// The closed table of errors: code → HTTP status. Every failure is one of these.
 
 import type { JsonObject } from './nouns.ts';
 
@@ -29,12 +29,12 @@ const TABLE = {
 
 export type ErrorCode = keyof typeof TABLE;
 
-/** Every code with its HTTP status; the README's table is compared with it. */
+/** Every code with its HTTP status; a test compares the README's table with it. */
 export const ERRORS: Readonly<Record<ErrorCode, number>> = TABLE;
 
 /**
- * One thing wrong with an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`; of a description that
- * cannot be read, the place in it.
+ * One fault of an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`; for a description that
+ * cannot be read, the position in it.
  */
 export interface ErrorDetail {
 	path: string;
@@ -45,13 +45,13 @@ export interface ErrorOptions {
 	details?: ErrorDetail[];
 	/** Sent as response headers: `allow`, `retry-after`, `www-authenticate`. */
 	headers?: Record<string, string>;
-	/** Core's own, sent in place of the usual body for a protocol that has another; never of a 429, whose body specification 7 gives. */
+	/** Used by core only: replaces the usual body for protocols that have another; never for a 429, whose body specification 7 defines. */
 	body?: JsonObject | null;
-	/** For the log only. */
+	/** Written to the log only. */
 	cause?: unknown;
 }
 
-/** `message` is safe to send; `cause` goes to the log. Recognised by `code`, so an outside package may carry its own copy. */
+/** `message` is safe to send; `cause` is logged. Recognised by `code`: an outside package may have its own copy of the class. */
 export class GatewayError extends Error {
 	readonly code: ErrorCode;
 	readonly details: ErrorDetail[];
@@ -72,7 +72,7 @@ export class GatewayError extends Error {
 	}
 }
 
-/** The error as ours, or null if it is somebody else's (a bug, a library's). */
+/** Returns the error as a GatewayError, or null if it is any other one (a bug, a library's error). */
 export function asGatewayError(error: unknown): GatewayError | null {
 	if (error instanceof GatewayError) return error;
 	if (!(error instanceof Error)) return null;
@@ -87,6 +87,6 @@ export function asGatewayError(error: unknown): GatewayError | null {
 
 export const notFound = (what: string): GatewayError => new GatewayError('not_found', `${what} not found.`);
 
-/** A 400 that names one field. */
+/** Builds a 400 that names one field. */
 export const invalid = (path: string, message: string): GatewayError =>
 	new GatewayError('validation_failed', message, { details: [{ path, message }] });

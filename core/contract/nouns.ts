@@ -6,21 +6,21 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
 	[key: string]: Json;
 }
-/** JSON Schema 2020-12 with an object at its root wherever it describes arguments. */
+/** JSON Schema 2020-12; one that describes arguments has an object at its root. */
 export type JsonSchema = JsonObject;
 
 export type Scope = 'tools:read' | 'tools:execute' | 'gateway:read';
 
-/** Who calls. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. */
+/** The authenticated client. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. */
 export interface Caller {
 	method: string;
 	subject: string;
 	scopes: readonly Scope[];
-	/** Of a member of the gateway's organization, whatever the credential. */
+	/** The user, if the caller is a member of the gateway's organization, whatever the credential. */
 	userId?: string;
-	/** When that member joined: what was given to them before is void. */
+	/** The time at which that member joined: grants from before are void. */
 	memberSince?: Date;
-	/** Of a key of the gateway; a user's own access key is none. */
+	/** The gateway key's id; absent for a user's own access key. */
 	keyId?: string;
 }
 
@@ -32,7 +32,7 @@ export interface Gateway {
 	organizationName: string;
 	name: string;
 	type: string;
-	/** With its leading slash: `/main`. */
+	/** The path segment with its leading slash: `/main`. */
 	endpoint: string;
 	description: string | null;
 	status: string;
@@ -48,7 +48,7 @@ export interface Api {
 	baseUrl: string;
 }
 
-/** MCP's hints (2025-06-18, tools), which every transport that knows such hints may use. */
+/** MCP's tool annotations (2025-06-18, tools), for every transport that has such hints. */
 export interface ToolAnnotations {
 	title?: string;
 	readOnlyHint?: boolean;
@@ -57,21 +57,21 @@ export interface ToolAnnotations {
 	openWorldHint?: boolean;
 }
 
-/** The narrow waist: importers write it, transports read it, executors run it. */
+/** The format that connects plugins: importers write tools, transports read them, executors run them. */
 export interface Tool {
 	id: string;
 	organizationId: string;
-	/** In a gateway: the name that the gateway exposes, unique there. */
+	/** In a gateway, the name that the gateway exposes, unique there. */
 	name: string;
 	description: string;
 	/** The executor that runs it. */
 	executor: string;
 	parameters: JsonSchema;
-	/** Null when the answer has no shape that is safe to promise. */
+	/** Null when no schema can be promised for the answer. */
 	outputSchema: JsonSchema | null;
 	annotations: ToolAnnotations;
 	apiId: string | null;
-	/** Changes with every edit; what is compiled from a tool is cached under `id` and this. */
+	/** Changes with every edit; compiled forms of a tool are cached under `id` and `version`. */
 	version: string;
 }
 
@@ -81,16 +81,16 @@ export type ContentBlock =
 	| { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
 	| { type: 'resource_link'; uri: string; name: string; mimeType?: string };
 
-/** `structured` is the answer as data, where it is JSON. `isError`: the tool ran and failed; `content` says how. */
+/** The result of a tool. `structured` is the answer as data, if it is JSON. `isError`: the tool ran and failed; `content` says how. */
 export interface ToolResult {
 	content: ContentBlock[];
 	structured?: Json;
 	isError?: boolean;
-	/** What the tool printed while it ran: kept with the run and shown by the management API, never to a gateway's clients. */
+	/** Lines that the tool printed: kept with the run, shown by the management API, never sent to a gateway's clients. */
 	logs?: string[];
 }
 
-/** What an organization allows. */
+/** Permissions that an organization's administrators set. */
 export interface OrganizationSettings {
 	/** Whether code that its members write may send requests. */
 	codeMayFetch: boolean;
@@ -98,23 +98,23 @@ export interface OrganizationSettings {
 
 export type ToolRef = { name: string } | { id: string };
 
-// ── a request of a gateway, free of hapi's types ───────────────────────────────────────────────────────────────────
+// ── a request to a gateway, free of hapi's types ──────────────────────────────────────────────────────────────────
 
 export interface Incoming {
 	id: string;
 	method: string;
 	/** Raw path inside the gateway, `/` at its root. */
 	path: string;
-	/** Of the matched route, percent-decoded. */
+	/** Path parameters of the matched route, percent-decoded. */
 	params: Readonly<Record<string, string>>;
 	query: URLSearchParams;
-	/** Names in lower case. */
+	/** Header names are in lower case. */
 	headers: Readonly<Record<string, string | undefined>>;
-	/** As the route's `body` asks: parsed JSON, URLSearchParams, or a Buffer; null before authentication and without a body. */
+	/** The body as the route's `body` names it: parsed JSON, URLSearchParams, or a Buffer; null before authentication or without one. */
 	body: unknown;
-	/** Client address; forwarded ones count only from the hops that TRUST_PROXY names. */
+	/** Client address; a forwarded one counts only from the hops that TRUST_PROXY names. */
 	address: string;
-	/** The listed PUBLIC_URL by which the client came. */
+	/** The one of the listed PUBLIC_URLs that the client used. */
 	publicUrl: string;
 	/** The Origin header: its value, and whether it is PUBLIC_URL, FRONTEND_URL or (when PUBLIC_URL is loopback) loopback. */
 	origin: { value: string | null; trusted: boolean };
@@ -123,7 +123,7 @@ export interface Incoming {
 export interface Reply {
 	status: number;
 	headers?: Record<string, string>;
-	/** An object is sent as JSON, a string as it is. A stream ends when the client leaves. */
+	/** An object is sent as JSON, a string unchanged. A stream is destroyed when the client leaves. */
 	body?: JsonObject | string | Buffer | Readable | null;
 }
 
@@ -131,50 +131,50 @@ export interface Reply {
 
 export type CredentialType = 'api_key' | 'bearer_token' | 'basic_auth' | 'oauth2';
 
-/** What a request is to be signed with: the credential of a scheme, or by type alone one that was stored without a scheme. */
+/** The credential that a request needs: that of a scheme, or by type alone one that was stored without a scheme. */
 export type CredentialNeed = CredentialType | SchemeNeed;
 
 /** A security scheme of an API's description. */
 export type SchemeNeed = {
-	/** As the description calls it. */
+	/** The scheme's name in the description. */
 	scheme: string;
 	type: CredentialType;
-	/** Where a key goes. */
+	/** Location of the key. */
 	in?: KeyLocation;
 	name?: string;
-	/** The description has no other key: one that was stored without a scheme is this one, wherever it goes. */
+	/** The description has no other key: a key that was stored without a scheme is used for it, wherever it is sent. */
 	only?: boolean;
 };
 
 export type KeyLocation = 'header' | 'query' | 'cookie';
 
-/** Arguments that are none where a stored credential goes in their place. */
+/** Parameters that are dropped from a tool's arguments when a stored credential supplies them. */
 export type Fillable = {
-	/** Of the requests; null: that of the API. */
+	/** Origin of the requests; null: that of the API. */
 	origin: string | null;
-	/** As the executor has its requests signed; null: with whatever is stored. */
+	/** The credentials with which the executor signs its requests; null: whatever is stored. */
 	security: CredentialNeed[][] | null;
 	arguments: { argument: string; in: KeyLocation; name: string }[];
 };
 
-/** What a user handed in: one text, or several files under the names by which they refer to each other, or one that is no text. */
+/** An uploaded description: one text, several files under the names by which they refer to each other, or one binary file. */
 export interface SchemaSource {
-	/** The document that the others hang from; empty where it is no text, and where no single file is that document. */
+	/** The root document; empty if it is binary, or if no single file is the root. */
 	text: string;
-	/** Where it was fetched from; null when it was handed in. */
+	/** The URL from which it was fetched; null when it was uploaded. */
 	url: string | null;
-	/** Path of `text` among `files`, `a/b.yaml`; null when there is but one text. */
+	/** Path of `text` among `files`, such as `a/b.yaml`; null when there is only one text. */
 	path: string | null;
-	/** Everything that was handed in together, by path: relative, `/` between folders, no `.` or `..`. Empty when there is but one text. */
+	/** All files by path: relative, `/` between folders, no `.` or `..`. Empty when there is only one text. */
 	files: ReadonlyMap<string, Uint8Array>;
 }
 
 /** One operation of an API description. */
 export interface Operation {
-	/** Identity in the document, kept by a re-import: `GET /pets/{id}`. */
+	/** Identity in the document, stable across re-imports: `GET /pets/{id}`. */
 	key: string;
 	operationId: string | null;
-	/** A valid tool name, unique (without regard to case) in this import, the same whatever the order. */
+	/** A valid tool name, unique (ignoring case) in this import, and independent of the order. */
 	name: string;
 	description: string;
 	method: string;
@@ -182,67 +182,61 @@ export interface Operation {
 	tags: string[];
 	deprecated: boolean;
 	parameters: JsonSchema;
-	/** The same with nothing left out, where `parameters` had to be cut; calls are checked against it. Null or absent: there is none. */
+	/** The complete schema, if `parameters` had to be cut; calls are checked against it. Null or absent if nothing was cut. */
 	whole?: JsonSchema | null;
 	outputSchema: JsonSchema | null;
-	/** The answer has a schema that is too large to be promised, or loses something: that it is null says nothing of the API. */
+	/** The answer has a schema that is too large or cannot be converted without loss, so `outputSchema` is null for that reason. */
 	answerCut?: boolean;
-	/** The importer's own: what `tool` writes the executor's config from. */
+	/** The importer's own data, from which `tool` writes the executor's config. */
 	definition: JsonObject;
 	outcome: 'converted' | 'degraded' | 'skipped';
-	/** Why it is degraded or skipped, a sentence each. */
+	/** The reasons why it is degraded or skipped, a sentence each. */
 	reasons: string[];
 }
 
-/** What an importer says of the whole document when it is done. */
+/** An importer's summary of the whole document. */
 export interface SchemaSummary {
-	/** `openapi 3.1.0`. */
+	/** Format and version, such as `openapi 3.1.0`. */
 	format: string;
 	title: string | null;
 	version: string | null;
 	/** Absolute base URLs that the document names. */
 	servers: string[];
-	/** What it says of credentials, so that nobody has to look that up. */
+	/** The credentials that the document describes, ready to be completed. */
 	credentials?: CredentialPreset[];
 }
 
-/** A credential as `POST /apis/:id/credentials` takes it, as far as a description tells: without its secrets. */
+/** A credential as `POST /apis/:id/credentials` takes it, as far as a description defines it: without its secrets. */
 export interface CredentialPreset {
-	/** As the description calls it. */
+	/** The scheme's name in the description. */
 	scheme: string;
 	type: CredentialType;
-	/** `name` and `in` of a key, `tokenUrl` and `scopes` of OAuth; empty where only secrets are missing. */
+	/** `name` and `in` of a key, `tokenUrl` and `scopes` of OAuth; empty if only secrets are missing. */
 	credentials: JsonObject;
 }
 
-export interface ToolDraft {
-	name: string;
-	description: string;
-	executor: string;
-	parameters: JsonSchema;
-	outputSchema: JsonSchema | null;
-	annotations: ToolAnnotations;
+export interface ToolDraft extends Omit<Tool, 'id' | 'organizationId' | 'apiId' | 'version'> {
 	executionConfig: JsonObject;
-	/** The argument that is the body of the request: its members may lie beside the other arguments. Absent: there is none. */
+	/** The argument that is the body of the request: its members may be listed beside the other arguments. Absent if there is no body. */
 	bodyArgument?: string;
-	/** Absent: there are none. */
+	/** Absent if there are no such arguments. */
 	fillable?: Fillable;
 }
 
-/** How the body of a request lies among the arguments of a tool. */
+/** How the body of a request is laid out among the arguments of a tool. */
 export type BodyLayout = 'nested' | 'flat';
 
-/** What it takes to nest the arguments of a flat tool again. */
+/** The data needed to nest the arguments of a flat tool again. */
 export type Flattened = {
 	/** The argument that holds the body. */
 	argument: string;
-	/** The other arguments. */
+	/** Names of the other arguments. */
 	others: string[];
 	/** The body is sent even when none of its members is given. */
 	isRequired: boolean;
 };
 
-// ── what is written down ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── logs and records ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Log {
 	debug(fields: object, message: string): void;
@@ -258,34 +252,34 @@ export interface StoredRecord {
 	tags: string[];
 	createdAt: Date;
 	expiresAt: Date | null;
-	/** When `take` marked it as used. */
+	/** The time at which `take` marked it as used. */
 	takenAt: Date | null;
-	/** The database's clock at the reading: the other times are its, too, whatever this process takes the time to be. */
+	/** The database's clock at the read; the other times are by the same clock, whatever this process's clock says. */
 	readAt: Date;
-	/** Grows with each write; `update` compares it. */
+	/** Increases with each write; `update` compares it. */
 	revision: number;
 }
 
 export interface PutOptions {
 	tags?: string[];
-	/** It expires by the database's clock. Default: never. */
+	/** Time until it expires, by the database's clock. Default: never. */
 	ttlMs?: number;
-	/** Every replica hears of each change of it, so that `recall` need not ask. */
+	/** Every replica is notified of each change, so that `recall` can answer from memory. */
 	watched?: boolean;
-	/** What the organization's audit log calls it, such as `oauth_client`, when it comes and goes, and whose doing it is. Default: the log says nothing. */
+	/** The record's type in the audit log, such as `oauth_client`, and the user who creates or deletes it. Default: not logged. */
 	audited?: { type: string; name: string; by?: { userId: string; email: string } };
 }
 
 export interface UpdateOptions {
-	/** It expires so long from now. Default: when it would have. */
+	/** New time until it expires, from now. Default: the expiry stays. */
 	ttlMs?: number;
-	/** The audit log, if it knows the record, hears of this update. Default: it does not. */
+	/** Whether the update is written to the audit log, if the record is `audited`. Default: it is not. */
 	audited?: boolean;
 }
 
 export interface RecordPage {
 	limit?: number;
 	cursor?: string;
-	/** Default `-createdAt`: the newest first. */
+	/** Default `-createdAt`: newest first. */
 	sort?: string;
 }

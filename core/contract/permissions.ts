@@ -1,12 +1,12 @@
-// Who may do what: the only table of roles. A route names the permission that it needs, a role lists those that it has.
+// The only table of roles. A route names the permission that it needs, a role lists those that it has.
 
-/** What a reader of an organization sees. */
+/** Permissions for reading an organization. */
 const READ = ['organization:read', 'members:read', 'apis:read', 'tools:read', 'gateway:read'] as const;
-/** What its builders do. */
+/** Permissions for building: APIs, tools and gateways. */
 const BUILD = ['apis:write', 'tools:write', 'tools:execute', 'gateway:write'] as const;
-/** What its administrators do. */
+/** Permissions for administering an organization. */
 const ADMINISTER = ['organization:write', 'members:write', 'audit:read'] as const;
-/** Making and unmaking owners. */
+/** Permission to appoint and remove owners. */
 const OWN = ['owners:write'] as const;
 
 export type Permission = (typeof READ | typeof BUILD | typeof ADMINISTER | typeof OWN)[number];
@@ -22,11 +22,11 @@ const TABLE = {
 
 export type Role = keyof typeof TABLE;
 
-/** From the most powerful to the least. */
+/** The roles, from the most powerful to the least. */
 export const ROLES = Object.keys(TABLE) as Role[];
 
-/** The README's table is compared with it. */
+/** The permissions of a role; a test compares the README's table with it. */
 export const permissionsOf = (role: Role): readonly Permission[] => TABLE[role];
 
-/** What it takes to give somebody this role, or to take it from them. */
+/** The permission needed to give this role to a member, or to take it away. */
 export const permissionToGrant = (role: Role): Permission => (role === 'owner' ? 'owners:write' : 'members:write');

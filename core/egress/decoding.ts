@@ -1,4 +1,4 @@
-// Content-Encoding undone, with the cap on size held at every layer: a few bytes can stand for many.
+// Decodes Content-Encoding, with the size limit applied at every layer: a few bytes can expand to many.
 
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
@@ -12,7 +12,7 @@ const inflate: Decoder = promisify(zlib.inflate);
 const inflateRaw: Decoder = promisify(zlib.inflateRaw);
 const gunzip: Decoder = promisify(zlib.gunzip);
 
-/** `deflate` is zlib's format by RFC 9110 §8.4.1.2; some servers send it bare, which the first byte tells. */
+/** `deflate` is zlib's format by RFC 9110 §8.4.1.2; some servers send raw deflate, which the first byte shows. */
 const undeflate: Decoder = (body, options) => ((body[0] ?? 0) % 16 === 8 ? inflate(body, options) : inflateRaw(body, options));
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
@@ -23,10 +23,10 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 	zstd: promisify(zlib.zstdDecompress),
 };
 
-/** More layers than any server means well with. */
+/** No legitimate server uses more layers. */
 const MAX_CODINGS = 3;
 
-/** The body as it was before Content-Encoding, never more than `maxBytes` at any layer. @throws upstream_failed */
+/** Decodes the body, with at most `maxBytes` at every layer. @throws upstream_failed */
 export async function decoded(answer: RawAnswer, host: string, maxBytes: number): Promise<RawAnswer> {
 	const encoding = answer.headers['content-encoding'];
 	if (encoding === undefined || answer.body.length === 0) return answer;

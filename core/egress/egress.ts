@@ -1,5 +1,5 @@
-// The only way out: every outbound request passes this guard, whoever asks for it. Addresses in addresses.ts, sockets in
-// dialer.ts; here are the four verbs.
+// The guard for all outbound requests, whoever makes them. Addresses are checked in addresses.ts, sockets opened in
+// dialer.ts; this file has the four verbs.
 
 import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';
@@ -19,7 +19,7 @@ export type { Lookup } from './dialer.ts';
 export interface EgressPolicy {
 	/**
 	 * Origins, addresses and CIDRs (EGRESS_ALLOW). An origin opens itself, on its port, at whatever address it has; an address
-	 * or CIDR opens these addresses on every port that is not refused. Cloud metadata stays shut.
+	 * or CIDR opens these addresses on every port that is not refused. Cloud metadata is never opened.
 	 */
 	allow: string[];
 	/** Default: the system's resolver. */
@@ -28,43 +28,38 @@ export interface EgressPolicy {
 
 export interface PooledEgress {
 	/**
-	 * The whole answer in memory, over pooled connections: the hot path. @throws egress_refused, upstream_failed, upstream_timeout
-	 * @param onRedirect hears where a redirect leads before it is followed, and may throw
+	 * Sends a request over pooled connections and reads the whole answer into memory: the hot path. @throws egress_refused, upstream_failed,
+	 * upstream_timeout
+	 * @param onRedirect is called with the target of a redirect before it is followed, and may throw
 	 */
 	request(options: OutboundRequest, onRedirect?: (next: URL) => void): Promise<OutboundResponse>;
-	/** The same guard for libraries; the answer streams, at most 64 MiB of it and for ten minutes. @throws as `request` */
+	/** Fetches through the same guard, for libraries; the answer streams, for at most 64 MiB and ten minutes. @throws as `request` */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 }
 
 export interface Egress extends PooledEgress {
-	/** Connections of an organization's own: what one of them has done to a connection, no other one meets. */
+	/** Returns connections of the organization's own: no other organization uses a connection that this one may have tampered with. */
 	of(organizationId: string): PooledEgress;
-	/** What `request` would send, with nothing sent. @throws as it does before it sends */
+	/** Returns what `request` would send, and sends nothing. @throws as `request` does before it sends */
 	preview(options: OutboundRequest): Promise<PreviewedRequest>;
-	/** One checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
+	/** Returns one checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
 	connect(host: string, port: number): Promise<CheckedAddress>;
 	/**
-	 * For URLs that are saved to be called later. A name that does not resolve yet passes. @throws egress_refused, naming `at`
+	 * Checks a URL that is saved to be called later. A name that does not resolve yet passes. @throws egress_refused, naming `at`
 	 * @param at JSON pointer into the request's body
 	 */
 	check(url: string, at?: string): Promise<void>;
-	/** Breaks off what is still running. */
+	/** Aborts requests in progress. */
 	close(): Promise<void>;
 }
 
-/** Without what frames it on the wire: host, connection and content-length. */
-export interface PreviewedRequest {
-	method: string;
-	url: string;
-	/** Names in lower case. */
-	headers: Record<string, string>;
-	body: string | Buffer | null;
-}
+/** A request without its framing on the wire: host, connection and content-length. */
+export type PreviewedRequest = Omit<Hop, 'url'> & { url: string };
 
-/** Connections of the service itself. */
+/** The connections of the service itself. */
 const OWN_POOL = '';
 const MiB = 1024 * 1024;
-/** Of a request that names none. */
+/** Default time limit of a request. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 10 * MiB;
 const MAX_REDIRECTS = 3;
@@ -124,7 +119,7 @@ async function preview(dialer: Dialer, options: OutboundRequest): Promise<Previe
 
 async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, init: RequestInit = {}): Promise<Response> {
 	const { url, host } = parseTarget(String(input), dialer.openings);
-	// Node's own Request reads every kind of body; undici's package would not know Node's FormData.
+	// Node's own Request reads every kind of body; undici's package does not recognise Node's FormData.
 	const asked = new Request(url, init);
 	const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
 	let hop: Hop = { url, method: asked.method, headers: lowerCased(Object.fromEntries(asked.headers)), body };
@@ -151,7 +146,7 @@ async function fetchHop(dispatcher: Agent, hop: Hop, signal: AbortSignal): Promi
 	}
 }
 
-/** Node's own Response over the bounded stream: libraries ask for `instanceof Response`. */
+/** Wraps the bounded stream in Node's own Response: libraries check `instanceof Response`. */
 function bounded(response: UndiciResponse, url: URL, signal: AbortSignal): Response {
 	const { status, statusText } = response;
 	const body = response.body === null ? null : ReadableStream.from(counted(response.body, url.host, signal));
@@ -172,7 +167,7 @@ async function* counted(body: AsyncIterable<Uint8Array>, host: string, signal: A
 	}
 }
 
-/** What the caller's own signal did keeps the name that `fetch` gives it; the rest is ours. */
+/** Errors of the caller's own signal keep the name that `fetch` gives them; others become ours. */
 function readable(error: unknown, host: string, signal: AbortSignal): unknown {
 	const byName = error instanceof Error ? error.name : '';
 	if (byName === 'TimeoutError') return new GatewayError('upstream_timeout', `${shown(host)} did not answer in time.`, { cause: error });
@@ -183,7 +178,7 @@ async function connect(dialer: Dialer, host: string, port: number): Promise<Chec
 	if (!isIPv6(host) && !/^[^\s/?#@\\:[\]]+$/.test(host)) throw refused(`${shown(host)} is not a host name or an address.`);
 	const origin = (scheme: string): string => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 	const opened = URL.canParse(origin('https')) && dialer.openings.origins.has(new URL(origin('https')).origin);
-	// An origin is opened by its scheme too, which a bare socket does not have: either will do.
+	// An origin includes its scheme, which a bare socket does not have: either scheme may be opened.
 	const target = parseTarget(origin(opened ? 'https' : 'http'), dialer.openings);
 	const [first] = await dialer.resolve({ ...target, host });
 	// `resolve` returns at least one address, each of family 4 or 6.
@@ -199,7 +194,7 @@ async function check(dialer: Dialer, url: string, at?: string): Promise<void> {
 	}
 }
 
-/** As far as its name resolves. @throws egress_refused */
+/** Checks a target if its name resolves. @throws egress_refused */
 async function assertReachable(dialer: Dialer, target: Target): Promise<void> {
 	try {
 		await dialer.resolve(target);
@@ -208,7 +203,7 @@ async function assertReachable(dialer: Dialer, target: Target): Promise<void> {
 	}
 }
 
-/** Names in lower case, and a user agent, without which some APIs answer nothing. @throws validation_failed */
+/** Converts names to lower case, and adds a user agent, without which some APIs answer nothing. @throws validation_failed */
 function lowerCased(headers: Record<string, string>): Record<string, string> {
 	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
 	for (const [name, value] of Object.entries(headers)) {

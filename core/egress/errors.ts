@@ -1,4 +1,4 @@
-// How the guard says no, and what the network's failures are called. Hosts appear as the user wrote them, never what they resolve to.
+// Refusals of the guard, and messages for network failures. They show hosts as the user wrote them, never resolved addresses.
 
 import { asGatewayError, type ErrorCode, GatewayError } from '../contract/errors.ts';
 
@@ -8,7 +8,7 @@ export function refused(message: string): GatewayError {
 	return new GatewayError('egress_refused', message);
 }
 
-/** The refusal of a URL that stood in this field of a request's body; any other error as it is. @param at JSON pointer */
+/** Names the field of the request's body that held a refused URL; returns any other error unchanged. @param at JSON pointer */
 export function refusedField(error: unknown, at: string): unknown {
 	const known = asGatewayError(error);
 	if (known?.code !== 'egress_refused') return error;
@@ -16,7 +16,7 @@ export function refusedField(error: unknown, at: string): unknown {
 	return new GatewayError('egress_refused', message, { details: [{ path: at, message }], cause: error });
 }
 
-/** One sentence for every kind of address, so that the answer says nothing about what a name resolves to. */
+/** Refuses with the same sentence for every kind of address, so that the answer reveals nothing about what a name resolves to. */
 export function refusedAddress(host: string): GatewayError {
 	return refused(
 		`${shown(host)} is or resolves to an address that outbound calls may not reach (loopback, private, reserved or cloud metadata). ` +
@@ -28,9 +28,9 @@ export function tooLarge(host: string, maxBytes: number): GatewayError {
 	return new GatewayError('upstream_failed', `${shown(host)} answered with more than ${maxBytes} bytes.`);
 }
 
-/** No whole answer came: the connection was not there, broke, or stayed silent. What is odd about an answer is none of these. */
+/** There was no complete answer: no connection, a broken one, or silence. Faults of an answer itself are other errors. */
 export class NoAnswer extends GatewayError {
-	/** No byte of the request has left, so sending it again cannot do anything twice. */
+	/** No byte of the request was sent, so a retry cannot have an effect twice. */
 	readonly isUnsent: boolean;
 
 	constructor(code: ErrorCode, message: string, { cause, isUnsent = false }: { cause?: unknown; isUnsent?: boolean } = {}) {
@@ -44,7 +44,7 @@ export function timedOut(host: string, timeoutMs: number): NoAnswer {
 	return new NoAnswer('upstream_timeout', `${shown(host)} did not answer completely within ${timeoutMs} ms.`);
 }
 
-/** Other people's text inside our sentence: bounded, and without what would move a terminal's cursor. */
+/** Makes foreign text safe for a message: bounded, and without control characters. */
 export function shown(text: string): string {
 	const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, '');
 	return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
@@ -52,7 +52,7 @@ export function shown(text: string): string {
 
 const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
 
-/** By code, the rest of a sentence that begins with the host; the rest is `failed`. */
+/** Ends of a sentence that begins with the host, by error code; the default is `failed`. */
 const FAILURES: Readonly<Record<string, string>> = {
 	ENOTFOUND: 'could not be resolved',
 	EAI_AGAIN: 'could not be resolved',
@@ -61,7 +61,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 	ECONNRESET: 'closed the connection before its answer was complete',
 	EPIPE: 'closed the connection before its answer was complete',
 	UND_ERR_SOCKET: 'closed the connection before its answer was complete',
-	UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'sent an answer of another length than announced',
+	UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'sent an answer whose length differs from its Content-Length',
 	UND_ERR_HEADERS_OVERFLOW: 'answered with headers that are too large',
 	UND_ERR_CLOSED: 'could not be called: the service is stopping',
 	UND_ERR_DESTROYED: 'could not be called: the service is stopping',
@@ -70,7 +70,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 	EADDRNOTAVAIL: 'could not be reached',
 };
 
-/** Something came, or we ourselves are stopping. */
+/** Codes after which an answer had begun, or with which the service itself is stopping. */
 const ANSWERED: ReadonlySet<string> = new Set([
 	'HPE',
 	'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
@@ -81,7 +81,7 @@ const ANSWERED: ReadonlySet<string> = new Set([
 
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO|^ERR_SSL|^ERR_TLS|^EPROTO$/;
 
-/** Whatever undici, the socket or the resolver failed with, as one of ours. A GatewayError stays what it is. */
+/** Converts an error of undici, the socket or the resolver into one of ours. A GatewayError stays unchanged. */
 export function networkError(error: unknown, host: string): GatewayError {
 	const chain = causes(error);
 	for (const link of chain) {
@@ -114,7 +114,7 @@ function failure(code: string): string | undefined {
 	return FAILURES[code];
 }
 
-/** The error and what caused it, outermost first; an AggregateError of several addresses counts with its first. */
+/** Returns the error and its causes, outermost first; of an AggregateError of several addresses, the first one. */
 function causes(error: unknown): Error[] {
 	const chain: Error[] = [];
 	for (let link = error; link instanceof Error && chain.length < 5; link = link.cause) chain.push(link);

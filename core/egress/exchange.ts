@@ -1,26 +1,26 @@
-// One request and its whole answer over a pooled connection, with a cap on size and a way to stop it at any moment.
+// One request and its whole answer over a pooled connection, with a size limit and a way to stop it at any time.
 
 import type { Agent, Dispatcher } from 'undici';
 import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
 import type { Hop } from './redirects.ts';
 
-/** As it came, still compressed. */
+/** An answer as received, still compressed. */
 export interface RawAnswer {
 	status: number;
-	/** Names in lower case; several of one name joined by a comma. */
+	/** Names in lower case; repeated headers are joined by a comma. */
 	headers: Record<string, string>;
 	body: Buffer;
 }
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** undici's handler, without the stream that its own `request` puts in between. */
+/** A handler for undici, without the stream that undici's own `request` adds. */
 class Exchange implements Dispatcher.DispatchHandler {
 	readonly answer: Promise<RawAnswer>;
 	readonly #settle: { resolve(answer: RawAnswer): void; reject(reason: unknown): void };
 	readonly #hop: Hop;
 	readonly #maxBytes: number;
-	/** Of its call: the others follow redirects. */
+	/** The first request of its call; later ones follow redirects. */
 	readonly #isFirst: boolean;
 	readonly #chunks: Buffer[] = [];
 	#sizeBytes = 0;
@@ -39,7 +39,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 		this.#isFirst = isFirst;
 	}
 
-	/** Down to the socket. While it still waits for a connection, nothing will be sent. */
+	/** Stops the exchange, down to the socket. If it still waits for a connection, nothing will be sent. */
 	stop(reason: Error): void {
 		this.#stopped ??= reason;
 		this.#settle.reject(this.#stopped);
@@ -72,7 +72,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 		this.#settle.reject(this.#stopped ?? this.#failure(error));
 	}
 
-	/** A fresh one: of a connection that fails, all hear who wait for it. */
+	/** Creates a new error: when a connection fails, every request that waits for it gets the same one. */
 	#failure(error: Error): Error {
 		const failure = networkError(error, this.#hop.url.host);
 		if (!(failure instanceof NoAnswer)) return failure;
@@ -80,7 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 	}
 }
 
-/** The time and the patience of one call, over all its redirects. */
+/** The time limit and the abort signal of one call, over all its redirects. */
 export class Attempt {
 	readonly #agent: Agent;
 	readonly #maxBytes: number;
@@ -98,13 +98,13 @@ export class Attempt {
 		else limits.signal?.addEventListener('abort', this.#onAbort, { once: true });
 	}
 
-	/** @throws upstream_failed, upstream_timeout, egress_refused, or the reason of the signal */
+	/** Sends one request. @throws upstream_failed, upstream_timeout, egress_refused, or the reason of the signal */
 	send(hop: Hop): Promise<RawAnswer> {
 		if (this.#stopped) return Promise.reject(this.#stopped);
 		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
 		this.#running = exchange;
 		const { method, headers, body, url } = hop;
-		// `method` is a token of any kind; undici's type lists only the common ones.
+		// `method` may be any token; undici's type lists only the common ones.
 		this.#agent.dispatch(
 			{ origin: url.origin, path: url.pathname + url.search, method: method as Dispatcher.HttpMethod, headers, body },
 			exchange,

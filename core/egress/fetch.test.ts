@@ -1,4 +1,4 @@
-// The guard behind `fetch`, as libraries use it.
+// The guard behind `fetch`, as libraries call it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ test('fetch sends every kind of body, and answers with Node’s own Response', a
 	}
 });
 
-test('fetch hands on the answer while it arrives, and leaving it closes the upstream’s connection', async (t) => {
+test('fetch streams the answer, and leaving it closes the upstream’s connection', async (t) => {
 	const closed = Promise.withResolvers<void>();
 	const upstream = await httpUpstream(t, (_request, response) => {
 		response.write('first');
@@ -46,13 +46,13 @@ test('fetch hands on the answer while it arrives, and leaving it closes the upst
 	await closed.promise;
 });
 
-test('fetch keeps several cookies apart and hands on empty answers', async (t) => {
+test('fetch keeps several cookies apart and returns empty answers', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(204, { 'set-cookie': ['a=1', 'b=2'] }).end());
 	const response = await local(t).fetch(upstream.origin);
 	assert.deepEqual([response.status, response.body, response.headers.getSetCookie()], [204, null, ['a=1', 'b=2']]);
 });
 
-test('fetch does as its `redirect` says', async (t) => {
+test('fetch obeys its `redirect` option', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(302, { location: '/there' }).end());
 	const egress = local(t);
 	const response = await egress.fetch(upstream.origin, { redirect: 'manual' });
@@ -82,7 +82,7 @@ test('fetch ends with its caller’s signal, before and after the headers', asyn
 	);
 });
 
-test('fetch breaks off an answer that decodes to more than 64 MiB', async (t) => {
+test('fetch aborts an answer that decodes to more than 64 MiB', async (t) => {
 	const bomb = gzipSync(Buffer.alloc(70 * 1024 * 1024));
 	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
 	const response = await local(t).fetch(upstream.origin);

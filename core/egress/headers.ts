@@ -1,14 +1,14 @@
-// Which request headers a user may name, and what they may hold: asked where a config is saved and again where it is sent.
+// Rules for the names and values of request headers that users set: checked when a config is saved and again when it is sent.
 
 import Joi from 'joi';
 
-/** RFC 9110 §5.6.2. */
+/** A header name by RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** RFC 9110 §5.5: visible characters, space, tab and obs-text; so neither CR, LF nor NUL. */
+/** A header value by RFC 9110 §5.5: visible characters, space, tab and obs-text; so neither CR, LF nor NUL. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** They frame the message or name its receiver: whoever sets them can smuggle a second request. */
+/** Headers that frame the message or name its receiver: with them a second request could be smuggled. */
 const RESERVED: ReadonlySet<string> = new Set([
 	'connection',
 	'content-length',
@@ -23,24 +23,24 @@ const RESERVED: ReadonlySet<string> = new Set([
 	'upgrade',
 ]);
 
-/** What is wrong with a header's name, as the rest of a sentence; null when nothing is. */
+/** Returns the fault of a header's name, as the end of a sentence; null if there is none. */
 export function headerNameFault(name: string): string | null {
 	if (!TOKEN.test(name)) return 'is not a header name (RFC 9110, section 5.1)';
 	if (RESERVED.has(name.toLowerCase())) return 'is set by the gateway itself and cannot be given';
 	return null;
 }
 
-/** What is wrong with a header's value, as the rest of a sentence; null when nothing is. */
+/** Returns the fault of a header's value, as the end of a sentence; null if there is none. */
 export function headerValueFault(value: string): string | null {
 	return VALUE.test(value) ? null : 'must be text of one line without control characters or characters above U+00FF';
 }
 
 const SECRET_NAME = /authorization|cookie|token|secret|password|api[-_]?key/i;
 
-/** Whether a header's name says that its value is a secret. */
+/** Whether a header's name indicates that its value is a secret. */
 export const holdsSecret = (name: string): boolean => SECRET_NAME.test(name);
 
-/** Of a config: request headers by name. Those whose names say so are secret: sealed at rest, and never read back. */
+/** The schema of request headers by name in a config. Headers with secret names are sealed at rest, and never shown again. */
 export const headerRules: Joi.ObjectSchema<Record<string, string>> = Joi.object()
 	.pattern(/./, Joi.string().allow('').max(8192).custom(checkValue))
 	.custom(checkNames)
@@ -56,5 +56,5 @@ function checkValue(value: string, helpers: Joi.CustomHelpers): string | Joi.Err
 	return fault === null ? value : wrong(helpers, fault);
 }
 
-/** As a value of the template: `{…}` in the text itself would be evaluated. */
+/** Builds a fault with the text as a value of the template: `{…}` in the text itself would be evaluated. */
 const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });

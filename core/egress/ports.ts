@@ -1,5 +1,5 @@
-// Ports of services that do not speak HTTP but might read a command out of a request: https://fetch.spec.whatwg.org/#port-blocking
-// with the databases, brokers and remote shells that the browsers' list leaves out.
+// Ports of services that do not speak HTTP but might execute a request as commands: https://fetch.spec.whatwg.org/#port-blocking
+// with the databases, brokers and remote shells that the browsers' list omits.
 
 const FETCH_BAD_PORTS = [
 	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
@@ -7,11 +7,11 @@ const FETCH_BAD_PORTS = [
 	989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
-/** SMB, rsync, SQL Server, Oracle, MQTT, ZooKeeper, MySQL, RDP, NATS, AMQP, PostgreSQL, VNC, Redis, Cassandra, Kafka, memcached, MongoDB, STOMP. */
+/** SMB, rsync, SQL databases, MQTT, ZooKeeper, RDP, NATS, AMQP, VNC, Redis, Cassandra, Kafka, memcached, MongoDB, STOMP. */
 const OTHER_PORTS = [
 	445, 873, 1433, 1434, 1521, 1883, 2181, 3306, 3389, 4222, 5432, 5433, 5671, 5672, 5900, 6379, 6380, 8883, 9042, 9092, 11211, 16379, 26379,
 	27017, 27018, 27019, 61613, 61616,
 ];
 
-/** Refused unless the operator opened the whole origin. */
+/** Ports that are refused unless the operator opened the whole origin. */
 export const REFUSED_PORTS: ReadonlySet<number> = new Set([...FETCH_BAD_PORTS, ...OTHER_PORTS]);

@@ -1,4 +1,4 @@
-// Redirects: which are followed, with what, and what never goes along.
+// Redirects: which ones are followed, with which headers, and which secrets are never sent along.
 
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ interface Seen {
 	headers: IncomingHttpHeaders;
 }
 
-/** Redirects `/<status>` to `target`, and answers everything else with what it saw. */
+/** Redirects `/<status>` to `target`, and answers everything else with the request that it received. */
 async function redirecting(t: TestContext, target: (self: Upstream) => string): Promise<Upstream> {
 	const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
 		const status = Number(/^\/(3\d\d)$/.exec(request.url ?? '')?.[1]);
@@ -111,7 +111,7 @@ test('Three redirects are followed, a fourth is refused', async (t) => {
 	assert.deepEqual([status, headers['location']], [302, '/1']);
 });
 
-test('A redirect without a target is an answer; one that is no URL is a failure', async (t) => {
+test('A redirect without a target is an answer; one whose target is not a URL is a failure', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
 		response.writeHead(302, request.url === '/bad' ? { location: 'http://[bad' } : {}).end('here');
 	});

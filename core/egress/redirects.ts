@@ -1,11 +1,11 @@
-// What to send after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, minus what could carry a secret elsewhere.
+// The request after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, without headers that could carry a secret elsewhere.
 
 import { GatewayError } from '../contract/errors.ts';
 import { refused, shown } from './errors.ts';
 
-/** One request of an exchange that may take several. */
+/** One of the requests of an exchange with redirects. */
 export interface Hop {
-	/** Checked by the guard. */
+	/** Already checked by the guard. */
 	url: URL;
 	method: string;
 	/** Names in lower case. */
@@ -15,10 +15,10 @@ export interface Hop {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Follow to another origin; everything else might be a credential, under whatever name. */
+/** Headers that are sent to another origin too; any other one might be a credential. */
 const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
-/** The next hop, not yet checked; null when the answer is no redirect. @throws egress_refused, upstream_failed */
+/** Returns the next request, not yet checked; null when the answer is not a redirect. @throws egress_refused, upstream_failed */
 export function redirected(hop: Hop, status: number, location: string | null): Hop | null {
 	if (!REDIRECTS.has(status) || location === null) return null;
 	if (!URL.canParse(location, hop.url.href))

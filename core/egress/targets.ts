@@ -1,4 +1,4 @@
-// One reading of a URL that a user or an upstream gave: where it leads, and whether the guard lets it go there.
+// Parses a URL that a user or an upstream supplied, and checks its target.
 
 import { isIP } from 'node:net';
 import { mayReach, type Openings } from './addresses.ts';
@@ -7,19 +7,19 @@ import { REFUSED_PORTS } from './ports.ts';
 
 export interface Target {
 	url: URL;
-	/** As the user wrote it, for messages. */
+	/** The host as the user wrote it, for messages. */
 	host: string;
-	/** Without the brackets of IPv6. */
+	/** The host without the brackets of IPv6. */
 	hostname: string;
 	port: number;
-	/** The operator opened this very origin. */
+	/** The operator opened this exact origin. */
 	opened: boolean;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for. WHATWG drops tab and newline silently.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds. WHATWG drops tab and newline silently.
 const CONTROL = /[\x00-\x1f\x7f]/;
 
-/** All that can be said without a name server: scheme, userinfo, port, literal address. @throws egress_refused */
+/** Parses a URL and checks what needs no name server: scheme, userinfo, port, literal address. @throws egress_refused */
 export function parseTarget(text: string, openings: Openings): Target {
 	const url = parse(text);
 	const host = hostAsWritten(text);
@@ -40,7 +40,7 @@ function parse(text: string): URL {
 	if (url === null) throw refused(`${shown(hostAsWritten(text) || text)} is not an absolute URL such as https://api.example.com/v1.`);
 	if (url.protocol !== 'http:' && url.protocol !== 'https:')
 		throw refused(`Outbound calls use http or https, not ${shown(url.protocol.slice(0, -1))}.`);
-	// WHATWG reads `\` as `/` where other parsers read it as part of the host: two readings, so neither.
+	// WHATWG reads `\` as `/`, other parsers as part of the host: an ambiguous URL is refused.
 	if (/^[^?#]*\\/.test(text)) throw refused('A URL may not contain a backslash before its query.');
 	if (url.username || url.password) throw refused(`A URL may not contain a user name or password (${shown(url.host)}).`);
 	if (url.port === '0') throw refused(`Port 0 of ${shown(url.host)} cannot be called.`);

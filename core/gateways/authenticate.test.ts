@@ -1,4 +1,4 @@
-// Which challenges a refusal carries, in which order, by methods that a gateway of ours does not have yet.
+// Tests of the challenges of a refusal and their order, with methods that no gateway has yet.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import type { AuthMethod } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming } from '../contract/nouns.ts';
 import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
 
-// Nothing else of them is read.
+// No other member of the gateway is read.
 const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;
 const incoming = (headers: Record<string, string> = {}): Incoming => ({ headers, address: '127.0.0.1' }) as Partial<Incoming> as Incoming;
 const context = {} as Context;
@@ -50,12 +50,12 @@ async function refusal(methods: MountedMethod[], headers: Record<string, string>
 const challenge = async (methods: MountedMethod[]): Promise<string | undefined> => (await refusal(methods)).headers['www-authenticate'];
 
 describe('challenges', () => {
-	test('the one that says where OAuth begins comes first, other Bearer ones next, then the rest (decisions, 26)', async () => {
+	test('the one that names the OAuth metadata comes first, other Bearer ones next, then the rest (decisions, 26)', async () => {
 		const methods = [method('b', 'none', basic), method('k', 'none', bearer), method('o', 'none', oauth)];
 		assert.equal(await challenge(methods), 'Bearer resource_metadata="https://m.example", Bearer realm="r", Basic realm="r"');
 	});
 
-	test('two methods that ask alike ask once, and for the one whose credential was bad', async () => {
+	test('two methods with the same challenge send it once, for the one whose credential was bad', async () => {
 		const error = 'Bearer realm="r", error="invalid_token"';
 		assert.equal(await challenge([method('a', 'none', bearer), method('b', 'none', bearer)]), 'Bearer realm="r"');
 		assert.equal(await challenge([method('a', 'unauthorized', bearer), method('b', 'none', bearer)]), error);
@@ -63,18 +63,18 @@ describe('challenges', () => {
 		assert.equal(await challenge([method('a', 'unauthorized', bearer), method('b', 'unauthorized', bearer)]), error);
 	});
 
-	test('each method says only what became of its own credential', async () => {
+	test('each method reports only on its own credential', async () => {
 		const methods = [method('k', 'unauthorized', bearer), method('o', 'none', oauth)];
 		assert.equal(await challenge(methods), 'Bearer resource_metadata="https://m.example", Bearer realm="r", error="invalid_token"');
 	});
 
-	test('a credential that is good elsewhere is no invalid one; a 403 asks for nothing', async () => {
+	test('a credential that is valid elsewhere is not called invalid; a 403 carries no challenge', async () => {
 		assert.equal(await challenge([method('a', 'forbidden', bearer), method('b', 'none', basic)]), 'Bearer realm="r", Basic realm="r"');
 		const last = await refusal([method('b', 'none', basic), method('a', 'forbidden', bearer)]);
 		assert.deepEqual([last.code, last.headers], ['forbidden', {}]);
 	});
 
-	test('a method whose rule fails was not asked, so its credential was not bad', async () => {
+	test('a method whose rule fails is skipped, so its credential is not called invalid', async () => {
 		const rules = { requiredHeaders: ['X-Team'] };
 		assert.equal(
 			await challenge([method('a', 'unauthorized', bearer, rules), method('b', 'none', basic)]),
@@ -83,14 +83,14 @@ describe('challenges', () => {
 	});
 });
 
-describe('what a gateway says it takes', () => {
+describe('the credentials that a refusal asks for', () => {
 	const taking = (name: string, outcome: Outcome, takes?: (config: unknown) => string): MountedMethod => {
 		const made = method(name, outcome, bearer);
 		return { ...made, config: { header: 'X-Key' }, plugin: { ...made.plugin, ...(takes && { takes }) } };
 	};
 	const key = (config: unknown): string => `a key in ${(config as { header: string }).header}`;
 
-	test('is what its admitting methods say of themselves, by their configuration, each once', async () => {
+	test('are those that the admitting methods name by their configuration, each once', async () => {
 		assert.equal((await refusal([taking('k', 'none', key)])).message, 'Send a key in X-Key.');
 		const several = [taking('k', 'none', key), taking('l', 'none', key), taking('m', 'none'), taking('b', 'none', () => 'a password')];
 		assert.equal((await refusal(several)).message, 'Send a key in X-Key, or a password.');
@@ -98,7 +98,7 @@ describe('what a gateway says it takes', () => {
 		assert.match((await refusal([])).message, /no authentication configured/);
 	});
 
-	test('is not said of a credential that is bad, of a method whose rule fails, or of one that admits nobody', async () => {
+	test('leave out bad credentials, methods whose rule fails, and methods that admit nobody', async () => {
 		const ruled = { ...taking('r', 'none', () => 'a password'), rules: { requiredHeaders: ['X-Team'] } };
 		assert.equal((await refusal([ruled, taking('k', 'none', key)])).message, 'Send a key in X-Key.');
 		assert.equal((await refusal([taking('k', 'none', key), taking('b', 'unauthorized', () => 'x')])).message, 'b refuses');
@@ -111,12 +111,12 @@ describe('insufficient_scope', () => {
 	const methods = [method('b', 'none', basic), method('o', 'none', (_gateway, _config, fault) => `Bearer ${JSON.stringify(fault)}`)];
 	const asked = (name: string): string | null => scopeChallenge('tools:execute', { gateway, caller: { ...CALLER, method: name }, methods });
 
-	test('is told by the method that admitted the caller, with what they have and what is missing, once each', () => {
+	test('is reported by the method that admitted the caller, with the present and the missing scopes, each once', () => {
 		assert.equal(asked('o'), 'Bearer {"error":"insufficient_scope","scopes":["tools:read","tools:execute"]}');
 		assert.match(scopeChallenge('tools:read', { gateway, caller: { ...CALLER, method: 'o' }, methods }) ?? '', /\["tools:read"\]/);
 	});
 
-	test('is not told by a method that takes no Bearer tokens, or is gone', () => {
+	test('is not reported by a method without Bearer tokens, or one that was removed', () => {
 		assert.equal(asked('b'), null);
 		assert.equal(asked('other'), null);
 	});

@@ -1,4 +1,4 @@
-// The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, the answer to failure.
+// The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, and the answer to failure.
 
 import type { Context } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
@@ -13,35 +13,35 @@ export interface MountedMethod {
 	isRequired: boolean;
 	config: JsonObject;
 	rules: ValidationRules;
-	/** Why it admits nobody: a secret of its config cannot be read, and without that it might admit anybody. */
+	/** The reason why it admits nobody: a secret of its config cannot be read, and without it the method might admit anybody. */
 	shut?: GatewayError;
 }
 
-/** Who was let in where, and by what. */
+/** An admitted caller, the gateway, and its methods. */
 interface Admitted {
 	gateway: Gateway;
 	caller: Caller;
 	methods: readonly MountedMethod[];
 }
 
-interface Surroundings {
+interface AuthenticationHooks {
 	contextOf(method: MountedMethod): Context;
-	/** Before the refusal, when a credential was there and was not good. @throws rate_limited, in place of it */
+	/** Called before the refusal of a bad credential. @throws rate_limited, instead of the refusal */
 	onBadCredential(): Promise<void>;
 }
 
 /**
- * The required methods if there are any, else all; the first success wins, else the last error counts. No method at all
- * rejects. @throws unauthorized, with one challenge per method; forbidden
+ * Authenticates a request by the required methods if there are any, else by all; the first success wins, else the last error counts.
+ * Without methods it is refused. @throws unauthorized, with one challenge per method; forbidden
  */
 export async function authenticate(
 	request: Incoming,
 	gateway: Gateway,
 	methods: readonly MountedMethod[],
-	{ contextOf, onBadCredential }: Surroundings,
+	{ contextOf, onBadCredential }: AuthenticationHooks,
 ): Promise<Caller> {
 	const admitting = admittingOf(methods);
-	// Made only when it is needed: an error records its stack, and most callers are let in.
+	// Created only when needed: an error records its stack, and most callers are admitted.
 	let last: GatewayError | null = null;
 	const bad: MountedMethod[] = [];
 	const empty: MountedMethod[] = [];
@@ -64,21 +64,21 @@ export async function authenticate(
 	throw withChallenges(error, challenges(gateway, open, bad));
 }
 
-/** Names what each method takes, as far as they say it. @param methods that found no credential; of a gateway without any, none */
+/** Asks for the credentials that the methods name. @param methods that found no credential; none for a gateway without any */
 function askFor(methods: readonly MountedMethod[]): string {
 	if (methods.length === 0) return 'This gateway has no authentication configured, so it admits nobody.';
 	const taken = methods.map(({ plugin, config }) => plugin.takes?.(config)).filter((text) => text !== undefined);
 	return taken.length > 0 ? `Send ${[...new Set(taken)].join(', or ')}.` : 'A credential is required.';
 }
 
-/** Only a refusal lets the next method try; anything else (the database is away, a bug) ends the request. */
+/** Returns a refusal, which lets the next method try; rethrows anything else (a database outage, a bug), which ends the request. */
 function refusal(thrown: unknown): GatewayError {
 	const error = asGatewayError(thrown);
 	if (error && (error.code === 'unauthorized' || error.code === 'forbidden')) return error;
 	throw thrown;
 }
 
-/** One of each, though methods may ask alike; what says that a credential was bad stands for what only asks for one. */
+/** Joins the challenges, equal ones once; one that reports a bad credential replaces one that only asks. */
 function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: readonly MountedMethod[]): string {
 	const texts = new Map<string, string>();
 	for (const method of methods) {
@@ -90,7 +90,7 @@ function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: re
 	return [...texts.values()].sort((a, b) => rank(a) - rank(b)).join(', ') || 'Bearer';
 }
 
-/** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for where to begin OAuth (decisions, 26). */
+/** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for the OAuth metadata (decisions, 26). */
 function rank(challenge: string): number {
 	if (!isBearer(challenge)) return 2;
 	return challenge.includes('resource_metadata=') ? 0 : 1;
@@ -98,7 +98,7 @@ function rank(challenge: string): number {
 
 const isBearer = (challenge: string): boolean => /^bearer\b/i.test(challenge);
 
-/** How the method that admitted the caller asks for one scope more (RFC 6750 §3.1); null when it takes no Bearer tokens. */
+/** Returns the challenge of the admitting method for a missing scope (RFC 6750 §3.1); null when it takes no Bearer tokens. */
 export function scopeChallenge(missing: Scope, { gateway, caller, methods }: Admitted): string | null {
 	const method = methods.find(({ plugin }) => plugin.name === caller.method);
 	const scopes = [...new Set([...caller.scopes, missing])];

@@ -1,4 +1,4 @@
-// One gateway made ready to serve: its snapshot's rows as plugins with their configs, a route table, a shelf of tools.
+// Prepares one gateway for serving: the plugins of its snapshot's rows with their configs, a route table, and its tools.
 
 import { Router } from '@hapi/call';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
@@ -7,7 +7,7 @@ import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
 import { type KeyedGateway, noKeysYet } from '../identity/gateway-keys.ts';
 import { quote } from '../kit/clean-text.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Place, Secrets } from '../secrets/envelopes.ts';
+import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
 import type { ToolShelf } from '../tools/call.ts';
 import type { ToolEntry } from '../tools/entry.ts';
@@ -33,8 +33,8 @@ export interface MountParts {
 	invoker: Invoker;
 }
 
-export const gatewayPlace = (organizationId: string, gatewayId: string): Place => ({ organizationId, table: 'gateways', row: gatewayId });
-export const authPlace = (organizationId: string, authId: string): Place => ({ organizationId, table: 'gateway_auth', row: authId });
+export const gatewayLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'gateways', row });
+export const authLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'gateway_auth', row });
 
 /**
  * @param url under which clients reach the gateway
@@ -44,7 +44,7 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 	const { gateway: row, organization } = snapshot;
 	const transport = parts.registry.get('transport', row.type);
 	if (!transport) throw new GatewayError('not_implemented', `The transport "${row.type}" of this gateway is not loaded.`);
-	const place = gatewayPlace(row.organizationId, row.id);
+	const place = gatewayLocation(row.organizationId, row.id);
 	const of = `the gateway ${quote(row.name)}`;
 	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, { ...place, of });
 	const config = parts.registry.parse('transport', row.type, opened, '/configuration');
@@ -62,14 +62,14 @@ function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMe
 	const plugin = registry.get('auth', row.type);
 	if (!plugin) throw new GatewayError('not_implemented', `The authentication method "${row.type}" of this gateway is not loaded.`);
 	const { isRequired, validationRules: rules } = row;
-	const place = { ...authPlace(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
+	const place = { ...authLocation(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
 	try {
 		const opened = registry.open('auth', row.type, row.configuration, secrets, place);
 		return { plugin, isRequired, config: registry.parse('auth', row.type, opened, '/configuration'), rules };
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
-		// The gateway's other methods do not depend on it.
+		// Only this method is shut; the gateway's other methods do not depend on its secret.
 		const config = registry.redact('auth', row.type, row.configuration);
 		return { plugin, isRequired, config, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
 	}
@@ -88,7 +88,7 @@ const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: st
 	url,
 });
 
-/** In the order in which the tools were assigned. */
+/** Collects the tools, in the order of their assignment. */
 function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
 	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
 	const byName = new Map<string, ToolEntry>();
@@ -130,11 +130,11 @@ function addRoute(router: Router<MountedRoute>, mounted: MountedRoute): void {
 	try {
 		router.add({ method: method.toLowerCase(), path }, mounted);
 	} catch (cause) {
-		throw new Error(`${mounted.plugin}: the route ${method} ${path} is no route, or another plugin of the same gateway has it.`, { cause });
+		throw new Error(`${mounted.plugin}: the route ${method} ${path} is invalid, or another plugin of the same gateway has it.`, { cause });
 	}
 }
 
-/** At start: every transport with every method must make a route table. @throws Error naming the route */
+/** Checks at start that every transport and every method together make a route table. @throws Error naming the route */
 export function checkRoutes(registry: Registry): void {
 	const methods = registry.list('auth').map((plugin) => ({ plugin, isRequired: true, config: {}, rules: {} }));
 	for (const transport of registry.list('transport')) routeTable(transport, {}, methods);
@@ -142,17 +142,17 @@ export function checkRoutes(registry: Registry): void {
 
 export type RouteMatch = { found: MountedRoute; params: Record<string, string> };
 
-/** Null when there is none. */
+/** Finds the route of a request; null when none matches. */
 export function findRoute(router: Router<MountedRoute>, method: string, path: string): RouteMatch | null {
 	const match = router.route(method.toLowerCase(), path);
 	if (match instanceof Error) return null;
-	// Every parameter of a path that matched is there, percent-decoded.
+	// Every parameter of a path that matched is present, percent-decoded.
 	return { found: match.route, params: match.params as Record<string, string> };
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-/** What to say of a path that no route of this method takes: 405 with `Allow` when another method's route does, else 404. */
+/** Returns the error for an unmatched path: 405 with `Allow` when a route of another method matches, else 404. */
 export function unmatched(router: Router<MountedRoute>, path: string): GatewayError {
 	const allowed = METHODS.filter((method) => findRoute(router, method, path) !== null);
 	if (allowed.length === 0) return new GatewayError('not_found', 'There is nothing at this path of the gateway.');

@@ -1,4 +1,5 @@
-// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a request").
+// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a
+// request").
 
 import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
@@ -19,7 +20,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
 import { STALE_MS } from '../store/staleness.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
-import { type CallParts, type ManagementPlace, managementContext, PluginCall, type Services } from '../tools/call.ts';
+import { type CallParts, type ManagementScope, managementContext, PluginCall, type Services } from '../tools/call.ts';
 import type { ToolLimit } from '../tools/entry.ts';
 import { authenticate, scopeChallenge } from './authenticate.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
@@ -27,10 +28,10 @@ import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGate
 export interface Runtime {
 	/** Adds the gateways' routes to the server. */
 	mount(server: Server): void;
-	/** Public address of a gateway. */
+	/** Returns the public address of a gateway. */
 	url(organizationSlug: string, endpoint: string): string;
-	/** What a plugin holds in a route of the management API: private to it and the gateway. */
-	contextAt(place: ManagementPlace): Context;
+	/** Returns the context of a plugin in a route of the management API: private to the plugin and the gateway. */
+	contextAt(scope: ManagementScope): Context;
 	close(): void;
 }
 
@@ -41,11 +42,11 @@ export interface RuntimeParts extends MountParts, IdentityParts {
 	limits: Limits;
 }
 
-/** Gateways kept ready in this process; the longest unused go first. */
+/** The number of gateways kept ready in this process; the longest unused are dropped first. */
 const MOUNTED = 1000;
 const SLUG = /^[a-z0-9-]{1,48}$/;
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
-/** The subject of callers whom nothing tells apart. */
+/** The subject of callers that cannot be told apart. */
 const ANONYMOUS = 'anonymous';
 
 export function createRuntime(parts: RuntimeParts): Runtime {
@@ -57,11 +58,11 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		mount(server) {
 			const options = { auth: false as const, ...UNREAD };
 			server.route({ method: '*', path: '/{org}/{gateway}/{rest*}', options, handler });
-			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are one place.
+			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are accepted.
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
-		contextAt: (place) => managementContext(parts.services, place),
+		contextAt: (scope) => managementContext(parts.services, scope),
 		close() {
 			gateways.close();
 			identities.close();
@@ -69,7 +70,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 	};
 }
 
-/** Gateways by their place, each made ready once and dropped with the first change of its organization. */
+/** Gateways by their address, each prepared once and dropped with the first change of its organization. */
 class GatewayCache {
 	readonly #parts: RuntimeParts;
 	readonly #mounted = new BoundedMap<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>(MOUNTED);
@@ -80,7 +81,7 @@ class GatewayCache {
 		this.#unsubscribe = parts.store.changes.subscribe((topics) => this.#drop(new Set(topics)));
 	}
 
-	/** Null when there is no such gateway, or it is not active. */
+	/** Returns the prepared gateway; null when there is none, or it is not active. */
 	async get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> {
 		const look = this.#parts.store.changes.fresh(STALE_MS);
 		if (look) await look;
@@ -116,7 +117,10 @@ class GatewayCache {
 		return mountGateway(snapshot, url, this.#parts);
 	}
 
-	/** What is not loaded yet, or was not there, may be of any organization. Records and accounts are not in it. */
+	/**
+	 * Drops gateways of changed organizations. One that is still loading, or was missing, may belong to any of them. A gateway caches no
+	 * records and no accounts.
+	 */
 	#drop(topics: ReadonlySet<string>): void {
 		if (![...topics].some((topic) => topic === '*' || topic.startsWith('org:'))) return;
 		for (const [key, { organizationId }] of this.#mounted) {
@@ -162,7 +166,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
 	const reply = await route.handler(incoming, config, call);
-	// Who gave or took a credential finds it given or taken, at once on this replica. What was committed stays so if this look fails.
+	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
 	return respond(h, reply);
 }
@@ -183,7 +187,7 @@ function admit(request: Request, incoming: Incoming, { mounted, gateway, around,
 	});
 }
 
-/** Whose requests are counted together; null for those without a name of their own. */
+/** Returns the subject whose requests are counted together; null for callers without a name of their own. */
 const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
 
 async function resolve(request: Request, gateways: GatewayCache): Promise<MountedGateway> {
@@ -193,19 +197,19 @@ async function resolve(request: Request, gateways: GatewayCache): Promise<Mounte
 	return mounted;
 }
 
-/** As seen from the address by which this client came. */
+/** Returns the gateway with the address that this client used. */
 function placed(gateway: Gateway, publicUrl: string): Gateway {
 	const url = `${publicUrl}/${gateway.organizationSlug}${gateway.endpoint}`;
 	return url === gateway.url ? gateway : { ...gateway, url };
 }
 
 /**
- * "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3), also those that are not there: a client takes
- * 404 for "no OAuth here" and 401 for a gateway that is broken.
+ * Tells whether a path is a discovery endpoint. "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3),
+ * including missing ones: a client takes 404 for "no OAuth here" and 401 for a broken gateway.
  */
 const isDiscovery = (path: string): boolean => path === '/.well-known' || path.startsWith('/.well-known/');
 
-/** The raw path inside the gateway; a trailing slash is the same place. */
+/** Returns the raw path inside the gateway; a trailing slash makes no difference. */
 function innerPath(request: Request): string {
 	const { name } = request.params as { name?: string };
 	if (name !== undefined && request.path.startsWith('/.well-known/')) return `/.well-known/${name}`;
@@ -227,7 +231,7 @@ function describeRequest(
 		path: around.path,
 		params: around.match?.params ?? {},
 		query: queryOf(request),
-		// Node joins what repeats; only set-cookie, which no request carries, would be a list.
+		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
 		headers: headers as Record<string, string | undefined>,
 		body: null,
 		address: clientAddress(request.info.remoteAddress, headers['x-forwarded-for']?.toString(), config.trustProxy),
@@ -236,14 +240,14 @@ function describeRequest(
 	};
 }
 
-/** Of the raw target: hapi would parse all of it as a URL first. */
+/** Reads the query from the raw target: hapi would first parse the whole target as a URL. */
 function queryOf({ raw: { req } }: Request): URLSearchParams {
 	const target = req.url ?? '';
 	const start = target.indexOf('?');
 	return new URLSearchParams(start === -1 ? '' : target.slice(start + 1));
 }
 
-/** What cannot be read is said as the route says it. */
+/** Lets the route describe errors of reading the body. */
 async function reading<T>(route: GatewayRoute | undefined, read: () => T | Promise<T>): Promise<T> {
 	try {
 		return await read();

@@ -1,4 +1,4 @@
-// Who sent a request, and whether they are still there.
+// The client of a request: its address and user agent, and a signal for its leaving.
 
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
@@ -7,7 +7,7 @@ import { clientAddress } from './addresses.ts';
 
 const MAX_USER_AGENT = 300;
 
-/** From where a request comes, as the audit log and the list of logins show it. */
+/** Returns the client's data for the audit log and the list of logins. */
 export function clientOf(request: Request, { config }: { config: Config }): Pick<Actor, 'address' | 'userAgent' | 'requestId'> {
 	const { headers } = request.raw.req;
 	return {
@@ -17,7 +17,7 @@ export function clientOf(request: Request, { config }: { config: Config }): Pick
 	};
 }
 
-/** Aborted when the client leaves before its answer is whole. */
+/** Returns a signal that aborts when the client leaves before its answer is complete. */
 export function clientSignal(request: Request): AbortSignal {
 	const controller = new AbortController();
 	const { res } = request.raw;

@@ -1,4 +1,4 @@
-// The only owner of CORS (decisions, 19): the management API answers FRONTEND_URL with credentials, gateways answer any
+// All CORS headers (decisions, 19): the management API answers FRONTEND_URL with credentials, gateways answer any
 // page without them.
 
 import type { Request } from '@hapi/hapi';
@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const NO_HEADERS: Headers = {};
 
-/** What an answer says to the page that asked, if a page asked. */
+/** Returns the CORS headers of an answer; none when the request has no Origin. */
 export function corsHeaders(request: Request, config: Config): Headers {
 	const { origin } = request.raw.req.headers;
 	if (origin === undefined) return NO_HEADERS;
@@ -32,14 +32,14 @@ export function corsHeaders(request: Request, config: Config): Headers {
 	};
 }
 
-/** Writes the preflight's own headers; the rest come with every answer. */
+/** Returns the preflight's own headers; `corsHeaders` go with every answer. */
 export function preflightHeaders(request: Request, config: Config): Headers {
 	const gateway = isGatewayPath(request.path);
 	if (!gateway && request.raw.req.headers.origin !== config.frontendUrl) return {};
 	const asked = request.raw.req.headers['access-control-request-headers'];
 	return {
 		'access-control-allow-methods': METHODS,
-		// A gateway's own key header may have any name; without credentials it is the page's own to send.
+		// A gateway's key header may have any name; the page itself sends it, without the browser's credentials.
 		'access-control-allow-headers': gateway ? safeList(asked) || GATEWAY_HEADERS : MANAGEMENT_HEADERS,
 		'access-control-max-age': MAX_AGE_SECONDS,
 	};

@@ -1,12 +1,12 @@
-// What of a request Node's parser lets pass and nobody may: where client and server do not agree where it ends, or whom it is for.
+// Refuses requests that Node's parser accepts although client and server may disagree about their end or their host.
 
 import type { Request } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
 
-/** RFC 3986 §3.2.2 and §3.2.3; empty where the target has no authority. */
+/** A host by RFC 3986 §3.2.2 and §3.2.3; empty if the target has no authority. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(:\d{0,5})?$/;
 
-/** What Node's parser lets pass. @throws validation_failed, not_implemented */
+/** Checks what Node's parser accepts. @throws validation_failed, not_implemented */
 export function assertWellFormed({ raw: { req }, path }: Request): void {
 	const { httpVersion, headers } = req;
 	const transfer = headers['transfer-encoding'];
@@ -20,10 +20,10 @@ export function assertWellFormed({ raw: { req }, path }: Request): void {
 	if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
 		throw broken('There must be one Host header, with a valid host.');
 	}
-	// `*`, which is for OPTIONS.
+	// The target `*` is for OPTIONS only.
 	if (path?.startsWith('/') === false && req.method !== 'OPTIONS') throw broken('The target must be a path.');
 }
 
-/** Where the request ends is not sure: nothing more is heard on its connection. */
+/** Builds an error that closes the connection: the end of the request is uncertain, so nothing after it can be read. */
 export const broken = (message: string): GatewayError =>
 	new GatewayError('validation_failed', message, { headers: { connection: 'close' } });

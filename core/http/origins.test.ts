@@ -6,7 +6,7 @@ import { isTrustedOrigin, publicUrlOf } from './origins.ts';
 const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 const configOf = (PUBLIC_URL: string): Config => loadConfig({ ...SECRETS, PUBLIC_URL, FRONTEND_URL: 'https://app.example' });
 
-test('of several PUBLIC_URLs the one that matches Host counts, else the first, and nothing else of Host (decisions, 21)', () => {
+test('the PUBLIC_URL that matches Host is used, else the first; Host has no other effect (decisions, 21)', () => {
 	const config = configOf('https://a.example,https://b.example:8443');
 	assert.equal(publicUrlOf(config, 'a.example'), 'https://a.example');
 	assert.equal(publicUrlOf(config, 'B.EXAMPLE:8443'), 'https://b.example:8443');

@@ -1,16 +1,16 @@
-// Texts in percent-encoding, of a query or a form: what is no UTF-8 in it is refused, where URLSearchParams would put U+FFFD in its place.
-// Bytes that are not encoded at all are none of a query: Node's parser refuses them.
+// Percent-encoded text of a query or a form: invalid UTF-8 is refused, where URLSearchParams would insert U+FFFD.
+// Node's parser already refuses bytes in a query that are not encoded.
 
 import { GatewayError } from '../contract/errors.ts';
 import { escapeToken } from '../kit/json-pointer.ts';
 
-/** @param target of the request line. @throws validation_failed naming the parameter */
+/** Checks a query. @param target of the request line. @throws validation_failed naming the parameter */
 export function assertQuery(target: string): void {
 	const start = target.indexOf('?');
 	if (start !== -1) assertDecodable(target.slice(start + 1), 'query');
 }
 
-/** @param text a whole form. @throws validation_failed naming the field */
+/** Parses a form. @param text a whole form. @throws validation_failed naming the field */
 export function parseForm(text: string): URLSearchParams {
 	assertDecodable(text, '');
 	return new URLSearchParams(text);
@@ -34,7 +34,7 @@ function assertDecodable(text: string, at: 'query' | ''): void {
 	throw new GatewayError('validation_failed', `${path} ${message}`, { details: [{ path, message }] });
 }
 
-/** As a step of a JSON pointer. */
+/** Returns the parameter's name as a token of a JSON pointer. */
 function nameOf(pair: string): string {
 	const [name = ''] = pair.split('=', 1);
 	const text = (isDecodable(name) ? decodeURIComponent(name) : name).slice(0, 100).toWellFormed();

@@ -1,5 +1,5 @@
-// First path segments that are never an organization's: decided before routing, since a catch-all would swallow mistyped
-// management paths. Generous, so that routes to come break nobody's URLs; a test compares it with the routes.
+// First path segments that no organization may have: checked before routing, since the catch-all route would take mistyped
+// management paths. The list is generous, so that future routes break nobody's URLs; a test compares it with the routes.
 
 const RESERVED = new Set(
 	(
@@ -16,7 +16,7 @@ const RESERVED = new Set(
 export const isReserved = (segment: string): boolean =>
 	RESERVED.has(segment.toLowerCase()) || segment.startsWith('.') || segment.startsWith('@');
 
-/** `/.well-known/{name}/{org}/{gateway}` is a gateway's place, although its first segment is reserved. */
+/** Whether a path belongs to a gateway; `/.well-known/{name}/{org}/{gateway}` does, although its first segment is reserved. */
 export function isGatewayPath(path: string): boolean {
 	const end = path.indexOf('/', 1);
 	if (end === -1) return false;

@@ -16,13 +16,13 @@ test('on https it is Secure and has the prefix that keeps other hosts and http f
 	assert.equal(tokenCookie(secure, undefined, 't'), '__Host-gatehouse_token=t; Path=/; HttpOnly; SameSite=Lax; Max-Age=86400; Secure');
 });
 
-test('of several addresses, the one that the browser came by decides', () => {
+test('among several public addresses, the one that the browser used decides', () => {
 	assert.match(tokenCookie(both, 'gate.example', 't'), /^__Host-.*Secure$/);
 	assert.doesNotMatch(tokenCookie(both, 'localhost:3000', 't'), /__Host-|Secure/);
 	assert.match(tokenCookie(both, 'unknown.example', 't'), /^__Host-.*Secure$/);
 });
 
-test('taking it back leaves nothing of it', () => {
+test('clearing the cookie leaves nothing of it', () => {
 	assert.equal(tokenCookie(plain, undefined, null), 'gatehouse_token=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0');
 });
 

@@ -1,11 +1,11 @@
-// Where clients put what opens a gateway (specification 5.2, 2), read in one way by every method that takes it, and how a 401 and a
-// 403 ask for it (RFC 6750).
+// The parts of a request that may carry the credential of a gateway (specification 5.2, 2), read alike by every method that accepts it,
+// and the challenges that ask for it in a 401 and a 403 (RFC 6750).
 
 import Joi from 'joi';
 import type { ChallengeFault } from '../contract/kinds.ts';
 import type { Gateway, Incoming } from '../contract/nouns.ts';
 
-/** What a method can be told of the three places. */
+/** The configurable part of the three locations. */
 export interface SecretPlaces {
 	keyHeader?: string;
 }
@@ -14,7 +14,7 @@ export interface SecretPlaces {
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 6750 §2.1; the scheme's name is case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^Bearer +(\S+) *$/i;
-/** Of the longest that Gatehouse issues, a token; what is longer need not be looked up. */
+/** The length of the longest secret that Gatehouse issues, a token; longer ones need no look-up. */
 export const MAX_SECRET_LENGTH = 4096;
 
 export const keyHeaderRule = Joi.string()
@@ -24,20 +24,20 @@ export const keyHeaderRule = Joi.string()
 	.insensitive()
 	.description('Header that carries the key, in place of X-API-Key.');
 
-/** In X-API-Key (or `keyHeader`), `?api_key=` or as a Bearer token: the first place that holds something counts, also when it is wrong. */
+/** Reads X-API-Key (or `keyHeader`), `?api_key=`, or a Bearer token: the first location with a value counts, even if the value is wrong. */
 export function findSecret(request: Incoming, places: SecretPlaces): string | null {
 	const { headers, query } = request;
 	const name = keyHeaderOf(places).toLowerCase();
-	// `constructor` is a name that any object answers to.
+	// An own property only, since every object inherits names such as `constructor`.
 	return (Object.hasOwn(headers, name) && headers[name]) || query.get('api_key') || bearerToken(request);
 }
 
 export const keyHeaderOf = ({ keyHeader = 'X-API-Key' }: SecretPlaces): string => keyHeader;
 
-/** The three places as a sentence names them. */
+/** Names the three locations in a sentence. */
 export const secretPlaces = (places: SecretPlaces): string => `in ${keyHeaderOf(places)}, as ?api_key= or as a Bearer token`;
 
-/** Null when the Authorization header holds none. */
+/** Returns the Bearer token; null when the Authorization header holds none. */
 export const bearerToken = ({ headers }: Incoming): string | null => BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
 
 /** RFC 6750 §3: "If the request lacks any authentication information […] the resource server SHOULD NOT include an error code". */

@@ -1,24 +1,24 @@
-// Keys of a gateway (`svc_gw_…`): looked up once and remembered with the gateway, which any change of its keys drops.
+// Keys of a gateway (`svc_gw_…`): looked up once and cached with the gateway, until any of its keys changes.
 
 import type { Caller, Gateway } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { hashKey, MAX_KEY_LENGTH } from '../secrets/tokens.ts';
 import type { Store } from '../store/store.ts';
 
-/** Of each gateway. */
+/** Cached keys per gateway. */
 const KEYS_KEPT = 10_000;
 
 type KnownKey = { caller: Caller; expiresAt: number } | null;
 
 export interface KeyedGateway {
 	gateway: Gateway;
-	/** Callers of keys that have been looked up, by the key's hash; null is remembered too. */
+	/** Callers by the hash of their key; a null result is cached, too. */
 	keys: BoundedMap<string, KnownKey>;
 }
 
 export const noKeysYet = (): KeyedGateway['keys'] => new BoundedMap(KEYS_KEPT);
 
-/** Null when it is unknown here, revoked or expired. */
+/** Returns the caller of a key; null when the key is unknown to this gateway, revoked or expired. */
 export async function gatewayKey(secret: string, mounted: KeyedGateway, store: Store): Promise<Caller | null> {
 	if (secret.length > MAX_KEY_LENGTH) return null;
 	const hash = hashKey(secret);

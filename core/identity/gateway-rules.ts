@@ -1,11 +1,11 @@
-// Which methods of a gateway admit, and from where and with what its rules let a request in.
+// Selects the methods of a gateway that admit, and checks the rules that requests must satisfy.
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Incoming } from '../contract/nouns.ts';
-import { inRanges } from '../http/addresses.ts';
+import { inRanges } from '../kit/ip-addresses.ts';
 import type { ValidationRules } from '../store/store.ts';
 
-/** The required ones if there are any, else all. */
+/** Returns the required methods if there are any, else all. */
 export function admittingOf<M extends { isRequired: boolean }>(methods: readonly M[]): readonly M[] {
 	const required = methods.filter(({ isRequired }) => isRequired);
 	return required.length > 0 ? required : methods;
@@ -21,6 +21,9 @@ export function checkRules(request: Pick<Incoming, 'address' | 'headers'>, rules
 	}
 }
 
-/** With a value: Node joins what is sent twice with a comma. `constructor` is a name that any object answers to. */
+/**
+ * Tells whether a header has a value: Node joins repeated ones with a comma. An own property only, since every object inherits names such
+ * as `constructor`.
+ */
 const isPresent = (headers: Incoming['headers'], name: string): boolean =>
 	Object.hasOwn(headers, name) && /[^\s,]/.test(headers[name] ?? '');

@@ -1,14 +1,14 @@
-// Access keys and tokens at gateways, on the real store: whom they stand for, and for how long that is remembered.
+// Access keys and tokens at gateways, on the real store: the users that they identify, and how long they are cached.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Jwt from '@hapi/jwt';
+import { epochSeconds, until } from '../../test/helpers/clock.ts';
 import { gatewayOf, logIn, SECRET, startIdentities, type TestIdentities } from '../../test/helpers/identities.ts';
 import { addTenant, type Tenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
-import type { Gateway } from '../contract/nouns.ts';
+import type { Gateway, Incoming } from '../contract/nouns.ts';
 import type { Permission, Role } from '../contract/permissions.ts';
 import { ACCESS_KEY_PREFIX, hashKey, mintKey } from '../secrets/tokens.ts';
 import type { KeyReach, Store } from '../store/store.ts';
@@ -17,18 +17,21 @@ let store: TestStore;
 let owner: Tenant;
 let gateway: Gateway;
 let identities: TestIdentities;
-/** How often the store was asked about a credential. */
+/** Counts the look-ups of credentials in the store. */
 let lookups = 0;
-/** What holds the store's answers back, after they were read. */
+/** Delays the store's answers, after they were read. */
 let answers: Promise<void> = Promise.resolve();
+/** Resolves when the store has read the rows of the next query, and holds back the result. */
+let read = Promise.withResolvers<void>();
 
-/** The store, with what it was asked counted and its answers held back. */
+/** Wraps the store so that its look-ups are counted and its answers delayed. */
 function watched(real: Store): Store {
 	const held = async <T>(answer: Promise<T>): Promise<T> => {
 		lookups++;
-		const read = await answer;
+		const found = await answer;
+		read.resolve();
 		await answers;
-		return read;
+		return found;
 	};
 	const accessKeys = { ...real.accessKeys, byHash: (hash: Buffer) => held(real.accessKeys.byHash(hash)) };
 	const accounts = { ...real.accounts, session: (id: string, userId: string) => held(real.accounts.session(id, userId)) };
@@ -48,6 +51,7 @@ after(async () => {
 beforeEach(() => {
 	lookups = 0;
 	answers = Promise.resolve();
+	read = Promise.withResolvers();
 });
 
 const ask = (secret: string, at = gateway) => identities.at(at).credential(secret);
@@ -61,7 +65,7 @@ async function addKey(userId: string, permissions: Permission[] | null = null, r
 	return { key, id: row.id };
 }
 
-/** Somebody else's account, invited into the owner's organization. */
+/** Adds another user's account, invited into the owner's organization. */
 async function addColleague(role: Role): Promise<Tenant> {
 	const colleague = await addTenant(store);
 	const user = await store.accounts.byId(colleague.userId);
@@ -75,7 +79,7 @@ async function addColleague(role: Role): Promise<Tenant> {
 const setRole = (userId: string, role: Role | null) =>
 	store.organizations.changeMember(owner.organizationId, userId, { role, by: owner.userId, permit: () => undefined });
 
-/** What has been committed so far was heard. */
+/** Waits until every change committed so far has been received. */
 const heard = async (): Promise<void> => {
 	await store.changes.fresh(0);
 };
@@ -90,7 +94,7 @@ test('an access key and a login’s token stand for their user, with the scopes 
 	assert.deepEqual(await ask(token), { method: 'login', ...user });
 });
 
-test('scopes are what the role has and the key was given', async () => {
+test('scopes are those that both the role and the key have', async () => {
 	const viewer = await addColleague('viewer');
 	const member = await addColleague('member');
 	assert.deepEqual(await scopesOf((await addKey(viewer.userId)).key), ['tools:read', 'gateway:read']);
@@ -108,7 +112,7 @@ test('a key for one gateway opens that gateway, and is a 403 at others (decision
 	await assert.rejects(ask(key, other), { code: 'forbidden' });
 });
 
-test('a stranger’s credential is a 403, though it is good elsewhere (decisions, 22)', async () => {
+test('a valid credential of a user outside the organization is a 403 (decisions, 22)', async () => {
 	const stranger = await addTenant(store);
 	const theirs = await gatewayOf(store, stranger.organizationId, '/main');
 	for (const secret of [(await addKey(stranger.userId)).key, (await logIn(store, stranger.userId)).token]) {
@@ -117,7 +121,7 @@ test('a stranger’s credential is a 403, though it is good elsewhere (decisions
 	}
 });
 
-test('what is no credential of ours is not looked up', async () => {
+test('a text that cannot be a credential of ours is not looked up', async () => {
 	const { key } = await addKey(owner.userId);
 	const { token } = await logIn(store, owner.userId);
 	const wrong = [
@@ -137,7 +141,7 @@ test('what is no credential of ours is not looked up', async () => {
 	assert.equal(await ask(key.slice(0, -1)), null);
 });
 
-test('a token that is wrong in itself is refused with the reason', async () => {
+test('a malformed or badly signed token is refused with the reason', async () => {
 	const { sessionId } = await logIn(store, owner.userId);
 	const claims = { sub: owner.userId, jti: randomUUID(), sid: sessionId, auth_time: 1, aud: 'svc-api' };
 	const foreign = Jwt.token.generate({ ...claims, iss: 'other' }, { key: SECRET, algorithm: 'HS256' }, { ttlSec: 60 });
@@ -145,7 +149,7 @@ test('a token that is wrong in itself is refused with the reason', async () => {
 	await assert.rejects(async () => ask('a.b.c'), { code: 'unauthorized' });
 });
 
-test('a credential is looked up once, also by many at a time, and one that is unknown too', async () => {
+test('a credential is looked up once, also by concurrent requests, and so is an unknown one', async () => {
 	const { key } = await addKey(owner.userId);
 	const { token } = await logIn(store, owner.userId);
 	const unknown = mintKey(ACCESS_KEY_PREFIX);
@@ -155,7 +159,30 @@ test('a credential is looked up once, also by many at a time, and one that is un
 	assert.equal(lookups, 3);
 });
 
-test('a change of anybody else is no reason to look again', async () => {
+const visit = (cookie: string) =>
+	identities.at(gateway).visitor({ headers: { cookie: `gatehouse_token=${cookie}` } } as Partial<Incoming> as Incoming);
+
+test('a visitor is looked up once, and not logged in once a logout is received; an access key in the cookie logs nobody in', async () => {
+	const { token, sessionId } = await logIn(store, owner.userId);
+	const { key } = await addKey(owner.userId);
+	await heard();
+	for (let round = 0; round < 3; round++) {
+		const { email, ...visitor } = (await visit(token)) ?? assert.fail();
+		assert.match(email, /@example\.com$/);
+		assert.deepEqual(visitor, { userId: owner.userId, name: 'Ada Lovelace', sessionId, caller: await ask(token) });
+	}
+	assert.equal(await visit(key), null);
+	assert.equal(lookups, 1);
+	await store.accounts.update(owner.userId, { firstName: 'Augusta' });
+	await heard();
+	assert.equal((await visit(token))?.name, 'Augusta Lovelace');
+	await store.accounts.endSession(sessionId);
+	await heard();
+	assert.equal(await visit(token), null);
+	await store.accounts.update(owner.userId, { firstName: 'Ada' });
+});
+
+test('a change of another user causes no new look-up', async () => {
 	const { key } = await addKey(owner.userId);
 	const other = await addTenant(store);
 	const { sessionId } = await logIn(store, other.userId);
@@ -167,7 +194,7 @@ test('a change of anybody else is no reason to look again', async () => {
 	assert.equal(lookups, 1);
 });
 
-test('revocation, logout, a new role and removal count as soon as they are heard', async () => {
+test('revocation, logout, a new role and removal are effective as soon as they are received', async () => {
 	const colleague = await addColleague('member');
 	const first = await addKey(colleague.userId);
 	const second = await addKey(colleague.userId);
@@ -187,7 +214,7 @@ test('revocation, logout, a new role and removal count as soon as they are heard
 	await assert.rejects(after(second.key), { code: 'forbidden' });
 });
 
-test('what was read before a change, and comes after it was heard, is not remembered', async () => {
+test('an answer that was read before a change, and arrives after it, is not cached', async () => {
 	for (const kind of ['key', 'token'] as const) {
 		const { key, id } = await addKey(owner.userId);
 		const { token, sessionId } = await logIn(store, owner.userId);
@@ -195,9 +222,9 @@ test('what was read before a change, and comes after it was heard, is not rememb
 		await heard();
 		const gate = Promise.withResolvers<void>();
 		answers = gate.promise;
+		read = Promise.withResolvers();
 		const early = ask(secret);
-		// The store has read the row, and holds the answer.
-		await sleep(50);
+		await read.promise;
 		await (kind === 'key' ? store.accessKeys.revoke(owner.userId, id) : store.accounts.endSession(sessionId));
 		await heard();
 		const late = ask(secret);
@@ -208,23 +235,25 @@ test('what was read before a change, and comes after it was heard, is not rememb
 	}
 });
 
-test('a token that expires while it is remembered is refused', async () => {
+test('a token that expires while it is remembered is refused', async (t) => {
 	const { sessionId } = await logIn(store, owner.userId);
-	const exp = Math.ceil(Date.now() / 1000 + 0.3);
+	const exp = epochSeconds() + 30;
 	const claims = { sub: owner.userId, jti: randomUUID(), sid: sessionId, auth_time: 1, iss: 'svc', aud: 'svc-api', exp };
 	const token = Jwt.token.generate(claims, { key: SECRET, algorithm: 'HS256' });
 	assert.ok(await ask(token));
-	await sleep(exp * 1000 - Date.now() + 10);
+	t.mock.timers.enable({ apis: ['Date'], now: exp * 1000 + 10 });
 	await assert.rejects(async () => ask(token), { code: 'unauthorized', message: 'Token expired.' });
 	assert.equal(lookups, 1);
 });
 
-test('a look-up that failed is tried again', async () => {
+test('a failed look-up is retried', async () => {
 	const { key } = await addKey(owner.userId);
 	const gate = Promise.withResolvers<void>();
 	answers = gate.promise;
-	setTimeout(() => gate.reject(new Error('away')), 20);
-	await assert.rejects(async () => ask(key), /away/);
+	const asked = assert.rejects(async () => ask(key), /away/);
+	await read.promise;
+	gate.reject(new Error('away'));
+	await asked;
 	answers = Promise.resolve();
 	assert.ok(await ask(key));
 });
@@ -232,10 +261,6 @@ test('a look-up that failed is tried again', async () => {
 test('the use of an access key is recorded', async () => {
 	const { key, id } = await addKey(owner.userId);
 	await ask(key);
-	const deadlineMs = performance.now() + 3000;
 	const lastUsedAt = async () => (await store.accessKeys.list(owner.userId, { limit: 100 })).items.find((row) => row.id === id)?.lastUsedAt;
-	while (!(await lastUsedAt())) {
-		assert.ok(performance.now() < deadlineMs, 'not recorded');
-		await sleep(50);
-	}
+	await until(lastUsedAt, 'its use is recorded');
 });

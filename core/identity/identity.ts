@@ -1,5 +1,5 @@
-// Whom the accounts of Gatehouse know, as auth methods ask at a gateway (specification 5.2; decisions 22–25). What is remembered of
-// them lies in the parts that this puts together: keys of gateways, members, signed tokens and passwords.
+// The users of Gatehouse, as auth methods look them up at a gateway (specification 5.2; decisions 22–25). It combines the caches of
+// gateways' keys, members, signed tokens and passwords.
 
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
@@ -8,18 +8,17 @@ import { asGatewayError } from '../contract/errors.ts';
 import type { Caller, Incoming } from '../contract/nouns.ts';
 import { clientOf } from '../http/client.ts';
 import type { Limits } from '../limits/limits.ts';
-import { type Claims, GATEWAY_KEY_PREFIX, type Tokens } from '../secrets/tokens.ts';
-import type { PersonRow } from '../store/store.ts';
+import { GATEWAY_KEY_PREFIX, JWT } from '../secrets/tokens.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
 import { gatewayKey, type KeyedGateway } from './gateway-keys.ts';
 import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
-import { assertMember, type Members } from './members.ts';
+import { assertMember, callerAt, fullName, type Holder, type Members } from './members.ts';
 import { KnownPasswords } from './password-cache.ts';
 import type { Resets } from './password-resets.ts';
 import { SignedTokens } from './signed-tokens.ts';
 
 export interface Identities {
-	/** What plugins ask while they serve this request of the gateway. */
+	/** The interface for plugins that serve this request of the gateway. */
 	at(mounted: KeyedGateway, request: Request): Identity;
 	close(): void;
 }
@@ -50,7 +49,7 @@ interface Shared {
 	known: Known;
 }
 
-/** A class, since one is made for every request: it costs one object where functions would be six. */
+/** A class, since one is made for every request: it costs one object instead of six functions. */
 class GatewayIdentity implements Identity {
 	readonly #shared: Shared;
 	readonly #mounted: KeyedGateway;
@@ -82,11 +81,12 @@ class GatewayIdentity implements Identity {
 	}
 
 	async visitor({ headers }: Incoming): Promise<Visitor | null> {
-		const { config, store, tokens } = this.#shared.parts;
+		const { config, members } = this.#shared.parts;
 		const token = readTokenCookie(config, headers);
-		const claims = token === null ? null : claimsOf(token, tokens);
-		const access = claims && (await store.accounts.session(claims.sid, claims.sub));
-		return access && this.#describe(access.user, claims.sid);
+		const holder = token === null ? null : await holderOf(token, members);
+		if (!holder?.login) return null;
+		const { userId, email, name, login } = holder;
+		return { userId, email, name, sessionId: login.sessionId, caller: callerAt(holder, this.#mounted.gateway) };
 	}
 
 	async logIn({ headers }: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null> {
@@ -95,7 +95,8 @@ class GatewayIdentity implements Identity {
 		const user = await checkPassword({ email, password }, parts);
 		const begun = user && (await beginLogin(user, clientOf(this.#request, parts), parts));
 		if (!begun) return null;
-		const visitor = await this.#describe(user, begun.login.sessionId);
+		const { sessionId } = begun.login;
+		const visitor = { userId: user.id, email: user.email, name: fullName(user), sessionId, caller: await this.member(user.id) };
 		return { visitor, cookie: tokenCookie(parts.config, headers['host'], begun.token) };
 	}
 
@@ -104,16 +105,13 @@ class GatewayIdentity implements Identity {
 		await limits.ofRoute(this.#request, 'POST /auth/forgot-password');
 		await resets.ask(email);
 	}
-
-	async #describe({ id, email, firstName, lastName }: PersonRow, sessionId: string): Promise<Visitor> {
-		return { userId: id, email, name: `${firstName} ${lastName}`.trim(), sessionId, caller: await this.member(id) };
-	}
 }
 
-/** Null for a token that is no good: whoever has an old cookie is simply not logged in. */
-function claimsOf(token: string, tokens: Tokens): Claims | null {
+/** Returns the holder of a login's token; null for any other or invalid one, since a visitor with an old cookie is simply not logged in. */
+async function holderOf(token: string, members: Members): Promise<Holder | null> {
+	if (!JWT.test(token)) return null;
 	try {
-		return tokens.verify(token);
+		return await members.holder(token);
 	} catch (thrown) {
 		if (asGatewayError(thrown)?.code === 'unauthorized') return null;
 		throw thrown;

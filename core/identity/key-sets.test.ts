@@ -1,4 +1,4 @@
-// When the keys of an issuer are read again. The clock is the test's; the issuer, the guard and the memory are real.
+// The times at which the keys of an issuer are read again. The clock is the test's; the issuer, the guard and the memory are real.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -15,12 +15,12 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const RULES: KeySetRules = { maxBytes: 256 * 1024, maxKeys: 100, logged: 'warn' };
 
-/** A token of one of the keys at `url`, checked. */
+/** Verifies a token with the keys at `url`. */
 const verify = (token: string, url: string, context: Context) =>
 	verifyToken(token, { url, rules: RULES }, { algorithms: ['ES256', 'RS256'] }, context);
 
-/** A gateway's context as far as keys need it, and a clock that only `wait` moves. */
-function surroundings(t: TestContext): { context: Context; wait(ms: number): void } {
+/** Makes the part of a gateway's context that keys need, and a clock that only `wait` moves. */
+function setUp(t: TestContext): { context: Context; wait(ms: number): void } {
 	let nowMs = performance.now();
 	t.mock.method(performance, 'now', () => nowMs);
 	const egress = local(t);
@@ -31,7 +31,7 @@ function surroundings(t: TestContext): { context: Context; wait(ms: number): voi
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 	} satisfies Partial<Context>;
 	return {
-		// The method reaches nothing else of it.
+		// The method uses no other part of it.
 		context: context as Partial<Context> as Context,
 		wait(ms) {
 			nowMs += ms;
@@ -43,7 +43,7 @@ test('a new key of the issuer is found when a token names it, at most every 30 s
 	const [old, fresh, newest] = ['old', 'fresh', 'newest'].map((kid) => issuerKey('ES256', kid));
 	assert.ok(old && fresh && newest);
 	const issuer = await startIssuer(t, [old.jwk]);
-	const { context, wait } = surroundings(t);
+	const { context, wait } = setUp(t);
 	const admits = (key: typeof old): Promise<boolean> =>
 		verify(key.token({ sub: 'a' }), issuer.url, context).then(
 			() => true,
@@ -64,7 +64,7 @@ test('a new key of the issuer is found when a token names it, at most every 30 s
 test('the keys are read again every ten minutes, so a withdrawn one is refused by then', async (t) => {
 	const key = issuerKey('ES256', 'k');
 	const issuer = await startIssuer(t, [key.jwk]);
-	const { context, wait } = surroundings(t);
+	const { context, wait } = setUp(t);
 	const check = (): Promise<unknown> => verify(key.token({ sub: 'a' }), issuer.url, context);
 	await check();
 	issuer.publish([]);
@@ -76,10 +76,10 @@ test('the keys are read again every ten minutes, so a withdrawn one is refused b
 	assert.equal(issuer.requests(), 2);
 });
 
-test('an issuer that cannot be reached is asked again after five seconds, not before', async (t) => {
+test('an issuer that cannot be reached is retried after five seconds, not before', async (t) => {
 	const key = issuerKey('ES256', 'k');
 	const issuer = await startIssuer(t);
-	const { context, wait } = surroundings(t);
+	const { context, wait } = setUp(t);
 	const check = (): Promise<unknown> => verify(key.token({ sub: 'a' }), issuer.url, context);
 	issuer.answer((response) => void response.writeHead(500).end());
 	for (let at = 0; at < 3; at++) await assert.rejects(check(), { code: 'unavailable' });
@@ -92,11 +92,11 @@ test('an issuer that cannot be reached is asked again after five seconds, not be
 	assert.equal(issuer.requests(), 2);
 });
 
-test('when it fails while a new key is looked for, the keys that are known stay good', async (t) => {
+test('when it fails while a new key is looked up, the known keys stay valid', async (t) => {
 	const [key, fresh] = ['k', 'fresh'].map((kid) => issuerKey('ES256', kid));
 	assert.ok(key && fresh);
 	const issuer = await startIssuer(t, [key.jwk]);
-	const { context, wait } = surroundings(t);
+	const { context, wait } = setUp(t);
 	await verify(key.token({ sub: 'a' }), issuer.url, context);
 	issuer.answer((response) => void response.destroy());
 	wait(31 * SECOND);
@@ -108,19 +108,19 @@ test('when it fails while a new key is looked for, the keys that are known stay 
 	await verify(fresh.token({ sub: 'a' }), issuer.url, context);
 });
 
-test('the first who asks may leave: the others still get the keys', async (t) => {
+test('when the first caller leaves, the others still get the keys', async (t) => {
 	const key = issuerKey('ES256', 'k');
 	const issuer = await startIssuer(t, [key.jwk]);
-	const { context } = surroundings(t);
+	const { context } = setUp(t);
 	const left = AbortSignal.abort();
-	// As a call does: its own signal, unless the request brings another.
+	// Like a call, it has a signal of its own, unless the request brings another.
 	const leaving: Context = { ...context, request: (options) => context.request({ signal: left, ...options }) };
 	const keys = await keysAt(issuer.url, RULES, leaving);
 	await jwtVerify(key.token({ sub: 'a' }), await keys.current(leaving));
 	assert.equal(issuer.requests(), 1);
 });
 
-test('of a key only what it takes to check with it is kept; one that is private, too long or of another kind is left out', () => {
+test('only the members of a key that verification needs are kept; a private, overlong or foreign key is left out', () => {
 	const { jwk } = issuerKey('ES256', 'k');
 	const rsa = issuerKey('RS256', 'r').jwk;
 	const kept = readKeySet(
@@ -137,7 +137,7 @@ test('of a key only what it takes to check with it is kept; one that is private,
 	const bad = [
 		{ ...jwk, d: 'AAAA' },
 		{ ...rsa, n: 'A'.repeat(1367) },
-		// With an exponent as long as the modulus one check would take as long as a signature.
+		// With an exponent as long as the modulus, one verification would take as long as a signature.
 		{ ...rsa, e: 'A'.repeat(342) },
 		{ ...jwk, kid: 5 },
 		{ ...jwk, kid: 'k'.repeat(2000) },

@@ -1,34 +1,33 @@
-// The public keys of whoever signs tokens (JWKS, RFC 7517 §5): fetched through the guard, kept for a while, read again for a key that
-// is not there.
+// The public keys of token issuers (JWKS, RFC 7517 §5): fetched through the guard, cached for a while, and read again for an unknown key.
 
 import { createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose';
 import type { Context } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import { isObject } from '../kit/json.ts';
 
-/** How much a key set may hold, and how a failure to read it is told. */
+/** The limits of a key set, and the log level of a failure to read it. */
 export interface KeySetRules {
 	maxBytes: number;
 	maxKeys: number;
-	/** `debug` where strangers choose the address: what they can cause is no warning. */
+	/** `debug` when untrusted clients choose the address, since they could cause warnings at will. */
 	logged: 'warn' | 'debug';
 }
 
 const KEPT_MS = 10 * 60_000;
-/** Tokens may name any key; asking for them must not become a flood of requests to the issuer. */
+/** A token may name any key: looking for unknown ones must not flood the issuer with requests. */
 const COOLDOWN_MS = 30_000;
-/** After a reading that failed: shorter, since nobody comes in until one succeeds. */
+/** The wait after a failure is shorter, since no token can be verified until a reading succeeds. */
 const RETRY_MS = 5000;
 const TIMEOUT_MS = 5000;
 /** Public keys only: with `oct`, a set would carry secrets (RFC 8725 §2.1). */
 const TYPES: readonly unknown[] = ['RSA', 'EC', 'OKP'];
-/** All that it takes to choose a key and to check with it (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
+/** The members needed to choose a key and to verify with it (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
 const MEMBERS = ['kty', 'kid', 'use', 'alg', 'crv', 'x', 'y', 'n', 'e'] as const;
 /** RFC 7518 §6.2.2, §6.3.2 and RFC 8037 §2: `d` makes a key a private one. */
 const PRIVATE = 'd';
 /** An RSA modulus of 8192 bits in base64url. */
 const MAX_MEMBER_LENGTH = 1366;
-/** A public exponent of 48 bits: checking a signature with a longer one takes as long as making it. */
+/** A public exponent of 48 bits: verifying a signature with a longer one takes as long as making it. */
 const MAX_EXPONENT_LENGTH = 8;
 const MAX_KEY_OPS = 10;
 
@@ -36,7 +35,9 @@ const MAX_KEY_OPS = 10;
 export interface PublishedKeys {
 	/** @throws unavailable */
 	current(context: Context): Promise<JWTVerifyGetKey>;
-	/** Those that were fetched after `known`, which had not the key; null when it is too early to ask for newer ones. @throws unavailable */
+	/**
+	 * Returns the keys fetched after `known`, which lacked the wanted one; null when it is too early for another request. @throws unavailable
+	 */
 	newer(known: JWTVerifyGetKey, context: Context): Promise<JWTVerifyGetKey | null>;
 }
 
@@ -49,10 +50,10 @@ interface Reading {
 	hasFailed: boolean;
 }
 
-/** Kept by `keysAt`: when its time is over, it is made anew, and reads the keys again. */
+/** Makes the cache of one URL. `keysAt` keeps it for a while, and then makes a new one, which reads the keys again. */
 function publishedKeys(url: string, rules: KeySetRules): PublishedKeys {
 	let last: Reading | null = null;
-	// The last good ones: a key that is asked for while the issuer is away must not cost the others theirs.
+	// The last successful reading: a search for an unknown key while the issuer is down must not cost the known ones.
 	let kept: JWTVerifyGetKey | null = null;
 	const readUnless = (context: Context, isFresh: (reading: Reading) => boolean): Promise<JWTVerifyGetKey> => {
 		if (last && isFresh(last)) return last.keys;
@@ -78,7 +79,7 @@ function publishedKeys(url: string, rules: KeySetRules): PublishedKeys {
 	};
 }
 
-/** @throws unavailable: whoever cannot be checked is not let in, and it is not their fault */
+/** @throws unavailable: a token that cannot be verified is refused without blaming its bearer */
 async function fetchKeys(url: string, rules: KeySetRules, context: Context): Promise<JWTVerifyGetKey> {
 	try {
 		return createLocalJWKSet(await fetchSet(url, rules, context));
@@ -99,9 +100,9 @@ async function fetchSet(url: string, { maxBytes, maxKeys }: KeySetRules, context
 		headers: { accept: 'application/jwk-set+json, application/json' },
 		timeoutMs: TIMEOUT_MS,
 		maxBytes,
-		// A redirect leads to something else than what was configured.
+		// A redirect would lead to an address that was not configured.
 		maxRedirects: 0,
-		// Many wait for it: the first of them may leave.
+		// Many callers wait for the same reading, so it does not end with the first of them.
 		signal: AbortSignal.timeout(TIMEOUT_MS),
 	});
 	if (status !== 200) throw new Error(`it answered ${status}`);
@@ -109,8 +110,8 @@ async function fetchSet(url: string, { maxBytes, maxKeys }: KeySetRules, context
 }
 
 /**
- * Keeps what it takes to check with a key, and leaves out keys that cannot be used: "Implementations SHOULD ignore JWKs within a JWK
- * Set that use "kty" values that are not understood by them" (RFC 7517 §5). @throws Error with the rest of a sentence on what is wrong
+ * Keeps the members needed to verify with a key, and leaves out unusable keys: "Implementations SHOULD ignore JWKs within a JWK Set that
+ * use "kty" values that are not understood by them" (RFC 7517 §5). @throws Error whose message continues a sentence about the fault
  */
 export function readKeySet(value: unknown, maxKeys: number): JSONWebKeySet {
 	const keys = isObject(value) ? value['keys'] : null;

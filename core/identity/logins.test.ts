@@ -1,4 +1,4 @@
-// Passwords and the beginning of logins, on the real store.
+// Passwords and the start of logins, on the real store.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,14 +23,14 @@ before(async () => {
 });
 after(() => store.close());
 
-test('a password is checked against the account of its address; what no account can have is simply wrong', async () => {
+test('a password is checked against the account of its address; an impossible address or password is simply wrong', async () => {
 	assert.equal((await checkPassword({ email: EMAIL, password: 'Correct1Horse' }, parts))?.id, user.id);
 	const wrong = [EMAIL.slice(1), '', `${EMAIL}\0`, '\ud800', `${'a'.repeat(255)}@example.com`];
 	for (const email of wrong) assert.equal(await checkPassword({ email, password: 'Correct1Horse' }, parts), null, email);
 	assert.equal(await checkPassword({ email: EMAIL, password: 'Wrong1Horse' }, parts), null);
 });
 
-test('a login begins with a token that is live, under an id of its own', async () => {
+test('a login starts with a live token, under an id of its own', async () => {
 	const [one, two] = [await beginLogin(user, CLIENT, parts), await beginLogin(user, CLIENT, parts)];
 	assert.ok(one && two && one.login.sessionId !== two.login.sessionId);
 	const { sub, sid } = tokens.verify(one.token);
@@ -38,7 +38,7 @@ test('a login begins with a token that is live, under an id of its own', async (
 	assert.equal((await store.accounts.session(sid, sub))?.user.email, EMAIL);
 });
 
-test('a login does not begin when the password was changed after it was checked', async () => {
+test('a login does not start when the password was changed after it was checked', async () => {
 	const checked = await checkPassword({ email: EMAIL, password: 'Correct1Horse' }, parts);
 	assert.ok(checked);
 	const to = await hash('Battery2Staple', { cost: 4 });

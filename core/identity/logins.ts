@@ -1,4 +1,4 @@
-// What it takes to log somebody in, by the API or on a page of a gateway: their password, then a session and its first token.
+// Logs a user in, by the API or on a page of a gateway: checks the password, then starts a session with its first token.
 
 import { randomUUID } from 'node:crypto';
 import type { Passwords } from '../secrets/passwords.ts';
@@ -14,8 +14,8 @@ export interface LoginParts {
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * The user whose they are; null when either is wrong, after the same time.
- * @param found is told whom the address belongs to, before the password is looked at
+ * Returns the user with this address and password; null when either is wrong, after the same time.
+ * @param found receives the user of the address before the password is checked
  * @throws rate_limited when too many wait
  */
 export async function checkPassword(
@@ -29,10 +29,10 @@ export async function checkPassword(
 	return matches ? user : null;
 }
 
-/** Of what cannot be, there is no account, and the database need not say why. */
+/** Tells whether the database can store such an address: there is no account with another one. */
 const canBeStored = (email: string): boolean => email.length <= MAX_EMAIL_LENGTH && email.isWellFormed() && !email.includes('\0');
 
-/** A new login, and its first token; null when the password was changed while it was checked. */
+/** Starts a new login with its first token; null when the password was changed while it was checked. */
 export async function beginLogin(
 	{ id: userId, passwordHash }: Pick<UserRow, 'id' | 'passwordHash'>,
 	{ address, userAgent }: { address: string; userAgent: string | null },

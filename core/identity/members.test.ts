@@ -1,4 +1,4 @@
-// Members by their id, at gateways, on the stores of two replicas: what they may do now, and for how long that is remembered.
+// Members by their id, at gateways, on the stores of two replicas: their current permissions, and how long these are cached.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,13 +14,13 @@ import type { Role } from '../contract/permissions.ts';
 import type { Store } from '../store/store.ts';
 
 let store: TestStore;
-/** Where changes are made. */
+/** The replica on which changes are made. */
 let replica: Store & AsyncDisposable;
 let identities: TestIdentities;
 let owner: Tenant;
 let gateway: Gateway;
 let lookups = 0;
-/** What holds the store's answers back, after they were read. */
+/** Delays the store's answers, after they were read. */
 let answers: Promise<void> = Promise.resolve();
 
 function watched(real: Store): Store {
@@ -52,7 +52,7 @@ beforeEach(() => {
 
 const ask = (userId: string, at = gateway) => identities.at(at).member(userId);
 
-/** As a request of a gateway does before anything else. */
+/** Reads the scopes after the wait for changes that every request of a gateway begins with. */
 async function scopesSoon(userId: string): Promise<readonly string[] | null> {
 	await store.changes.fresh(1000);
 	return (await ask(userId))?.scopes ?? null;
@@ -74,13 +74,13 @@ test('a member may do at a gateway what their role has', async () => {
 	assert.deepEqual((await ask(viewer))?.scopes, ['tools:read', 'gateway:read']);
 });
 
-test('who is no member, is unknown, or is no user at all, is null', async () => {
+test('a user who is no member, an unknown id and a malformed id are null', async () => {
 	const stranger = await addTenant(store);
 	for (const userId of [stranger.userId, randomUUID(), 'nobody', 'a\0b', '']) assert.equal(await ask(userId), null, userId);
 	assert.ok(await ask(stranger.userId, await gatewayOf(store, stranger.organizationId, '/main')));
 });
 
-test('a user is looked up once, also by many at a time and at several gateways', async () => {
+test('a user is looked up once, also by concurrent requests and at several gateways', async () => {
 	const other = await gatewayOf(store, owner.organizationId, '/other');
 	const userId = await addMember(store, owner, 'viewer');
 	await heard();
@@ -102,7 +102,7 @@ test('a new role, a removal and the end of an account made on another replica ar
 	await soon(async () => (await scopesSoon(gone)) === null, 'end of the account');
 });
 
-test('who was no member is one within a second of joining', async () => {
+test('a new member is known within a second of joining', async () => {
 	const stranger = await addTenant(store);
 	assert.equal(await scopesSoon(stranger.userId), null);
 	const hash = Buffer.from(randomUUID());
@@ -113,13 +113,13 @@ test('who was no member is one within a second of joining', async () => {
 	await soon(async () => (await scopesSoon(stranger.userId)) !== null, 'joining');
 });
 
-test('what was read before a change of the user, and comes after it was heard, is not remembered', async () => {
+test('an answer that was read before a change of the user, and arrives after it, is not cached', async () => {
 	const userId = await addMember(store, owner, 'member');
 	await heard();
 	const gate = Promise.withResolvers<void>();
 	answers = gate.promise;
 	const early = ask(userId);
-	// The store has read the rows, and holds the answer.
+	// The store has read the rows, and delays the answer.
 	await sleep(50);
 	await setRole(userId, null);
 	await heard();
@@ -130,7 +130,7 @@ test('what was read before a change of the user, and comes after it was heard, i
 	assert.equal(await ask(userId), null);
 });
 
-test('a change of anybody else is no reason to look again, not even while a look-up is under way', async () => {
+test('a change of another user causes no new look-up, not even during a look-up', async () => {
 	const userId = await addMember(store, owner, 'member');
 	await heard();
 	const gate = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// Members, at the management API and at gateways (decisions 22–25): whom access keys, logins' tokens and user ids stand for, and what
-// their role lets them do at a gateway. Looked up once, then remembered until a change of the user is heard.
+// Members, at the management API and at gateways (decisions 22–25): the users that access keys, logins' tokens and user ids identify, and
+// the permissions of their role at a gateway. They are looked up once, then cached until the user changes.
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
@@ -16,10 +16,10 @@ import {
 } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
 import { STALE_MS } from '../store/staleness.ts';
-import type { Access, AccessKeyRow, MembershipRow, OrganizationRef, Store } from '../store/store.ts';
-import { UserCache } from './user-cache.ts';
+import type { Access, AccessKeyRow, MembershipRow, OrganizationRef, PersonRow, Store } from '../store/store.ts';
+import { OwnerCache } from './owner-cache.ts';
 
-/** What a member can do at a gateway: permissions of the same names. */
+/** The scopes of a member at a gateway: permissions of the same names. */
 export const GATEWAY_SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 
 export interface MemberParts {
@@ -28,12 +28,12 @@ export interface MemberParts {
 	recorder: Recorder;
 }
 
-/** The organization's name is left out: it changes without a change of the user. */
+/** A membership without the organization's name, which changes without a change of the user. */
 export interface Membership extends Pick<MembershipRow, 'role' | 'joinedAt'> {
 	organization: OrganizationRef;
 }
 
-/** Somebody who belongs to organizations. */
+/** A user with their memberships. */
 export interface Member {
 	userId: string;
 	/** By organization, in order of joining. */
@@ -42,29 +42,34 @@ export interface Member {
 	key: AccessKeyRow | null;
 }
 
-/** Somebody whose credential is live. */
+/** A member with a live credential. */
 export interface Holder extends Member {
 	email: string;
+	/** First and last. */
+	name: string;
 	/** Null with an access key. */
 	login: Login | null;
 }
 
+const BY_USER = { owners: 'user', ownerOf: ({ userId }: Member): string => userId, keepsNobody: true } as const;
+
 export class Members {
 	readonly #parts: MemberParts;
 	/** By the secret's hash. */
-	readonly #credentials: UserCache<Holder>;
+	readonly #credentials: OwnerCache<Holder>;
 	/** By the user's id. */
-	readonly #users: UserCache<Member>;
+	readonly #users: OwnerCache<Member>;
 
 	constructor(parts: MemberParts) {
 		this.#parts = parts;
-		this.#credentials = new UserCache(parts.store.changes, { keepsNobody: true });
-		this.#users = new UserCache(parts.store.changes, { keepsNobody: true });
+		this.#credentials = new OwnerCache<Holder>(parts.store.changes, BY_USER);
+		this.#users = new OwnerCache<Member>(parts.store.changes, BY_USER);
 	}
 
 	/**
-	 * Whoever it stands for, at the management API; null when it is ended or revoked, or no access key of ours. Not older than a second.
-	 * @throws unauthorized for a token that is wrong in itself; unavailable when nobody can tell what was changed
+	 * Returns the holder of a credential of the management API; null when it was ended or revoked, or is no access key of ours. At most a
+	 * second old.
+	 * @throws unauthorized for an invalid token; unavailable when changes cannot be read
 	 */
 	async holder(secret: string): Promise<Holder | null> {
 		const news = this.#parts.store.changes.fresh(STALE_MS);
@@ -77,8 +82,8 @@ export class Members {
 	}
 
 	/**
-	 * Null when it is no such credential, or is ended or revoked. @throws unauthorized for a token that is wrong in itself;
-	 * forbidden when it is good, but not here
+	 * Returns the caller at a gateway; null when this is no such credential, or it was ended or revoked. @throws unauthorized for an invalid
+	 * token; forbidden when it is valid, but not here
 	 */
 	async byCredential(secret: string, gateway: Gateway): Promise<Caller | null> {
 		const isKey = secret.startsWith(ACCESS_KEY_PREFIX);
@@ -90,12 +95,12 @@ export class Members {
 		return caller;
 	}
 
-	/** Of a credential that was looked up before. @param id its hash */
+	/** Returns the cached holder of a credential. @param id its hash */
 	known(id: string): Promise<Holder | null> | undefined {
 		return this.#credentials.get(id);
 	}
 
-	/** Null when the login has ended. @param id the hash of the token that claims this, and was verified */
+	/** Returns the holder of a login; null when it has ended. @param id the hash of the verified token with these claims */
 	byLogin(id: string, { sub, sid, auth_time: at, exp }: Claims): Promise<Holder | null> {
 		const look = async (): Promise<Holder | null> => {
 			const access = await this.#parts.store.accounts.session(sid, sub);
@@ -105,7 +110,9 @@ export class Members {
 		return this.#credentials.add(id, { expiresAtMs: exp * 1000, look });
 	}
 
-	/** Without any credential. Null when they are no member of the gateway's organization, or are gone. */
+	/**
+	 * Returns the caller of a user id, without any credential; null when they do not exist, or are no member of the gateway's organization.
+	 */
 	async byId(userId: string, gateway: Gateway): Promise<Caller | null> {
 		const member = await (this.#users.get(userId) ?? this.#lookUpUser(userId));
 		return member && callerAt(member, gateway);
@@ -119,7 +126,7 @@ export class Members {
 	#find(secret: string, isKey: boolean): Promise<Holder | null> {
 		const hash = hashKey(secret);
 		const id = hash.toString('latin1');
-		// What has expired is looked at anew, and refused there.
+		// An expired token is verified again, and refused there.
 		return this.known(id) ?? (isKey ? this.#lookUpKey(id, hash) : this.byLogin(id, this.#parts.tokens.verify(secret)));
 	}
 
@@ -136,21 +143,24 @@ export class Members {
 			const memberships = await this.#parts.store.accounts.memberships(userId);
 			return { userId, memberships: byOrganization(memberships), key: null };
 		};
-		return this.#users.add(userId, { userId, look });
+		return this.#users.add(userId, { ownerId: userId, look });
 	}
 }
 
 const holderOf = ({ user, memberships }: Access, credential: Pick<Holder, 'login' | 'key'>): Holder => ({
 	userId: user.id,
 	email: user.email,
+	name: fullName(user),
 	memberships: byOrganization(memberships),
 	...credential,
 });
 
+export const fullName = ({ firstName, lastName }: Pick<PersonRow, 'firstName' | 'lastName'>): string => `${firstName} ${lastName}`.trim();
+
 const byOrganization = (memberships: readonly MembershipRow[]): Member['memberships'] =>
 	new Map(memberships.map(({ organization: { id, slug }, role, joinedAt }) => [id, { organization: { id, slug }, role, joinedAt }]));
 
-/** What the role has now, and no more than the key was given; null where they may not be at all. */
+/** Returns the caller with the permissions that the role has now, limited to those of the key; null for somebody who is no member here. */
 export function callerAt({ userId, memberships, key }: Member, gateway: Gateway): Caller | null {
 	const membership = memberships.get(gateway.organizationId);
 	if (!membership || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
@@ -159,8 +169,8 @@ export function callerAt({ userId, memberships, key }: Member, gateway: Gateway)
 	return { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, memberSince: membership.joinedAt, scopes };
 }
 
-/** Of a credential that is good. @throws forbidden (decisions, 22) */
+/** Refuses a valid credential of somebody who is no member here. @throws forbidden (decisions, 22) */
 export function assertMember(caller: Caller | null): Caller {
-	if (!caller) throw new GatewayError('forbidden', 'The credential is good, but not for this gateway.');
+	if (!caller) throw new GatewayError('forbidden', 'The credential is valid, but not for this gateway.');
 	return caller;
 }

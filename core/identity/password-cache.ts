@@ -1,9 +1,9 @@
-// E-mail addresses and passwords that were found to be right, remembered for a minute: a client of Basic sends them with each
-// request, and bcrypt takes a quarter of a second (decisions, 25).
+// A cache of valid pairs of e-mail address and password, kept for a minute: a client of Basic sends them with each request, and bcrypt
+// takes a quarter of a second (decisions, 25).
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { checkPassword, type LoginParts } from './logins.ts';
-import { UserCache } from './user-cache.ts';
+import { OwnerCache } from './owner-cache.ts';
 
 const KEPT_MS = 60_000;
 
@@ -15,17 +15,17 @@ interface Owner {
 
 export class KnownPasswords {
 	readonly #parts: PasswordParts;
-	/** Of this process alone: what lies in memory is good for no guessing of passwords elsewhere. */
+	/** The key belongs to this process alone, so a dump of its memory does not help to guess passwords elsewhere. */
 	readonly #key = randomBytes(32);
-	/** Those that are wrong are not kept: there are many of them, and a new password must not have been refused before. */
-	readonly #owners: UserCache<Owner>;
+	/** Valid pairs only: invalid ones are too many, and a new password must not be refused because of an earlier attempt. */
+	readonly #owners: OwnerCache<Owner>;
 
 	constructor(parts: PasswordParts) {
 		this.#parts = parts;
-		this.#owners = new UserCache(parts.store.changes, { keepsNobody: false });
+		this.#owners = new OwnerCache(parts.store.changes, { owners: 'user', ownerOf: ({ userId }) => userId, keepsNobody: false });
 	}
 
-	/** Whose they are; null when either is wrong, after the same time. @throws rate_limited when too many wait */
+	/** Returns the owner of a pair; null when either part is wrong, after the same time. @throws rate_limited when too many wait */
 	owner(email: string, password: string): Promise<Owner | null> {
 		const id = createHmac('sha256', this.#key)
 			.update(JSON.stringify([email, password]))
@@ -40,7 +40,7 @@ export class KnownPasswords {
 
 	async #check(given: { email: string; password: string }, found: (userId: string) => void): Promise<Owner | null> {
 		const user = await checkPassword(given, this.#parts, found);
-		// It may have waited for seconds, and the password may be another by now.
+		// The check may have waited for seconds, and the password may have changed meanwhile.
 		const now = user && (await this.#parts.store.accounts.byId(user.id));
 		return now && now.passwordHash === user.passwordHash ? { userId: user.id } : null;
 	}

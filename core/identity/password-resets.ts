@@ -1,4 +1,4 @@
-// A forgotten password, asked for by the API or on a page of a gateway: a mail with a single-use token, good for an hour.
+// Resets of forgotten passwords, requested by the API or on a page of a gateway: a mail with a single-use token, valid for an hour.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
@@ -11,11 +11,11 @@ import type { Store } from '../store/store.ts';
 
 export interface Resets {
 	/**
-	 * Has a mail sent with which a new password can be set, if the address is an account's. It answers alike after the same time,
-	 * whether there is such an account or not. @throws validation_failed for a text that is no address
+	 * Sends a mail for setting a new password, if the address belongs to an account. The answer and its time are the same whether there is
+	 * such an account or not. @throws validation_failed for a text that is not an address
 	 */
 	ask(email: string): Promise<void>;
-	/** Resolves when all that was asked for is in the hands of the mail. */
+	/** Resolves when all requested mails have been handed over for sending. */
 	close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface ResetParts {
 const PREFIX = 'svc_rst_';
 const LIFETIME_MS = 60 * 60 * 1000;
 const MOST_LIVE = 5;
-/** Longer than what happens behind the answer usually takes, so that it is over when a client can ask again. */
+/** Longer than the work behind the answer usually takes, so that it is over when a client can ask again. */
 const ANSWER_MS = 100;
 const MOST_UNDER_WAY = 50;
 
@@ -42,7 +42,7 @@ export function createResets(parts: ResetParts): Resets {
 			return;
 		}
 		const work: Promise<void> = sendReset(email, parts)
-			// Never the address: what is asked for here may be anybody's.
+			// The address is never logged, since anybody's may be requested here.
 			.catch((error) => log.warn({ error: asGatewayError(error)?.code ?? 'internal' }, 'a password reset could not be prepared'))
 			.finally(() => underWay.delete(work));
 		underWay.add(work);
@@ -59,7 +59,7 @@ export function createResets(parts: ResetParts): Resets {
 	};
 }
 
-/** The rule of `POST /auth/forgot-password`, for those who come another way. */
+/** The rule of `POST /auth/forgot-password`, for requests from elsewhere. */
 const isAddress = (email: string): boolean => emailAddress.required().validate(email, { convert: false }).error === undefined;
 
 async function sendReset(email: string, { config, store, mail }: ResetParts): Promise<void> {
@@ -68,11 +68,11 @@ async function sendReset(email: string, { config, store, mail }: ResetParts): Pr
 	const token = mintKey(PREFIX);
 	const expiresAt = new Date(Date.now() + LIFETIME_MS);
 	if (!(await store.accounts.addReset(user.id, { hash: hashKey(token), expiresAt, most: MOST_LIVE }))) return;
-	// To the address that was registered, which the one that was asked for may only resemble.
+	// The mail goes to the registered address, which the requested one may only resemble.
 	mail.send({ to: user.email, subject: 'Reset your password', text: letter(token, config) });
 }
 
-/** Addresses come from the configuration alone: a forged Host must not lead anybody elsewhere. */
+/** Links use the configured addresses only: a forged Host must not lead anybody elsewhere. */
 function letter(token: string, { frontendUrl, publicUrls }: Config): string {
 	return `Somebody, probably you, asked to reset the password of your account.
 

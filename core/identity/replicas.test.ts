@@ -1,10 +1,10 @@
-// Whom core's identity knows, over two replicas of the whole service: at gateways, where a method from a package of the tests asks it,
-// and at the management API.
+// Callers over two replicas of the whole service: at gateways, through a method from a package of the tests, and at the management API.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import Jwt from '@hapi/jwt';
+import { isAbout } from '../../test/helpers/clock.ts';
 import { join } from '../../test/helpers/members.ts';
 import { type InstalledPackages, installPackages } from '../../test/helpers/packages.ts';
 import {
@@ -24,7 +24,7 @@ const perMinute = (max: number) => ({ max, seconds: 60 });
 const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
 const LOGINS = 6;
 const RESETS = 4;
-/** Wide but for logins and forgotten passwords, which each test sends from addresses of its own. */
+/** Wide limits, except for logins and forgotten passwords, which each test sends from addresses of its own. */
 const TABLE: LimitTable = {
 	...REAL,
 	global: perMinute(10_000),
@@ -53,7 +53,7 @@ after(async () => {
 	packages[Symbol.dispose]();
 });
 
-/** Of a gateway that carries the method. */
+/** Makes a gateway that carries the method. */
 async function probedGateway(account: Account): Promise<string> {
 	const endpoint = `/gw-${randomBytes(4).toString('hex')}`;
 	const { id, url } = must(await account.post('/gateways', { name: 'Probed', type: 'mcp', endpoint }), 201).body.data;
@@ -70,7 +70,7 @@ interface Question {
 	headers?: Record<string, string>;
 }
 
-/** Asked at the replica where nothing is changed, unless another is named. */
+/** Sends the request to the replica on which nothing is changed, unless another is named. */
 const ask = ({ verb, args = [], headers = {} }: Question, replica = second): Promise<Answer> =>
 	send(replica.url + path, 'POST', { body: { verb, args }, headers });
 
@@ -88,7 +88,7 @@ const expel = async (guest: { id: string }): Promise<void> => {
 
 const cookieOf = (setCookie: string): Record<string, string> => ({ cookie: setCookie.split(';')[0] ?? '' });
 
-test('a removed member is none at the other replica within a second: by id, token and password', async () => {
+test('a removal is effective at the other replica within a second: by id, token and password', async () => {
 	const guest = await addGuest();
 	const byId = { verb: 'member', args: [guest.id] };
 	const byToken = { verb: 'token', args: [guest.token] };
@@ -130,26 +130,76 @@ test('a changed password is refused at the other replica within a second, and en
 	assert.equal((await resultOf({ verb: 'token', args: [guest.token] })).userId, guest.id, 'the login that changed it lives on');
 });
 
-test('a logout is effective at the other replica within a second', async () => {
+test('a logout is effective at the other replica within a second, for a visitor too', async () => {
 	const guest = await addGuest();
+	const visit = { verb: 'visitor', headers: { cookie: `gatehouse_token=${guest.token}` } };
+	assert.equal((await resultOf(visit)).userId, guest.id);
 	const question = { verb: 'token', args: [guest.token] };
 	assert.ok(await resultOf(question));
 	must(await guest.post('/auth/logout'), 200);
 	await soon(async () => (await ask(question)).status === 401, 'logout');
+	await soon(async () => (await resultOf(visit)) === null, 'logout of a visitor');
 	assert.equal((await ask(question)).body.message, 'The login of this token has ended.');
 });
 
-/** With the credential, at the management API, for the owner’s organization. */
+/** Requests the management API with the credential, for the owner’s organization. */
 const manage = (secret: string, path: string, replica = second) =>
 	send(replica.url + path, 'GET', { headers: { authorization: `Bearer ${secret}`, 'x-organization-id': owner.organization.id } });
 const PROFILE = '/auth/profile';
 
+/** Adds a key of one of the owner’s gateways, which may read that gateway. */
+async function addReader() {
+	const endpoint = `/gw-${randomBytes(4).toString('hex')}`;
+	const { id } = must(await owner.post('/gateways', { name: 'Read', type: 'mcp', endpoint }), 201).body.data;
+	const path = `/gateways/${id}`;
+	const made = must(await owner.post(`${path}/auth/api-keys`, { name: 'reader', scopes: ['gateway:read'] }), 201).body.data;
+	const ask = (replica = second) => send(replica.url + path, 'GET', { headers: { 'x-api-key': made.key, 'x-forwarded-for': '10.1.2.3' } });
+	return { path, keyId: made.id as string, ask };
+}
+type TestReader = Awaited<ReturnType<typeof addReader>>;
+
+const READER_WITHDRAWALS: [what: string, withdraw: (reader: TestReader) => Promise<Answer>, status: number][] = [
+	['a revoked key', ({ path, keyId }) => owner.del(`${path}/auth/api-keys/${keyId}`), 401],
+	['an inactive gateway', ({ path }) => owner.patch(path, { status: 'inactive' }), 401],
+	[
+		'a rule',
+		({ path }) => owner.post(`${path}/auth`, { type: 'api_key', isRequired: true, validationRules: { allowedIpRanges: ['10.9.0.0/16'] } }),
+		403,
+	],
+];
+
+for (const [what, withdraw, status] of READER_WITHDRAWALS) {
+	test(`a gateway’s key at the management API: ${what} holds with the next request on the replica, and on the other within a second`, async () => {
+		const reader = await addReader();
+		for (const replica of [first, second]) must(await reader.ask(replica), 200);
+		const answer = await withdraw(reader);
+		assert.ok(answer.status < 300);
+		must(await reader.ask(first), status);
+		await soon(async () => (await reader.ask()).status === status, what);
+	});
+}
+
+test('a gateway’s key at the management API: a permission granted on one replica is effective on the other at once', async () => {
+	const { path, ask } = await addReader();
+	for (let round = 0; round < 3; round++) {
+		must(await owner.patch(path, { status: 'inactive' }), 200);
+		await soon(async () => (await ask()).status === 401, 'rest');
+		must(await owner.patch(path, { status: 'active' }), 200);
+		must(await ask(), 200);
+		const rules = { type: 'api_key', isRequired: true, validationRules: { requiredHeaders: ['x-team'] } };
+		const { id } = must(await owner.post(`${path}/auth`, rules), 201).body.data;
+		await soon(async () => (await ask()).status === 403, 'a rule');
+		must(await owner.del(`${path}/auth/${id}`), 200);
+		must(await ask(), 200);
+	}
+});
+
 interface Withdrawal {
 	what: string;
-	/** @returns the credential that is used, and what withdraws it, at the first replica */
+	/** @returns the credential to use, and the function that withdraws it, at the first replica */
 	prepare(guest: Account & { id: string }): Promise<{ secret: string; withdraw(): Promise<Answer> }>;
 	path?: () => string;
-	/** Afterwards. */
+	/** The status after the withdrawal. */
 	status: number;
 }
 
@@ -215,7 +265,7 @@ for (const { what, prepare, path: at = () => PROFILE, status } of WITHDRAWALS) {
 	});
 }
 
-test('the management API: what is given on one replica is had on the other at once', async () => {
+test('the management API: a permission granted on one replica is effective on the other at once', async () => {
 	const guest = await registerAccount(first.url);
 	const id = must(await guest.get(PROFILE), 200).body.data.id;
 	for (let round = 0; round < 5; round++) {
@@ -230,21 +280,21 @@ test('the management API: what is given on one replica is had on the other at on
 	}
 });
 
-test('the management API: a name that an organization is given on one replica is its name on the other at once', async () => {
+test('the management API: a new name of an organization is effective on the other replica at once', async () => {
 	for (const name of ['Crew', 'Band', 'Gang']) {
 		must(await owner.patch(ownOrganization(), { name }), 200);
 		assert.equal(must(await manage(owner.token, ownOrganization()), 200).body.data.name, name);
 	}
 });
 
-test('a visitor is who logged in by the cookie, with what they may do here', async () => {
+test('the cookie identifies a visitor, with their permissions here', async () => {
 	const guest = await addGuest('viewer');
 	const login = await resultOf({ verb: 'logIn', args: [guest.email.toUpperCase(), guest.password], headers: newcomer() }, first);
 	const { sessionId, caller, ...person } = login.visitor;
 	assert.deepEqual(person, { userId: guest.id, email: guest.email, name: 'Ada Byron' });
 	assert.match(sessionId, /^[0-9a-f-]{36}$/);
 	const { memberSince, ...known } = caller;
-	assert.ok(Date.now() - Date.parse(memberSince) < 60_000);
+	assert.ok(isAbout(memberSince));
 	assert.deepEqual(known, { method: 'login', subject: `user:${guest.id}`, userId: guest.id, scopes: ['tools:read', 'gateway:read'] });
 	assert.match(login.cookie, /^gatehouse_token=\S+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=86400$/);
 	const headers = cookieOf(login.cookie);
@@ -256,7 +306,7 @@ test('a visitor is who logged in by the cookie, with what they may do here', asy
 	);
 });
 
-test('a cookie of POST /auth/login is a visitor’s too; a stranger is a visitor without a caller', async () => {
+test('a cookie of POST /auth/login identifies a visitor, too; a user outside the organization is a visitor without a caller', async () => {
 	const stranger = await registerAccount(first.url);
 	const { email, password } = stranger;
 	const login = must(await send(`${first.url}/auth/login`, 'POST', { body: { email, password }, headers: newcomer() }), 200);
@@ -266,7 +316,7 @@ test('a cookie of POST /auth/login is a visitor’s too; a stranger is a visitor
 	assert.deepEqual([here.visitor.email, here.visitor.caller], [email, null]);
 });
 
-test('without a good cookie there is no visitor, and no reason is given', async () => {
+test('without a valid cookie there is no visitor, and no reason is given', async () => {
 	const sign = (payload: object): string => Jwt.token.generate(payload, { key: SECRETS.JWT_SECRET, algorithm: 'HS256' });
 	const values = ['', 'x', 'a.b.c', sign({ sub: 'bot' }), sign({ sub: 'bot', iss: 'svc', aud: 'svc-api' }), `${owner.token}x`];
 	for (const value of values) {
@@ -328,7 +378,7 @@ test('forgotten passwords at both replicas and of POST /auth/forgot-password cou
 
 const NO_ADDRESSES = ['', 'ada', 'ada@', 'ada@example.com, eve@example.com', 'ada@example.com\r\nBcc: eve@example.com'];
 
-test('a forgotten password of what is no address is a 400 that names it, whether asked for on a page or by the API', async () => {
+test('a forgotten password of a text that is no address is a 400 that names it, whether requested on a page or by the API', async () => {
 	for (const email of [...NO_ADDRESSES, `${'a'.repeat(60_000)}@example.com`]) {
 		const onPage = await ask({ verb: 'forgotPassword', args: [email], headers: newcomer() });
 		const byApi = await send(`${second.url}/auth/forgot-password`, 'POST', { body: { email }, headers: newcomer() });
@@ -337,7 +387,7 @@ test('a forgotten password of what is no address is a 400 that names it, whether
 	}
 });
 
-test('the operator’s token is good at both replicas, and counts for nobody of the organization', async () => {
+test('the operator’s token is valid at both replicas, and counts for no user of the organization', async () => {
 	const token = Jwt.token.generate({ sub: 'ci' }, { key: SECRETS.JWT_SECRET, algorithm: 'HS256' });
 	for (const replica of [first, second]) {
 		const caller = await resultOf({ verb: 'token', args: [token] }, replica);

@@ -1,4 +1,4 @@
-// Tokens signed with the service's secret, at gateways (decisions, 25): those of logins, and those that the operator made.
+// Tokens signed with the service's secret, at gateways (decisions, 25): those of logins, and those of the operator.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
@@ -16,7 +16,7 @@ let store: TestStore;
 let identities: TestIdentities;
 let owner: Tenant;
 let gateway: Gateway;
-/** How often the signature of a token was looked at. */
+/** Counts the verifications of tokens. */
 let reads = 0;
 
 before(async () => {
@@ -41,7 +41,7 @@ const ask = (token: string, at = gateway) => identities.at(at).token(token);
 const sign = (payload: object, secret = SECRET): string => Jwt.token.generate(payload, { key: secret, algorithm: 'HS256' });
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-test('the operator’s token stands for whomever it names, at every gateway, with all scopes', async () => {
+test('the operator’s token identifies whomever it names, at every gateway, with all scopes', async () => {
 	const token = sign({ sub: 'nightly-build' });
 	const caller = { method: 'token', subject: 'jwt:nightly-build', scopes: ALL };
 	assert.deepEqual(await ask(token), caller);
@@ -69,7 +69,7 @@ test('a name that looks like a member’s makes nobody a member', async () => {
 	assert.equal((await ask(sign({ sub: `user:${owner.userId}` }))).subject, `jwt:user:${owner.userId}`);
 });
 
-test('a token that was verified is not verified again for a minute', async (t) => {
+test('a verified token is not verified again for a minute', async (t) => {
 	const token = sign({ sub: 'bot' });
 	t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
 	for (let asked = 0; asked < 10; asked++) await ask(token);
@@ -81,7 +81,7 @@ test('a token that was verified is not verified again for a minute', async (t) =
 	assert.equal(reads, 2);
 });
 
-test('a token that expires while it is remembered is refused', async (t) => {
+test('a token that expires while it is cached is refused', async (t) => {
 	const token = sign({ sub: 'bot', exp: inSeconds(10) });
 	t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
 	await ask(token);
@@ -89,7 +89,7 @@ test('a token that expires while it is remembered is refused', async (t) => {
 	await assert.rejects(ask(token), { code: 'unauthorized', message: 'Token expired.' });
 });
 
-test('a token that is bad is looked at each time, and refused with the reason', async () => {
+test('an invalid token is verified each time, and refused with the reason', async () => {
 	const bad: [token: string, message: RegExp][] = [
 		[sign({ sub: 'bot' }, 't'.repeat(64)), /^Invalid token/],
 		[`${sign({ sub: 'bot' }).split('.').slice(0, 2).join('.')}.`, /^Invalid token/],
@@ -103,7 +103,7 @@ test('a token that is bad is looked at each time, and refused with the reason', 
 	}
 });
 
-test('a login’s token stands for the member, looked up once for this and as a credential', async () => {
+test('a login’s token identifies the member, with one look-up shared with its use as a credential', async () => {
 	const { token, sessionId } = await logIn(store, owner.userId);
 	const [membership] = await store.accounts.memberships(owner.userId);
 	const user = { subject: `user:${owner.userId}`, userId: owner.userId };
@@ -117,18 +117,18 @@ test('a login’s token stands for the member, looked up once for this and as a 
 	await assert.rejects(ask(token), { code: 'unauthorized', message: 'The login of this token has ended.' });
 });
 
-test('a login that never was is nobody’s, and not the operator’s either', async () => {
+test('an unknown login identifies nobody, and not the operator either', async () => {
 	const token = tokens.issue({ sessionId: owner.userId, userId: owner.userId, at: new Date() });
 	for (const _again of [1, 2]) await assert.rejects(ask(token), { code: 'unauthorized' });
 });
 
-test('a stranger’s login is a 403, again and again', async () => {
+test('a login of a user outside the organization is a 403 each time', async () => {
 	const stranger = await addTenant(store);
 	const { token } = await logIn(store, stranger.userId);
 	for (const _again of [1, 2]) await assert.rejects(ask(token), { code: 'forbidden' });
 });
 
-test('an access key is no token, also when it is known as a credential', async () => {
+test('an access key is no token, also when it is cached as a credential', async () => {
 	const key = mintKey(ACCESS_KEY_PREFIX);
 	const row = { name: 'k', prefix: key.slice(0, 12), reach: { type: 'account' as const }, permissions: null, hash: hashKey(key) };
 	await store.accessKeys.create(owner.userId, row);
@@ -136,7 +136,7 @@ test('an access key is no token, also when it is known as a credential', async (
 	await assert.rejects(ask(key), { code: 'unauthorized' });
 });
 
-test('the operator’s token is no credential, also when it is known as a token', async () => {
+test('the operator’s token is no credential, also when it is cached as a token', async () => {
 	const token = sign({ sub: 'bot' });
 	assert.ok(await ask(token));
 	await assert.rejects(identities.at(gateway).credential(token), { code: 'unauthorized', message: 'jwt issuer invalid' });

@@ -1,4 +1,4 @@
-// Tokens that were signed with the service's secret (specification 5.2, decisions 25): of a member's login, or made by the operator.
+// Tokens signed with the service's secret (specification 5.2, decisions 25): those of members' logins, and those made by the operator.
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
@@ -6,14 +6,14 @@ import { BoundedMap } from '../kit/bounded-map.ts';
 import { hashKey, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
 import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
 
-/** The operator's, of all gateways; the longest verified go first. */
+/** The number of cached operator's tokens of all gateways; those verified longest ago are dropped first. */
 const KEPT = 10_000;
 const KEPT_MS = 60_000;
 
 export class SignedTokens {
 	readonly #tokens: Tokens;
 	readonly #members: Members;
-	/** Callers of the operator's tokens, by the token's hash. Only what was verified gets here. */
+	/** Callers of the operator's tokens, by the token's hash. Only verified ones are added. */
 	readonly #known = new BoundedMap<string, { caller: Caller; expiresAtMs: number }>(KEPT);
 
 	constructor(tokens: Tokens, members: Members) {
@@ -23,7 +23,7 @@ export class SignedTokens {
 
 	/** @throws unauthorized; forbidden for a login of somebody who is no member */
 	async caller(token: string, gateway: Gateway): Promise<Caller> {
-		// An access key would be found among the credentials of members, too.
+		// An access key would also be found among the credentials of members.
 		if (token.length > MAX_TOKEN_LENGTH || !JWT.test(token)) throw new GatewayError('unauthorized', 'Invalid token.');
 		const id = hashKey(token).toString('latin1');
 		const known = this.#known.get(id);
@@ -48,7 +48,7 @@ function callerOf(member: Awaited<ReturnType<Members['byLogin']>>, gateway: Gate
 	return assertMember(callerAt(member, gateway));
 }
 
-/** Those of ours that it names; all, if it names none. */
+/** Returns those scopes of ours that the token names; all, if it names none. */
 function scopesOf({ scope }: OperatorClaims): readonly Scope[] {
 	const named = new Set<string>(scope?.split(' '));
 	const ours = GATEWAY_SCOPES.filter((one) => named.has(one));

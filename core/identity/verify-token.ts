@@ -1,5 +1,5 @@
-// Tokens that others have signed (RFC 7515, RFC 7519): with keys that they publish, or with a secret that was agreed on. What may be
-// chosen is chosen by us, never by the token (RFC 8725 §3.10).
+// Verifies tokens of other issuers (RFC 7515, RFC 7519): with keys that they publish, or with a shared secret. We choose the algorithm and
+// the keys, never the token (RFC 8725 §3.10).
 
 import { createSecretKey } from 'node:crypto';
 import {
@@ -14,24 +14,26 @@ import {
 import type { Context } from '../contract/context.ts';
 import { type KeySetRules, keysAt } from './key-sets.ts';
 
-/** All of them with public keys: what signs is not what is published, so no key can be taken for a secret (RFC 8725 §2.1). */
+/**
+ * Algorithms with public keys only: the signing key is never the published one, so no public key can be used as a secret (RFC 8725 §2.1).
+ */
 export const PUBLIC_KEY_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type PublicKeyAlgorithm = (typeof PUBLIC_KEY_ALGORITHMS)[number];
 
-/** A signature is checked with one of these. */
+/** The keys that a signature is verified with. */
 export type TokenKeys = { secret: string } | { url: string; rules: KeySetRules } | { set: JSONWebKeySet };
 
-/** Other keys than ours, other ways to read the token. */
+/** Headers that would name other keys than ours, or other ways to read the token. */
 const REFUSED_HEADERS = ['crit', 'jku', 'jwk', 'x5u', 'x5c', 'b64', 'zip', 'enc'];
 
-/** @throws unavailable when keys cannot be read; another Error when the token is not good, of jose's where a claim is at fault */
+/** @throws unavailable when keys cannot be read; another Error when the token is invalid, one of jose's when a claim is at fault */
 export async function verifyToken(
 	token: string,
 	keys: TokenKeys,
 	options: JWTVerifyOptions & { algorithms: string[] },
 	context: Context,
 ): Promise<JWTPayload> {
-	// Before anything is fetched for it.
+	// The header is checked before any keys are fetched for it.
 	checkHeader(token, options.algorithms);
 	if ('secret' in keys) return (await jwtVerify(token, createSecretKey(keys.secret, 'utf8'), options)).payload;
 	if ('set' in keys) return (await jwtVerify(token, createLocalJWKSet(keys.set), options)).payload;
@@ -51,12 +53,12 @@ function checkHeader(token: string, algorithms: readonly string[]): void {
 	const header = decodeProtectedHeader(token);
 	if (typeof header.alg !== 'string' || !algorithms.includes(header.alg)) throw new Error('the token is signed by another algorithm');
 	const refused = REFUSED_HEADERS.find((name) => Object.hasOwn(header, name));
-	if (refused !== undefined) throw new Error(`the header ${refused} is not taken`);
+	if (refused !== undefined) throw new Error(`the header ${refused} is not accepted`);
 }
 
 /**
- * For whom a token is: "an array of case-sensitive strings", or in "the special case when the JWT has one audience […] a single
- * case-sensitive string" (RFC 7519 §4.1.3). Null when it is neither.
+ * Returns the audiences of a token: "an array of case-sensitive strings", or in "the special case when the JWT has one audience […] a
+ * single case-sensitive string" (RFC 7519 §4.1.3). Null when it is neither.
  */
 export function audiencesOf({ aud }: JWTPayload): readonly string[] | null {
 	const named: unknown[] = [aud].flat();

@@ -1,12 +1,12 @@
-// Bodies of imports that are in this process's memory: while they come in, and while they wait for the import before. Bounded for each
-// organization, so that none takes the room of the others.
+// Bodies of imports held in this process's memory: while they are received, and while they wait for the previous import of the same API.
+// They are bounded per organization, so that none takes the room of the others.
 
 import { GatewayError } from '../contract/errors.ts';
 
 const MEGABYTE = 1024 * 1024;
 const MAX_BYTES = 512 * MEGABYTE;
 const MAX_OWN_BYTES = 128 * MEGABYTE;
-/** Each of them looks at the import before, again and again. */
+/** Each waiting import polls for the end of the previous one. */
 const MAX_OWN_WAITING = 16;
 
 interface Own {
@@ -14,11 +14,10 @@ interface Own {
 	waiting: number;
 }
 
-/** Room for one body. */
+/** Room for one body; `leave` must be called once. */
 export interface BodyRoom {
-	/** While `work` waits for the import before. @throws unavailable when too many do */
+	/** Runs `work`, which waits for the previous import. @throws unavailable when too many imports wait */
 	wait(work: () => Promise<unknown>): Promise<void>;
-	/** Once. */
 	leave(): void;
 }
 

@@ -1,4 +1,4 @@
-// How what an import did is counted and listed.
+// The counts and the list of the changes of an import.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { createImportReader } from './changes.ts';
 
 const counts = { operations: 0, added: 0, removed: 0, isFirst: false, toolsUpdated: 0 };
 
-test('of long names as many are listed as fit, cut, and the others are counted', () => {
+test('long names are cut, as many as fit are listed, and the others are counted', () => {
 	const reader = createImportReader(draft);
 	for (let index = 0; index < 2_000; index++) reader.moved('removed', { key: `${index} ${'x'.repeat(5_000)}`, name: 'y'.repeat(5_000) });
 	const { operations, unlisted } = reader.finish({ ...counts, removed: 2_000 });
@@ -17,7 +17,7 @@ test('of long names as many are listed as fit, cut, and the others are counted',
 	assert.equal(operations[0]?.key.length, 300);
 });
 
-test('what is written otherwise and means the same is unchanged, but what is restored is told in any case', async () => {
+test('an operation written differently with the same meaning is unchanged, but a restored one is always reported', async () => {
 	const reader = createImportReader(draft);
 	const { key, name, ...before } = operation('a', { parameters: { type: 'object', required: ['x', 'y'] } });
 	const { key: _key, name: _name, ...after } = operation('a', { parameters: { required: ['y', 'x'], type: 'object' } });
@@ -28,7 +28,7 @@ test('what is written otherwise and means the same is unchanged, but what is res
 	assert.deepEqual(operations, [{ key: 'b', name: 'b', change: 'restored', kind: null, reasons: [] }]);
 });
 
-test('others have their turn while thousands of operations are compared', async () => {
+test('the event loop stays free while thousands of operations are compared', async () => {
 	const reader = createImportReader(draft);
 	const { key, name, ...before } = operation('a', {
 		parameters: {

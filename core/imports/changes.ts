@@ -1,4 +1,5 @@
-// What an import did to the operations, gathered while it is committed: counted in full, listed as far as somebody may read it.
+// The changes that an import made to the operations, gathered while it is committed: all are counted, and as many listed as somebody may
+// read.
 
 import { setImmediate } from 'node:timers/promises';
 import { cleanText } from '../kit/clean-text.ts';
@@ -8,10 +9,10 @@ import { compareOperations } from './compare/operations.ts';
 const MAX_LISTED = 2_000;
 const MAX_LISTED_CHARS = 512 * 1024;
 const MAX_CHARS = 300;
-/** Others' requests come first after so long. */
+/** The comparison yields to the event loop after so long. */
 const TURN_MS = 8;
 
-/** In which order they are listed, so that what breaks somebody is not cut off behind what was reworded. */
+/** The order of the list: breaking changes are not cut off behind mere rewordings. */
 const RANKS = ['removed', 'breaking', 'restored', 'additive', 'text', 'added'] as const;
 type Rank = (typeof RANKS)[number];
 
@@ -41,7 +42,7 @@ export function createImportReader(draft: ImportReader['draft']): ImportReader {
 			if (kind !== null) counts[kind]++;
 			if (isRestored) counts.restored++;
 			else if (kind !== null) counts.changed++;
-			// Written otherwise, and meaning the same.
+			// The operation is written differently, and means the same.
 			if (kind === null && !isRestored) return;
 			const rank = isRestored && kind !== 'breaking' ? 'restored' : (kind ?? 'restored');
 			list(rank, { key, name, change: isRestored ? 'restored' : 'changed', kind, reasons });

@@ -1,5 +1,4 @@
-// Several files that were handed in together: as a map of paths, or as a zip. Everything that they claim of themselves is
-// checked: paths, sizes, how much they hold.
+// Several files that are sent together: as a map of paths, or as a zip. All their claims are checked: paths, sizes and contents.
 
 import { Unzip, UnzipInflate, UnzipPassThrough, unzipSync } from 'fflate';
 import { type ErrorDetail, GatewayError } from '../contract/errors.ts';
@@ -7,14 +6,14 @@ import { pointerToken } from '../kit/json-pointer.ts';
 
 export type Files = Map<string, Uint8Array>;
 
-/** As a body has them: contents by path, or a zip in base64. */
+/** The files as they stand in a body: contents by path, or a zip in base64. */
 export type FilesInput = string | Record<string, string | { base64: string }>;
 
 const MAX_FILES = 2_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_PATH_CHARS = 500;
 const MAX_FOLDERS = 50;
-/** What is inflated between two looks at how much it is: deflate makes at most a thousandfold of it. */
+/** Bytes that are inflated between two checks of the size: deflate expands them at most a thousandfold. */
 const CHUNK_BYTES = 8 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -34,26 +33,26 @@ export function readFiles(input: FilesInput): Files {
 	return files;
 }
 
-/** Of its first entry, or of the end of one without entries. */
+/** The first bytes of a zip: the mark of its first entry, or of its end when it has no entries. */
 const ZIP_MARKS = [Buffer.from('504b0304', 'hex'), Buffer.from('504b0506', 'hex')];
 export const isZip = (bytes: Uint8Array): boolean => ZIP_MARKS.some((mark) => mark.equals(bytes.subarray(0, 4)));
 
 /**
- * What the entries hold must be what the zip's directory says, so that nobody reads it in another way than we do.
- * @param at JSON pointer of what holds the zip. @throws validation_failed
+ * Unpacks a zip. Its contents must match its directory, so that no other program reads it differently.
+ * @param at JSON pointer of the field that holds the zip. @throws validation_failed
  */
 export function unzip(bytes: Uint8Array, at: string): Files {
 	const listed = readDirectory(bytes, at);
 	const files = inflate(bytes, listed, at);
 	const missing = [...listed.keys()].find((path) => !files.has(path));
 	if (missing !== undefined) throw refused(at, `The zip’s directory names ${shown(missing)}, which is not in it.`);
-	// macOS adds them to what its users pack.
+	// macOS adds these to the zips of its users.
 	for (const path of files.keys()) if (/^__MACOSX\/|(?:^|\/)\.DS_Store$/.test(path)) files.delete(path);
 	if (files.size === 0) throw refused(at, 'The zip holds no files.');
 	return files;
 }
 
-/** Sizes by path; folders are left out. */
+/** Reads the sizes by path; folders are left out. */
 function readDirectory(bytes: Uint8Array, at: string): Map<string, number> {
 	const sizes = new Map<string, number>();
 	let sum = 0;
@@ -62,7 +61,8 @@ function readDirectory(bytes: Uint8Array, at: string): Map<string, number> {
 		checkPath(name, at);
 		if (sizes.has(name)) throw refused(at, `The zip holds ${shown(name)} twice.`);
 		if (sizes.size >= MAX_FILES) throw refused(at, `The zip holds more than ${MAX_FILES} files.`);
-		if (compression !== 0 && compression !== 8) throw refused(at, `${shown(name)} is packed in a way that is not read: only deflate is.`);
+		if (compression !== 0 && compression !== 8)
+			throw refused(at, `${shown(name)} is compressed by an unsupported method: only deflate is read.`);
 		sum += originalSize;
 		if (sum > MAX_BYTES) throw refused(at, tooMuch);
 		sizes.set(name, originalSize);
@@ -84,7 +84,7 @@ function inflate(bytes: Uint8Array, listed: ReadonlyMap<string, number>, at: str
 		let sizeBytes = 0;
 		files.set(file.name, new Uint8Array());
 		file.ondata = (error, chunk, final) => {
-			// What is thrown here comes back here, too.
+			// Errors thrown in this callback are passed to it again.
 			if (error) throw error instanceof GatewayError ? error : refused(at, `${shown(file.name)} cannot be unpacked.`);
 			sizeBytes += chunk.byteLength;
 			left -= chunk.byteLength;
@@ -107,19 +107,19 @@ function inflate(bytes: Uint8Array, listed: ReadonlyMap<string, number>, at: str
 	return files;
 }
 
-/** The library throws whatever it stumbles over. */
+/** Turns any error of the library into a refusal. */
 function guarded(at: string, read: () => unknown): void {
 	try {
 		read();
 	} catch (error) {
 		if (error instanceof GatewayError) throw error;
-		throw refused(at, 'The zip cannot be read: it is damaged, encrypted or none.');
+		throw refused(at, 'The zip cannot be read: it is damaged, encrypted or not a zip.');
 	}
 }
 
 function checkPath(path: string, at: string): void {
 	const fault = pathFault(path);
-	if (fault !== null) throw refused(at, `${shown(path)} is no path of a file: ${fault}.`);
+	if (fault !== null) throw refused(at, `${shown(path)} is not a valid file path: ${fault}.`);
 }
 
 function pathFault(path: string): string | null {

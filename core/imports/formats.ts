@@ -1,4 +1,4 @@
-// Which importer a document is for, and which of several files the others hang from.
+// Finds the importer of a document, and the root among several files.
 
 import { GatewayError, invalid } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
@@ -6,14 +6,14 @@ import type { SchemaSource } from '../contract/nouns.ts';
 import { pointerToken } from '../kit/json-pointer.ts';
 import type { Files } from './files.ts';
 
-/** The importer of the API's type, and all others by name. */
+/** The importer of the API's type, and the names of all others. */
 export interface Importers {
 	own: SchemaImporter;
 	names: string[];
 	load(name: string): Promise<SchemaImporter>;
 }
 
-/** An importer this sure of its format need not be compared with the others. */
+/** An importer this certain about its format is not compared with the others. */
 const CERTAIN = 0.9;
 const MAX_NAMED = 10;
 
@@ -30,23 +30,26 @@ export async function loadImporter(name: string, sources: Record<string, string>
 interface DocumentPlace {
 	/** JSON pointer into the body. */
 	at: string;
-	/** Among several files. */
+	/** The path of the document when it is one of several files. */
 	path?: string | null;
 }
 
-/** Null when the bytes are no UTF-8. */
+/** Decodes UTF-8; null when the bytes are not valid. */
 export function decode(bytes: Uint8Array): string | null {
 	try {
 		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 	} catch {
-		// `fatal` has no other way to say no.
+		// A `fatal` decoder reports invalid bytes only by throwing.
 		return null;
 	}
 }
 
 export const sureOf = (importer: SchemaImporter, bytes: Uint8Array): number => importer.detect(decode(bytes) ?? '', bytes);
 
-/** @param place of the document in the body, and its path where it is one of several. @throws schema_invalid when another importer knows it better */
+/**
+ * @param place of the document in the body, and its path when it is one of several. @throws schema_invalid when another importer is more
+ * certain of it
+ */
 export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8Array, { at, path = null }: DocumentPlace): Promise<void> {
 	let best = { name: own.name, score: sureOf(own, bytes) };
 	if (best.score >= CERTAIN) return;
@@ -64,15 +67,15 @@ export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8
 
 interface Choice {
 	url: string | null;
-	/** What the user named as the root. */
+	/** The root file that the user named. */
 	entry: string | null;
-	/** JSON pointer of what holds the files. */
+	/** JSON pointer of the field that holds the files. */
 	at: string;
-	/** Whether they stand there one by one, under their paths. */
+	/** Whether the field lists the files by path. */
 	isListed: boolean;
 }
 
-/** The files with their root. @throws validation_failed, schema_invalid naming the files that could be it */
+/** Returns the files with their root. @throws validation_failed, schema_invalid naming the candidates */
 export async function findRoot(files: Files, importers: Importers, { url, entry, at, isListed }: Choice): Promise<SchemaSource> {
 	const { own } = importers;
 	const placeOf = (path: string): DocumentPlace => ({ at: isListed ? `${at}/${pointerToken(path)}` : at, path });
@@ -92,7 +95,7 @@ export async function findRoot(files: Files, importers: Importers, { url, entry,
 	throw refused(at, `None of the files looks like ${own.name}: ${listed([...files.keys()])}. Name one as "entry" if it is.`);
 }
 
-/** Null when there is none. @throws schema_invalid when there are several */
+/** Finds the file that the importer is certain of; null when there is none. @throws schema_invalid when there are several */
 function certainRoot(files: Files, own: SchemaImporter): string | null {
 	const [only, another] = files.keys();
 	if (only !== undefined && another === undefined) return only;

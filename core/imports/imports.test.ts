@@ -19,14 +19,14 @@ const logged: string[] = [];
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: (_: object, message: string): void => void logged.push(message) };
 
-/** Posts to the endpoint, and says what it answered. */
+/** Posts to the endpoint, and yields its answer. */
 const ASK = `async introspect(url, { request }) {
 	const { status, body } = await request({ method: 'POST', url, body: 'tell' });
 	if (status === 200) return { text: 'ASKED ' + body, url };
 	throw Object.assign(new Error('it does not tell: ' + status), { code: 'schema_invalid' });
 },`;
 
-/** An importer that is only there in the worker, where `body` is what it does. */
+/** Defines an importer that exists in the worker only; `body` is its code. */
 function importerOf(name: string, detect: string, body: string): [SchemaImporter, string] {
 	const source = `export default { kind: 'importer', name: '${name}', config: { validate: (value) => ({ value }) }, detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
 		async *parse(source, config, context) { ${body} } }`;
@@ -54,7 +54,7 @@ for (const [plugin, source] of [
 		`const op = ${operationText('1')}; op.parameters.note = 'a\\0b\\\\u0000\\ud800c'; op.path = '/\\0'; yield op; ${SUMMARY}`,
 	),
 	importerOf('asking', 'text.startsWith("ASKED") ? 1 : 0', `yield ${operationText('source.text.length')}; ${SUMMARY}`),
-	// A module's own variables tell whether the worker is the same; those who are to meet wait for each other, so that they run at once.
+	// A module's own variables tell whether the worker is the same; imports that are to meet wait for each other, so that they run at once.
 	importerOf(
 		'telling',
 		'0',
@@ -75,7 +75,7 @@ for (const [plugin, source] of [
 
 const imports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
 
-/** What an import did that did nothing. */
+/** The changes of an import that changed nothing. */
 const NOTHING: ImportChanges = {
 	...{ added: 0, removed: 0, restored: 0, changed: 0, unchanged: 0, breaking: 0, additive: 0, text: 0, toolsUpdated: 0 },
 	operations: [],
@@ -103,7 +103,7 @@ const operation = (operationId: string, more: object = {}): object => ({
 	...more,
 });
 
-/** @returns whatever the import fails with */
+/** @returns the error that the import fails with */
 async function failure(
 	type: string,
 	body: Buffer,
@@ -159,7 +159,7 @@ test('a re-import says what it added, changed and removed, and keeps the tools o
 	assert.deepEqual(await generateTools(store, api, {}), { created: 1, updated: 0, unchanged: 2, total: 3 });
 });
 
-test('what is skipped is reported with its reason and not stored', async () => {
+test('a skipped operation is reported with its reason and not stored', async () => {
 	const api = await newApi();
 	const paths = { '/a': { get: operation('a') }, '/b': { get: null }, '/c/{id}': { get: operation('c') } };
 	const { schema } = await imports().importSchema(store, api, bodyOf({ schemaContent: documentOf(paths) }), never);
@@ -214,7 +214,7 @@ test('an importer that never ends is killed, and the API can be imported into af
 	assert.deepEqual([error.code, error.message], ['schema_invalid', 'The document could not be imported within 1.5 s.']);
 });
 
-test('an importer that runs out of memory, fails or leaves ends in a sentence, and a bug is logged', async () => {
+test('an importer that runs out of memory, fails or exits ends in a clear message, and a bug is logged', async () => {
 	assert.match((await failure('hungry', bodyOf({ schemaContent: 'x' }), { maxHeapMb: 64 })).message, /more than 64 MB/);
 	for (const type of ['buggy', 'leaving']) {
 		logged.length = 0;
@@ -238,9 +238,9 @@ test('a worker that ended well stays for the next import, and one that crashed, 
 	const client = new AbortController();
 	const leaving = importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
 	setTimeout(() => client.abort(), 300);
-	await assert.rejects(leaving, /client is gone/);
+	await assert.rejects(leaving, /client disconnected/);
 	assert.deepEqual([await runs('e'), await runs('f')], ['1', '2']);
-	// Of two at once one stays: the next two find the one, and need another.
+	// One of two workers that run at once is kept: the next two imports find it, and need another one.
 	const both = async (): Promise<unknown[]> => (await Promise.all([runs('meet'), runs('meet')])).toSorted();
 	assert.deepEqual(await both(), ['1', '3']);
 	const [another, kept] = await both();
@@ -248,7 +248,7 @@ test('a worker that ended well stays for the next import, and one that crashed, 
 	await close();
 });
 
-test('a worker that stays warm is followed by no more listeners with each import', async (t) => {
+test('a warm worker does not accumulate listeners with each import', async (t) => {
 	const { importSchema, close } = imports();
 	const warned = t.mock.method(process, 'emitWarning', () => undefined).mock;
 	for (let runs = 0; runs < 12; runs++) await importSchema(store, await newApi('telling'), bodyOf({ schemaContent: 'x' }), never);
@@ -259,9 +259,9 @@ test('a worker that stays warm is followed by no more listeners with each import
 	await close();
 });
 
-test('what is wrong with a small body is told without a worker', async () => {
+test('a fault in a small body is reported without a worker', async () => {
 	const registered = new Registry();
-	// A worker could not load it.
+	// A worker could not load this importer.
 	registered.add({ ...openapi, name: 'absent' }, 'file:///nowhere/index.ts');
 	const { importSchema } = imports({ registry: registered });
 	const api = await newApi('absent');
@@ -273,12 +273,12 @@ test('an importer sees nothing of the environment', async () => {
 	assert.equal((await failure('environment', bodyOf({ schemaContent: 'x' }))).message, '{}');
 });
 
-test('a client that leaves, and a service that stops, break the import off', async () => {
+test('a client that leaves, and a service that stops, abort the import', async () => {
 	const api = await newApi('endless');
 	const client = new AbortController();
 	const leaving = imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
 	setTimeout(() => client.abort(), 300);
-	await assert.rejects(leaving, { code: 'unavailable', message: /client is gone/ });
+	await assert.rejects(leaving, { code: 'unavailable', message: /client disconnected/ });
 	const service = imports();
 	const stopping = service.importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
 	setTimeout(() => service.close(), 300);
@@ -313,7 +313,7 @@ test('content of another format is refused with what it looks like and which API
 	const error = await failure('openapi', bodyOf({ schemaContent: 'ODD' }));
 	assert.deepEqual([error.code, /looks like odd.*type odd/.test(error.message)], ['schema_invalid', true]);
 	const none = await failure('openapi', bodyOf({ schemaContent: 'nothing known' }));
-	assert.match(none.message, /no OpenAPI/);
+	assert.match(none.message, /not OpenAPI/);
 });
 
 test('an API of a type that no importer reads is refused', async () => {
@@ -343,7 +343,7 @@ test('a document is fetched through the guard, with its address after redirects'
 	}
 });
 
-test('an API that describes itself is asked when what its URL answers is no description', async (t) => {
+test('an API that describes itself is asked to when its URL answers with no description', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
 		const { method = '', url = '' } = request;
 		asked.push(`${method} ${url}`);
@@ -377,7 +377,7 @@ test('an API that describes itself is asked when what its URL answers is no desc
 	assert.deepEqual(asked, ['GET /openapi']);
 });
 
-test('a schemaUrl that leads to a private address is refused, and nobody is called', async (t) => {
+test('a schemaUrl that leads to a private address is refused, and no request is sent', async (t) => {
 	const { port, connections } = await canary(t);
 	for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0.0.0.0']) {
 		const error = await failure('openapi', bodyOf({ schemaUrl: `http://${host}:${port}/openapi.json` }));
@@ -387,7 +387,7 @@ test('a schemaUrl that leads to a private address is refused, and nobody is call
 	assert.equal(connections(), 0);
 });
 
-test('a document whose references lead out is imported without a look at them', async (t) => {
+test('a document with external references is imported without fetching them', async (t) => {
 	const { port, connections } = await canary(t);
 	const api = await newApi();
 	const refs = [`http://127.0.0.1:${port}/x.json`, '/etc/passwd', 'file:///etc/passwd', '../../package.json'];

@@ -1,5 +1,5 @@
-// Imports of API descriptions: parsed in a worker thread that can be killed, written by the main thread in small steps,
-// all or nothing; and tools made of what was imported.
+// Imports of API descriptions: a worker thread that can be killed parses them, the main thread writes them in small steps, all or nothing,
+// and makes tools of the imported operations.
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
@@ -31,53 +31,54 @@ import { draftTool } from './tool-drafts.ts';
 import type { ImportResult, ImportTask } from './worker.ts';
 
 export interface ImportedSchema {
-	/** Its `report` is an `ImportReport`, and its `changes` are there. */
+	/** The stored schema; its `report` is an `ImportReport`, and its `changes` are set. */
 	schema: SchemaRow;
 	request: Pick<ImportRequest, 'generation'>;
 }
 
 type Writing = Pick<Repositories, 'apis' | 'tools'>;
 
-/** Where tools are made as the last part of an import. */
+/** Options of `generateTools` when it runs as the last part of an import. */
 export interface AfterImport {
 	signal?: AbortSignal;
-	/** When the import began to write. */
+	/** The time at which the import began to write. */
 	since?: Date;
 }
 
-/** What a job's import has beside others. */
+/** The connection of an import to the job that it belongs to. */
 export interface ImportJobTie {
-	/** Told of the schema in the transaction that writes it, which fails when the job is no longer the holder's. */
+	/** Receives the schema in the transaction that writes it, and fails when another runner holds the job by then. */
 	hold: ImportHold;
 	progress(now: Pick<ImportJobRow, 'phase' | 'operations'>): void;
 }
 
 export interface Imports {
 	/**
-	 * @param writing the store of the one who imports
-	 * @param body of `POST /apis/:id/import-schema` as it came: it is parsed and checked in the worker. Detached afterwards
-	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API is gone meanwhile; conflict when the
-	 * job is another's by now
+	 * Imports a description.
+	 * @param writing the store that acts for the importing user
+	 * @param body of `POST /apis/:id/import-schema` as received: it is parsed and checked in the worker. Detached afterwards
+	 * @throws validation_failed, schema_invalid, egress_refused, unavailable; not_found when the API was removed meanwhile; conflict when
+	 * another runner holds the job by then
 	 */
 	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
 	/**
-	 * One tool per operation that the filter admits. What was made when it is broken off stays. After an import the tools that it brought up
-	 * to date are counted as such.
+	 * Makes one tool per operation that the filter admits. When aborted, the tools made so far stay. After an import, the tools that the
+	 * import updated are counted as updated.
 	 * @throws validation_failed naming the filters when they are too many, conflict; the signal's reason
 	 */
 	generateTools(writing: Writing, api: ApiRow, request: GenerationRequest, after?: AfterImport): Promise<GeneratedTools>;
-	/** Breaks off what is running. */
+	/** Aborts the running imports. */
 	close(): Promise<void>;
 }
 
 export interface ImportParts {
 	registry: Registry;
-	/** Of it, `allow` reaches the worker. */
+	/** The policy for fetching; only `allow` reaches the worker. */
 	egressPolicy: EgressPolicy;
 	log: Log;
-	/** Of one import, fetching its document included. Default 120,000. */
+	/** The time limit of one import, fetching the document included. Default 120,000. */
 	timeoutMs?: number;
-	/** Of one worker. Default 1,024. */
+	/** The heap limit of one worker. Default 1,024. */
 	maxHeapMb?: number;
 }
 
@@ -85,12 +86,12 @@ const TIMEOUT_MS = 120_000;
 const MAX_HEAP_MB = 1024;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
-/** Parsed and checked within a millisecond or two. */
+/** A body up to this size is parsed and checked within a millisecond or two. */
 const SMALL_BODY_BYTES = 64 * 1024;
 const MAX_TOOLS = 2_000;
-/** Of operations, each of which may be 100 KB: a page is read and written in one go. */
+/** Operations per page, each of which may have 100 KB: a page is read and written in one go. */
 const PAGE = 25;
-/** Of one page of operations that imports keep changing. */
+/** Reads of one page of operations that concurrent imports keep changing. */
 const MAX_READS = 10;
 
 export function createImports(parts: ImportParts): Imports {
@@ -104,7 +105,7 @@ export function createImports(parts: ImportParts): Imports {
 	return {
 		async importSchema(writing, api, body, signal, job) {
 			importerOf(registry, api.type);
-			// What is wrong with a small body need not wait for a worker.
+			// A fault in a small body is found here, without a worker.
 			if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
 			const stop = AbortSignal.any([signal, closing.signal]);
 			const work = semaphore.run(() => importOne({ ...limits, threads }, { writing, api, body, stop, job }), stop);
@@ -149,7 +150,7 @@ async function importOne(
 	};
 	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
 	const begun: { writer: ImportWriter | null } = { writer: null };
-	// Begun with the first batch: no connection is held while the document is fetched.
+	// The transaction begins with the first batch: no connection is held while the document is fetched.
 	const begin = async (): Promise<ImportWriter> => {
 		begun.writer ??= await writing.apis.beginImport(api.organizationId, api.id);
 		if (!begun.writer) throw notFound('API');
@@ -183,7 +184,7 @@ async function commit(
 ): Promise<ImportedSchema> {
 	const { format, title, version, servers } = report;
 	const job = hold && { ...hold, operations, generation: request.generation };
-	// Now, or the description would be in when the answer is a 400.
+	// The check runs before the commit, so that a 400 leaves the former description in place.
 	const check: ImportCheck = async (count, { removed }) => {
 		if (removed > 0 && !request.allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
 		const { generation } = request;
@@ -193,13 +194,13 @@ async function commit(
 	return { schema, request };
 }
 
-/** An error page that reads as a description, or the wrong file, would take everything away. */
+/** Refuses a description without operations: an error page that parses as one, or the wrong file, would remove everything. */
 const emptied = (removed: number): GatewayError => {
-	const message = `The document has no operation that can be called, and the API has ${removed}: nothing was changed. "allowEmpty": true removes them.`;
+	const message = `The document has no operation that can be called, but the API has ${removed}: nothing was changed. "allowEmpty": true removes them.`;
 	return new GatewayError('schema_invalid', message, { details: [{ path: '/allowEmpty', message }] });
 };
 
-/** @throws validation_failed naming what there is */
+/** @throws validation_failed naming the importers that exist */
 function importerOf(registry: Registry, type: string): SchemaImporter {
 	const importer = registry.get('importer', type);
 	if (importer) return importer;
@@ -212,14 +213,17 @@ function sourcesOf(registry: Registry): Record<string, string> {
 	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
-/** Without it, a worker compiles its importer anew, which takes longer than to read a small document. */
+/**
+ * Returns the folder of the compile cache. Without it, a worker compiles its importer anew, which takes longer than reading a small
+ * document.
+ */
 function compileCache(): string | null {
-	// The folder of this release of Node, in the one that was named.
+	// Node names the subfolder of its own release; its parent is the configured folder.
 	const folder = getCompileCacheDir();
 	return folder === undefined ? null : dirname(folder);
 }
 
-/** Bytes whose memory may change threads: small buffers share theirs with others. */
+/** Returns bytes whose memory can be transferred to a thread: small buffers share theirs with others. */
 function movable(body: Buffer): Uint8Array {
 	const isWhole = body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
 	return isWhole ? body : new Uint8Array(body);
@@ -233,7 +237,7 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 	if (known) return known;
 	if (reason instanceof Error && reason.name === 'TimeoutError')
 		return new GatewayError('schema_invalid', `The document could not be imported within ${timeoutMs / 1000} s.`);
-	return new GatewayError('unavailable', 'The import was broken off: the client is gone.', { cause: reason });
+	return new GatewayError('unavailable', 'The import was aborted: the client disconnected.', { cause: reason });
 }
 
 interface Generation extends AfterImport {
@@ -263,18 +267,18 @@ async function generateTools(store: Writing, importer: SchemaImporter, generatio
 		sum.updated += updated;
 		sum.unchanged += unchanged;
 		const isWhole = created + updated + unchanged === drafts.length;
-		// What is missing was changed by an import meanwhile: the page is read once more.
+		// A missing operation was changed by a concurrent import: the page is read once more.
 		reads = isWhole ? 0 : reads + 1;
-		if (reads > MAX_READS) throw new GatewayError('conflict', 'The API is imported again and again while its tools are made.');
+		if (reads > MAX_READS) throw new GatewayError('conflict', 'Other imports keep changing the API while its tools are made.');
 		if (isWhole) cursor = page.nextCursor;
-		// Others' requests come first.
+		// Yields to other requests.
 		await setImmediate();
 	}
 	sum.total = sum.created + sum.updated + sum.unchanged;
 	return sum;
 }
 
-/** As it was asked for, else as the tool that there is has it, else nested. */
+/** Chooses the layout that was requested, else that of the existing tool, else nested. */
 async function layoutsOf(
 	{ tools }: Writing,
 	organizationId: string,

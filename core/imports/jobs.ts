@@ -1,5 +1,5 @@
-// Imports as jobs. Every import is one, kept in the database until it has ended; who asked waits for it for a while, and then may look
-// at it, follow it and cancel it on any replica.
+// Imports as jobs. Every import is one, kept in the database until it has ended; the client waits for it for a while, and can then read,
+// follow and cancel it on any replica.
 
 import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
 import { raceWith } from '../kit/race.ts';
@@ -11,23 +11,24 @@ export interface ImportAsked {
 	organizationId: string;
 	apiId: string;
 	actor: Actor;
-	/** Of the request: read when there is room for so many bytes. */
+	/** The body of the request, read once there is room for `maxBytes`. */
 	body: { maxBytes: number; read(): Promise<Buffer> };
-	/** For the job to end, and for another one of the same API to end before it; 0: for neither. */
+	/** The time to wait for the job to end, and for another one of the same API to end before it; 0 waits for neither. */
 	waitMs: number;
 }
 
 export interface ImportJobRunner {
 	/**
-	 * @param leaving of the one who asked: the job is cancelled with it
-	 * @param stopping nobody is kept waiting then
+	 * Creates a job and waits for it.
+	 * @param leaving aborts when the client disconnects: the job is cancelled then
+	 * @param stopping aborts when the service stops: nobody is kept waiting then
 	 * @returns the job as it ended, or as it is after the wait
 	 * @throws not_found; conflict naming the job of the same API that is under way; unavailable when too many are; what `read` throws
 	 */
 	run(asked: ImportAsked, leaving: AbortSignal, stopping: AbortSignal): Promise<ImportJobRow>;
 	/**
-	 * The job whenever it has changed, on whichever replica it runs, until it has ended, is gone, or the signal says so; null every few
-	 * seconds when there is no news. Who reads slowly misses what was in between.
+	 * Yields the job whenever it has changed, on whichever replica it runs, until it has ended, is removed, or the signal aborts; yields null
+	 * every few seconds without a change. A slow reader misses the states in between.
 	 */
 	follow(job: JobPlace, signal: AbortSignal): AsyncGenerator<ImportJobRow | null, void>;
 	close(): Promise<void>;
@@ -52,21 +53,21 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 	const runner = new ImportRunner(parts);
 	const follow = (job: JobPlace, signal: AbortSignal) => followJob(store, job, signal);
 
-	/** At once here when there is a place, else by whoever is free first. */
+	/** Creates the job: it starts here at once when a slot is free, else at the first replica with one. */
 	const create = async ({ organizationId, apiId, actor }: ImportAsked, body: Buffer) => {
-		const place = runner.take();
+		const slot = runner.take();
 		try {
-			const lease = place && { lease: place.lease, leaseMs };
+			const lease = slot && { lease: slot.lease, leaseMs };
 			const created = await store.imports.create(organizationId, apiId, { actor, body, lease });
-			if (!place || created?.state !== 'created') {
-				place?.leave();
+			if (!slot || created?.state !== 'created') {
+				slot?.leave();
 				return created;
 			}
-			// What it shows is read before its body is handed over.
-			place.run(created.job, body);
+			// The job is read for the answer before its body is handed over.
+			slot.run(created.job, body);
 			return created;
 		} catch (error) {
-			place?.leave();
+			slot?.leave();
 			throw error;
 		}
 	};
@@ -91,7 +92,7 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 		const room = bodies.enter(asked.organizationId, asked.body.maxBytes);
 		try {
 			const body = await asked.body.read();
-			// Not before: a slow upload is no wait for the import.
+			// The wait begins here, since a slow upload is no wait for the import.
 			const waiting = AbortSignal.any([leaving, stopping, asked.waitMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(asked.waitMs)]);
 			return { begun: await begin(asked, { body, room }, waiting), waiting };
 		} finally {
@@ -109,13 +110,13 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 			if (!waiting.aborted) throw notFound('API');
 			if (!leaving.aborted) return last;
 			await store.as(asked.actor).imports.cancel(asked.organizationId, asked.apiId, begun.id);
-			throw new GatewayError('unavailable', 'The import was broken off: the client is gone.', { cause: leaving.reason });
+			throw new GatewayError('unavailable', 'The import was aborted: the client disconnected.', { cause: leaving.reason });
 		},
 		close: () => runner.close(),
 	};
 }
 
-/** What was seen last; null when nothing was. */
+/** Returns the last state seen; null when there was none. */
 async function settled(following: AsyncGenerator<ImportJobRow | null, void>): Promise<ImportJobRow | null> {
 	let last: ImportJobRow | null = null;
 	for await (const job of following) last = job ?? last;
@@ -133,9 +134,9 @@ async function* followJob(
 	{ organizationId, apiId, id }: JobPlace,
 	signal: AbortSignal,
 ): AsyncGenerator<ImportJobRow | null, void> {
-	const bell = new Bell();
+	const wakeup = new Wakeup();
 	const unsubscribe = changes.subscribe((topics) => {
-		if (topics.includes(`import:${id}`) || topics.includes('*')) bell.ring();
+		if (topics.includes(`import:${id}`) || topics.includes('*')) wakeup.notify();
 	});
 	let last = '';
 	try {
@@ -146,36 +147,36 @@ async function* followJob(
 			yield job && text !== last ? job : null;
 			if (job && hasEnded(job)) return;
 			if (job) last = text;
-			await bell.rung(IDLE_MS, signal);
+			await wakeup.wait(IDLE_MS, signal);
 		}
 	} finally {
 		unsubscribe();
 	}
 }
 
-/** A database that is away for a moment is asked again. */
+/** Ignores that the database is unavailable for a moment, so that the caller retries. */
 function unlessAway(error: unknown): undefined {
 	if (asGatewayError(error)?.code !== 'unavailable') throw error;
 }
 
-/** Rung any number of times, heard once. */
-class Bell {
-	#hasRung = false;
+/** Wakes one waiter; notifications that come before a wait end it at once, together. */
+class Wakeup {
+	#isNotified = false;
 	#wake: (() => void) | null = null;
 
-	ring(): void {
-		this.#hasRung = true;
+	notify(): void {
+		this.#isNotified = true;
 		this.#wake?.();
 	}
 
-	/** Resolves when it has been rung, the time is over, or the signal says so. */
-	async rung(timeoutMs: number, signal: AbortSignal): Promise<void> {
-		if (!this.#hasRung && !signal.aborted) {
+	/** Resolves when notified, after the timeout, or when the signal aborts. */
+	async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+		if (!this.#isNotified && !signal.aborted) {
 			const { promise, resolve } = Promise.withResolvers<void>();
 			this.#wake = resolve;
-			// Leaving is all that can fail in it.
+			// Only the signal can reject here.
 			await raceWith(signal, promise, { late: { afterMs: timeoutMs, reason: () => null } }).catch(() => undefined);
 		}
-		this.#hasRung = false;
+		this.#isNotified = false;
 	}
 }

@@ -1,4 +1,4 @@
-// What an import says of itself: counts, every operation that did not convert whole, and warnings. Bounded throughout.
+// The report of an import: counts, every operation that was not converted completely, and warnings, all of them bounded.
 
 import type { CredentialType, JsonObject, Operation, SchemaSummary } from '../contract/nouns.ts';
 
@@ -10,10 +10,10 @@ export type ImportReport = {
 	title: string | null;
 	version: string | null;
 	servers: string[];
-	/** What the description says of credentials, up to 50. Absent in reports of former releases. */
+	/** The credentials that the description declares, up to 50. Absent in reports of former releases. */
 	credentials?: { scheme: string; type: CredentialType; credentials: JsonObject }[];
 	counts: { operations: number; converted: number; degraded: number; skipped: number };
-	/** All that are not `converted`, up to 2,000. */
+	/** All operations that are not `converted`, up to 2,000. */
 	operations: OperationReport[];
 	warnings: ImportWarning[];
 };

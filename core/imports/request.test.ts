@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { GatewayError } from '../contract/errors.ts';
 import { readImportRequest } from './request.ts';
 
-test('a document or its URL is taken, with the filters of what becomes a tool', () => {
+test('a document or its URL is accepted, with the filters for tools', () => {
 	const generation = { tags: ['a'], methods: ['GET'], paths: ['/a'], operationIds: ['x'], deprecated: false, bodies: 'flat' };
 	const body = Buffer.from(JSON.stringify({ schemaContent: 'x', generateTools: true, ...generation, methods: ['get'] }));
 	const nothing = {
@@ -24,7 +24,7 @@ test('a document or its URL is taken, with the filters of what becomes a tool', 
 	assert.equal(readImportRequest(Buffer.from('{"files":"UEsFBg=="}')).files, 'UEsFBg==');
 });
 
-test('a body that is wrong is refused, naming the field', () => {
+test('an invalid body is refused, naming the field', () => {
 	const deep = `{"schemaContent":${'['.repeat(400_000)}${']'.repeat(400_000)}}`;
 	for (const [body, path] of [
 		['', ''],

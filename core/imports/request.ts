@@ -9,17 +9,17 @@ import type { GenerationRequest } from '../store/store.ts';
 import type { FilesInput } from './files.ts';
 
 export interface ImportRequest {
-	/** Exactly one of these three is set. */
+	/** Exactly one of `schemaUrl`, `schemaContent` and `files` is set. */
 	schemaUrl: string | null;
 	schemaContent: string | null;
 	files: FilesInput | null;
-	/** Path of the document that the other files hang from. */
+	/** The path of the root document. */
 	entry: string | null;
-	/** Of the importer; it checks them. */
+	/** Options of the importer, which checks them. */
 	options: JsonObject;
-	/** Whether a description without operations may take the API's away. */
+	/** Whether a description without operations may replace one that has some. */
 	allowEmpty: boolean;
-	/** Null: no tools are made. */
+	/** The filters of the tools to make; null makes none. */
 	generation: GenerationRequest | null;
 }
 
@@ -38,12 +38,12 @@ export const OPERATION_FILTERS = {
 	deprecated: Joi.boolean().strict().description('Only deprecated operations (true), or none of them (false).'),
 } as const;
 
-/** How the bodies of requests lie among the arguments of tools, for every body that makes tools. */
+/** The layout of request bodies among the arguments of tools, for every body that makes tools. */
 export const BODIES = Joi.string()
 	.valid('nested', 'flat')
 	.description(
-		'Where the members of a JSON or form body are: in one argument (`nested`), or beside the others (`flat`), but for bodies of which that ' +
-			'cannot be said, such as those with a member that is called like a parameter. Without it tools stay as they are, and new ones are `nested`.',
+		'The layout of a JSON or form body: its members in one argument (`nested`), or beside the other arguments (`flat`), except for bodies that ' +
+			'cannot be flattened, such as those with a member named like a parameter. By default tools keep their layout, and new ones are `nested`.',
 	);
 
 const MAX_FILES = 2_000;
@@ -68,23 +68,23 @@ export const IMPORT_BODY = Joi.object({
 		),
 	schemaContent: Joi.string()
 		.messages({ 'string.empty': '"schemaContent" must not be empty' })
-		.description('The description itself, in place of its URL.'),
+		.description('The description itself, instead of its URL.'),
 	files: files.description(
 		`Several files that refer to each other, or one that is no text: up to ${MAX_FILES}, 64 MiB once they are unpacked. Paths are relative, with / between folders.`,
 	),
 	entry: Joi.string()
 		.max(500)
-		.description('Of files or a zip: path of the document that the others hang from. Needed only where several could be it.'),
+		.description('The path of the root document among several files or in a zip. Required only when several of them could be it.'),
 	options: Joi.object()
 		.unknown()
 		.default({})
 		.meta({ pluginConfig: 'importer' })
-		.description('What the importer can be told, by the type of the API.'),
+		.description('Options of the importer, which depend on the type of the API.'),
 	allowEmpty: Joi.boolean()
 		.strict()
 		.default(false)
-		.description('Take a description without any operation although the API has some: all of them and their tools are removed then.'),
-	generateTools: Joi.boolean().strict().default(false).description('Make a tool of each operation as well.'),
+		.description('Accept a description without operations although the API has some: all of them and their tools are then removed.'),
+	generateTools: Joi.boolean().strict().default(false).description('Also make a tool of each operation.'),
 	...OPERATION_FILTERS,
 	bodies: BODIES,
 })
@@ -110,7 +110,7 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 		const details = detailsOf(error.details).map(({ path, message }) => ({ path, message: `${message}.` }));
 		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });
 	}
-	// What has passed the schema has its shape.
+	// The schema has checked this shape.
 	const given = value as Partial<ImportRequest> &
 		Pick<ImportRequest, 'options' | 'allowEmpty'> &
 		GenerationRequest & { generateTools: boolean };

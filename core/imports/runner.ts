@@ -1,5 +1,5 @@
-// Runs import jobs, two at a time in each replica. A job is held by a lease that is renewed while it runs: whoever dies loses it within
-// seconds, and another goes on. What counts is decided by the database (`noteWritten`), so a holder who was too slow writes nothing.
+// Runs import jobs, two at a time in each replica. The holder of a job renews a lease while it runs: a holder that dies loses it within
+// seconds, and another replica continues. The database decides which holder may write (`noteWritten`), so a slow one writes nothing.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,33 +21,33 @@ export interface RunnerParts {
 	store: Pick<Store, 'as' | 'importQueue' | 'changes'>;
 	imports: Pick<Imports, 'importSchema' | 'generateTools'>;
 	log: Log;
-	/** After so long without a sign of life a job is another's. Default 10,000. */
+	/** The time without a renewal after which another runner may take a job. Default 10,000. */
 	leaseMs?: number;
 }
 
 export const LEASE_MS = 10_000;
 const PLACES = 2;
-/** How often a job is begun: then it is taken for what ends the processes, or the connections, that it has. */
+/** The number of attempts, after which the job is held responsible for the ends of its processes or connections. */
 const MAX_ATTEMPTS = 3;
-/** How often the progress is told and the lease renewed: so soon a cancelled job is given up. */
+/** The interval at which progress is written and the lease renewed, and so the delay with which a cancelled job stops. */
 const TELL_MS = 500;
-/** Jobs whose runner died are looked for so often; of those that are new, the database tells. */
+/** The interval of the search for jobs whose runner died; new ones are announced by the database. */
 const LOOK_MS = 2_000;
 const RETRY_MS = 500;
 
 const STOPPING = new GatewayError('unavailable', 'The service is stopping.');
-const LOST = new GatewayError('conflict', 'The import is no longer this replica’s.');
+const LOST = new GatewayError('conflict', 'This replica no longer holds the import.');
 
-/** A place for one job, taken. It is used once: by `run`, or by `leave`. */
-export interface Place {
+/** A reserved slot for one job, to be used once: by `run` or by `leave`. */
+export interface RunnerSlot {
 	lease: string;
-	/** @param body when it is at hand; else it is read back */
+	/** Runs the job. @param body when it is still in memory; else it is read back */
 	run(job: ClaimedImport, body?: Buffer): void;
 	leave(): void;
 }
 
 interface Importing {
-	/** The store of the one who asked. */
+	/** The store that acts for the user who requested the import. */
 	writing: Repositories;
 	hold: ImportHold;
 	held: Heartbeat;
@@ -55,9 +55,9 @@ interface Importing {
 }
 
 interface Written {
-	/** When the import began to write. */
+	/** The time at which the import began to write. */
 	since: Date;
-	/** Operations of which tools are to be made; null: of none. */
+	/** The operations of which tools are to be made; null makes none. */
 	generation: GenerationRequest | null;
 }
 
@@ -80,8 +80,8 @@ export class ImportRunner {
 		this.#look();
 	}
 
-	/** Null when all places are taken. */
-	take(): Place | null {
+	/** Reserves a slot; null when none is free. */
+	take(): RunnerSlot | null {
 		if (this.#free === 0 || this.#closing.signal.aborted) return null;
 		this.#free--;
 		const leave = (): void => void this.#free++;
@@ -89,7 +89,7 @@ export class ImportRunner {
 		return { lease, leave, run: (job, body) => this.#start(job, { id: job.id, lease }, body) };
 	}
 
-	/** Gives back what is running: another replica, or the next start, begins it again. */
+	/** Returns the running jobs to the queue: another replica, or the next start, begins them anew. */
 	async close(): Promise<void> {
 		this.#unsubscribe();
 		clearInterval(this.#timer);
@@ -105,29 +105,29 @@ export class ImportRunner {
 		});
 	}
 
-	/** What was queued while the last look was under way may have been missed by it, so another follows. */
+	/** A job queued during the last look may have been missed by it, so another look follows. */
 	async #fill(): Promise<void> {
 		while (this.#hasNews) {
 			this.#hasNews = false;
-			const place = this.take();
-			if (!place) return;
+			const slot = this.take();
+			if (!slot) return;
 			const { importQueue } = this.#parts.store;
-			const job = await importQueue.claim({ lease: place.lease, leaseMs: this.#parts.leaseMs }).catch((error: unknown) => {
-				this.#parts.log.debug({ err: error }, 'cannot look for import jobs');
+			const job = await importQueue.claim({ lease: slot.lease, leaseMs: this.#parts.leaseMs }).catch((error: unknown) => {
+				this.#parts.log.debug({ err: error }, 'import jobs could not be looked up');
 				return null;
 			});
 			if (!job) {
-				place.leave();
+				slot.leave();
 				continue;
 			}
-			place.run(job);
+			slot.run(job);
 			this.#hasNews = true;
 		}
 	}
 
 	#start(job: ClaimedImport, hold: ImportHold, body: Buffer | undefined): void {
 		const running = this.#hold(job, hold, body)
-			.catch((error: unknown) => this.#parts.log.error({ err: error, importId: job.id }, 'the end of an import could not be told'))
+			.catch((error: unknown) => this.#parts.log.error({ err: error, importId: job.id }, 'the end of an import could not be recorded'))
 			.finally(() => {
 				this.#running.delete(running);
 				this.#free++;
@@ -136,7 +136,7 @@ export class ImportRunner {
 		this.#running.add(running);
 	}
 
-	/** Works while the lease lasts, and tells how it ended. */
+	/** Works while the lease lasts, and records how the job ended. */
 	async #hold(job: ClaimedImport, hold: ImportHold, body: Buffer | undefined): Promise<void> {
 		const { importQueue } = this.#parts.store;
 		const held = new Heartbeat(this.#parts, hold, job);
@@ -145,7 +145,7 @@ export class ImportRunner {
 			const tools = await this.#work(job, { hold, held, stop, body });
 			await this.#tell(held, () => importQueue.finish(hold, { status: 'succeeded', tools }));
 		} catch (error) {
-			// Somebody else's by now, or cancelled: there is nothing to tell.
+			// Another runner holds the job by now, or it was cancelled: there is nothing to record.
 			if (held.lost.aborted) return;
 			if (this.#closing.signal.aborted) await importQueue.release(hold, { counts: false });
 			else if (isOfDatabase(error) && job.attempts < MAX_ATTEMPTS)
@@ -163,7 +163,7 @@ export class ImportRunner {
 		const { store, imports } = this.#parts;
 		if (job.attempts > MAX_ATTEMPTS) {
 			const times = `${MAX_ATTEMPTS} times`;
-			throw new GatewayError('schema_invalid', `The service ended ${times} while the document was imported: it is not tried again.`);
+			throw new GatewayError('schema_invalid', `The service ended ${times} while the document was imported: it is not retried.`);
 		}
 		const writing = store.as(job.actor);
 		const api = await writing.apis.get(job.organizationId, job.apiId);
@@ -181,14 +181,14 @@ export class ImportRunner {
 		return { since: schema.createdAt, generation: request.generation };
 	}
 
-	/** A job whose schema was written before it was broken off. */
+	/** Resumes a job that was interrupted after its schema was written. */
 	async #resume({ organizationId, apiId, schemaId, generation }: ClaimedImport, { apis }: Repositories): Promise<Written> {
 		const schema = await apis.schema(organizationId, apiId, schemaId ?? '');
 		if (!schema) throw LOST;
 		return { since: schema.createdAt, generation };
 	}
 
-	/** Again and again while the lease lasts: after it the job would be begun anew. */
+	/** Retries while the lease lasts: after it the job would be begun anew. */
 	async #tell(held: Heartbeat, tell: () => Promise<boolean>): Promise<void> {
 		for (;;) {
 			try {
@@ -204,15 +204,15 @@ export class ImportRunner {
 	#faultOf(error: unknown, job: ClaimedImport): ImportFault {
 		const known = asGatewayError(error);
 		if (known) return { code: known.code, message: known.message, details: known.details };
-		this.#parts.log.error({ err: error, importId: job.id }, 'An import failed in an unforeseen way.');
-		return { code: 'internal', message: 'The import failed for a reason that is in the log of the service.', details: [] };
+		this.#parts.log.error({ err: error, importId: job.id }, 'an import failed unexpectedly');
+		return { code: 'internal', message: 'The import failed unexpectedly; the log of the service has the reason.', details: [] };
 	}
 }
 
-/** Its connection broke, or it was away: what is half done, tools among it, is done once it is back. */
+/** Tells whether the database was unreachable: unfinished work, tools among it, is done once it is back. */
 const isOfDatabase = (error: unknown): boolean => asGatewayError(error)?.code === 'unavailable';
 
-/** Renews a lease, and tells of the progress on the way. */
+/** Renews a lease, and writes the progress with it. */
 class Heartbeat {
 	readonly #lost = new AbortController();
 	readonly #renew: () => Promise<boolean>;
@@ -231,7 +231,7 @@ class Heartbeat {
 		this.#timer = setInterval(() => void this.#beat(), TELL_MS);
 	}
 
-	/** Aborted when the job is another's, or has been ended. */
+	/** Aborted when another runner holds the job, or when it has been ended. */
 	get lost(): AbortSignal {
 		return this.#lost.signal;
 	}
@@ -254,7 +254,7 @@ class Heartbeat {
 			if (await this.#renew()) this.#renewedAtMs = askedMs;
 			else this.#lost.abort(LOST);
 		} catch (error) {
-			this.#log.debug({ err: error }, 'cannot renew the lease of an import');
+			this.#log.debug({ err: error }, 'the lease of an import could not be renewed');
 		} finally {
 			this.#isRenewing = false;
 		}

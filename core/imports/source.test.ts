@@ -1,4 +1,4 @@
-// Where a description comes from, through the worker: files, zips, what a URL answers, and the options that go with them.
+// The origin of a description, through the worker: files, zips, the answer of a URL, and their options.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ const never = new AbortController().signal;
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** An importer that is only there in the worker, and whose operation tells what it was given. */
+/** Defines an importer that exists in the worker only; its operation shows the input that it received. */
 function tellingImporter(name: string, more: string): [SchemaImporter, string] {
 	const source = `import Joi from '${import.meta.resolve('joi')}';
 	export default { kind: 'importer', name: '${name}', config: Joi.object({ loud: Joi.boolean() }), ${more},
@@ -81,7 +81,7 @@ const FILES = { 'openapi.json': ROOT, 'paths/pets.yaml': PETS, 'schemas.json': S
 const zipOf = (files: Record<string, string>): Uint8Array =>
 	zipSync(Object.fromEntries(Object.entries(files).map(([path, text]) => [path, strToU8(text)])));
 
-test('files and a zip of them are imported alike, by the one file that is sure to be the root', async () => {
+test('files and a zip of them are imported alike, from the one file that is certainly the root', async () => {
 	const byMap = await read('openapi', { files: FILES });
 	const byZip = await read('openapi', { files: Buffer.from(zipOf(FILES)).toString('base64') });
 	const { parameters } = byMap.operations[0] ?? assert.fail();
@@ -107,7 +107,7 @@ test('the hash is of all files, their names and their bounds, whatever their ord
 	assert.equal(schema.sha256, createHash('sha256').update(ROOT).digest('hex'));
 });
 
-test('where several files could be the root the user is asked, and chooses by entry', async () => {
+test('with several possible roots the user must choose one by entry', async () => {
 	const files = {
 		'v1.json': ROOT.replace('/pets', '/v1'),
 		'v2.json': ROOT.replace('/pets', '/v2'),
@@ -122,7 +122,7 @@ test('where several files could be the root the user is asked, and chooses by en
 	assert.deepEqual([none.code, none.path], ['schema_invalid', '/entry']);
 });
 
-test('files of another format are refused with what they look like', async () => {
+test('files of another format are refused, naming the format that they look like', async () => {
 	const schema = 'type Query { a: Int }';
 	const error = await failure('openapi', { files: { 'readme.md': 'Read me.', 'schema.graphql': schema } });
 	assert.match(error.message, /^The file schema\.graphql looks like graphql, but this API is of type openapi/);
@@ -136,7 +136,7 @@ test('files of another format are refused with what they look like', async () =>
 	const nothing = await failure('openapi', { files: { 'a.md': 'a', 'b.md': 'b' } });
 	assert.deepEqual([nothing.code, nothing.path], ['schema_invalid', '/files']);
 	assert.match(nothing.message, /None of the files looks like openapi: a\.md, b\.md/);
-	assert.match((await failure('openapi', { files: { 'a.md': 'a' } })).message, /no OpenAPI/);
+	assert.match((await failure('openapi', { files: { 'a.md': 'a' } })).message, /not OpenAPI/);
 });
 
 test('an importer without roots gets all files at once, or the one that the user names', async () => {
@@ -149,7 +149,7 @@ test('an importer without roots gets all files at once, or the one that the user
 	assert.match((await failure('rootless', { files: { a: ROOT, b: 'y' } })).message, /The file a looks like openapi/);
 });
 
-test('a document that is no text reaches its importer as a file with its bytes', async (t) => {
+test('a document that is not text reaches its importer as a file with its bytes', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.end(Buffer.from([0xff, 0x00])));
 	const byUrl = await read('binary', { schemaUrl: `${upstream.origin}/api/set.pb?x=1` }, [upstream.origin]);
 	assert.deepEqual(given(byUrl), { text: '', path: 'set.pb', config: {}, files: ['set.pb=ff00'] });
@@ -223,7 +223,7 @@ test('references of a fetched document are fetched, through the guard', async (t
 	assert.deepEqual(asked, ['/docs/openapi.json', '/docs/paths/pets.yaml', '/docs/schemas.json']);
 });
 
-test('a reference to a private address or a file is a 400 that names it, and nobody is called', async (t) => {
+test('a reference to a private address or a file is a 400 that names it, and no request is sent', async (t) => {
 	const { port, connections } = await canary(t);
 	let ref = '';
 	const upstream = await httpUpstream(t, (_request, response) => {

@@ -1,4 +1,4 @@
-// Where an import's document comes from: the body's text or files, a URL, or an endpoint that describes itself.
+// The origin of an import's document: the body's text or files, a URL, or an endpoint that describes itself.
 
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
@@ -22,14 +22,14 @@ export async function getSource(request: ImportRequest, importers: Importers, co
 	return alone({ text, url: null });
 }
 
-/** A text that nothing came with. */
+/** Makes a source of a text without other files. */
 const alone = (source: Pick<SchemaSource, 'text' | 'url'>): SchemaSource => ({ ...source, path: null, files: new Map() });
 
 interface Fetched {
-	/** Where it was answered, after redirects. */
+	/** The address of the answer, after redirects. */
 	url: string;
 	bytes: Buffer;
-	/** The beginning of a sentence on what is wrong with it; null when it is worth a look. */
+	/** The beginning of a sentence about the fault of the answer; null when it may be a description. */
 	fault: string | null;
 }
 
@@ -56,7 +56,7 @@ async function get(url: string, { request }: ImportContext): Promise<Fetched> {
 	return { url: answer.url, bytes: answer.body, fault };
 }
 
-/** @returns `source` null when what was answered is of no use, and in any case what would be wrong with it */
+/** @returns `source`, null when the answer is of no use, and in any case the fault that it would have */
 async function read({ url, bytes, fault }: Fetched, importers: Importers): Promise<{ source: SchemaSource | null; fault: string }> {
 	if (fault !== null) return { source: null, fault };
 	const text = decode(bytes);
@@ -68,14 +68,14 @@ async function read({ url, bytes, fault }: Fetched, importers: Importers): Promi
 	return { source, fault: 'schemaUrl answered with bytes that are not UTF-8 text' };
 }
 
-/** Both questions were answered by the same place: both answers say what is wrong with it. */
+/** Both requests went to the same endpoint: the error reports both answers. */
 function blameAnswer(error: unknown, before: string): never {
 	const known = asGatewayError(error);
 	if (known?.code === 'schema_invalid') throw unusable(`${before}, and ${known.message}`);
 	return blameUrl(error);
 }
 
-/** The URL is the client's input, so that it fails is the client's fault, not ours. */
+/** The URL is the client's input, so the client is to blame when it fails. */
 function blameUrl(error: unknown): never {
 	const known = asGatewayError(error);
 	if (known?.code === 'upstream_failed' || known?.code === 'upstream_timeout')

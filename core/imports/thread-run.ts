@@ -1,5 +1,5 @@
-// The worker threads of imports, from the main thread's side: each is given little, heard in batches, and killed when late. One that
-// ended well stays warm for a minute: to load an importer takes longer than to read a small document.
+// The worker threads of imports, as seen by the main thread: each gets little memory, returns its results in batches, and is killed when
+// late. After a success it stays warm for a minute, since loading an importer takes longer than reading a small document.
 
 import { on as eventsOf } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -9,10 +9,10 @@ import type { ImportResult, ImportTask, ThreadData, WorkerMessage } from './work
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
 const STACK_MB = 4;
-/** A worker at its limit gets 16 MB more to end in. Young objects that become old at once must fit, or the whole process dies. */
+/** A worker at its limit gets 16 MB more to end in. Young objects that suddenly become old must fit into it, or the whole process dies. */
 const YOUNG_MB = 8;
 const WARM_MS = 60_000;
-/** A heap that a large document has made is not kept for small ones. */
+/** A heap grown by a large document is not kept for small ones. */
 const MAX_WARM_HEAP_MB = 128;
 
 export interface ThreadParts {
@@ -22,9 +22,9 @@ export interface ThreadParts {
 }
 
 export interface Listener {
-	/** The document is there, and will be parsed. */
+	/** Called once the document is fetched, before it is parsed. */
 	got(): void;
-	/** The worker makes at most one batch more until it resolves. */
+	/** Receives a batch. The worker makes at most one more until this resolves. */
 	write(operations: Operation[]): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export class ImportThreads {
 
 	/**
 	 * @param task its body is moved to the worker, and empty afterwards
-	 * @throws whatever the worker failed with; schema_invalid when it died; the signal's reason
+	 * @throws the error of the worker; schema_invalid when it died; the signal's reason
 	 */
 	async run(task: ImportTask, signal: AbortSignal, on: Listener): Promise<ImportResult> {
 		signal.throwIfAborted();
@@ -72,9 +72,9 @@ export class ImportThreads {
 		}
 		const { data, maxHeapMb } = this.#parts;
 		const resourceLimits = { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: YOUNG_MB, stackSizeMb: STACK_MB };
-		// Without the environment: what the worker reads was written by strangers.
+		// The worker gets no environment, since it reads untrusted documents.
 		const worker = new Worker(SCRIPT, { workerData: data, env: {}, resourceLimits });
-		// Whoever follows it hears of it; while it is idle nobody does, and then it would end the process.
+		// While a worker runs, its follower handles errors; while it is idle, an error without a listener would end the process.
 		worker.on('error', () => undefined);
 		worker.once('exit', () => this.#drop(worker));
 		return worker;
@@ -88,7 +88,7 @@ export class ImportThreads {
 		this.#warm = { worker, timer: setTimeout(() => this.#drop(worker), WARM_MS).unref() };
 	}
 
-	/** Nothing where it is no longer the warm one. */
+	/** Ends a worker, unless it is no longer the warm one. */
 	#drop(worker: Worker): void {
 		if (this.#warm?.worker !== worker) return;
 		this.#forget();
@@ -109,7 +109,7 @@ export class ImportThreads {
 	}
 }
 
-/** The worker died, or the importer failed in a way that nobody foresaw. */
+/** Marks the death of the worker, or an unforeseen error of the importer. */
 class Death extends Error {}
 
 type Ended = Extract<WorkerMessage, { type: 'done' | 'failed' }>;

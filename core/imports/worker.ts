@@ -1,5 +1,5 @@
-// A worker thread of imports, one after the other: reads the request, gets the document, lets the importer parse it, and hands the
-// operations to the main thread batch by batch. It knows no database and no secret, and it may be killed at any time.
+// A worker thread of imports, which handles one after the other: it reads the request, gets the document, has the importer parse it, and
+// sends the operations to the main thread in batches. It knows no database and no secret, and may be killed at any time.
 
 import { createHash } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
@@ -16,17 +16,17 @@ import { getSource } from './source.ts';
 
 export interface ImportTask {
 	body: Uint8Array;
-	/** Of the API: the importer that is to read the document. */
+	/** The type of the API, which names the importer to use. */
 	type: string;
-	/** Every importer's module, by name. */
+	/** The module of every importer, by name. */
 	sources: Record<string, string>;
 	egressAllow: string[];
 	timeoutMs: number;
 }
 
-/** Given to a thread when it starts. */
+/** The data that a thread receives when it starts. */
 export interface ThreadData {
-	/** Folder; null where the service has none. */
+	/** A folder; null when the service has no compile cache. */
 	compileCache: string | null;
 }
 
@@ -38,7 +38,7 @@ export interface ImportResult {
 	sha256: string;
 }
 
-/** To the main thread; it answers each `batch` with any message once that is written. `got`: the document is there. */
+/** Messages to the main thread, which answers each `batch` with `written`. `got`: the document was fetched. */
 export type WorkerMessage =
 	| { type: 'got' }
 	| { type: 'batch'; operations: Operation[] }
@@ -54,7 +54,7 @@ if (!parentPort) throw new Error('imports/worker runs as a worker thread only.')
 const port = parentPort;
 const send = (message: WorkerMessage): void => port.postMessage(message);
 
-/** Told when the batch that is on its way has been written. */
+/** Called when the batch that was sent has been written. */
 let written: () => void = () => undefined;
 
 const heapMb = (): number => Math.round(getHeapStatistics().total_heap_size / 1024 / 1024);
@@ -88,7 +88,7 @@ async function main(task: ImportTask): Promise<ImportResult> {
 	}
 }
 
-/** One batch travels while the next is made. */
+/** Sends operations in batches: one is written while the next is made. */
 async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Summary>, report: ReportWriter): Promise<Summary> {
 	let isWritten: Promise<void> = Promise.resolve();
 	let batch: Operation[] = [];
@@ -117,7 +117,7 @@ async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Su
 	return next.value;
 }
 
-/** PostgreSQL holds neither NUL nor half a surrogate pair, and the main thread nothing endless. */
+/** Makes an operation storable: PostgreSQL stores neither NUL nor lone surrogates, and the size is bounded. */
 function storable(operation: Operation): { operation: Operation; size: number } {
 	const text = JSON.stringify(operation);
 	if (text.length > MAX_OPERATION_CHARS) {
@@ -126,13 +126,13 @@ function storable(operation: Operation): { operation: Operation; size: number } 
 		const reasons = ['It is larger than 1 MiB.'];
 		return { operation: { key, operationId, name, method, path, ...rest, outcome: 'skipped', reasons }, size: 0 };
 	}
-	// In what JSON.stringify writes, any surrogate that is escaped stands alone.
+	// JSON.stringify escapes only lone surrogates.
 	if (!/\\u(?:0000|d[89a-f])/.test(text)) return { operation, size: text.length };
 	const clean = text.replace(/\\(?:(u0000)|(ud[89a-f]..)|.)/g, (whole, nul, half) => (nul ? '' : half ? '\ufffd' : whole));
 	return { operation: JSON.parse(clean) as Operation, size: text.length };
 }
 
-/** Of several files: their paths and lengths, so that no two sets of files are alike, and what they hold. */
+/** Measures a source. Several files are hashed with their paths and lengths, so that no two sets of files are alike. */
 function measure({ text, files }: SchemaSource): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
 	const hash = createHash('sha256');
 	if (files.size === 0) return { sizeBytes: Buffer.byteLength(text), sha256: hash.update(text).digest('hex') };

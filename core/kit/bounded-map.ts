@@ -1,10 +1,10 @@
-// A map that never holds more than so many entries. Setting a key makes it the newest, so whoever sets what it gets as well keeps what is
-// in use, and whoever does not keeps what came last.
+// A map with a maximum number of entries. Setting a key makes it the newest: a caller that sets each entry again when it reads it evicts
+// the least recently used ones, any other caller the oldest ones.
 
 export interface Leaving<K, V> {
-	/** Called with what had to go for others, not with what was deleted. */
+	/** Called with an entry that was evicted, not with one that was deleted. */
 	onEvicted?: (key: K, value: V) => void;
-	/** True for what must stay: the next oldest goes in its place. */
+	/** Returns true for an entry that must stay: the next oldest is evicted instead. */
 	mustStay?: (value: V) => boolean;
 }
 
@@ -25,7 +25,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
 		return this;
 	}
 
-	/** The oldest that may go. */
+	/** Evicts the oldest entry that may go. */
 	#evict(): void {
 		const { mustStay, onEvicted } = this.#leaving;
 		for (const [key, value] of this) {

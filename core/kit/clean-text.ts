@@ -1,11 +1,11 @@
-// What a document says in words reaches people and models: without characters that hide or steer, and bounded.
+// Cleans text of documents that people and models read: no characters that hide or redirect text, and a bounded length.
 
 /** Control and formatting characters: ANSI, bidirectional overrides, zero-width, tags, variation selectors. */
 const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** @returns the text in at most `maxChars` UTF-16 units, with `…` where it was cut */
 export function cleanText(text: string, maxChars: number): string {
-	// Cut before cleaning too: the pattern need not run over megabytes of which a kilobyte stays.
+	// The text is cut before cleaning too: the pattern need not run over megabytes of which a kilobyte is kept.
 	const clean = text
 		.slice(0, maxChars * 4)
 		.replace(/\r\n?/g, '\n')
@@ -15,5 +15,5 @@ export function cleanText(text: string, maxChars: number): string {
 	return `${clean.slice(0, maxChars - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** A string out of the document inside one of our own sentences. */
+/** Quotes a string of a document for one of our own sentences. */
 export const quote = (text: string): string => `“${cleanText(text, 120)}”`;

@@ -1,4 +1,4 @@
-// The order of turns, and the shares of accounts.
+// The order in which accounts are served, and their shares.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,13 +30,13 @@ function queueOf({ limits, ...common }: Given = {}) {
 	return { queue, add, take, end, remove: (item: string) => queue.remove(item, asked(item)) };
 }
 
-test('accounts take turns, however much one of them wants, and so do the organizations of an account', () => {
+test('accounts are served in turn, however much one of them queues, and so are the organizations of an account', () => {
 	const { add, take } = queueOf();
 	add('a.x1 a.x2 a.x3 a.y1 a.y2 b.z1 b.z2');
 	assert.equal(take(), 'a.x1 b.z1 a.y1 b.z2 a.x2 a.y2 a.x3');
 });
 
-test('an account has what is left of the first half, however many organizations it has; the second half is for those who have nothing', () => {
+test('an account may hold what is left of the first half, however many organizations it has; the second half is for accounts that hold nothing', () => {
 	const { add, take, end } = queueOf({ limits: { units: 16 } });
 	add('a.x1 a.x2 a.x3 a.y1 a.y2 a.y3');
 	assert.equal(take(), 'a.x1 a.y1 a.x2 a.y2', 'half of the half');
@@ -58,7 +58,7 @@ test('an account has what is left of the first half, however many organizations 
 	assert.match(take(), /^c\.x2 d10\.x1 d11\.x1 /);
 });
 
-test('whose turn it is keeps it until there is room, and who has something waits for nobody else', () => {
+test('the next account keeps its turn until there is room, and an account that holds something waits for no other', () => {
 	const { add, take, end } = queueOf({ limits: { units: 4 } });
 	add('a.x1 b.x1 c.x1');
 	assert.equal(take(), 'a.x1 b.x1 c.x1');
@@ -71,7 +71,7 @@ test('whose turn it is keeps it until there is room, and who has something waits
 	assert.equal(take(), 'e.x1');
 });
 
-test('only so many of an account compute at once: not those that wait, and again when they go on', () => {
+test('an account has a limit of computing items, which excludes those that wait and includes them again when they continue', () => {
 	const { queue, add, take, end } = queueOf({ limits: { computing: 2 } });
 	add('a.x1 a.x2 a.x3 a.x4 b.x1');
 	assert.equal(take(), 'a.x1 b.x1 a.x2');
@@ -86,7 +86,7 @@ test('only so many of an account compute at once: not those that wait, and again
 	assert.equal(take(), 'a.x4');
 });
 
-test('what waits is bounded in number and in bytes, and something is left for accounts that wait for nothing', () => {
+test('the queue is bounded in number and in bytes, with a reserve for accounts that have nothing queued', () => {
 	const { add } = queueOf({ limits: { waiting: 16 } });
 	assert.deepEqual(add('a.x1 a.x2 a.x3 a.y1 a.y2'), [true, true, true, true, false]);
 	assert.deepEqual(add('b.x1 b.x2 b.x3'), [true, true, false]);
@@ -97,7 +97,7 @@ test('what waits is bounded in number and in bytes, and something is left for ac
 	assert.deepEqual(heavy.add('c.x1'), [false]);
 });
 
-test('what is taken back is not taken, and leaves nothing behind', () => {
+test('a removed item is not taken, and leaves nothing behind', () => {
 	const { queue, add, take, remove } = queueOf({ limits: { waiting: 1, waitingBytes: 150 } });
 	add('a.x1', { sizeBytes: 50 });
 	remove('a.x1');

@@ -1,12 +1,12 @@
-// A queue before something scarce, such as threads. Accounts take turns, and so do the organizations of an account. An account may have as
-// much of anything scarce as is left of its first half; the second half is for those who have none.
+// A queue for a scarce resource, such as threads. Accounts are served in turn, and so are the organizations of an account. An account may
+// hold what is left of the first half of the resource; the second half is for accounts that hold nothing.
 
 export interface Limits {
-	/** Units of memory that all runs under way hold together. */
+	/** Units of memory that all running items may hold together. */
 	units: number;
-	/** Runs of one account that are under way and do not wait. */
+	/** Running items of one account that are computing, not waiting. */
 	computing: number;
-	/** Items in the queue, of all accounts. */
+	/** Queued items of all accounts. */
 	waiting: number;
 	waitingBytes: number;
 }
@@ -14,14 +14,14 @@ export interface Limits {
 export interface Asked {
 	account: string;
 	organization: string;
-	/** Held while it is in the queue. */
+	/** Bytes held while the item is queued. */
 	sizeBytes: number;
-	/** Held while it is under way. */
+	/** Units of memory held while the item runs. */
 	units: number;
 }
 
 interface Line<T> {
-	/** In the order in which they take their turns. */
+	/** Organizations in the order in which they are served. */
 	organizations: Map<string, Map<T, Asked>>;
 	waiting: number;
 	waitingBytes: number;
@@ -31,7 +31,7 @@ interface Line<T> {
 
 export class FairQueue<T> {
 	readonly #limits: Limits;
-	/** The lines of accounts, in the order in which they take their turns. */
+	/** Accounts in the order in which they are served. */
 	readonly #lines = new Map<string, Line<T>>();
 	#waiting = 0;
 	#waitingBytes = 0;
@@ -41,7 +41,7 @@ export class FairQueue<T> {
 		this.#limits = limits;
 	}
 
-	/** False when too much waits already. */
+	/** Queues an item. Returns false when the queue is full. */
 	add(item: T, asked: Asked): boolean {
 		const { account, organization, sizeBytes } = asked;
 		const { waiting, waitingBytes } = this.#limits;
@@ -55,7 +55,7 @@ export class FairQueue<T> {
 		return true;
 	}
 
-	/** Takes back what was added and has not been taken. */
+	/** Removes an item that has not been taken. */
 	remove(item: T, { account, organization }: Pick<Asked, 'account' | 'organization'>): void {
 		const line = this.#lines.get(account);
 		const own = line?.organizations.get(organization);
@@ -67,7 +67,7 @@ export class FairQueue<T> {
 		this.#forget(account, line);
 	}
 
-	/** The next, which is under way from now on; null when nothing may begin. */
+	/** Takes the next item, which counts as running from now on; null when none may start. */
 	take(): T | null {
 		const next = this.#next();
 		if (!next) return null;
@@ -84,12 +84,12 @@ export class FairQueue<T> {
 		return item;
 	}
 
-	/** True when something could begin, had it a thread. */
+	/** Whether an item could start if it had a thread. */
 	hasNext(): boolean {
 		return this.#next() !== null;
 	}
 
-	/** Notes that something under way computes no longer (-1), or again (1). */
+	/** Records that a running item stopped computing (-1), or continued (1). */
 	compute(account: string, change: 1 | -1): void {
 		const line = this.#lines.get(account);
 		if (!line) return;
@@ -97,7 +97,7 @@ export class FairQueue<T> {
 		this.#forget(account, line);
 	}
 
-	/** Takes back the memory of something that has ended. It counts as computing until `compute` says that it does not. */
+	/** Releases the memory of an item that has ended. It counts as computing until `compute` is called with -1. */
 	giveBack({ account, units }: Asked): void {
 		const line = this.#lines.get(account);
 		if (!line) return;
@@ -114,7 +114,7 @@ export class FairQueue<T> {
 			if (!first || line.computing >= this.#limits.computing) continue;
 			const [item, asked] = first;
 			if (mayHave(asked.units, line.units, units)) return { line, item, asked };
-			// The next memory that comes free is for this one, not for smaller ones behind it.
+			// The next free memory is reserved for this item, not for smaller ones behind it.
 			if (line.units === 0) return null;
 		}
 		return null;
@@ -132,7 +132,7 @@ export class FairQueue<T> {
 	}
 }
 
-/** @param own what the account has of it already */
+/** @param own what the account already holds */
 function mayHave(need: number, own: number, { total, taken }: { total: number; taken: number }): boolean {
 	const free = total - taken;
 	return own === 0 ? need <= free : own + need <= free - total / 2;

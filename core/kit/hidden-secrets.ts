@@ -1,14 +1,14 @@
-// Credentials that an upstream says back, as debug pages and echo services do: found in what signing added, and hidden from what the
-// caller gets to read.
+// Hides credentials that an upstream repeats in its answer, as debug pages and echo services do: they are found in what signing added to
+// the request.
 
 import type { OutboundRequest } from '../contract/context.ts';
 
-/** Shorter ones stand in ordinary text too often. */
+/** Shorter secrets occur in ordinary text too often. */
 const MIN_SECRET_CHARS = 6;
 export const HIDDEN = '[hidden]';
 
 /**
- * The secrets that `signed` carries and `request` does not, in each spelling in which an answer may hold them.
+ * Returns the secrets that `signed` carries and `request` does not, in each spelling in which an answer may contain them.
  * @param written names of headers into which the config itself writes a secret
  */
 export function secretsAdded(request: OutboundRequest, signed: OutboundRequest, written: readonly string[] = []): string[] {
@@ -20,7 +20,7 @@ export function secretsAdded(request: OutboundRequest, signed: OutboundRequest, 
 		return was === value ? [] : secretsOf(name.toLowerCase(), value, was ?? '');
 	});
 	const spellings = [...found, ...queryAdded(request.url, signed.url)].flatMap(spellingsOf);
-	// The longest first: one may be a part of another.
+	// Longest first, since one may be part of another.
 	return [...new Set(spellings)].filter((text) => text.length >= MIN_SECRET_CHARS).toSorted((a, b) => b.length - a.length);
 }
 
@@ -57,7 +57,7 @@ function queryAdded(before: string, after: string): string[] {
 	return values.flatMap((value) => [value, new URLSearchParams(`v=${value}`).get('v') ?? value]);
 }
 
-/** As it is, inside JSON, in a URL, and in HTML. */
+/** Returns a secret's spellings: plain, in JSON, in a URL, and in HTML. */
 const spellingsOf = (secret: string): string[] => [
 	secret,
 	JSON.stringify(secret).slice(1, -1),

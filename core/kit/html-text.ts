@@ -1,12 +1,12 @@
-// What an HTML page says, roughly: for excerpts of error pages, whose first kilobytes are often style.
+// The text of an HTML page, roughly: for excerpts of error pages, whose first kilobytes are often style.
 
-/** Elements whose content a browser does not show, or shows as something else than text. */
+/** Elements whose content a browser does not show as text. */
 const UNSEEN = ['script', 'style', 'svg', 'template', 'noscript'];
-/** Where a browser begins a new line. */
+/** Elements at which a browser starts a new line. */
 const BREAKS = /^\/?(?:p|div|br|h[1-6]|li|ul|ol|tr|table|title|head|body|section|article|header|footer|pre|hr|center|form)\b/i;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', amp: '&' };
 
-/** Tags, comments and what is never shown left out; read from left to right once, so that no page takes long. */
+/** Removes tags, comments and hidden content, in one pass from left to right, so that no page takes long. */
 export function textOfHtml(html: string): string {
 	const pieces: string[] = [];
 	for (let at = 0; at < html.length; ) {
@@ -25,11 +25,11 @@ export function textOfHtml(html: string): string {
 		.join('\n');
 }
 
-/** What is skipped, and what stands for it. */
+/** Returns the end of the tag and the text that replaces it. */
 function readTag(html: string, open: number): { end: number; text: string } {
 	if (html.startsWith('<!--', open)) return { end: behind(html, '-->', open + 4), text: '' };
 	const tag = /^<(\/?[a-z!][^\s/>]*)/i.exec(html.slice(open, open + 32))?.[1]?.toLowerCase();
-	// No tag: a sign of its own.
+	// The `<` does not start a tag, so it is text.
 	if (tag === undefined) return { end: open + 1, text: '<' };
 	const end = behind(html, '>', open);
 	if (!UNSEEN.includes(tag)) return { end, text: BREAKS.test(tag) ? '\n' : '' };
@@ -41,7 +41,7 @@ function behind(html: string, mark: string, from: number): number {
 	return at < 0 ? html.length : at + mark.length;
 }
 
-/** Without regard to case; a page that never closes it ends with it. */
+/** Finds a closing tag, ignoring case; an unclosed element extends to the end of the page. */
 function behindName(html: string, mark: string, from: number): number {
 	for (let at = html.indexOf('</', from); at >= 0; at = html.indexOf('</', at + 2))
 		if (html.slice(at, at + mark.length).toLowerCase() === mark) return at;

@@ -1,15 +1,16 @@
-// What Joi says of an input, as ours: where by JSON pointer (RFC 6901), and why without the value, which may be a secret.
+// Faults of inputs: Joi's converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may be a secret;
+// and the faults that no input may have.
 
 import type { ErrorDetail } from '../contract/errors.ts';
 import { pointerToken } from './json-pointer.ts';
 
-/** Of Joi's own sentences these alone show the value. The name of a pattern goes on after "must be". */
+/** Sentences for the faults in whose text Joi would show the value. A pattern's name completes the sentence. */
 export const SENTENCES = {
 	'string.pattern.name': '{{#label}} must be {{#name}}',
 	'string.pattern.base': '{{#label}} must match the pattern {{#regex}}',
 } as const;
 
-/** Longer names of members are cut. */
+/** Longer member names are cut. */
 const MAX_STEP = 200;
 
 interface Fault {
@@ -17,6 +18,40 @@ interface Fault {
 	message: string;
 }
 
-/** @param at where the input begins: a pointer into the body, or `query`, `path`, `header` */
+/** @param at start of the path: a pointer into the body, or `query`, `path`, `header` */
 export const detailsOf = (faults: readonly Fault[], at = ''): ErrorDetail[] =>
 	faults.map(({ path, message }) => ({ path: at + path.map((step) => `/${pointerToken(String(step), MAX_STEP)}`).join(''), message }));
+
+/** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */
+export const MAX_DEPTH = 64;
+
+/** Finds what no input may contain: too deep nesting, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost). */
+export function textFaults(value: unknown): ErrorDetail[] {
+	const faults: ErrorDetail[] = [];
+	const stack: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }];
+	for (let next = stack.pop(); next !== undefined && faults.length < 5; next = stack.pop()) {
+		const { path, depth } = next;
+		if (typeof next.value === 'string') {
+			const fault = textFault(next.value);
+			if (fault) faults.push({ path, message: fault });
+			continue;
+		}
+		if (next.value === null || typeof next.value !== 'object') continue;
+		if (depth >= MAX_DEPTH) {
+			faults.push({ path: path.slice(0, 200), message: `nests deeper than ${MAX_DEPTH} levels.` });
+			continue;
+		}
+		for (const [key, child] of Object.entries(next.value)) {
+			const fault = key === '__proto__' ? 'is not a name that a body may use.' : textFault(key);
+			const at = `${path}/${pointerToken(key)}`;
+			if (fault) faults.push({ path: at.toWellFormed().replaceAll('\0', '\\u0000'), message: fault });
+			stack.push({ value: child, path: at, depth: depth + 1 });
+		}
+	}
+	return faults;
+}
+
+function textFault(text: string): string | null {
+	if (text.includes('\0')) return 'contains the character U+0000, which cannot be stored.';
+	return text.isWellFormed() ? null : 'contains half of a surrogate pair, which is not a character.';
+}

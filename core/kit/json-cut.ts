@@ -1,16 +1,16 @@
-// A JSON text made shorter so that it stays JSON, of the shape that it had: lists end earlier, long strings are cut, and what is nested
-// too deeply is emptied. It says what was cut, and where.
+// Shortens a JSON text so that it stays JSON of the same shape: lists end earlier, long strings are cut, and values that are nested
+// too deeply are emptied. Notes say what was cut, and where.
 
 import type { JsonSchema } from '../contract/nouns.ts';
 import { cleanText } from './clean-text.ts';
-import { itemsOf, type Member, membersOf, type Outline, outlineJson, type Place, sizeOf, trailingBackslashes } from './json-outline.ts';
+import { itemsOf, type JsonSpan, type Member, membersOf, type Outline, outlineJson, sizeOf, trailingBackslashes } from './json-outline.ts';
 import { escapeToken } from './json-pointer.ts';
 import { isEnough, leastItems, leastText, type Rules, rulesOf, rulesOfItem, rulesOfMember } from './json-rules.ts';
 import { TimeSlice } from './time-slice.ts';
 
-/** Of an object that is too long: one with more is a table, of which the first are kept. */
+/** An object with more members is treated as a table, of which the first ones are kept. */
 const MAX_MEMBERS = 10_000;
-/** Of members that share what room there is, the least that each gets; below that, some are left out instead. */
+/** The least share of a member, when members share the available characters; below that, some are omitted instead. */
 const LEAST_SHARE = 64;
 const ELLIPSIS = '…';
 const NUMBERS = new Intl.NumberFormat('en');
@@ -18,17 +18,17 @@ const NUMBERS = new Intl.NumberFormat('en');
 export interface CutLimits {
 	maxChars: number;
 	maxDepth: number;
-	/** What the text fits, and must fit afterwards. */
+	/** The schema that the text fits, and must still fit afterwards. */
 	schema?: JsonSchema | null;
 }
 
 export interface CutJson {
 	text: string;
-	/** `/items: the first 812 of 25,000 items`. */
+	/** Notes such as `/items: the first 812 of 25,000 items`. */
 	notes: string[];
 }
 
-/** Null when the text is no JSON, or cannot be cut without breaking the schema. */
+/** Cuts a text. Returns null when it is not JSON, or cannot be cut without violating the schema. */
 export async function cutJson(text: string, limits: CutLimits): Promise<CutJson | null> {
 	const outline = await outlineJson(text, limits.maxDepth);
 	if (outline === null) return null;
@@ -49,8 +49,8 @@ interface Cutter {
 	slice: TimeSlice;
 }
 
-/** One value, and the characters that it may take. */
-interface Part extends Place {
+/** One value, and the number of characters that it may take. */
+interface Part extends JsonSpan {
 	budget: number;
 	rules: Rules;
 	/** JSON pointer. */
@@ -58,7 +58,7 @@ interface Part extends Place {
 	depth: number;
 }
 
-/** The value in at most `budget` characters; null when that cannot be, and then nothing is noted. */
+/** Returns the value in at most `budget` characters; null, with no note, when that is impossible. */
 async function fit(cutter: Cutter, part: Part): Promise<string | null> {
 	const noted = cutter.notes.length;
 	const text = await fitValue(cutter, part);
@@ -78,8 +78,8 @@ async function fitValue(cutter: Cutter, part: Part): Promise<string | null> {
 	return first === '"' ? fitText(cutter, part) : null;
 }
 
-/** Whether the value can stay as it is. Where anything is too deep, every container must be looked into. */
-function isWhole({ outline, maxDepth }: Cutter, { start, end }: Place, budget: number): boolean {
+/** Whether the value can stay unchanged. If the text is too deep anywhere, every container must be inspected. */
+function isWhole({ outline, maxDepth }: Cutter, { start, end }: JsonSpan, budget: number): boolean {
 	if (end - start > budget) return false;
 	const first = outline.text[start];
 	return outline.depth <= maxDepth || (first !== '[' && first !== '{');
@@ -100,10 +100,10 @@ function fitText(cutter: Cutter, { start, end, budget, rules, path }: Part): str
 	return `"${kept}${ELLIPSIS}"`;
 }
 
-/** Each escape and each pair of surrogates is one character, as JSON Schema counts. */
+/** Returns the length in characters as JSON Schema counts: each escape and each surrogate pair is one. */
 const decodedLength = (literal: string): number => literal.replace(/\\u[0-9a-f]{4}|\\.|[\ud800-\udbff][\udc00-\udfff]/gi, ' ').length;
 
-/** Of a string's literal, what is before `end`, less an escape or a pair of surrogates that `end` would divide. */
+/** Returns the part of a string literal before `end`, without an escape or surrogate pair that `end` would split. */
 function wholeCharacters(text: string, start: number, end: number): string {
 	let to = Math.max(start, end);
 	for (let at = to - 1; at >= Math.max(start, to - 5); at--) {
@@ -118,11 +118,11 @@ function wholeCharacters(text: string, start: number, end: number): string {
 	return text.slice(start, to);
 }
 
-/** As many items as there is room for. One that is too long for what is left is itself cut, if that is at least half of the room. */
+/** Keeps as many items as fit. An item too long for the remaining budget is itself cut, if at least half of the budget remains. */
 async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
 	const { start, budget, rules, path, depth } = part;
 	const { outline } = cutter;
-	/** The items that stay as they are are kept in one piece. */
+	/** End of the unchanged items, which are copied as one piece. */
 	let verbatimEnd = start + 1;
 	let kept = 0;
 	const cut: string[] = [];
@@ -159,7 +159,7 @@ async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
 
 interface Named extends Member {
 	name: string;
-	/** Of the value. */
+	/** Length of the value. */
 	size: number;
 }
 
@@ -170,7 +170,7 @@ async function fitObject(cutter: Cutter, part: Part): Promise<string | null> {
 		if (cutter.slice.isOver) await cutter.slice.next();
 		members.push({ ...member, name: nameOf(member.key), size: member.end - member.start });
 		names += member.key.length + 2;
-		// However many more there are, there is no room for all.
+		// There is not enough room for all members, however many more there are.
 		if (names > part.budget || members.length > MAX_MEMBERS) break;
 	}
 	const isTable = names > part.budget || members.length > MAX_MEMBERS;
@@ -178,7 +178,7 @@ async function fitObject(cutter: Cutter, part: Part): Promise<string | null> {
 	return share < LEAST_SHARE ? firstMembers(cutter, part, members) : allMembers(cutter, part, { members, share });
 }
 
-/** What each value may take at most so that all have room: short ones leave theirs to the long ones. */
+/** Returns the maximum length of each value so that all fit: short values leave their share to long ones. */
 function fairShare(members: readonly Named[], room: number): number {
 	const sizes = members.map(({ size }) => size).sort((a, b) => a - b);
 	let left = room;
@@ -209,7 +209,7 @@ async function allMembers(cutter: Cutter, part: Part, { members, share }: { memb
 	return `{${kept.join(',')}}`;
 }
 
-/** An object that is a table, with more members than there is room for. */
+/** Keeps the first members of a table, an object with more members than fit. */
 async function firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): Promise<string | null> {
 	const kept: string[] = [];
 	const names = new Set<string>();
@@ -235,7 +235,7 @@ function fitMember(cutter: Cutter, { rules, path, depth }: Part, member: Named, 
 	return fit(cutter, { start, end, budget, rules: rulesOfMember(rules, name), path: pointer(path, name), depth: depth + 1 });
 }
 
-/** A name that is no JSON stays as it stands: the text will not be JSON either, which its reader finds. */
+/** Decodes a member's name. An invalid literal is kept: the text will not be JSON either, which its reader finds. */
 function nameOf(key: string): string {
 	try {
 		return JSON.parse(key) as string;

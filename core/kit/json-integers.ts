@@ -1,17 +1,17 @@
-// Integers of a JSON text that no double holds: identifiers, most of the time, that would lead elsewhere with other digits (RFC 8259 §6).
+// Integers of a JSON text that exceed a double's precision: mostly identifiers, which would be wrong with other digits (RFC 8259 §6).
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { trailingBackslashes } from './json-outline.ts';
 import { TimeSlice } from './time-slice.ts';
 
-/** Doubles have 15 decimal digits for sure. */
+/** Doubles keep 15 decimal digits exactly. */
 const LONG_DIGITS = 16;
-/** Not of a fraction or an exponent. */
+/** Excludes digits of a fraction or an exponent. */
 const LONG_INTEGER = /(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
-/** Read between two looks at the clock. */
+/** Characters read between two looks at the clock. */
 const STEP_CHARS = 16_384;
 
-/** Whether so many digits stand in a row, anywhere. Looks at every sixteenth character: what is long enough has one of these. */
+/** Whether a run of so many digits occurs anywhere. Every sixteenth character is checked, since a run of that length contains one. */
 export function mayRound(json: string): boolean {
 	for (let at = LONG_DIGITS - 1; at < json.length; at += LONG_DIGITS) {
 		if (!isDigit(json.charCodeAt(at))) continue;
@@ -26,7 +26,7 @@ export function mayRound(json: string): boolean {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/** The same with each as a string of its digits, where a double would give other ones, and which these are. @param json that parses */
+/** Replaces each such integer that a double would change by a string, and returns their digits. @param json a valid JSON text */
 export async function quoteLongIntegers(json: string): Promise<{ text: string; rounded: ReadonlySet<string> }> {
 	const pieces: string[] = [];
 	const rounded = new Set<string>();
@@ -36,7 +36,7 @@ export async function quoteLongIntegers(json: string): Promise<{ text: string; r
 		return `"${digits}"`;
 	};
 	const slice = new TimeSlice();
-	// Parsing it has had its turn.
+	// The caller's parsing has already taken a time slice.
 	await nextTurn();
 	let at = 0;
 	while (at < json.length) {
@@ -63,7 +63,7 @@ function stringEnd(json: string, start: number): number {
 	return quote + 1;
 }
 
-/** Where no number is divided. */
+/** Finds a position that does not split a number. */
 function valueEnd(json: string, from: number, end: number): number {
 	const comma = json.indexOf(',', from);
 	return comma < 0 ? end : Math.min(comma, end);

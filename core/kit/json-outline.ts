@@ -1,10 +1,11 @@
-// Where the values of a long JSON text begin and end, without parsing it: in slices, so that the event loop is never held for long.
+// Finds where the values of a long JSON text begin and end, without parsing it: in slices, so that the event loop is never blocked for
+// long.
 
 import { TimeSlice } from './time-slice.ts';
 
-/** Smaller values are found again by reading them: an outline is far smaller than its text. */
+/** Smaller values are found by reading them again: an outline is far smaller than its text. */
 const LARGE_CHARS = 1024;
-/** Read between two looks at the clock. */
+/** Characters read between two looks at the clock. */
 const STEP_CHARS = 4096;
 
 const QUOTE = 34;
@@ -13,38 +14,38 @@ const BACKSLASH = 92;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 interface Large {
-	/** Behind its closing bracket or quote. */
+	/** Offset after its closing bracket or quote. */
 	end: number;
-	/** Of items or members. */
+	/** Number of items or members. */
 	count: number;
 }
 
 export interface Outline {
 	text: string;
-	/** Of the only value. */
+	/** Offset of the text's only value. */
 	start: number;
 	end: number;
 	/** Levels of nesting. */
 	depth: number;
-	/** The long lists, objects and strings, by where they begin. */
+	/** Long lists, objects and strings, by their start. */
 	large: ReadonlyMap<number, Large>;
 }
 
-/** A value among others: `start` is its first character, `end` behind its last. */
-export interface Place {
+/** A value in the text: `start` is the offset of its first character, `end` the offset after its last. */
+export interface JsonSpan {
 	start: number;
 	end: number;
 }
 
-export interface Member extends Place {
-	/** The name's literal, quotes included. */
+export interface Member extends JsonSpan {
+	/** The literal of the name, with quotes. */
 	key: string;
 }
 
 /**
- * Null when brackets or quotes do not match, as far as `maxDepth`. What stands between them is not looked at: whoever keeps a part of the
- * text parses that.
- * @param maxDepth below which nothing will be asked for
+ * Returns null when brackets or quotes do not match, down to `maxDepth`. The text between them is not checked: a caller that keeps a part
+ * of the text parses it.
+ * @param maxDepth levels below this one are not outlined
  */
 export async function outlineJson(text: string, maxDepth: number): Promise<Outline | null> {
 	const scan = new Scan(text, maxDepth + 1);
@@ -58,11 +59,11 @@ class Scan {
 	readonly #text: string;
 	readonly #large = new Map<number, Large>();
 	readonly #maxDepth: number;
-	/** Of the open containers, by level: where they begin, the commas in them, and the code that closes them. */
+	/** Start, number of commas and closing code of each open container, by level. */
 	readonly #starts: Int32Array;
 	readonly #commas: Int32Array;
 	readonly #closers: Uint8Array;
-	/** Where the string begins that is being read; negative outside of strings. */
+	/** Start of the string being read; negative outside of strings. */
 	#string = -1;
 	#level = 0;
 	#depth = 0;
@@ -103,7 +104,7 @@ class Scan {
 		this.at += 1;
 	}
 
-	/** As far as the next quote, which ends it or not. */
+	/** Reads up to the next quote, which may or may not end the string. */
 	#readString(start: number): void {
 		const quote = this.#text.indexOf('"', this.at);
 		this.#isBroken = quote < 0;
@@ -133,7 +134,7 @@ class Scan {
 	}
 }
 
-/** How many items or members. */
+/** Returns the number of items or members. */
 export function sizeOf(outline: Outline, start: number): number {
 	const known = outline.large.get(start);
 	if (known) return known.count;
@@ -141,8 +142,8 @@ export function sizeOf(outline: Outline, start: number): number {
 	return Iterator.from(parts).reduce((count) => count + 1, 0);
 }
 
-/** Of an array, in order. @param start where it begins @throws SyntaxError */
-export function* itemsOf(outline: Outline, start: number): Generator<Place> {
+/** Yields the items of an array, in order. @param start offset of the array @throws SyntaxError */
+export function* itemsOf(outline: Outline, start: number): Generator<JsonSpan> {
 	const { text } = outline;
 	for (let at = skipSpace(text, start + 1); text.charCodeAt(at) !== CLOSE_LIST; ) {
 		const end = valueEnd(outline, at);
@@ -152,7 +153,9 @@ export function* itemsOf(outline: Outline, start: number): Generator<Place> {
 	}
 }
 
-/** Of an object, in order; a name that comes twice comes twice. @param start where it begins @throws SyntaxError */
+/**
+ * Yields the members of an object, in order; duplicate names are yielded each time. @param start offset of the object @throws SyntaxError
+ */
 export function* membersOf(outline: Outline, start: number): Generator<Member> {
 	const { text } = outline;
 	for (let at = skipSpace(text, start + 1); text.charCodeAt(at) === QUOTE; ) {
@@ -166,13 +169,13 @@ export function* membersOf(outline: Outline, start: number): Generator<Member> {
 	}
 }
 
-/** Behind the comma; negative where the container ends. */
+/** Returns the offset after the comma; negative at the end of the container. */
 function next(text: string, at: number, closer: number): number {
 	const behind = skipSpace(text, at);
 	const code = text.charCodeAt(behind);
 	if (code === COMMA) return skipSpace(text, behind + 1);
 	if (code === closer) return -1;
-	throw new SyntaxError('A value of a JSON text is followed by neither a comma nor the end of what it is in.');
+	throw new SyntaxError('A value of a JSON text is followed by neither a comma nor the end of its container.');
 }
 
 function valueEnd({ text, large }: Outline, start: number): number {
@@ -183,7 +186,7 @@ function valueEnd({ text, large }: Outline, start: number): number {
 	if (code === OPEN_LIST || code === OPEN_OBJECT) return shortContainerEnd(text, start);
 	let at = start;
 	while (at < text.length && !endsScalar(text.charCodeAt(at))) at += 1;
-	// Where no value is: one step, so that a text that is no JSON is read to its end as well.
+	// If there is no value, the offset advances by one, so that a text that is not JSON is read to its end.
 	return Math.max(at, start + 1);
 }
 
@@ -199,7 +202,7 @@ function shortContainerEnd(text: string, start: number): number {
 	return text.length;
 }
 
-/** Behind the closing quote; negative when there is none. */
+/** Returns the offset after the closing quote; negative when there is none. */
 function stringEnd(text: string, start: number): number {
 	for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
 		if (trailingBackslashes(text, start + 1, at) % 2 === 0) return at + 1;
@@ -207,7 +210,7 @@ function stringEnd(text: string, start: number): number {
 	return -1;
 }
 
-/** How many stand right before `at`. */
+/** Counts the backslashes right before `at`. */
 export function trailingBackslashes(text: string, from: number, at: number): number {
 	let first = at;
 	while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first -= 1;

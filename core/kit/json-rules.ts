@@ -1,19 +1,19 @@
-// What a JSON Schema forbids to leave out of a value: asked where an answer that is too long is cut, so that what is left still fits it.
+// The parts of a value that its JSON Schema does not allow to omit: used when a too long answer is cut, so that the rest still fits it.
 
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from './json.ts';
 import { atFragment } from './json-pointer.ts';
 
-/** All that may describe one value: alternatives count as if each held, so that what is kept fits whichever does. */
+/** All schemas that may apply to one value: alternatives count as if all applied, so that the rest fits whichever does. */
 export interface Rules {
 	root: JsonSchema | null;
 	schemas: readonly JsonObject[];
 }
 
-/** More of them in one place describe nothing that could be decided quickly. */
+/** More schemas for one value cannot be decided quickly. */
 const MAX_SCHEMAS = 64;
 
-/** A value that has one of them may become another kind of value by being shorter. */
+/** A value with one of these keywords may no longer match when it is shortened. */
 const FREEZES = ['enum', 'const', 'not', 'if', '$dynamicRef', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties'];
 const FREEZES_TEXT = [...FREEZES, 'pattern', 'format', 'contentEncoding', 'contentMediaType'];
 const FREEZES_LIST = [...FREEZES, 'contains'];
@@ -21,13 +21,13 @@ const FREEZES_OBJECT = [...FREEZES, 'dependentRequired', 'minProperties'];
 
 export const rulesOf = (schema: JsonSchema | null): Rules => ({ root: schema, schemas: schema ? expand(schema, [schema]) : [] });
 
-/** Least length of a string; infinite when it must stay as it is. */
+/** Returns the minimum length of a string; infinite when it must stay unchanged. */
 export const leastText = ({ schemas }: Rules): number => least(schemas, FREEZES_TEXT, 'minLength');
 
-/** Least number of items. */
+/** Returns the minimum number of items. */
 export const leastItems = ({ schemas }: Rules): number => least(schemas, FREEZES_LIST, 'minItems');
 
-/** Whether an object may have these members alone. */
+/** Whether an object may have only these members. */
 export const isEnough = ({ schemas }: Rules, names: ReadonlySet<string>): boolean =>
 	schemas.every(
 		(schema) =>
@@ -49,7 +49,7 @@ export function rulesOfMember({ root, schemas }: Rules, name: string): Rules {
 	const found = schemas.flatMap((schema) => {
 		const { properties, patternProperties, additionalProperties } = schema;
 		if (isObject(properties) && Object.hasOwn(properties, name)) return [properties[name]];
-		// Whichever of the patterns the name fits: all of them count.
+		// The name may match any of the patterns, so all of them count.
 		return [...Object.values(isObject(patternProperties) ? patternProperties : {}), additionalProperties];
 	});
 	return { root, schemas: root ? expand(root, found) : [] };
@@ -60,7 +60,7 @@ export function rulesOfItem({ root, schemas }: Rules, index: number): Rules {
 	return { root, schemas: root ? expand(root, found) : [] };
 }
 
-/** With what each refers to and is composed of. A reference that leads nowhere says nothing. */
+/** Adds the schemas that each one references or is composed of. An unresolved reference adds nothing. */
 function expand(root: JsonSchema, found: readonly (Json | undefined)[]): JsonObject[] {
 	const seen = new Set<JsonObject>();
 	const open = [...found];
@@ -72,7 +72,7 @@ function expand(root: JsonSchema, found: readonly (Json | undefined)[]): JsonObj
 		open.push(...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf));
 		if (typeof $ref === 'string') open.push(atFragment(root, $ref));
 	}
-	// Too many to know: nothing may be left out.
+	// There are too many schemas to decide: nothing may be omitted.
 	return open.length > 0 ? [{ not: {} }] : [...seen];
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lazy } from './lazy.ts';
 
-test('it is loaded once, for all who ask at once and later', async () => {
+test('a module is loaded once, for concurrent and later callers', async () => {
 	let times = 0;
 	const load = lazy(async () => ++times);
 	assert.equal(times, 0);
@@ -12,7 +12,7 @@ test('it is loaded once, for all who ask at once and later', async () => {
 	assert.equal(await load(), 1);
 });
 
-test('what did not load is tried again', async () => {
+test('a module that failed to load is loaded again', async () => {
 	let times = 0;
 	const load = lazy(async () => {
 		times++;

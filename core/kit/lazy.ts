@@ -1,8 +1,8 @@
-// Modules that are loaded when they are first needed: most services use few of the protocols and formats that there are.
+// Loads modules when they are first needed: most services use few of the available protocols and formats.
 
 /**
- * Loads once, for all who ask; again after it failed. (`import()` alone takes 28 µs also of what is there.)
- * @returns what resolves at once when it is loaded
+ * Loads once, for all callers; again after a failure. (`import()` alone takes 28 µs even for a loaded module.)
+ * @returns a function whose promise resolves at once when the module is loaded
  */
 export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
 	let loaded: Promise<T> | null = null;

@@ -1,18 +1,18 @@
-// What may stand in a mail's header: an address that is one and bare, and text that stays on its line.
+// Rules for the header of a mail: a single bare address, and text on one line.
 
 import Joi from 'joi';
 
 const MAX_LENGTH = 254;
-/** No blank, no control or format character, and nothing that RFC 5322 §3.4 reads as a name, a list, a group or a comment. */
+/** No whitespace, no control or format character, and no character that RFC 5322 §3.4 reads as a name, a list, a group or a comment. */
 const BARE = /^[^\s\p{C}<>()[\],;:"\\@]+@[^\s\p{C}<>()[\],;:"\\@]+$/u;
-/** Control characters, line and paragraph separators, and what turns the direction of the text around. */
+/** Control characters, line and paragraph separators, and characters that change the direction of text. */
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu;
 
-/** nodemailer sends `a@x\r\nBcc: evil@y` and `a@x, evil@y` to both, so no such text may reach it. */
+/** Whether a text is one bare address. nodemailer sends `a@x\r\nBcc: evil@y` and `a@x, evil@y` to both, so neither may reach it. */
 export const isBareAddress = (text: string): boolean => text.length <= MAX_LENGTH && BARE.test(text);
 
-/** For names that users chose, wherever a mail shows them: one line, so that they cannot look like text of ours. */
+/** Puts a name that a user chose on one line, so that it cannot look like text of ours in a mail. */
 export const oneLine = (text: string): string => text.replace(BREAKS, ' ').trim();
 
-/** One address of an account. */
+/** The rule for the address of an account. */
 export const emailAddress = Joi.string().email({ tlds: false }).max(254);

@@ -6,14 +6,14 @@ import { raceWith } from './race.ts';
 
 const never = new Promise<string>(() => undefined);
 
-test('Settles as the promise does, and leaves nothing at the signal', async () => {
+test('Settles like the promise, and removes its listener from the signal', async () => {
 	const { signal } = new AbortController();
 	assert.equal(await raceWith(signal, Promise.resolve('done')), 'done');
 	await assert.rejects(raceWith(signal, Promise.reject(new Error('broken'))), /broken/);
 	assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('Ends with the reason of the signal, after what was asked for is taken back', async () => {
+test('Rejects with the reason of the signal, after `leave` was called', async () => {
 	const controller = new AbortController();
 	let left = 0;
 	const waiting = raceWith(controller.signal, never, { leave: () => left++ });
@@ -25,7 +25,7 @@ test('Ends with the reason of the signal, after what was asked for is taken back
 	assert.equal(left, 2);
 });
 
-test('What was granted before somebody left is his', async () => {
+test('A promise that settled before the signal wins', async () => {
 	const controller = new AbortController();
 	const { promise, resolve } = Promise.withResolvers<string>();
 	const waiting = raceWith(controller.signal, promise);
@@ -34,7 +34,7 @@ test('What was granted before somebody left is his', async () => {
 	assert.equal(await waiting, 'granted');
 });
 
-test('Ends when its time is over, and not before', async () => {
+test('Rejects when its time is over, and not before', async () => {
 	const late = { afterMs: 20, reason: () => new Error('late') };
 	const { signal } = new AbortController();
 	assert.equal(await raceWith(signal, sleep(1, 'in time'), { late }), 'in time');

@@ -1,15 +1,15 @@
-// Waiting for something that whoever waits may leave.
+// Waiting for a promise with a signal and a time limit.
 
 export interface Leaving {
-	/** Called when it is left, before the waiting ends: takes back what was asked for. */
+	/** Called before waiting ends early: undoes the request that the promise belongs to. */
 	leave?: () => void;
-	/** How long it is waited for at the most, and why it is left then. */
+	/** Time limit, and the reason of the rejection after it. */
 	late?: { afterMs: number; reason: () => unknown };
 }
 
 /**
- * Settles as the promise does. Who leaves does not wait for what goes on without him: what comes of it then is nobody's.
- * @throws the signal's reason once it is aborted; the reason of `late` when its time is over
+ * Settles like the promise, or rejects when the signal aborts or the time is over; a later result of the promise is ignored.
+ * @throws the signal's reason once it is aborted; the reason of `late` after its time
  */
 export async function raceWith<T>(signal: AbortSignal, promise: Promise<T>, { leave, late }: Leaving = {}): Promise<T> {
 	const { promise: left, reject } = Promise.withResolvers<never>();
@@ -22,7 +22,7 @@ export async function raceWith<T>(signal: AbortSignal, promise: Promise<T>, { le
 	if (signal.aborted) onAbort();
 	else signal.addEventListener('abort', onAbort, { once: true });
 	try {
-		// Of two that are settled the one that was settled first counts, so leaving takes nothing back that was granted before.
+		// If both are settled, the first one to settle wins, so leaving cannot undo what was already granted.
 		return await Promise.race(signal.aborted ? [left, promise] : [promise, left]);
 	} finally {
 		clearTimeout(timer);

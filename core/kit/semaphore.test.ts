@@ -5,7 +5,7 @@ import { Semaphore } from './semaphore.ts';
 
 const tooMany = () => new Error('Too many jobs wait.');
 
-test('no more run at once than there are places, and those that wait come in order', async () => {
+test('no more run at once than there are slots, and waiting callers run in order', async () => {
 	const semaphore = new Semaphore(2, 10, tooMany);
 	const started: number[] = [];
 	const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
@@ -25,7 +25,7 @@ test('no more run at once than there are places, and those that wait come in ord
 	assert.deepEqual(started, [0, 1, 2, 3, 4]);
 });
 
-test('a place is free again after a failure', async () => {
+test('a slot is free again after a failure', async () => {
 	const semaphore = new Semaphore(1, 0, tooMany);
 	await assert.rejects(
 		semaphore.run(() => Promise.reject(new Error('no'))),
@@ -34,7 +34,7 @@ test('a place is free again after a failure', async () => {
 	assert.equal(await semaphore.run(async () => 'yes'), 'yes');
 });
 
-test('when too many wait the next is refused', async () => {
+test('when the queue is full the next caller is refused', async () => {
 	const semaphore = new Semaphore(1, 1, tooMany);
 	const gate = Promise.withResolvers<void>();
 	const runs = [semaphore.run(() => gate.promise), semaphore.run(() => gate.promise)];
@@ -46,7 +46,7 @@ test('when too many wait the next is refused', async () => {
 	await Promise.all(runs);
 });
 
-test('one who leaves while waiting gives up its place in the queue', async () => {
+test('a caller that leaves while waiting gives up its place in the queue', async () => {
 	const semaphore = new Semaphore(1, 1, tooMany);
 	const gate = Promise.withResolvers<void>();
 	const first = semaphore.run(() => gate.promise);

@@ -1,4 +1,4 @@
-// A few places for costly work, and a bounded queue in front of them.
+// Limits concurrent work, with a bounded queue of waiting callers.
 
 import { raceWith } from './race.ts';
 
@@ -8,15 +8,15 @@ export class Semaphore {
 	readonly #waiting = new Set<() => void>();
 	#free: number;
 
-	/** @param tooMany the refusal of whoever comes when `maxWaiting` wait already */
-	constructor(places: number, maxWaiting: number, tooMany: () => Error) {
-		this.#free = places;
+	/** @param tooMany builds the error for a caller when `maxWaiting` are waiting already */
+	constructor(slots: number, maxWaiting: number, tooMany: () => Error) {
+		this.#free = slots;
 		this.#maxWaiting = maxWaiting;
 		this.#tooMany = tooMany;
 	}
 
 	/**
-	 * Runs `work` when a place is free. @throws the refusal when too many wait already; the signal's reason when it was
+	 * Runs `work` when a slot is free. @throws the error of `tooMany` when the queue is full; the signal's reason when it was
 	 * aborted while waiting
 	 */
 	async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -46,7 +46,7 @@ export class Semaphore {
 			this.#free++;
 			return;
 		}
-		// The place passes on without becoming free, so nobody can take it in between.
+		// The slot is handed over without becoming free, so that no other caller can take it in between.
 		this.#waiting.delete(next);
 		next();
 	}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SizedCache } from './sized-cache.ts';
 
-test('a cache holds no more bytes than it may, and drops what was used longest ago', () => {
+test('a cache stays within its bytes, and evicts the least recently used entry', () => {
 	const cache = new SizedCache<string>(100);
 	for (const key of ['a', 'b', 'c']) cache.put(key, key, 30);
 	assert.equal(cache.get('a'), 'a');
@@ -16,7 +16,7 @@ test('a cache holds no more bytes than it may, and drops what was used longest a
 	assert.deepEqual([cache.bytes, cache.get('d'), cache.get('e')], [80, undefined, 'e']);
 });
 
-test('what is larger than the cache is not kept, and what is kept anew counts once', () => {
+test('a value larger than the cache is not kept, and a value stored again counts once', () => {
 	const cache = new SizedCache<number>(100);
 	cache.put('a', 1, 60);
 	cache.put('a', 2, 70);

@@ -1,4 +1,4 @@
-// A cache of so many bytes: the entry that was used longest ago goes first.
+// A cache with a maximum size in bytes: the least recently used entry is evicted first.
 
 export class SizedCache<V> {
 	readonly #maxBytes: number;
@@ -22,7 +22,7 @@ export class SizedCache<V> {
 		return entry.value;
 	}
 
-	/** Keeps nothing that is larger than the whole cache. */
+	/** Stores a value, unless it is larger than the whole cache. */
 	put(key: string, value: V, sizeBytes: number): void {
 		this.drop(key);
 		if (sizeBytes > this.#maxBytes) return;

@@ -1,8 +1,8 @@
-// Names of tools that importers make: valid, unique without regard to case, and the same whatever the order of the document.
+// Names for the tools of an import: valid, unique ignoring case, and independent of the order of the document.
 
 import { createHash } from 'node:crypto';
 
-/** Clients put `mcp__server__` before it, and many stop at 64 characters. */
+/** Clients prefix names with `mcp__server__`, and many allow 64 characters. */
 export const MAX_NAME_CHARS = 48;
 const HASH_CHARS = 8;
 
@@ -12,7 +12,7 @@ export interface Named {
 	operationId: string | null;
 }
 
-/** One name per operation, in the order given. When two collide, both get the hash of what they are. */
+/** Returns one name per operation, in the order given. When names collide, each gets a hash of the operation's identity. */
 export function nameOperations(operations: readonly Named[]): string[] {
 	const bases = operations.map(baseName);
 	const identities = distinct(operations.map(({ method, path, operationId }) => `${method} ${path} ${operationId ?? ''}`));
@@ -21,7 +21,7 @@ export function nameOperations(operations: readonly Named[]): string[] {
 		const names = operations.map((_operation, index) => withHash(bases[index] ?? '', identities[index] ?? '', hashChars[index] ?? 0));
 		const collided = indexesOfCollisions(names);
 		if (collided.length === 0) return names;
-		// Identities tell any two operations apart, so some length of hash does too.
+		// Identities differ for any two operations, so some length of hash separates their names.
 		for (const index of collided) hashChars[index] = (hashChars[index] ?? 0) + HASH_CHARS;
 	}
 }
@@ -36,7 +36,7 @@ const sanitize = (text: string): string =>
 		.replace(/_{2,}/g, '_')
 		.replace(/^[_-]+|[_-]+$/g, '');
 
-/** What is there twice is told apart by how often it was there before: nothing else distinguishes it. */
+/** Numbers duplicates: nothing else distinguishes them. */
 function distinct(texts: readonly string[]): string[] {
 	const seen = new Map<string, number>();
 	return texts.map((text) => {

@@ -1,4 +1,4 @@
-// Answers that are too long or too deep, cut so that they stay what they were; and excerpts of failures, which hand nothing on.
+// Answers that are too long or too deep, cut to JSON of their shape; and excerpts of failures, without secrets.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -16,11 +16,11 @@ const texts = ({ content }: ToolResult): string[] => content.map((block) => (blo
 const items = (count: number): Json[] =>
 	Array.from({ length: count }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'], none: null }));
 
-describe('Integers of more digits than a double holds', () => {
+describe('Integers with more digits than a double can represent', () => {
 	const whole =
 		'{"id":12345678901234567890,"list":[-9007199254740993,9007199254740992],"f":1.10,"s":"\\\\\\": 12345678901234567890","e":1e20}';
 
-	test('keep them: as texts in the data, and a note says so', async () => {
+	test('keep their digits, as texts in the data, with a note', async () => {
 		const result = await jsonResult(whole);
 		assert.deepEqual(result.structured, {
 			id: '12345678901234567890',
@@ -32,13 +32,13 @@ describe('Integers of more digits than a double holds', () => {
 		assert.deepEqual(texts(result), [whole, 'Integers that no double can hold are texts in the data, with all their digits.']);
 	});
 
-	test('stay numbers where a schema was promised, and a note has their digits', async () => {
+	test('stay numbers if a schema was promised, with a note of their digits', async () => {
 		const result = await jsonResult(whole, { type: 'object', properties: { id: { type: 'integer' } } });
 		assert.deepEqual(result.structured, JSON.parse(whole));
 		assert.deepEqual(texts(result), [whole, 'Rounded in the data, whose schema wants numbers: 12345678901234567890, -9007199254740993.']);
 	});
 
-	test('are found wherever they stand, also in a long text without strings', async () => {
+	test('are found wherever they are, also in a long text without strings', async () => {
 		const long = `-${'1'.repeat(16)}3`;
 		for (let before = 0; before < 40; before++) {
 			const { structured } = await jsonResult(`[${' '.repeat(before)}${long},1]`);
@@ -50,7 +50,7 @@ describe('Integers of more digits than a double holds', () => {
 		assert.equal(typeof (structured as Json[])[7], 'string');
 	});
 
-	test('are not looked for where there are none', async () => {
+	test('are not searched for if there are none', async () => {
 		for (const json of [
 			'{"a":123456789012345,"b":0.12345678901234567890,"c":"12345678901234567890","d":1e-12345678901234567890}',
 			'1234567890123456',
@@ -84,7 +84,7 @@ describe('Media types of answers', () => {
 });
 
 describe('JSON that is too long', () => {
-	test('loses the end of its longest list, and keeps what stands beside it', async () => {
+	test('loses the end of its longest list, and keeps what is beside it', async () => {
 		const whole = { total: 25_000, items: items(25_000), next: '/items?page=2' };
 		const result = await jsonResult(JSON.stringify(whole));
 		const kept = result.structured as typeof whole;
@@ -140,14 +140,14 @@ describe('JSON that is too long', () => {
 			}
 	});
 
-	test('says at most ten places, and how many more there are', async () => {
+	test('notes at most ten cuts, and the number of further ones', async () => {
 		const whole = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`k${at}`, 'x'.repeat(100_000)]));
 		const note = texts(await jsonResult(JSON.stringify(whole)))[1] ?? '';
 		assert.equal(note.split('\n').length, 12);
 		assert.match(note, /\n… and 20 more\.$/);
 	});
 
-	test('stays text when it is no JSON', async () => {
+	test('stays text when it is not JSON', async () => {
 		for (const text of [
 			'{"a":['.repeat(MiB / 2),
 			`[${'1 2,'.repeat(MiB)}3]`,
@@ -174,13 +174,13 @@ describe('JSON that is nested too deeply', () => {
 		assert.match(texts(result)[1] ?? '', /\n\/more\/a\/0\/a.*: emptied, nested more than 128 levels deep$/);
 		assert.equal(JSON.stringify(result.structured), texts(result)[0]);
 	});
-	test('is whole with 128', async () => {
+	test('is unchanged with 128 levels', async () => {
 		const result = await jsonResult(deep(128));
 		assert.deepEqual([texts(result), JSON.stringify(result.structured)], [[deep(128)], deep(128)]);
 	});
 });
 
-describe('What is cut still fits its schema', () => {
+describe('Cut JSON still fits its schema', () => {
 	const long = 'x'.repeat(300);
 	const object = (properties: JsonObject, more: JsonObject = {}): JsonSchema => ({ type: 'object', properties, ...more });
 	const list = (more: JsonObject): JsonSchema => object({ l: { type: 'array', items: { type: 'integer' }, ...more } }, { required: ['l'] });
@@ -202,6 +202,18 @@ describe('What is cut still fits its schema', () => {
 		[
 			'required, by reference',
 			{ $ref: '#/$defs/o', $defs: { o: object({ s: { $ref: '#/$defs/s' } }, { required: ['s'] }), s: { pattern: 'x$' } } },
+			{ s: long },
+			false,
+		],
+		[
+			'required, by a reference whose tokens are escaped and percent-encoded (RFC 6901, section 6)',
+			object({ s: { $ref: '#/$defs/a%20pet%2C%7E1b%7E0' } }, { required: ['s'], $defs: { 'a pet,/b~': { pattern: 'x$' } } }),
+			{ s: long },
+			false,
+		],
+		[
+			'required, by a reference into a list',
+			object({ s: { $ref: '#/allOf/1/properties/t' } }, { required: ['s'], allOf: [{}, object({ t: { pattern: 'x$' } })] }),
 			{ s: long },
 			false,
 		],
@@ -245,21 +257,21 @@ describe('What is cut still fits its schema', () => {
 			assert.ok(validate(JSON.parse(cut.text)), cut.text);
 		});
 
-	test('what is left out in the end is not said to be cut first', async () => {
+	test('a part that is omitted is not also noted as cut', async () => {
 		const m = object({ a: {}, s: { pattern: 'x$' } }, { required: ['s'] });
 		const whole = { id: 1, m: { a: long, s: long } };
 		const cut = await cutJson(JSON.stringify(whole), { maxChars: 200, maxDepth: 9, schema: object({ m }) });
 		assert.deepEqual(cut, { text: '{"id":1}', notes: ['/m: left out'] });
 	});
 
-	test('where it cannot, there is the text alone', async () => {
+	test('if it cannot, the result is the text alone', async () => {
 		const schema = object({ s: { type: 'string', format: 'byte' } }, { required: ['s'] });
 		const result = await jsonResult(JSON.stringify({ s: 'x'.repeat(2 * MiB) }), schema);
 		assert.deepEqual([result.structured, result.content.length], [undefined, 1]);
 	});
 });
 
-/** Any JSON, by a generator of numbers: the same for the same seed. */
+/** Generates any JSON from a generator of numbers: the same for the same seed. */
 function anyJson(next: () => number, depth: number): Json {
 	const kind = Math.floor(next() * (depth > 5 ? 4 : 8));
 	if (kind === 0) return next() > 0.5;
@@ -270,7 +282,7 @@ function anyJson(next: () => number, depth: number): Json {
 	return kind < 6 ? values : Object.fromEntries(values.map((value, at) => [`k${at}"`, value]));
 }
 
-/** Whether `part` is `whole` with less in it. */
+/** Whether `part` is `whole` with something removed. */
 function isLess(part: Json, whole: Json | undefined): boolean {
 	if (typeof part === 'string' && typeof whole === 'string')
 		return part === whole || (part.endsWith('…') && whole.startsWith(part.slice(0, -1)));
@@ -325,7 +337,7 @@ for (const [what, make] of Object.entries(LONGEST))
 		assert.ok(Math.min(...turns) <= 80, `${turns} ms`);
 	});
 
-/** In CPU time of this thread, so that neighbours do not count. */
+/** Measured in CPU time of this thread, so that other processes do not count. */
 async function longestTurn(work: () => Promise<unknown>): Promise<number> {
 	let longest = 0;
 	let isDone = false;
@@ -375,7 +387,7 @@ describe('The excerpt of a failure', () => {
 		}
 	});
 
-	test('has no characters that hide, turn or move text', () => {
+	test('has no characters that hide, reverse or move text', () => {
 		const hidden = [
 			'\u001b[2J',
 			'\u0000',
@@ -395,7 +407,7 @@ describe('The excerpt of a failure', () => {
 			assert.equal(failedWith('text/plain', `a${one}b`), `a${one === '\u001b[2J' ? '[2J' : ''}b`, JSON.stringify(one));
 	});
 
-	test('is cut after secrets are hidden, so that none is shown by half', () => {
+	test('is cut after secrets are hidden, so that half a secret is not shown either', () => {
 		const secret = 'sk-0123456789abcdef';
 		for (let before = 2020; before < 2060; before++) {
 			const shown = failedWith('text/plain', `${'x'.repeat(before)}${secret}${'y'.repeat(100)}`, [secret]);
@@ -404,7 +416,7 @@ describe('The excerpt of a failure', () => {
 	});
 });
 
-describe('What signing added', () => {
+describe('Secrets that signing added', () => {
 	const request = { method: 'GET', url: 'https://api.example/a?q=1', headers: { cookie: 'a=visible', accept: 'x/y' } };
 	const signedWith = (headers: Record<string, string>, url = request.url) => ({
 		...request,
@@ -425,7 +437,7 @@ describe('What signing added', () => {
 		['a key in the query', signedWith({}, 'https://api.example/a?q=1&key=k%2F12345'), ['/a?q=1&key=k%2F12345', 'k/12345'], ['q=1']],
 	];
 	for (const [what, signed, echoes, visible] of CASES)
-		test(`is hidden however it is said back: ${what}`, () => {
+		test(`are hidden in every spelling: ${what}`, () => {
 			const secrets = secretsAdded(request, signed);
 			for (const echo of echoes) {
 				const shown = withoutSecrets(echo, secrets);
@@ -435,7 +447,7 @@ describe('What signing added', () => {
 			for (const text of visible) assert.equal(withoutSecrets(text, secrets), text);
 		});
 
-	test('is nothing where nothing was signed', () => {
+	test('are none if nothing was signed', () => {
 		assert.deepEqual([secretsAdded(request, request), secretsAdded(request, { ...request })], [[], []]);
 	});
 });

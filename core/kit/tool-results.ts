@@ -1,4 +1,4 @@
-// From an upstream's answer to a tool's result, as far as executors of HTTP do it alike: texts that are cut, JSON as data,
+// Converts an upstream's answer into a tool's result, as far as HTTP executors have it in common: texts that are cut, JSON as data,
 // failures with an excerpt that is safe to show.
 
 import { STATUS_CODES } from 'node:http';
@@ -11,17 +11,17 @@ import { textOfHtml } from './html-text.ts';
 import { cutJson } from './json-cut.ts';
 import { mayRound, quoteLongIntegers } from './json-integers.ts';
 
-/** Text that a model gets to read; what is longer is cut and says so. */
+/** Maximum text for a model; longer text is cut, with a note. */
 const MAX_TEXT_CHARACTERS = 1024 * 1024;
 const MAX_EXCERPT_CHARACTERS = 2048;
-/** Of an error page, which may begin with kilobytes of style. */
+/** Bytes of an error page to read: it may begin with kilobytes of style. */
 const MAX_PAGE_BYTES = 64 * 1024;
-/** Far below where JSON.stringify would run out of stack. */
+/** Far below the depth at which JSON.stringify would overflow the stack. */
 const MAX_DEPTH = 128;
 const MAX_NOTES = 10;
 const MAX_DIGITS = 100;
 
-/** Registered ones, and those of vendors (`application/vnd.example.v1.json`). */
+/** Registered JSON types, and those of vendors (`application/vnd.example.v1.json`). */
 const JSON_TYPE = /^(?:text\/json|[^;]*\+json|application\/(?:[^;]*[.-])?json(?:\.[^;]*)?)\s*(?:;|$)/i;
 const TEXT_TYPE =
 	/^(?:text\/|application\/(?:(?:x-)?(?:javascript|yaml|ndjson|jsonl|jsonlines|www-form-urlencoded)|(?:[^;]*\+)?json-seq|xml|xhtml\+xml|graphql|sql|csv|toml|rtf)\s*(?:;|$)|(?!image\/)[^;]*\+(?:xml|yaml)\s*(?:;|$))/i;
@@ -30,7 +30,7 @@ const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 export const isJsonType = (contentType: string): boolean => JSON_TYPE.test(contentType);
 export const isTextType = (contentType: string): boolean => TEXT_TYPE.test(contentType);
 
-/** The status, and the beginning of the body where that is text. @param secrets that the excerpt must not show */
+/** Builds the result of a failure: the status, and the beginning of a text body. @param secrets that the excerpt must not show */
 export function failedResult({ status, headers, body }: OutboundResponse, secrets: readonly string[] = []): ToolResult {
 	const contentType = headers['content-type'] ?? '';
 	const readable = contentType === '' || isJsonType(contentType) || isTextType(contentType);
@@ -38,15 +38,15 @@ export function failedResult({ status, headers, body }: OutboundResponse, secret
 	return { content: [{ type: 'text', text: excerpt === '' ? statusLine(status) : `${statusLine(status)}\n${excerpt}` }], isError: true };
 }
 
-/** The beginning of a body; of HTML, of what a browser would show. */
+/** Returns the beginning of a body; for HTML, of the visible text. */
 export function bodyExcerpt(body: Buffer, contentType: string, secrets: readonly string[] = []): string {
 	const begun = decodeText(body.subarray(0, MAX_PAGE_BYTES), contentType);
 	return excerptOf(HTML_TYPE.test(contentType) ? textOfHtml(begun) : begun, MAX_EXCERPT_CHARACTERS, secrets);
 }
 
-/** Without characters that could move a cursor, hide text or turn its direction. */
+/** Returns an excerpt without characters that could move a cursor, hide text or change its direction. */
 export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS, secrets: readonly string[] = []): string {
-	// Hidden before it is cut: half a secret is one too.
+	// Secrets are hidden before the text is cut: half a secret must not be shown either.
 	return cleanText(withoutSecrets(text.slice(0, MAX_PAGE_BYTES), secrets), maxChars + 1);
 }
 
@@ -61,8 +61,8 @@ export function textResult(whole: string): ToolResult {
 }
 
 /**
- * Text and data. What is too long or nested too deeply is cut so that it stays JSON of its shape, and a second text says what was cut.
- * Where that would break `schema`, or the text is no JSON, there is the text alone.
+ * Builds a result with text and data. JSON that is too long or nested too deeply is cut to JSON of its shape, and a second text says
+ * what was cut. If that would violate `schema`, or the text is not JSON, the result is the text alone.
  * @param schema that the data fits
  */
 export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
@@ -72,7 +72,7 @@ export async function jsonResult(whole: string, schema: JsonSchema | null = null
 		if (!isDeeperThan(data.structured, MAX_DEPTH)) return { content: [text(whole), ...data.notes.map(text)], structured: data.structured };
 	}
 	const cut = await cutJson(whole, { maxChars: MAX_TEXT_CHARACTERS, maxDepth: MAX_DEPTH, schema });
-	// Parsing takes a turn of its own.
+	// Parsing takes a time slice of its own.
 	await nextTurn();
 	const data = cut === null ? null : await readData(cut.text, schema);
 	if (cut === null || data === null) return textResult(whole);
@@ -88,23 +88,23 @@ function describeCuts(notes: readonly string[]): string {
 
 interface Data {
 	structured: Json;
-	/** What the data cannot hold as the text does. */
+	/** Notes on values that the data cannot represent as the text does. */
 	notes: string[];
 }
 
-/** Null when it is no JSON, whatever its header says. */
+/** Returns null when the text is not JSON, whatever its header says. */
 async function readData(whole: string, schema: JsonSchema | null): Promise<Data | null> {
 	let structured: Json;
 	try {
 		structured = JSON.parse(whole) as Json;
 	} catch {
-		// It stays text.
+		// It stays a text.
 		return null;
 	}
 	if (!mayRound(whole)) return { structured, notes: [] };
 	const { text: exact, rounded } = await quoteLongIntegers(whole);
 	if (rounded.size === 0) return { structured, notes: [] };
-	// What was promised holds; not everybody who gets the data gets the text.
+	// The promised schema must hold, and a client may see only the data, without the text.
 	if (schema !== null) return { structured, notes: [`Rounded in the data, whose schema wants numbers: ${describeDigits([...rounded])}.`] };
 	return {
 		structured: JSON.parse(exact) as Json,
@@ -122,16 +122,16 @@ function isDeeperThan(value: Json, levels: number): boolean {
 	return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
 
-/** By the charset that the header names, else UTF-8; a byte order mark is dropped. */
+/** Decodes a body by the charset of its header, else as UTF-8; a byte order mark is dropped. */
 export const decodeText = (body: Buffer, contentType: string): string => new TextDecoder(charsetOf(contentType)).decode(body);
 
-/** The charset that the header names, else UTF-8, under a name that TextDecoder knows. */
+/** Returns the charset of a header, else UTF-8, under a name that TextDecoder knows. */
 export function charsetOf(contentType: string): string {
 	const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? 'utf-8';
 	try {
 		return new TextDecoder(charset).encoding;
 	} catch {
-		// One that nobody knows: most likely it is UTF-8 all the same.
+		// An unknown charset is most likely UTF-8.
 		return 'utf-8';
 	}
 }

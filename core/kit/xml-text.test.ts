@@ -1,4 +1,4 @@
-// What may be a name in XML, what no document can hold, and how numbers are spelled.
+// Names in XML, characters that no document may contain, and the spelling of numbers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ test('text is escaped for content and for attributes', () => {
 	assert.equal(escapeXmlAttribute('a"<\n\t\r'), 'a&quot;&lt;&#10;&#9;&#13;');
 });
 
-test('numbers are decimals, and what XML cannot carry is named by its place, which is worked out only then', () => {
+test('numbers are decimals, and a value that XML cannot represent is named by its pointer, which is computed only then', () => {
 	assert.deepEqual(
 		[0, -1.5, 1e-7, 123456789012345, 2 ** 53 - 1].map((number) => xmlDecimal(number, '/a')),
 		['0', '-1.5', '0.0000001', '123456789012345', '9007199254740991'],

@@ -1,4 +1,4 @@
-// From JSON to the text of XML: what may be a name, what must be escaped, what cannot be said at all.
+// Converts JSON to the text of XML: valid names, escapes, and values that XML cannot represent.
 
 import { invalid } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
@@ -9,43 +9,43 @@ const START =
 	'\\u3001-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\ufffd\\u{10000}-\\u{effff}';
 const NC_NAME = new RegExp(`^[${START}][${START}\\-.0-9\\u00b7\\u0300-\\u036f\\u203f\\u2040]{0,499}$`, 'u');
 
-/** Most names are, and this is found ten times as fast. */
+/** Matches most names, ten times as fast. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,499}$/;
 
-/** Production 2 of XML 1.0: what no document may hold, be it escaped or not. */
+/** Characters that no document may contain, escaped or not (production 2 of XML 1.0). */
 const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const SPECIAL = /[&<>\r]/;
 
-/** Made once: that takes longer than a thousand numbers. */
+/** Created once: that takes longer than formatting a thousand numbers. */
 const WITHOUT_EXPONENT = new Intl.NumberFormat('en-US', { useGrouping: false, maximumFractionDigits: 100 });
 
-/** A name without a prefix, of up to 500 characters. */
+/** Whether a text is a name without a prefix, of up to 500 characters. */
 export const isNcName = (name: string): boolean => PLAIN_NAME.test(name) || NC_NAME.test(name);
 
-/** JSON pointer of a value among the arguments; worked out where it is needed. */
+/** JSON pointer of a value among the arguments; a function computes it only when it is needed. */
 type At = string | (() => string);
 
 function refuse(at: At, fault: string): never {
-	const place = typeof at === 'string' ? at : at();
-	throw invalid(place, `${place} ${fault}.`);
+	const pointer = typeof at === 'string' ? at : at();
+	throw invalid(pointer, `${pointer} ${fault}.`);
 }
 
-/** @throws validation_failed for characters that XML does not have */
+/** Checks a text. @throws validation_failed for characters that XML does not have */
 export function xmlText(text: string, at: At): string {
-	if (FORBIDDEN.test(text)) refuse(at, 'must not hold control characters: XML cannot carry them');
+	if (FORBIDDEN.test(text)) refuse(at, 'must not contain control characters: XML cannot carry them');
 	return text;
 }
 
-/** In the lexical form of `xs:decimal`. @throws validation_failed for what has lost digits already */
+/** Formats a number in the lexical form of `xs:decimal`. @throws validation_failed for a number that has already lost digits */
 export function xmlDecimal(value: number, at: At): string {
 	if (Number.isInteger(value) && !Number.isSafeInteger(value))
-		refuse(at, 'must be given as a string of digits: a number of this size has lost some already');
+		refuse(at, 'must be given as a string of digits: a number of this size has already lost some');
 	const text = String(value);
 	return text.includes('e') ? WITHOUT_EXPONENT.format(value) : text;
 }
 
-/** @throws validation_failed for lists, objects and null */
+/** Formats a scalar. @throws validation_failed for lists, objects and null */
 export function xmlScalar(value: Json, at: At): string {
 	if (typeof value === 'string') return xmlText(value, at);
 	if (typeof value === 'boolean') return String(value);
@@ -58,6 +58,6 @@ export const escapeXml = (text: string): string => (SPECIAL.test(text) ? escaped
 const escaped = (text: string): string =>
 	text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\r', '&#13;');
 
-/** Line breaks and tabs of an attribute would be read as blanks. */
+/** Escapes an attribute's value, in which line breaks and tabs would be read as spaces. */
 export const escapeXmlAttribute = (text: string): string =>
 	escapeXml(text).replaceAll('"', '&quot;').replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');

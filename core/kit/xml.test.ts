@@ -1,4 +1,4 @@
-// What XML becomes, what is refused, and that reading it gradually is the same.
+// The tree of an XML text, refused documents, and gradual parsing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { attributeOf, decodeXml, parseXml, parseXmlGradually, resolveName } from
 const BOUNDS = { maxDepth: 10, maxNodes: 100 };
 const signal = new AbortController().signal;
 
-test('elements and attributes have their namespaces, text is whole, and children know where they stand in it', () => {
+test('elements and attributes have their namespaces, text is whole, and children have their offset in it', () => {
 	const root = parseXml('\ufeff\n<a xmlns="u" xmlns:p="v" p:x="1" y="&lt;2">t<p:b/><![CDATA[<c>]]>&#65;<d xmlns=""/></a>', BOUNDS);
 	assert.deepEqual([root.uri, root.local, root.text], ['u', 'a', 't<c>A']);
 	assert.deepEqual([attributeOf(root, 'x', 'v'), attributeOf(root, 'y'), attributeOf(root, 'x')], ['1', '<2', null]);
@@ -18,10 +18,10 @@ test('elements and attributes have their namespaces, text is whole, and children
 			['', 'd', 5],
 		],
 	);
-	assert.equal(root.attributes.length, 2, 'declarations are none');
+	assert.equal(root.attributes.length, 2, 'declarations are not attributes');
 });
 
-test('a name in a value is resolved where it is written', () => {
+test('a name in a value is resolved in its own scope', () => {
 	const root = parseXml('<a xmlns="u" xmlns:p="v"><b xmlns:p="w" xmlns=""/></a>', BOUNDS);
 	const [child] = root.children;
 	assert.deepEqual(
@@ -35,7 +35,7 @@ test('a name in a value is resolved where it is written', () => {
 });
 
 const REFUSED: [what: string, text: string, says: RegExp][] = [
-	['a DOCTYPE', '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>\n<a>&x;</a>', /line 1, column 5\d: a DOCTYPE is not read/],
+	['a DOCTYPE', '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>\n<a>&x;</a>', /line 1, column 5\d: a DOCTYPE is not allowed/],
 	['an unknown entity', '<a>&x;</a>', /line 1, column \d+: undefined entity/],
 	['too many levels', '<a>'.repeat(11), /nested deeper than 10 levels/],
 	['too many elements', `<a>${'<b/>'.repeat(100)}</a>`, /more than 100 elements and attributes/],
@@ -48,7 +48,7 @@ const REFUSED: [what: string, text: string, says: RegExp][] = [
 ];
 
 for (const [what, text, says] of REFUSED)
-	test(`XML with ${what} is refused, with its place`, async () => {
+	test(`XML with ${what} is refused, with its line and column`, async () => {
 		assert.throws(() => parseXml(text, BOUNDS), says);
 		await assert.rejects(parseXmlGradually(text, BOUNDS, signal), says);
 	});
@@ -60,7 +60,7 @@ test('one element has at most a thousand attributes, however many nodes there ma
 	assert.throws(() => parseXml(element(1_001), bounds), /an element has more than 1000 attributes/);
 });
 
-test('reading gradually gives the same, wherever the slices end, and stops with its signal', async () => {
+test('parsing gradually gives the same, wherever the slices end, and stops with its signal', async () => {
 	const text = `<a>${'<b c="é😀">é&amp;😀</b>'.repeat(20_000)}</a>`;
 	const bounds = { maxDepth: 10, maxNodes: 100_000 };
 	assert.deepEqual(await parseXmlGradually(text, bounds, signal), parseXml(text, bounds));

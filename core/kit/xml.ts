@@ -1,32 +1,32 @@
-// XML → a tree with namespaces resolved, in bounded size and depth. A DOCTYPE is refused: it is where entities are declared,
-// and with it whatever they expand to or point at.
+// Parses XML into a tree with namespaces resolved, with bounded size and depth. A DOCTYPE is refused: it declares entities,
+// which can expand without limit or point at files.
 
 import { setImmediate } from 'node:timers/promises';
 import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
 
 export interface XmlAttribute {
 	local: string;
-	/** Empty: of no namespace. */
+	/** Empty if it has no namespace. */
 	uri: string;
 	value: string;
 }
 
 export interface XmlElement {
 	local: string;
-	/** Empty: of no namespace. */
+	/** Empty if it has no namespace. */
 	uri: string;
-	/** Without declarations of namespaces. */
+	/** Attributes without namespace declarations. */
 	attributes: XmlAttribute[];
 	children: XmlElement[];
-	/** All character data that lies directly in it. */
+	/** All character data directly in the element. */
 	text: string;
-	/** How much of its parent's text stands before it. */
+	/** Length of the parent's text before it. */
 	offset: number;
 	line: number;
 	scope: XmlScope | null;
 }
 
-/** Prefixes that an element declares, and those around it. */
+/** The prefixes that an element declares, and the scope around it. */
 export interface XmlScope {
 	prefixes: Readonly<Record<string, string>>;
 	outer: XmlScope | null;
@@ -34,25 +34,25 @@ export interface XmlScope {
 
 export interface XmlBounds {
 	maxDepth: number;
-	/** Elements and attributes. */
+	/** Number of elements and attributes. */
 	maxNodes: number;
 }
 
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 const XML = 'http://www.w3.org/XML/1998/namespace';
-/** Of one element, which is taken in one piece, with the namespaces that it declares. */
+/** Limit for one element, namespace declarations included: an element is parsed in one piece. */
 const MAX_ATTRIBUTES = 1_000;
-/** Parsed in about 2 ms. */
+/** Size of a slice, parsed in about 2 ms. */
 const SLICE_CHARS = 32 * 1024;
 
-/** @throws Error whose message says line and column */
+/** Parses a text. @throws Error with line and column in the message */
 export function parseXml(text: string, bounds: XmlBounds): XmlElement {
 	const reader = createReader(bounds);
 	reader.write(text.trimStart());
 	return reader.end();
 }
 
-/** The same in slices, between which others have their turn. @throws Error whose message says line and column */
+/** Parses in slices, between which other work runs. @throws Error with line and column in the message */
 export async function parseXmlGradually(text: string, bounds: XmlBounds, signal: AbortSignal): Promise<XmlElement> {
 	const reader = createReader(bounds);
 	const trimmed = text.trimStart();
@@ -67,7 +67,7 @@ export async function parseXmlGradually(text: string, bounds: XmlBounds, signal:
 export const attributeOf = (element: Pick<XmlElement, 'attributes'>, local: string, uri = ''): string | null =>
 	element.attributes.find((attribute) => attribute.local === local && attribute.uri === uri)?.value ?? null;
 
-/** What a name with or without prefix stands for where it is written, such as a type's; null for an unknown prefix. */
+/** Resolves a name, with or without prefix, in the scope of an element, such as a type's; null for an unknown prefix. */
 export function resolveName(name: string, { scope }: XmlElement): { uri: string; local: string } | null {
 	const trimmed = name.trim();
 	const colon = trimmed.indexOf(':');
@@ -81,14 +81,14 @@ export function resolveName(name: string, { scope }: XmlElement): { uri: string;
 	return prefix === '' ? { uri: '', local } : null;
 }
 
-/** By its byte order mark, the charset that a header names, or the encoding that it declares itself (XML 1.0, appendix F). */
+/** Decodes bytes by byte order mark, by the charset of a header, or by the declared encoding (XML 1.0, appendix F). */
 export function decodeXml(bytes: Uint8Array, contentType = ''): string {
 	const declared = /^<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]+)["']/.exec(Buffer.from(bytes.subarray(0, 200)).toString('latin1'))?.[1];
 	const label = markOf(bytes) ?? /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
 	try {
 		return new TextDecoder(label).decode(bytes);
 	} catch {
-		// A charset that nobody knows: most likely it is UTF-8 all the same.
+		// An unknown charset is most likely UTF-8.
 		return new TextDecoder().decode(bytes);
 	}
 }
@@ -115,7 +115,7 @@ function createReader(bounds: XmlBounds): Reader {
 	parser.on('error', (error) => {
 		throw error;
 	});
-	parser.on('doctype', () => refuse('a DOCTYPE is not read.'));
+	parser.on('doctype', () => refuse('a DOCTYPE is not allowed.'));
 	parser.on('opentagstart', () => {
 		if (open.length >= bounds.maxDepth) refuse(`it is nested deeper than ${bounds.maxDepth} levels.`);
 	});
@@ -151,7 +151,7 @@ function createReader(bounds: XmlBounds): Reader {
 		write: (text) => located(() => parser.write(text)),
 		end() {
 			located(() => parser.close());
-			if (root === null) throw new Error('line 1, column 0: it holds no element.');
+			if (root === null) throw new Error('line 1, column 0: it contains no element.');
 			return root;
 		},
 	};
@@ -166,7 +166,7 @@ function elementOf(tag: SaxesTagNS, parent: XmlElement | undefined, line: number
 	return { local: tag.local, uri: tag.uri, attributes, children: [], text: '', offset: parent?.text.length ?? 0, line, scope };
 }
 
-/** The parser's messages begin with `3:14: `. */
+/** Rewrites the parser's positions: its messages begin with `3:14: `. */
 function describe(cause: unknown): string {
 	const message = cause instanceof Error ? cause.message : String(cause);
 	return message.replace(/^(\d+):(\d+): /, 'line $1, column $2: ');

@@ -1,17 +1,17 @@
-// Two of Bottleneck's scripts, mended: it takes a place or frees one with a single command, and when Redis does not answer that, it
-// forgets the place, which nobody can use then until it expires.
+// Mends two of Bottleneck's scripts: `register` takes a place and `free` gives it back, each with a single command. When Redis does not
+// answer that command, Bottleneck forgets the place, and nobody can use it until it expires.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from '../shared/redis.ts';
 
 const RETRY_MS = 500;
-/** As Lua's `{ false }` arrives. */
+/** The answer `{ false }` of a Lua script, as ioredis delivers it. */
 const NO_PLACE = [null];
 
 export interface Mending {
-	/** No place is taken any more. */
+	/** Whether the connection must take no more places. */
 	isRetired: () => boolean;
-	/** Hears of freeing that Bottleneck does not wait for. */
+	/** Receives each attempt to free a place of which Bottleneck does not know. */
 	onFreeing: (freeing: Promise<void>) => void;
 }
 
@@ -19,8 +19,8 @@ type Command = (...input: unknown[]) => Promise<unknown>;
 type Answer = (error: Error | null, answer?: unknown) => void;
 
 /**
- * Places are freed until Redis has heard it, or the connection is given up: also those of which nobody knows whether they were
- * taken. To hear it twice does Redis no harm. To be called before Bottleneck defines its scripts.
+ * Repeats `free` until Redis has answered or the connection has ended, and frees places of which it is unknown whether they were taken;
+ * freeing a place twice does no harm. Must be called before Bottleneck defines its scripts.
  */
 export function mendScripts(client: RedisClient, { isRetired, onFreeing }: Mending): void {
 	const define = client.defineCommand.bind(client);
@@ -38,7 +38,7 @@ export function mendScripts(client: RedisClient, { isRetired, onFreeing }: Mendi
 	};
 }
 
-/** Bottleneck ends its input with a callback. */
+/** Adapts to Bottleneck, which passes a callback as the last argument. */
 function mended(work: (input: unknown[]) => Promise<unknown>): Command {
 	return async (...input) => {
 		const answer = input.pop() as Answer;
@@ -65,7 +65,7 @@ async function orFree(once: Command, input: unknown[], onDoubt: (place: unknown[
 	try {
 		return await once(...input);
 	} catch (error) {
-		// How many keys, the keys, then time, client and place: what `free` takes too.
+		// `free` takes the same beginning of the arguments: the number of keys, the keys, the time, the client and the place.
 		if (!isAnswer(error)) onDoubt(input.slice(0, Number(input[0]) + 4));
 		throw error;
 	}
@@ -74,6 +74,6 @@ async function orFree(once: Command, input: unknown[], onDoubt: (place: unknown[
 const free = (commands: Record<string, Command>, place: unknown[]): Promise<void> =>
 	new Promise((resolve) => void commands['free']?.(...place, () => resolve()));
 
-/** Redis did look at the command. Until it has loaded its data, or may write, it is as good as away. */
+/** Whether Redis ran the command. While it loads its data, is busy or may not write, it counts as away. */
 const isAnswer = (error: unknown): boolean =>
 	error instanceof Error && error.name === 'ReplyError' && !/^(LOADING|BUSY|READONLY)\b/.test(error.message);

@@ -1,4 +1,4 @@
-// Bottleneck in Redis, for all replicas. Its traps are named where they are avoided.
+// Bottleneck with Redis, shared by all replicas. README.md lists which measure keeps which promise.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Bottleneck from 'bottleneck';
@@ -8,31 +8,28 @@ import { mendScripts } from './bottleneck-patch.ts';
 import { GRACE_MS, stopLimiter, takePlace } from './gates.ts';
 import type { Gate, Leave } from './lane.ts';
 
-/** Bottleneck looks after expired places and lost messages with each beat. */
+/** Each heartbeat of Bottleneck frees expired places and repeats messages that were lost. */
 const HEARTBEAT_MS = 1000;
-/** Until then, Bottleneck offers free places to a replica that is gone first. */
-const CLIENT_TIMEOUT_MS = 5000;
-/** Without it, Bottleneck waits for Redis without end. */
+/** Bottleneck itself waits for its connection without end. */
 const READY_MS = 1000;
-/** Redis keeps the state of a lane so long after its last use: longer than any call, and than an idle lane is kept. */
+/** Redis keeps the state of a lane this long after its last use: longer than any call, and than this process keeps an idle lane. */
 const KEPT_MS = 10 * 60_000;
-/** For what was said last to reach Redis: when the service stops, and when nobody is in a hurry. */
-const FAREWELL_MS = 500;
+/** A retired connection is kept this long after its last place, since a place may be on its way from Redis. */
 const LINGER_MS = 2000;
-/** Redis lost what it knew. Bottleneck's own check for these fails since Redis 7 puts `ERR` before them. */
+/** These errors say that Redis lost its data. Bottleneck compares the whole message and misses them since Redis 7 puts `ERR` before it. */
 const FORGOTTEN = /SETTINGS_KEY_NOT_FOUND|UNKNOWN_CLIENT/;
 
 export interface ClusterParts {
 	connect: () => RedisClient;
-	/** Last seen alive. */
+	/** The number of replicas that were last seen alive. */
 	replicas: () => number;
-	/** `isForgotten`: Redis answers, but has lost the state of the lanes. */
+	/** Called on each failure. `isForgotten` means that Redis answers, but has lost the state of the lanes. */
 	onTrouble: (cluster: LaneCluster, trouble: { error: Error; isForgotten: boolean }) => void;
 }
 
 /**
- * The connections to Redis from one trouble to the next: after any, gates come from a new one, since Bottleneck's limiters do not
- * recover. The old one lives on until the places that it gave have been given back.
+ * One connection to Redis (with its subscriber), used until the first failure. Bottleneck's limiters do not recover from one, so gates
+ * come from a new cluster afterwards; the retired one is kept until the places that it gave have been given back.
  */
 export class LaneCluster {
 	readonly #parts: ClusterParts;
@@ -40,7 +37,7 @@ export class LaneCluster {
 	readonly #connection: Bottleneck.IORedisConnection;
 	readonly #limiters = new Set<Bottleneck>();
 	readonly #ended = Promise.withResolvers<void>();
-	/** Places of which Redis has not heard that they are free. */
+	/** The number of places that Redis still counts as taken. */
 	#given = 0;
 	#isForgotten = false;
 	#isRetired = false;
@@ -51,12 +48,11 @@ export class LaneCluster {
 		mendScripts(this.#client, { isRetired: () => this.#isRetired, onFreeing: (freeing) => this.#await(freeing) });
 		this.#connection = new Bottleneck.IORedisConnection({ client: this.#client });
 		this.#connection.on('error', (error: Error) => this.#trouble(error));
-		this.#client.on('close', () => this.#trouble(new Error('The connection to Redis was closed.')));
 	}
 
-	/** Its limits are part of the name under which replicas share it: settings that Redis has already would win over new ones. */
+	/** The limits are part of the name under which replicas share the lane: settings that Redis has already would win over new ones. */
 	gate(apiId: string, { maxConcurrent, minTimeMs }: OutboundLimits): Gate {
-		// Also the name of channels, to which ioredis adds no prefix.
+		// The name is used for channels too, to which ioredis adds no prefix.
 		const id = `${this.#client.options.keyPrefix ?? ''}lane:${apiId}:${maxConcurrent ?? ''}:${minTimeMs ?? ''}`;
 		const limiter = new Bottleneck({
 			connection: this.#connection,
@@ -65,7 +61,6 @@ export class LaneCluster {
 			minTime: minTimeMs ?? 0,
 			timeout: KEPT_MS,
 			heartbeatInterval: HEARTBEAT_MS,
-			clientTimeout: CLIENT_TIMEOUT_MS,
 		});
 		limiter.on('error', (error: Error) => this.#trouble(error));
 		this.#limiters.add(limiter);
@@ -77,26 +72,25 @@ export class LaneCluster {
 			get countedAs() {
 				return cluster.#isForgotten ? null : id;
 			},
-			// Its beginning may be as far away as one call of each replica.
+			// Each replica may have reserved one beginning before this one.
 			place: (holdMs) => ready.then(() => this.#place(limiter, holdMs + GRACE_MS + (minTimeMs ?? 0) * this.#parts.replicas())),
 			drop: () => this.#drop(limiter),
 		};
 	}
 
-	/** No gate of it is asked any more. Resolves when all that it gave is back, and its connections are closed. */
+	/** Called when its gates are no longer used. Resolves when all its places have been given back and its connections are closed. */
 	retire(): Promise<void> {
 		this.#isRetired = true;
 		this.#endIfIdle();
 		return this.#ended.promise;
 	}
 
-	/** Also while Redis cannot be reached. */
+	/** Closes the connections, whether Redis can be reached or not. */
 	async close(): Promise<void> {
 		this.#isRetired = true;
 		for (const limiter of this.#limiters) stopLimiter(limiter);
-		// Bottleneck sends what was given back last a few steps later.
+		// Bottleneck sends the last places that were given back a few promises later.
 		await nextTurn();
-		await within(FAREWELL_MS, this.#connection.disconnect(true)).catch(() => undefined);
 		await this.#end();
 	}
 
@@ -106,7 +100,7 @@ export class LaneCluster {
 			this.#await(over);
 			return leave;
 		} catch (error) {
-			// Bottleneck rejects with errors only. What waited in a limiter that was dropped is refused by that, not by Redis.
+			// Bottleneck rejects with errors only. A limiter that was dropped rejects what waited in it, which is no failure of Redis.
 			if (this.#limiters.has(limiter)) this.#trouble(error as Error);
 			throw error;
 		}
@@ -121,11 +115,11 @@ export class LaneCluster {
 	}
 
 	#drop(limiter: Bottleneck): void {
-		// Of a retired connection it must go on until its places are back.
+		// A stopped limiter would lose the places that it has reserved; a retired connection is kept until they are given back.
 		if (this.#isRetired) return;
 		this.#limiters.delete(limiter);
 		stopLimiter(limiter);
-		// Its timer begins when it is ready.
+		// Its heartbeat, which `disconnect` ends, begins when it is ready.
 		limiter.ready().then(
 			() => limiter.disconnect(),
 			() => undefined,

@@ -1,8 +1,9 @@
-// What holds a lane for how long, with the real egress guard on real upstreams.
+// Tests how long each kind of request holds its lane, with the real egress guard on real upstreams.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { turns } from '../../test/helpers/clock.ts';
 import { silent } from '../../test/helpers/postgres.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
 import { createEgress } from '../egress/egress.ts';
@@ -11,7 +12,7 @@ import { createLanes } from './lanes.ts';
 
 const api = { id: 'pets', name: 'Pets', version: 1, outbound: { maxConcurrent: 1 } };
 
-/** An upstream that sends the beginning of its answer, and the end when told to; and one run of a tool that calls it. */
+/** Starts an upstream that sends the beginning of its answer at once and the end on request, and one run of a tool that calls it. */
 async function setUp(t: TestContext) {
 	const finish = new Set<() => void>();
 	const { origin } = await httpUpstream(t, (request, response) => {
@@ -37,7 +38,10 @@ async function setUp(t: TestContext) {
 			for (const end of finish) end();
 		},
 		isFree: async () => {
-			const waited = lanes.enter(api, { signal: AbortSignal.timeout(60), holdMs: 100 });
+			const leaving = new AbortController();
+			const waited = lanes.enter(api, { signal: leaving.signal, holdMs: 100 });
+			// A free lane is entered within a few turns of the event loop.
+			void turns(40).then(() => leaving.abort());
 			return waited.then(
 				(leave) => {
 					leave();

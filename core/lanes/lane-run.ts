@@ -1,4 +1,4 @@
-// One run of a tool whose API has a lane: each of its requests goes through it, and nothing stays in it when the run ends.
+// One run of a tool whose API has a lane: each of its requests passes through the lane, and the run leaves nothing in it when it ends.
 
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { REQUEST_TIMEOUT_MS } from '../egress/egress.ts';
@@ -8,32 +8,32 @@ import type { Lanes } from './lanes.ts';
 export interface LaneRunParts {
 	lanes: Lanes;
 	api: LaneApi;
-	/** Of the run. */
+	/** Aborted when the run is cancelled or its time is over. */
 	signal: AbortSignal;
-	/** The longest that the run may take. */
+	/** The longest time that the run may take. */
 	deadlineMs: number;
 }
 
 export class LaneRun {
 	readonly #parts: LaneRunParts;
-	/** Held for answers that are still being read. */
+	/** The places of answers that are still being read. */
 	readonly #open = new Set<Leave>();
 
 	constructor(parts: LaneRunParts) {
 		this.#parts = parts;
 	}
 
-	/** From just before the request is sent until its answer is complete. @throws rate_limited, and what `send` does */
+	/** Holds a place from just before the request is sent until its answer is complete. @throws rate_limited, and what `send` does */
 	request(options: OutboundRequest, send: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
 		return this.#hold(this.#enter(options.timeoutMs ?? REQUEST_TIMEOUT_MS, options.signal), send);
 	}
 
-	/** From just before `work` begins until it ends. @throws rate_limited, and what `work` does */
+	/** Holds a place from just before `work` begins until it ends. @throws rate_limited, and what `work` does */
 	turn<T>(work: () => Promise<T>): Promise<T> {
 		return this.#hold(this.#enter(this.#parts.deadlineMs, null), work);
 	}
 
-	/** Until the body is read, cancelled or broken off; at the latest until the run ends. @throws rate_limited, and what `send` does */
+	/** Holds a place until the body is read, cancelled or broken off, at the latest until the run ends. @throws rate_limited, and what `send` does */
 	async fetch(signal: AbortSignal | null | undefined, send: () => Promise<Response>): Promise<Response> {
 		const { deadlineMs } = this.#parts;
 		const given = await this.#enter(deadlineMs, signal);
@@ -70,7 +70,7 @@ export class LaneRun {
 	}
 }
 
-/** The same answer, which says when its body is done with. */
+/** Returns the same answer, which calls `onEnd` when its body has been read, cancelled or broken off. */
 function watched(response: Response, onEnd: () => void): Response {
 	if (response.body === null) {
 		onEnd();
@@ -97,7 +97,7 @@ function watched(response: Response, onEnd: () => void): Response {
 			return reader.cancel(reason);
 		},
 	};
-	// Nothing is read ahead of who reads it.
+	// Nothing is read before the reader asks for it.
 	const body = new ReadableStream(source, { highWaterMark: 0 });
 	const { status, statusText, headers, url } = response;
 	return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });

@@ -1,35 +1,35 @@
-// The lane to one API: calls wait in it, in their order, for places that its gate gives out. Bottleneck cannot take back what it
-// has queued, so the queue is here, and the gate is asked for one place at a time.
+// The lane to one API: calls wait in it, in order, for places that its gate gives out. Bottleneck cannot remove a queued job, so the
+// queue is here, and the gate is asked for one place at a time.
 
 import { GatewayError } from '../contract/errors.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ApiRow, OutboundLimits } from '../store/store.ts';
 
-/** Gives a place back; harmless when it was given back already. */
+/** Gives a place back; a second call does nothing. */
 export type Leave = () => void;
 
-/** Where the places of a lane come from: this process alone, or all replicas. */
+/** The source of a lane's places: this process alone, or all replicas together. */
 export interface Gate {
-	/** Places that this process may hold at once, whoever gave them. */
+	/** The number of places that this process may hold at once, whichever gate gave them. */
 	readonly most: number;
-	/** The name under which all replicas count the places that it gave; null when the others do not see them. */
+	/** The name under which all replicas count the places of this gate; null when the others do not see them. */
 	readonly countedAs: string | null;
 	/**
-	 * Resolves when there is a place. @throws Error when it cannot tell; it is replaced then
-	 * @param holdMs after which a place comes back by itself
+	 * Resolves when there is a place. @throws Error when it cannot be known; the gate is replaced then
+	 * @param holdMs the time after which a place expires
 	 */
 	place(holdMs: number): Promise<Leave>;
-	/** Nobody will ask any more; what it gave stays given. */
+	/** Called when the gate is no longer asked; places that it gave stay valid. */
 	drop(): void;
 }
 
 export type LaneApi = Pick<ApiRow, 'id' | 'name' | 'version'> & { outbound: OutboundLimits };
 
-/** One call that wants to begin. */
-export interface Entry {
+/** A call that waits for its place. */
+export interface QueuedCall {
 	/** Ends the waiting. */
 	signal: AbortSignal;
-	/** Longer than the call can take. */
+	/** A time that the call cannot exceed. */
 	holdMs: number;
 }
 
@@ -67,16 +67,16 @@ export class Lane {
 		return this.#api;
 	}
 
-	/** Since when nothing waits or is under way, on the clock of `performance`; null while something is. */
+	/** The time on the clock of `performance` since which no call waits or is under way; null while one is. */
 	get idleSinceMs(): number | null {
 		return this.#isAsking || this.#waiting.size > 0 || this.#held.size > 0 ? null : this.#usedAtMs;
 	}
 
 	/**
-	 * Resolves when the call may begin. @throws rate_limited when too many wait already, or it has waited too long; the
+	 * Resolves when the call may begin. @throws rate_limited when too many calls wait already, or this one has waited too long; the
 	 * signal's reason when it was aborted
 	 */
-	async enter({ signal, holdMs }: Entry): Promise<Leave> {
+	async enter({ signal, holdMs }: QueuedCall): Promise<Leave> {
 		signal.throwIfAborted();
 		const { maxQueued = MAX_QUEUED, maxWaitMs = MAX_WAIT_MS } = this.#api.outbound;
 		if (this.#waiting.size >= maxQueued + this.#room()) throw full(this.#api.name, maxQueued);
@@ -90,12 +90,12 @@ export class Lane {
 		});
 	}
 
-	/** As the API is now, when that does not change where places come from. */
+	/** Takes over changes of the API that leave the gate as it is. */
 	update(api: LaneApi): void {
 		this.#api = api;
 	}
 
-	/** From now on, places come from another gate. */
+	/** Replaces the gate; calls that wait go on waiting at the new one. */
 	use(gate: Gate, api: LaneApi = this.#api): void {
 		this.#gate.drop();
 		this.#api = api;
@@ -106,8 +106,8 @@ export class Lane {
 	}
 
 	/**
-	 * Calls under way that the other replicas do not see take a place where they do. Not in a spaced lane, which each of them
-	 * would stop for a while, and which fills slowly anyway.
+	 * Takes a place for each call under way that the other replicas do not see. A spaced lane is left out: each such place would delay
+	 * the next call, and a spaced lane fills slowly anyway.
 	 */
 	recount(): void {
 		const gate = this.#gate;
@@ -122,14 +122,14 @@ export class Lane {
 		}
 	}
 
-	/** Nobody waits any longer, and what is under way holds nothing. */
+	/** Refuses the calls that wait, and gives all places back. */
 	close(reason?: GatewayError): void {
 		for (const waiter of this.#waiting) this.#refuse(waiter, reason);
 		for (const hold of this.#held) this.#end(hold);
 		this.#gate.drop();
 	}
 
-	/** Calls that would begin at once, as far as this process can tell: they are on their way through the queue, not waiting. */
+	/** The number of calls that would begin at once, as far as this process knows: they pass through the queue without waiting. */
 	#room(): number {
 		const { maxConcurrent } = this.#api.outbound;
 		return maxConcurrent === undefined ? 1 : Math.max(0, maxConcurrent - this.#held.size);
@@ -147,14 +147,14 @@ export class Lane {
 		this.#isAsking = true;
 		gate.place(holdMs).then(
 			(leave) => this.#hand({ gate, holdMs, leaves: [leave], isOver: false }, leave),
-			// The gate has told its maker, who puts another in its place.
+			// The cluster has reported the failure, and the gate is replaced.
 			() => undefined,
 		);
 	}
 
-	/** To the first who waits by now: whoever asked may have gone. */
+	/** Grants the place to the first call that waits now: the one for which it was asked may have left. */
 	#hand(hold: Hold, leave: Leave): void {
-		// The lane has moved on to another gate, which is asked already.
+		// The gate was replaced, and the new one is asked already.
 		if (hold.gate !== this.#gate) {
 			leave();
 			return;

@@ -1,5 +1,5 @@
-// Outbound limits: every API that has some has a lane, which its calls go through, shared by all replicas. Where none are set,
-// nothing of this is touched.
+// Outbound limits: each API with limits has a lane, shared by all replicas, through which its calls pass. An API without limits
+// never comes here.
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
@@ -7,38 +7,38 @@ import type { RedisClient } from '../shared/redis.ts';
 import type { ApiRow } from '../store/store.ts';
 import { LaneCluster } from './cluster.ts';
 import { localGate, shareOf } from './gates.ts';
-import { type Entry, type Gate, Lane, type LaneApi, type Leave } from './lane.ts';
+import { type Gate, Lane, type LaneApi, type Leave, type QueuedCall } from './lane.ts';
 
 export interface Lanes {
 	/**
-	 * Resolves when a call of the API may begin; it ends with `leave`. @throws rate_limited when too many wait already, or it
-	 * has waited too long; the signal's reason when it was aborted
+	 * Resolves when a call of the API may begin, with the function that ends it. @throws rate_limited when too many calls wait already,
+	 * or this one has waited too long; the signal's reason when it was aborted
 	 */
-	enter(api: LaneApi, entry: Entry): Promise<Leave>;
+	enter(api: LaneApi, call: QueuedCall): Promise<Leave>;
 	close(): Promise<void>;
 }
 
 export interface LaneParts {
-	/** Null: there is no Redis. */
+	/** Null when there is no Redis. */
 	redis: {
 		connect: () => RedisClient;
-		/** Whether Redis is back. @throws unavailable */
+		/** Resolves when Redis can be reached. @throws unavailable */
 		ping: () => Promise<void>;
-		/** Last seen alive, this one among them. */
+		/** The number of replicas that were last seen alive, this one included. */
 		replicas: () => number;
 	} | null;
 	log: Log;
 }
 
-/** Lanes of this process; beyond it, those that have nothing to do are dropped, then newcomers refused. */
+/** The most lanes of this process; beyond it, idle lanes are dropped, and if none is idle, calls of further APIs are refused. */
 const LANES = 2000;
 const IDLE_MS = 60_000;
 const SWEEP_MS = 10_000;
 const PROBE_MS = 500;
-/** Connections that wait for the end of what they gave; more mean a Redis that comes and goes, and the oldest are closed. */
+/** The most retired connections that wait for their places; more mean a Redis that comes and goes, and the oldest are closed. */
 const RETIRED = 8;
 
-/** The API as its lane needs it; null where it has no limits. */
+/** Returns the part of the API that its lane needs; null for an API without limits. */
 export function laneOf(api: ApiRow | null): LaneApi | null {
 	const outbound = api?.outbound;
 	if (!outbound || (outbound.maxConcurrent === undefined && !outbound.minTimeMs)) return null;
@@ -53,10 +53,10 @@ class ApiLanes implements Lanes {
 	readonly #lanes = new Map<string, Lane>();
 	readonly #retired = new Set<LaneCluster>();
 	readonly #sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
-	/** Made with the first lane; null while Redis is away. */
+	/** The current connection, made with the first lane; null while Redis is away. */
 	#cluster: LaneCluster | null = null;
 	#madeAtMs = Number.NEGATIVE_INFINITY;
-	/** While Redis is away. */
+	/** The timer that looks for Redis while it is away. */
 	#probe: NodeJS.Timeout | null = null;
 
 	constructor({ redis, log }: LaneParts) {
@@ -64,11 +64,11 @@ class ApiLanes implements Lanes {
 		this.#log = log;
 	}
 
-	async enter(api: LaneApi, entry: Entry): Promise<Leave> {
+	async enter(api: LaneApi, call: QueuedCall): Promise<Leave> {
 		const lane = this.#lanes.get(api.id) ?? this.#make(api);
-		// Of two rows the newer one counts: a gateway's may be a second old.
+		// A gateway's row may be a second old, so an older one is ignored.
 		if (api.version > lane.api.version) this.#change(lane, api);
-		return lane.enter(entry);
+		return lane.enter(call);
 	}
 
 	async close(): Promise<void> {
@@ -113,7 +113,7 @@ class ApiLanes implements Lanes {
 			replicas,
 			onTrouble: (cluster, trouble) => {
 				if (cluster === this.#cluster) this.#leave(cluster, trouble);
-				// Its places are counted nowhere any more.
+				// A retired connection's places are no longer counted anywhere.
 				else if (trouble.isForgotten) for (const lane of this.#lanes.values()) lane.recount();
 			},
 		});
@@ -121,7 +121,7 @@ class ApiLanes implements Lanes {
 
 	#leave(cluster: LaneCluster, { error, isForgotten }: { error: Error; isForgotten: boolean }): void {
 		this.#cluster = null;
-		// One that forgets over and over is as good as none.
+		// A Redis that forgets over and over counts as away.
 		const isAway = !isForgotten || performance.now() - this.#madeAtMs < PROBE_MS;
 		this.#retired.add(cluster);
 		cluster.retire().then(() => this.#retired.delete(cluster));
@@ -155,7 +155,7 @@ class ApiLanes implements Lanes {
 		for (const lane of this.#lanes.values()) lane.use(this.#gate(lane.api));
 	}
 
-	/** Lanes that have had nothing to do for so long, and whose next call may begin at once. */
+	/** Drops the lanes that have been idle for so long, and whose next call may begin at once. */
 	#sweep(idleMs = IDLE_MS): void {
 		const now = performance.now();
 		for (const [id, lane] of this.#lanes) {

@@ -1,4 +1,4 @@
-// Outbound lanes when something dies: a replica, Redis, a connection, and the service itself.
+// Tests outbound lanes when a replica, Redis, a connection or the service itself fails.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
 import { apiWith, type Breakable, breakable, type Cluster, cluster, counted, HOLD_MS, within } from '../../test/helpers/lanes.ts';
 import { asGatewayError } from '../contract/errors.ts';
 import type { LaneApi } from './lane.ts';
@@ -26,7 +27,7 @@ process.stdin.once('data', () => lanes.close());
 process.stdout.write('held');
 `;
 
-/** A replica in a process of its own that holds so many places, while one more call waits. */
+/** Starts a replica in a process of its own that holds so many places, while one more call waits. */
 async function childReplica(t: TestContext, api: LaneApi, target: Cluster['target'] | null, holds: number) {
 	const args = ['--input-type=module-typescript', '--eval', CHILD, '--', JSON.stringify(api), JSON.stringify(target), String(holds)];
 	const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -41,27 +42,37 @@ test('the places of a replica that was killed come back', async (t) => {
 	const child = await childReplica(t, api, target, 2);
 	child.kill('SIGKILL');
 	await once(child, 'exit');
-	const waiting = { signal: AbortSignal.timeout(10_000), holdMs: HOLD_MS };
+	const waiting = { signal: new AbortController().signal, holdMs: HOLD_MS };
 	await assert.rejects(replicas[0].enter({ ...api, outbound: { ...api.outbound, maxWaitMs: 100 } }, waiting), { code: 'rate_limited' });
-	const started = performance.now();
-	const both = await Promise.all([replicas[0].enter(apiWith(api.outbound, 2), waiting), replicas[1].enter(api, waiting)]);
-	assert.ok(performance.now() - started < 6000, `${performance.now() - started} ms`);
+	// No other process would release these places.
+	const patient = apiWith({ ...api.outbound, maxWaitMs: PATIENCE_MS }, 2);
+	const both = await Promise.all([replicas[0].enter(patient, waiting), replicas[1].enter(patient, waiting)]);
 	for (const leave of both) leave();
 });
 
 for (const kind of ['local', 'clustered'] as const) {
 	test(`closed lanes let the process end, whatever was held or reserved (${kind})`, async (t) => {
 		const target = kind === 'local' ? null : (await cluster(t)).target;
-		const child = await childReplica(t, apiWith({ maxConcurrent: 2, minTimeMs: 30_000 }), target, 1);
-		// The next place is reserved, thirty seconds from now.
+		const child = await childReplica(t, apiWith({ maxConcurrent: 2, minTimeMs: 3_600_000 }), target, 1);
+		// The next place is reserved, an hour from now.
 		await sleep(100);
-		const started = performance.now();
 		child.stdin.end('close');
 		const [code] = await once(child, 'exit');
 		assert.equal(code, 0);
-		assert.ok(performance.now() - started < 2000, `${performance.now() - started} ms`);
 	});
 }
+
+test('closed lanes let the process end when a place is reserved on a connection that was replaced', { timeout: 60_000 }, async (t) => {
+	const given = await breakable(t);
+	const child = await childReplica(t, apiWith({ maxConcurrent: 2, minTimeMs: 3_600_000 }), given.target, 1);
+	await sleep(100);
+	given.freeze();
+	// A heartbeat comes every second, and its answer may take another.
+	await sleep(2500);
+	given.thaw();
+	child.stdin.end('close');
+	assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
 
 test('what is under way when Redis is flushed is counted again, and what is over when it is cut off is free again', async (t) => {
 	const given = await breakable(t);
@@ -78,26 +89,16 @@ test('what is under way when Redis is flushed is counted again, and what is over
 	for (const leave of both) leave();
 });
 
-async function eventually(condition: () => boolean): Promise<void> {
-	const started = performance.now();
-	while (!condition()) {
-		assert.ok(performance.now() - started < 10_000, 'not within ten seconds');
-		await sleep(20);
-	}
-}
-
-/** Calls of both replicas, one after the other on each of `lanes` strands, until stopped. */
+/** Makes calls at both replicas until stopped, one after the other in each of `lanes` sequences. */
 function traffic(lanes: [Lanes, Lanes], call: (lanes: Lanes) => Promise<void>) {
-	const outcome = { made: 0, slowestMs: 0, errors: [] as string[] };
+	const outcome = { made: 0, errors: [] as string[] };
 	let isOver = false;
 	const strand = async (own: Lanes): Promise<void> => {
 		while (!isOver) {
-			const started = performance.now();
 			await call(own).then(
 				() => outcome.made++,
 				(error) => outcome.errors.push(asGatewayError(error)?.message ?? String(error)),
 			);
-			outcome.slowestMs = Math.max(outcome.slowestMs, performance.now() - started);
 		}
 	};
 	const strands = Promise.all([...lanes, ...lanes, ...lanes].map(strand));
@@ -122,28 +123,26 @@ describe('trouble with Redis in the middle', { concurrency: true }, () => {
 			const api = apiWith({ maxConcurrent: 2 });
 			const { outcome, stop } = traffic(given.replicas, (lanes) => call(lanes, api));
 			t.after(stop);
-			/** From then on: that calls are made, and how many are inside at once. */
+			/** Checks from that time on that calls are made, and how many run at once. */
 			const look = async (afterMs: number): Promise<void> => {
 				await sleep(afterMs);
 				const { made } = outcome;
 				seen.most = 0;
-				await eventually(() => outcome.made - made > 20);
+				await until(() => outcome.made - made > 20, 'calls are made');
 				assert.ok(seen.most <= 2, `${seen.most} at once`);
 			};
 			await look(0);
 			await begin(given);
-			// By then both know of it.
+			// Both replicas know of it by then.
 			await look(2000);
 			await end(given);
 			await look(3000);
 			await stop();
+			// A call that waited for ten seconds would be among the errors.
 			assert.deepEqual(outcome.errors, []);
-			// Less than a call may wait at all.
-			assert.ok(outcome.slowestMs < 5000, `${outcome.slowestMs} ms`);
-			// One replica alone may use all of it again.
+			// A single replica may use the whole limit again.
 			const both = [1, 2].map(() => given.replicas[0].enter(api, within(5000)));
 			for (const leave of await Promise.all(both)) leave();
-			t.diagnostic(`slowest ${Math.round(outcome.slowestMs)} ms`);
 		});
 	}
 });
@@ -157,8 +156,7 @@ test('closing ends what waits, and needs no Redis', async (t) => {
 	const refused = assert.rejects(waiting, { code: 'unavailable' });
 	await sleep(50);
 	await given.kill();
-	const started = performance.now();
+	// The replica closes before the next place, which is five seconds away.
 	await given.replicas[0].close();
 	await refused;
-	assert.ok(performance.now() - started < 1500);
 });

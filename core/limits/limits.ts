@@ -1,5 +1,5 @@
-// What a client may ask, and how often (specification 8): which windows a request counts in, and what the answer says of them.
-// Who is known counts by name, who is not by address; a bad credential counts against the address that sent it.
+// Rate limits (specification 8): the windows that a request counts in, and the headers of its answer. An authenticated caller counts by
+// name, others by address; a bad credential counts against the address that sent it.
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
@@ -14,43 +14,43 @@ export interface Window {
 	seconds: number;
 }
 
-/** A public route whose deed pages of gateways offer, too. */
+/** A public route whose action pages of gateways offer, too. */
 export type PageRoute = 'POST /auth/login' | 'POST /auth/forgot-password';
 
 /** The limits of a service. */
 export interface LimitTable {
-	/** Of whatever has no category. */
+	/** For requests without a category. */
 	global: Window;
-	/** By first segment: one window for all that begins with it, but for `routes`. Null: no limit. */
+	/** By first segment: one window for all paths below it, except `routes`. Null: no limit. */
 	categories: Readonly<Record<string, Window | null>>;
-	/** `POST /agents/:id/invoke`, in place of the global one. */
+	/** For `POST /agents/:id/invoke`, instead of the global window. */
 	invoke: Window;
 	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
 	gateways: Window | null;
-	/** Per address, beside the global window, not the category's; of `POST /:org/:gw/register` per gateway too, beside the gateway's. */
+	/** Per address, with the global window and without the category's; `POST /:org/:gw/register` also per gateway, with the gateway's. */
 	routes: Readonly<Record<string, Window>>;
 }
 
 export interface Limits {
-	/** Whose credential is good: a user of the management API. @throws rate_limited */
+	/** Counts an authenticated user of the management API. @throws rate_limited */
 	ofUser(request: Request, userId: string): Promise<void>;
-	/** Whose credential is a gateway's key. @throws rate_limited */
+	/** Counts an authenticated key of a gateway. @throws rate_limited */
 	ofKey(request: Request, keyId: string): Promise<void>;
-	/** Nobody in particular, at a public route. @throws rate_limited */
+	/** Counts a request of a public route by address. @throws rate_limited */
 	ofAddress(request: Request): Promise<void>;
-	/** At a gateway; a null subject is nobody in particular. @throws rate_limited */
+	/** Counts a request at a gateway; with a null subject by address. @throws rate_limited */
 	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void>;
-	/** A page of a gateway that does what a public route does counts in the windows of that, in addition to its own. @throws rate_limited */
+	/** Counts a page of a gateway in the windows of the public route that does the same, in addition to its own. @throws rate_limited */
 	ofRoute(request: Request, route: PageRoute): Promise<void>;
-	/** One tool of a gateway. @throws rate_limited */
+	/** Counts a call of one tool of a gateway. @throws rate_limited */
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
-	/** Before a credential is looked at, at no cost: whether the address is known to have sent too many bad ones. @throws rate_limited */
+	/** Checks, before any look-up and at no cost, whether the address has sent too many bad credentials. @throws rate_limited */
 	assertMayTry(request: Request): void;
-	/** Whose credential was bad. @throws rate_limited, in place of what is said of the credential */
+	/** Counts a bad credential. @throws rate_limited, instead of the refusal of the credential */
 	ofFailure(request: Request): Promise<void>;
-	/** Before the answer: whatever was not counted yet is counted by address. @throws rate_limited */
+	/** Counts a request by address before its answer, unless it was counted already. @throws rate_limited */
 	settle(request: Request): Promise<void>;
-	/** Of a request that never became one: what its address may still ask, as far as this process knows. */
+	/** Returns the standing of an address whose message never became a request, as far as this process knows. */
 	standingOf(address: string): Standing;
 }
 
@@ -91,10 +91,10 @@ export function limitTable({ rateLimit }: Pick<Config, 'rateLimit'>): LimitTable
 	};
 }
 
-interface Place {
+interface NamedWindow {
 	name: string;
 	window: Window;
-	/** With Redis away, stricter: where credentials are guessed or given. */
+	/** Stricter while Redis is away: for routes where credentials are guessed or issued. */
 	isStrict: boolean;
 }
 
@@ -113,8 +113,8 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
 		ofRoute: (request, route) => countAsRoute(request, parts, route),
 		async ofTool(request, { assignmentId, perMinute: max }, subject) {
-			const place = { name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false };
-			await count(request, windows, [bucketOf(place, named(subject) ?? addressOf(request, parts))]);
+			const counted = { name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false };
+			await count(request, windows, [bucketOf(counted, named(subject) ?? addressOf(request, parts))]);
 		},
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);
@@ -131,30 +131,26 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 		},
 		async settle(request) {
 			if (request.plugins.limit) return;
-			if (request.method !== 'options') return countUnknown(request, parts);
-			// A preflight is the browser's own doing: it is told where it stands, costs nothing and is not refused.
-			const place = placeOf(table, normalized(request.path));
-			if (place) request.plugins.limit = windows.look(bucketOf(place, addressOf(request, parts)));
+			// The request was refused for another reason than a bad credential.
+			if (request.method !== 'options') return countAt(request, parts, null, true);
+			// A preflight is sent by the browser itself: it gets the standing, costs nothing and is not refused.
+			const counted = windowOf(table, normalized(request.path));
+			if (counted) request.plugins.limit = windows.look(bucketOf(counted, addressOf(request, parts)));
 		},
-		standingOf: (address) => windows.look(bucketOf(globalPlace(table), asSubject(clientAddress(address, undefined, trustProxy)))),
+		standingOf: (address) => windows.look(bucketOf(globalWindow(table), asSubject(clientAddress(address, undefined, trustProxy)))),
 	};
 }
 
-/** @param subject null: nobody in particular */
-async function countAt(request: Request, parts: Parts, subject: string | null): Promise<void> {
-	const place = placeOfRequest(request, parts);
-	if (!place) return;
-	const failures = subject === null ? null : peek(failuresAt(request, parts));
-	const own = bucketOf(place, subject ?? addressOf(request, parts));
+/**
+ * @param subject null counts by address
+ * @param hasTried whether there may have been a credential: a client that tried too many bad ones must not learn that this one was valid
+ */
+async function countAt(request: Request, parts: Parts, subject: string | null, hasTried = subject !== null): Promise<void> {
+	const counted = windowOfRequest(request, parts);
+	if (!counted) return;
+	const failures = hasTried ? peek(failuresAt(request, parts)) : null;
+	const own = bucketOf(counted, subject ?? addressOf(request, parts));
 	await count(request, parts.windows, [failures, own, routeBucket(request, parts)]);
-}
-
-/** Who was refused for another reason than a bad credential: if it was good, whoever tried too many others must not learn it. */
-async function countUnknown(request: Request, parts: Parts): Promise<void> {
-	const place = placeOfRequest(request, parts);
-	if (!place) return;
-	const own = bucketOf(place, addressOf(request, parts));
-	await count(request, parts.windows, [peek(failuresAt(request, parts)), own, routeBucket(request, parts)]);
 }
 
 async function countAtGateway(
@@ -165,53 +161,53 @@ async function countAtGateway(
 	const window = parts.table.gateways;
 	if (!window) return;
 	const isStrict = GIVES_CREDENTIALS.test(normalized(request.path));
-	const place = { name: `gateway:${gatewayId}`, window, isStrict };
+	const counted = { name: `gateway:${gatewayId}`, window, isStrict };
 	const failures = subject === null ? null : peek(failuresAt(request, parts));
-	const own = bucketOf(place, named(subject) ?? addressOf(request, parts));
-	// Programs that many people share register from few addresses: at one gateway, none takes the place of another's users.
+	const own = bucketOf(counted, named(subject) ?? addressOf(request, parts));
+	// Programs with many users register from few addresses: the window per gateway keeps one gateway's users from using up another's.
 	await count(request, parts.windows, [failures, own, routeBucket(request, parts, gatewayId)]);
 }
 
 async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
-	const place = placeOfRoute(parts.table, route, route.slice(route.indexOf('/')));
-	const own = place && bucketOf(place, addressOf(request, parts));
+	const counted = windowOfRoute(parts.table, route, route.slice(route.indexOf('/')));
+	const own = counted && bucketOf(counted, addressOf(request, parts));
 	await count(request, parts.windows, [own, namedRouteBucket(route, request, parts)]);
 }
 
 const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
 	asSubject(clientAddress(info.remoteAddress, raw.req.headers['x-forwarded-for']?.toString(), trustProxy));
 
-/** Where bad credentials count. */
+/** Returns the window for bad credentials. */
 function failuresAt(request: Request, parts: Parts): Bucket | null {
-	const place = placeOf(parts.table, normalized(request.path));
-	return place && bucketOf({ name: `failed:${place.name}`, window: place.window, isStrict: true }, addressOf(request, parts));
+	const counted = windowOf(parts.table, normalized(request.path));
+	return counted && bucketOf({ name: `failed:${counted.name}`, window: counted.window, isStrict: true }, addressOf(request, parts));
 }
 
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };
 
-/** The route's own window, in addition. @param gatewayId of a route that each gateway has for itself */
+/** Returns the route's own window, which applies in addition. @param gatewayId of a route that each gateway has for itself */
 const routeBucket = (request: Request, parts: Parts, gatewayId?: string): Bucket | null =>
 	namedRouteBucket(routeName(request.method, normalized(request.path)), request, parts, gatewayId);
 
 function namedRouteBucket(name: string, request: Request, parts: Parts, gatewayId?: string): Bucket | null {
 	const window = Object.hasOwn(parts.table.routes, name) ? parts.table.routes[name] : undefined;
-	const place = gatewayId === undefined ? name : `${name}:${gatewayId}`;
-	return window ? bucketOf({ name: place, window, isStrict: true }, addressOf(request, parts)) : null;
+	const windowName = gatewayId === undefined ? name : `${name}:${gatewayId}`;
+	return window ? bucketOf({ name: windowName, window, isStrict: true }, addressOf(request, parts)) : null;
 }
 
-const globalPlace = (table: LimitTable): Place => ({ name: 'global', window: table.global, isStrict: false });
+const globalWindow = (table: LimitTable): NamedWindow => ({ name: 'global', window: table.global, isStrict: false });
 
-/** Gateways that were not found, and bad credentials at any: else every made-up path would bring a fresh window. */
-const unknownGateway = ({ gateways }: LimitTable): Place | null => gateways && { name: 'gateway', window: gateways, isStrict: false };
+/** The window for unknown gateways and for bad credentials at any of them: else every made-up path would open a fresh window. */
+const unknownGateway = ({ gateways }: LimitTable): NamedWindow | null => gateways && { name: 'gateway', window: gateways, isStrict: false };
 
-/** Of a gateway's OAuth server. */
+/** Paths of a gateway's OAuth server. */
 const GIVES_CREDENTIALS = /^\/[^/]+\/[^/]+\/(token|register)$/;
 const REGISTERS = /^\/[^/]+\/[^/]+\/register$/;
-/** RFC 8414 §3.1 and RFC 9728 §3.1, of the universal endpoint. */
+/** Paths of RFC 8414 §3.1 and RFC 9728 §3.1 for the universal endpoint. */
 const DISCOVERS_MCP = /^\/\.well-known\/[^/]+\/mcp$/;
 
-/** @param path normalized. Null where there is no limit */
-function placeOf(table: LimitTable, path: string): Place | null {
+/** @param path normalized. Null when there is no limit */
+function windowOf(table: LimitTable, path: string): NamedWindow | null {
 	const [, first = '', , third, ...more] = path.split('/');
 	const category = DISCOVERS_MCP.test(path) ? 'mcp' : first;
 	if (Object.hasOwn(table.categories, category)) {
@@ -221,27 +217,27 @@ function placeOf(table: LimitTable, path: string): Place | null {
 	if (first === 'agents' && third === 'invoke' && more.length === 0)
 		return { name: 'agents/invoke', window: table.invoke, isStrict: false };
 	if (isGatewayPath(path)) return unknownGateway(table);
-	return globalPlace(table);
+	return globalWindow(table);
 }
 
-/** A route with a window of its own counts in the global one beside it: in its category's, the route's number might never be reached. */
-function placeOfRoute(table: LimitTable, name: string, path: string): Place | null {
+/** A route with a window of its own also counts in the global one: in its category's, the route's number might never be reached. */
+function windowOfRoute(table: LimitTable, name: string, path: string): NamedWindow | null {
 	const isBesideGlobal = Object.hasOwn(table.routes, name) && !isGatewayPath(path);
-	return isBesideGlobal ? globalPlace(table) : placeOf(table, path);
+	return isBesideGlobal ? globalWindow(table) : windowOf(table, path);
 }
 
-function placeOfRequest({ method, path }: Request, { table }: Parts): Place | null {
+function windowOfRequest({ method, path }: Request, { table }: Parts): NamedWindow | null {
 	const plain = normalized(path);
-	return placeOfRoute(table, routeName(method, plain), plain);
+	return windowOfRoute(table, routeName(method, plain), plain);
 }
 
-/** As the table of routes spells it. */
+/** Returns the name that the table of routes uses. */
 function routeName(method: string, path: string): string {
 	const isRegistration = REGISTERS.test(path) && isGatewayPath(path);
 	return `${method === 'head' ? 'GET' : method.toUpperCase()} ${isRegistration ? '/:org/:gw/register' : path}`;
 }
 
-/** The same for a path's case and slashes. */
+/** Normalizes the case and the slashes of a path. */
 const normalized = (path: string): string =>
 	path
 		.toLowerCase()
@@ -250,30 +246,30 @@ const normalized = (path: string): string =>
 
 const LONGEST_SUBJECT = 100;
 
-/** A subject by name. Some are chosen by others, and keys must not be as long as somebody likes. */
+/** Names a subject. Others choose some of them, so the length of keys must be bounded. */
 function named(subject: string | null): string | null {
 	if (subject === null || subject.length <= LONGEST_SUBJECT) return subject;
 	return `hash:${createHash('sha256').update(subject).digest('base64url')}`;
 }
 
-/** No name looks like it. */
+/** Makes a subject of an address, which no name can equal. */
 const asSubject = (address: string): string => `@${bucketAddress(address)}`;
 
-const bucketOf = ({ name, window, isStrict }: Place, subject: string): Bucket => ({
+const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Bucket => ({
 	key: `${name}:${subject}`,
 	max: window.max,
 	windowMs: window.seconds * 1000,
 	isStrict,
 });
 
-/** In all of them or in none; keeps what the answer will say. @throws rate_limited */
+/** Counts in all windows or in none, and stores the standing for the answer. @throws rate_limited */
 async function count(request: Request, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> {
 	const buckets = wanted.filter((one) => one !== null);
 	const { refusedBy, standings } = await windows.hit(buckets);
 	const refusing = standings[refusedBy];
 	if (refusing) refuse(request, refusing);
 	for (const [at, standing] of standings.entries()) {
-		// Bad credentials of others at this address are nobody's own count.
+		// The bad credentials of others at this address are not shown as the client's own count.
 		if (buckets[at]?.isPeek) continue;
 		const known = request.plugins.limit;
 		if (!known || standing.remaining < known.remaining) request.plugins.limit = standing;

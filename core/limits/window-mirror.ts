@@ -1,72 +1,73 @@
-// What this process knows of the windows it counts in: what Redis told it, and what Redis has not heard yet. Where there is no
+// This process's knowledge of the windows it counts in: the counts that Redis answered with, and the hits not yet reported to it. Without
 // Redis, this is all there is.
 
 import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Bucket, Standing } from './windows.ts';
 
-interface Mirror {
-	/** The greatest count that Redis answered with; it never lies above what Redis has, unless that has lost something. */
-	told: number;
-	/** Of it, what this process has told. */
+interface MirroredWindow {
+	/** The greatest count that Redis answered with; never above the count in Redis, unless Redis lost data. */
+	confirmed: number;
+	/** The part of it that this process reported. */
 	own: number;
-	/** Hits that Redis has not heard of. */
-	untold: number;
-	/** Hits that are on their way to it, beside those of the requests that bring them. */
+	/** Hits not yet reported to Redis. */
+	unreported: number;
+	/** Hits that are being reported, besides those of the requests that report them. */
 	sent: number;
-	/** By the process's own clock, which nobody sets. */
+	/** By the monotonic clock of this process. */
 	endsAt: number;
 }
 
-/** A window as Redis has it. `leftMs` is below 1 when it has none. */
+/** A window in Redis. `leftMs` is below 1 when there is none. */
 interface Counted {
 	count: number;
 	leftMs: number;
 }
 
-/** Windows remembered; beyond it, those that began first are forgotten. */
+/** The number of windows kept; beyond it, those that began first are dropped. */
 const CAPACITY = 200_000;
-/** So near its end a window may be over in Redis: what is known of it must not be carried into the next. */
+/** The time before the end of a window in which it may already be over in Redis: its count must not be carried into the next. */
 const ENDING_MS = 250;
-/** What a window may seem longer by, for rounding. */
+/** The time that a window may seem longer by rounding. */
 const SLACK_MS = 10;
 
-export class Mirrors {
-	readonly #open = new BoundedMap<string, Mirror>(CAPACITY);
+export class WindowMirror {
+	readonly #open = new BoundedMap<string, MirroredWindow>(CAPACITY);
 
-	/** Opens a window when there is none. */
+	/** Counts a hit; opens a window when there is none. */
 	count(bucket: Bucket): void {
 		const mirror = this.#get(bucket) ?? this.#begin(bucket.key, performance.now() + bucket.windowMs);
-		mirror.untold++;
+		mirror.unreported++;
 	}
 
-	/** What Redis should believe even if it has lost it, and for how long. */
+	/** Returns the count that Redis should have even after losing data, and its remaining time. */
 	known(bucket: Bucket): Counted {
 		const mirror = this.#open.get(bucket.key);
 		const leftMs = mirror ? Math.ceil(mirror.endsAt - performance.now()) : 0;
-		return mirror && leftMs > ENDING_MS ? { count: mirror.told, leftMs } : { count: 0, leftMs: bucket.windowMs };
+		return mirror && leftMs > ENDING_MS ? { count: mirror.confirmed, leftMs } : { count: 0, leftMs: bucket.windowMs };
 	}
 
-	/** Of a window that is ending, nothing has to be told. */
+	/** Takes the hits to be reported. A window about to end needs no report. */
 	take({ key }: Bucket): number {
 		const mirror = this.#open.get(key);
 		if (!mirror || mirror.endsAt - performance.now() <= ENDING_MS) return 0;
-		const hits = mirror.untold;
-		mirror.untold = 0;
+		const hits = mirror.unreported;
+		mirror.unreported = 0;
 		mirror.sent += hits;
 		return hits;
 	}
 
-	/** After `take`: whether they arrived. */
+	/** Records after `take` whether the report arrived. */
 	settle(key: string, hits: number, didArrive: boolean): void {
 		const mirror = this.#open.get(key);
 		if (!mirror) return;
 		mirror.sent = Math.max(0, mirror.sent - hits);
-		mirror[didArrive ? 'own' : 'untold'] += hits;
+		mirror[didArrive ? 'own' : 'unreported'] += hits;
 	}
 
 	/**
-	 * @param askedAt when the question was sent, so that no window seems to last longer than it does
-	 * @param added the hits that the question itself brought
+	 * Learns the count of a window from Redis.
+	 * @param askedAt the time of sending the request, so that no window seems to last longer than it does
+	 * @param added the hits that the request itself reported
 	 */
 	learn(key: string, { count, leftMs }: Counted, { askedAt, added }: { askedAt: number; added: number }): void {
 		if (leftMs <= 0) return;
@@ -74,7 +75,7 @@ export class Mirrors {
 		const known = this.#open.get(key);
 		const isNext = known !== undefined && known.endsAt - askedAt <= ENDING_MS && endsAt > known.endsAt + ENDING_MS + SLACK_MS;
 		const mirror = known && known.endsAt > askedAt && !isNext ? known : this.#begin(key, endsAt);
-		mirror.told = Math.max(mirror.told, count);
+		mirror.confirmed = Math.max(mirror.confirmed, count);
 		mirror.own += added;
 		mirror.endsAt = Math.max(mirror.endsAt, endsAt);
 	}
@@ -91,19 +92,19 @@ export class Mirrors {
 		return mirror !== null && countOf(mirror) >= max;
 	}
 
-	/** Redis has been emptied: each replica tells it of its own hits again, and so of none twice. */
-	forgetTold(): void {
+	/** Prepares for an emptied Redis: each replica reports its own hits again, and so none twice. */
+	forgetConfirmed(): void {
 		for (const mirror of this.#open.values()) {
-			mirror.untold += mirror.own;
+			mirror.unreported += mirror.own;
 			mirror.own = 0;
-			mirror.told = 0;
+			mirror.confirmed = 0;
 		}
 	}
 
-	/** Keys of the windows of which Redis has not heard all. */
-	untold(): string[] {
+	/** Lists the keys of windows with hits not yet reported. */
+	unreported(): string[] {
 		const keys: string[] = [];
-		for (const [key, { untold, endsAt }] of this.#open) if (untold > 0 && endsAt > performance.now()) keys.push(key);
+		for (const [key, { unreported, endsAt }] of this.#open) if (unreported > 0 && endsAt > performance.now()) keys.push(key);
 		return keys;
 	}
 
@@ -116,17 +117,17 @@ export class Mirrors {
 		this.#open.clear();
 	}
 
-	/** Null when no window of it is open. */
-	#get({ key }: Bucket): Mirror | null {
+	/** Returns the open window of the bucket; null when there is none. */
+	#get({ key }: Bucket): MirroredWindow | null {
 		const mirror = this.#open.get(key);
 		return mirror && mirror.endsAt > performance.now() ? mirror : null;
 	}
 
-	#begin(key: string, endsAt: number): Mirror {
-		const mirror = { told: 0, own: 0, untold: 0, sent: 0, endsAt };
+	#begin(key: string, endsAt: number): MirroredWindow {
+		const mirror = { confirmed: 0, own: 0, unreported: 0, sent: 0, endsAt };
 		this.#open.set(key, mirror);
 		return mirror;
 	}
 }
 
-const countOf = ({ told, untold, sent }: Mirror): number => told + untold + sent;
+const countOf = ({ confirmed, unreported, sent }: MirroredWindow): number => confirmed + unreported + sent;

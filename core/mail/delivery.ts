@@ -1,24 +1,24 @@
-// The two ways that a mail goes: to the mail server of MAIL_*, or as a file into the data folder.
+// The two ways to deliver a mail: over the mail server of MAIL_*, or as a file in the data folder.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Config } from '../config/config.ts';
-import { parseAddress } from '../http/addresses.ts';
+import { parseAddress } from '../kit/ip-addresses.ts';
 import { lazy } from '../kit/lazy.ts';
 import type { Message } from './mail.ts';
 
-/** One try. @throws Error whose `code` says what failed */
+/** Tries once to deliver a message. @throws Error whose `code` says what failed */
 export type Deliver = (id: string, message: Message, signal: AbortSignal) => Promise<void>;
 
 const SMTPS_PORT = 465;
 const CONNECT_TIMEOUT_MS = 5000;
-/** Of silence, once the server has greeted. */
+/** Limit of silence after the server's greeting. */
 const SOCKET_TIMEOUT_MS = 10_000;
-/** Of a whole try: a server that answers byte by byte is never silent. */
+/** Limit of a whole try: a server that answers byte by byte is never silent. */
 const TRY_TIMEOUT_MS = 30_000;
 
-/** A message holds texts alone; neither a file nor a URL is ever to be read for it. */
+/** A message is plain text; no file or URL is ever read for it. */
 const NO_FETCHING = { disableFileAccess: true, disableUrlAccess: true };
 
 export function overSmtp({ host, port, username, password }: NonNullable<Config['mail']>, from: string): Deliver {
@@ -27,9 +27,9 @@ export function overSmtp({ host, port, username, password }: NonNullable<Config[
 		host,
 		port,
 		secure: port === SMTPS_PORT,
-		// A password never crosses a network in the clear, whatever a machine between us and the server answers to EHLO.
+		// A password is never sent in the clear, whatever a machine in between answers to EHLO.
 		requireTLS: username !== null && !isLoopback(host),
-		// A relay on this machine has a certificate that nobody signed, and nobody between us and it.
+		// A relay on this machine has a self-signed certificate, and no machine lies in between.
 		...(isLoopback(host) && { tls: { rejectUnauthorized: false } }),
 		...(username !== null && { auth: { user: username, pass: password ?? '' } }),
 		dnsTimeout: CONNECT_TIMEOUT_MS,
@@ -44,14 +44,14 @@ export function overSmtp({ host, port, username, password }: NonNullable<Config[
 	};
 }
 
-/** For a machine without a mail server: `<time>-<id>.eml`, readable by the service's own user. */
+/** Writes mails into a folder, for a machine without a mail server: `<time>-<id>.eml`, readable by the service's own user. */
 export function intoFolder(folder: string, from: string): Deliver {
 	const options = { ...NO_FETCHING, streamTransport: true, buffer: true, newline: 'unix' } as const;
 	const composer = lazy(async () => (await import('nodemailer')).createTransport(options));
 	return async (id, message) => {
 		const { message: composed } = await (await composer()).sendMail(compose(id, message, from));
 		const [head = ''] = composed.toString().split('\n\n');
-		// The text as it is: whoever reads it with a pager copies a link out of it, which no encoding shall have broken.
+		// The text is written unencoded, so that a link can be copied from a pager.
 		const content = `${head.replace(/^(Content-Transfer-Encoding:) .*$/m, '$1 8bit')}\n\n${message.text}`;
 		await mkdir(folder, { recursive: true, mode: 0o700 });
 		const time = new Date().toISOString().replace(/[-:.]/g, '');
@@ -59,17 +59,17 @@ export function intoFolder(folder: string, from: string): Deliver {
 	};
 }
 
-/** The envelope is given, not derived: who gets it is not read out of a header. */
+/** Composes a message. The envelope is set explicitly: the recipient is not parsed from a header. */
 function compose(id: string, { to, subject, text }: Message, from: string): SendMailOptions {
 	return {
 		from: { name: 'Gatehouse', address: from },
 		to: { name: '', address: to },
 		envelope: { from, to: [to] },
-		// The same on every try, so that a server which took one and broke off can tell the next for the same mail.
+		// The id is the same for every try, so that a server can recognise a mail that it had already accepted.
 		messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1)}>`,
 		subject,
 		text,
-		// RFC 3834 §5: no machine shall answer it.
+		// RFC 3834 §5: automatic responders do not answer it.
 		headers: { 'auto-submitted': 'auto-generated' },
 	};
 }

@@ -1,5 +1,5 @@
-// Mail that the service sends: over MAIL_*, or as files in the data folder where there is no mail server. A bounded queue
-// stands between the requests and the server, which may be dead, slow or mute.
+// Mail that the service sends: over MAIL_*, or as files in the data folder if there is no mail server. A bounded queue
+// lies between requests and the server, which may be down, slow or silent.
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { isBareAddress, oneLine } from '../kit/mail-address.ts';
 import { type Deliver, intoFolder, overSmtp } from './delivery.ts';
 
 export interface Message {
-	/** One bare address. @throws validation_failed for anything else */
+	/** One bare address; anything else is refused by `send`. @throws validation_failed */
 	to: string;
 	subject: string;
 	/** Plain text. */
@@ -19,17 +19,17 @@ export interface Message {
 
 export interface Mail {
 	/**
-	 * Takes the message and returns at once; sending, and trying again, happens behind. What cannot be sent is logged without
-	 * its address or text. False when too many wait already.
+	 * Queues the message and returns at once; sending and retrying happen in the background. A message that cannot be sent is logged
+	 * without its address or text. Returns false when the queue is full.
 	 */
 	send(message: Message): boolean;
-	/** Waits a few seconds for what is under way. */
+	/** Waits a few seconds for messages in the queue. */
 	close(): Promise<void>;
 }
 
 const AT_ONCE = 2;
 const MOST_WAITING = 100;
-/** Before the second and the third try. */
+/** Pauses before the second and the third try. */
 const PAUSES_MS = [1000, 4000];
 const CLOSE_MS = 5000;
 const MAX_SUBJECT = 200;
@@ -65,7 +65,7 @@ class MailQueue implements Mail {
 	send(message: Message): boolean {
 		if (!isBareAddress(message.to)) throw invalid('/to', '"to" must be one e-mail address and nothing else');
 		if (this.#closing || this.#waiting.length + this.#pausing.size >= MOST_WAITING) {
-			this.#log.warn({ waiting: this.#waiting.length, pausing: this.#pausing.size }, 'a mail was dropped: too many wait');
+			this.#log.warn({ waiting: this.#waiting.length, pausing: this.#pausing.size }, 'a mail was dropped: the queue is full');
 			return false;
 		}
 		this.#waiting.push({ id: randomBytes(8).toString('hex'), message: plain(message), tries: 0 });
@@ -75,7 +75,7 @@ class MailQueue implements Mail {
 
 	async close(): Promise<void> {
 		this.#closing = true;
-		// Each gets its last try now.
+		// Messages that wait for a retry get their last try now.
 		for (const [posted, timer] of this.#pausing) {
 			clearTimeout(timer);
 			this.#waiting.push(posted);
@@ -86,7 +86,7 @@ class MailQueue implements Mail {
 		this.#ending.abort();
 	}
 
-	/** Resolves when nothing is left, or when it has taken too long. */
+	/** Resolves when the queue is empty, or after CLOSE_MS. */
 	#finish(): Promise<void> {
 		return new Promise((resolve) => {
 			const giveUp = setTimeout(() => {
@@ -139,7 +139,7 @@ class MailQueue implements Mail {
 	}
 }
 
-/** Names that users chose go into subjects and texts. */
+/** Removes control characters and line breaks, since subjects and texts contain names chosen by users. */
 function plain({ to, subject, text }: Message): Message {
 	return { to, subject: oneLine(subject).slice(0, MAX_SUBJECT), text: text.replace(/[^\P{Cc}\n\t]/gu, '') };
 }

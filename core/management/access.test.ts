@@ -1,5 +1,5 @@
-// What a request of the management API costs the database before its handler runs, and what is served when nobody can tell what was
-// changed: on the whole service, with every statement counted that leaves it.
+// The database statements of a management request before its handler runs, and the behaviour while changes cannot be read: on the whole
+// service, with every statement counted.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Of a request: those that look who asks or fetch the gateway, not what the service does by itself. */
+/** Statements of requests: those that identify the caller or load the gateway, not those of background work. */
 const ASKED = /\b(sessions|access_keys|memberships|users|organizations|gateways)\b/;
 const BY_ITSELF = /\b(changes|DELETE|INSERT)\b/;
 
@@ -52,7 +52,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
 const ROUNDS = 5;
 const get = (headers: Record<string, string>, at = path, url = service.url) => send(url + at, 'GET', { headers });
 
-test('who asks is looked up once: a request costs the statement of its answer, and no other', async () => {
+test('the caller is looked up once: a further request costs only the statement of its answer', async () => {
 	const { key } = must(await account.post('/access-keys', { name: 'robot' }), 201).body.data;
 	const callers = [
 		{ authorization: `Bearer ${account.token}` },
@@ -68,7 +68,7 @@ test('who asks is looked up once: a request costs the statement of its answer, a
 	}
 });
 
-test('gateways and the management API share what is remembered', async () => {
+test('gateways and the management API share their cache', async () => {
 	const gateway = await publishGateway(account, { auth: 'bearer_token' });
 	const { key } = must(await account.post('/access-keys', { name: 'robot' }), 201).body.data;
 	const headers = { authorization: `Bearer ${key}`, accept: 'application/json, text/event-stream' };
@@ -81,11 +81,12 @@ test('gateways and the management API share what is remembered', async () => {
 	);
 });
 
-test('without a look at the changes nobody is let in, also to what needs no database', async () => {
+test('nobody is admitted while changes cannot be read, not even to routes that need no database', async () => {
 	assert.ok(service.config.database);
 	await using cable = await startTcpProxy(service.config.database);
 	const far = await startTestService({
 		replicaOf: service,
+		databaseWaits: {},
 		env: { DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(cable.port) },
 	});
 	const ask = () => get({ authorization: `Bearer ${account.token}` }, '/plugins', far.url);

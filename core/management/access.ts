@@ -1,4 +1,4 @@
-// Who uses the management API, for which organization, and whether they may (specification 5.1).
+// Authenticates and authorizes callers of the management API, and finds their organization (specification 5.1).
 
 import type { AuthCredentials, Request, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
@@ -13,13 +13,12 @@ import { ACCESS_KEY_PREFIX } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { AccessKeyRow, Actor, OrganizationRef, Repositories, Store } from '../store/store.ts';
 import { assertNamed, choose } from './chosen-organization.ts';
-import { admitKey, gatewayKeyIn, identifyKey } from './gateway-readers.ts';
+import { GatewayReaders, gatewayKeyIn, type Reader } from './gateway-readers.ts';
 import { readInput } from './input.ts';
 
 /**
- * What a route asks of its caller. A permission asks for a member of the organization whose role has it. The others need no
- * organization: `self` takes whoever acts for a whole account, `account` a login or a key without restrictions, `login` only
- * a login.
+ * The requirement of a route. A permission requires a member of the organization whose role has it. The others need no organization: `self`
+ * admits everyone who acts for a whole account, `account` a login or a key without restrictions, `login` only a login.
  */
 export type Need = Permission | 'self' | 'account' | 'login';
 
@@ -32,7 +31,7 @@ declare module '@hapi/hapi' {
 		/** Null on routes that need no organization. */
 		organization: OrganizationRef | null;
 		role: Role | null;
-		/** What the caller may do in the organization. */
+		/** The caller's permissions in the organization. */
 		permissions: ReadonlySet<Permission>;
 		/** The login that is used; null with an access key. */
 		login: { sessionId: string; at: Date } | null;
@@ -41,13 +40,13 @@ declare module '@hapi/hapi' {
 	}
 	interface PluginSpecificConfiguration {
 		gatehouse?: {
-			/** Of every route but the public ones; the start fails without it. */
+			/** Required on every route but the public ones; the start fails without it. */
 			need?: Need;
-			/** Keys of the gateway in `{id}` are taken, too: of a GET whose need is a permission. */
+			/** Keys of the gateway in `{id}` are accepted, too: for a GET that requires a permission. */
 			gatewayKeys?: true;
-			/** Where the organization comes from: the header or the only membership (`context`), or `{orgId}` in the path. */
+			/** The source of the organization: the header or the only membership (`context`), or `{orgId}` in the path. */
 			organization?: 'context' | 'path';
-			/** `unread`: the handler reads it itself, with a limit of its own. `optional`: none is `{}`. */
+			/** `unread`: the handler reads the body itself, with a limit of its own. `optional`: an absent body is `{}`. */
 			body?: 'unread' | 'optional';
 		};
 	}
@@ -55,7 +54,7 @@ declare module '@hapi/hapi' {
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
 const SAFE_METHODS = new Set(['get', 'head', 'options']);
-/** Of the management API's routes alone: what a gateway's route does not need, it does not pay for. */
+/** Limits these extensions to the management API's routes, so that gateways' routes do not pay for them. */
 const SANDBOX = { sandbox: 'plugin' } as const;
 
 interface Parts {
@@ -66,7 +65,7 @@ interface Parts {
 	limits: Limits;
 }
 
-/** Somebody who may do what they ask for. */
+/** A caller who has the required permission. */
 interface Admitted {
 	caller: Holder;
 	membership: Membership | null;
@@ -74,25 +73,30 @@ interface Admitted {
 }
 
 /**
- * The default strategy: a login's token or an access key as `Authorization: Bearer`, or the cookie; then the organization,
- * then the permission.
- * @param server of the plugin whose routes they are
+ * Registers the default strategy: a login's token or an access key as `Authorization: Bearer`, or the cookie; then the organization, then
+ * the permission.
+ * @param server of the plugin that owns the routes
  */
 export function registerAccess(server: Server, parts: Parts): void {
+	const readers = new GatewayReaders(parts);
+	server.ext({ type: 'onPostStop', method: () => readers.close() });
 	server.auth.scheme('management', () => ({
 		async authenticate(request, h) {
 			const gatewayKey = gatewayKeyIn(request);
 			if (gatewayKey !== null) {
-				const key = await counted(request, parts, () => identifyKey(gatewayKey, request, parts));
-				const credentials = await admitKey(key, request, parts);
+				const look = (): Promise<Reader> => counted(request, parts, () => readers.identify(gatewayKey, request));
+				const reader = await look();
+				await parts.limits.ofKey(request, reader.key.id);
+				const credentials = await admit(parts, { caller: reader, look, decide: (one) => readers.credentialsOf(one, request) });
 				assertNamed(request, credentials.organization?.id);
 				await readInput(request);
 				return h.authenticated({ credentials });
 			}
-			const caller = await counted(request, parts, () => identify(request, parts));
+			const look = (): Promise<Holder> => counted(request, parts, () => identify(request, parts));
+			const caller = await look();
 			await parts.limits.ofUser(request, caller.userId);
-			const admitted = await admit(request, caller, parts);
-			// A refused caller is gone before its body is read.
+			const admitted = await admit(parts, { caller, look, decide: (one) => decide(request, one) });
+			// The body is read only for admitted callers.
 			await readInput(request);
 			return h.authenticated({ credentials: credentialsOf(request, admitted, parts) });
 		},
@@ -102,7 +106,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 	server.ext(
 		'onPreAuth',
 		async (request, h) => {
-			// Where nobody has to be let in, at once; elsewhere authentication reads it when it has let the caller in.
+			// On public routes the body is read here; elsewhere authentication reads it once the caller is admitted.
 			if (isPublic(request.route.settings)) {
 				await parts.limits.ofAddress(request);
 				await readInput(request);
@@ -111,8 +115,8 @@ export function registerAccess(server: Server, parts: Parts): void {
 		},
 		SANDBOX,
 	);
-	// Whoever changed something finds it changed, at once on this replica; a password can be reset without any credential. What was
-	// committed stays so if this look fails.
+	// Callers see their own changes at once on this replica; also on public routes, since a password can be reset without a credential. A
+	// change stays committed if this refresh fails.
 	server.ext(
 		'onPostHandler',
 		async (request, h) => {
@@ -126,15 +130,14 @@ export function registerAccess(server: Server, parts: Parts): void {
 // hapi's types leave out that `auth: false` stays false.
 const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 
-/** @throws Error naming the first route that does not say who may use it */
+/** @throws Error naming the first route without a declared requirement */
 export function assertNeeds(server: Server): void {
 	for (const { method, path, settings } of server.table()) {
 		if (isPublic(settings)) continue;
 		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
-		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not say what it needs of its caller.`);
-		if (organization === 'path' && !path.includes('{orgId}'))
-			throw new Error(`${method.toUpperCase()} ${path}: there is no {orgId} in it.`);
-		if (gatewayKeys && method !== 'get') throw new Error(`${method.toUpperCase()} ${path}: a gateway's key changes nothing.`);
+		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not declare what it needs.`);
+		if (organization === 'path' && !path.includes('{orgId}')) throw new Error(`${method.toUpperCase()} ${path}: the path has no {orgId}.`);
+		if (gatewayKeys && method !== 'get') throw new Error(`${method.toUpperCase()} ${path}: a gateway's key is for GET routes only.`);
 	}
 }
 
@@ -149,18 +152,26 @@ async function identify(request: Request, parts: Parts): Promise<Holder> {
 	);
 }
 
+interface Admission<C, A> {
+	caller: C;
+	/** Looks the caller up again if something of them has changed. @throws unauthorized */
+	look(): Promise<C>;
+	/** @throws the refusal */
+	decide(caller: C): A;
+}
+
 /**
- * Whoever is remembered as somebody who may not is looked at again, with every change that was committed by now: what is given on one
- * replica is had on all of them at once. @throws forbidden, insufficient_scope, no_organization, not_found
+ * Decides on a refusal again with every change committed by now, so that a permission granted on one replica is effective on all of them at
+ * once. @throws forbidden, insufficient_scope, no_organization, not_found
  */
-async function admit(request: Request, caller: Holder, parts: Parts): Promise<Admitted> {
+async function admit<C, A>({ store }: Parts, { caller, look, decide }: Admission<C, A>): Promise<A> {
 	try {
-		return decide(request, caller);
+		return decide(caller);
 	} catch (refusal) {
-		await parts.store.changes.fresh(0);
-		const now = await counted(request, parts, () => identify(request, parts));
+		await store.changes.fresh(0);
+		const now = await look();
 		if (now === caller) throw refusal;
-		return decide(request, now);
+		return decide(now);
 	}
 }
 
@@ -178,7 +189,7 @@ function credentialsOf(request: Request, { caller, membership, permissions }: Ad
 	return { user: { id: userId }, organization, role, permissions, login, actor };
 }
 
-/** Whose credential is bad counts against the address. @param look throws unauthorized for such a one. @throws rate_limited */
+/** Counts failed attempts against the address. @param look throws unauthorized for a bad credential. @throws rate_limited */
 async function counted<T>(request: Request, parts: Parts, look: () => Promise<T>): Promise<T> {
 	parts.limits.assertMayTry(request);
 	try {
@@ -191,13 +202,13 @@ async function counted<T>(request: Request, parts: Parts, look: () => Promise<T>
 	}
 }
 
-/** Whether there was a credential at all: asking without one guesses nothing. */
+/** Tells whether there was a credential at all: a request without one guesses nothing. */
 const isTried = (request: Request, config: Config): boolean =>
 	request.raw.req.headers.authorization !== undefined ||
 	gatewayKeyIn(request) !== null ||
 	readTokenCookie(config, request.raw.req.headers) !== null;
 
-/** Null when there is no such header. @throws unauthorized when it is of another form */
+/** Returns the Bearer token; null without the header. @throws unauthorized when the header has another form */
 function bearer(request: Request): string | null {
 	const { authorization } = request.raw.req.headers;
 	if (authorization === undefined) return null;
@@ -206,7 +217,7 @@ function bearer(request: Request): string | null {
 	return token;
 }
 
-/** A page of another origin can make a browser send the cookie, but not its own origin's name. */
+/** Returns the cookie's token. A page of another origin can make a browser send the cookie, but cannot forge its `Origin`. */
 function cookie(request: Request, config: Config): string | null {
 	const { headers } = request.raw.req;
 	const token = readTokenCookie(config, headers);
@@ -221,7 +232,7 @@ function cookie(request: Request, config: Config): string | null {
 	return token;
 }
 
-/** What the role has now, and no more than the key was given. */
+/** Returns the permissions that the role has now, limited to those of the key. */
 function allowed({ key }: Member, membership: Membership | null): ReadonlySet<Permission> {
 	const held = membership ? permissionsOf(membership.role) : [];
 	return new Set(held.filter((permission) => key?.permissions?.includes(permission) ?? true));
@@ -230,11 +241,11 @@ function allowed({ key }: Member, membership: Membership | null): ReadonlySet<Pe
 /** @throws forbidden, insufficient_scope */
 function authorize(request: Request, { key }: Member, permissions: ReadonlySet<Permission>): void {
 	const { need } = request.route.settings.plugins?.gatehouse ?? {};
-	if (key && need === 'login') throw new GatewayError('forbidden', 'This takes a login: an access key cannot do it.');
-	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this.');
+	if (key && need === 'login') throw new GatewayError('forbidden', 'This requires a login: an access key is not enough.');
+	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this resource.');
 	if (need === 'self' || need === 'login') return;
 	if (need === 'account') {
-		if (key?.permissions) throw new GatewayError('insufficient_scope', 'This takes a login, or an access key without restrictions.');
+		if (key?.permissions) throw new GatewayError('insufficient_scope', 'This requires a login, or an access key without restrictions.');
 		return;
 	}
 	if (need === undefined || !permissions.has(need)) {
@@ -243,31 +254,31 @@ function authorize(request: Request, { key }: Member, permissions: ReadonlySet<P
 	}
 }
 
-/** A key for one gateway reaches the routes of that gateway and nothing else. */
+/** Tells whether a key reaches a route: a key for one gateway reaches the routes of that gateway and nothing else. */
 function isReached(request: Request, { reach }: AccessKeyRow): boolean {
 	if (reach.type === 'account') return true;
 	const [, name] = /^\/gateways\/\{(\w+)\}/.exec(request.route.path) ?? [];
 	return name !== undefined && String(request.params[name]).toLowerCase() === reach.id;
 }
 
-/** For what depends on more than the route. @throws forbidden */
+/** Checks a permission that depends on more than the route. @throws forbidden */
 export function requirePermission(request: Request, permission: Permission): void {
 	if (!request.auth.credentials.permissions.has(permission)) {
-		throw new GatewayError('forbidden', `This takes the permission ${permission}.`);
+		throw new GatewayError('forbidden', `This requires the permission ${permission}.`);
 	}
 }
 
-/** The store, with the caller as the one who changes it. */
+/** Returns the store, acting for the caller. */
 export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(actorOf(request));
 
-/** Who a change is written to. */
+/** Returns the actor that changes are recorded under. */
 export function actorOf(request: Request): Actor {
 	const { actor } = request.auth.credentials;
 	if (!actor) throw new Error(`${request.method} ${request.path}: the route changes something for a key that only reads.`);
 	return actor;
 }
 
-/** The organization of a request whose route needs one. */
+/** Returns the organization of a request whose route needs one. */
 export function organizationOf(request: Request): OrganizationRef {
 	const { organization } = request.auth.credentials;
 	if (!organization) throw new Error(`${request.method} ${request.path}: the route asks for an organization that it did not declare.`);

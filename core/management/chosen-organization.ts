@@ -1,4 +1,4 @@
-// The organization that a request of the management API is for (decisions, 9).
+// Chooses the organization that a request of the management API is for (decisions, 9).
 
 import type { Request } from '@hapi/hapi';
 import { GatewayError, notFound } from '../contract/errors.ts';
@@ -6,7 +6,9 @@ import type { Member, Membership } from '../identity/members.ts';
 
 const HEADER = 'x-organization-id';
 
-/** The path wins and the header is ignored; an organization that is not the caller's does not exist. */
+/**
+ * Chooses a membership. The path takes precedence over the header; an organization that the caller does not belong to counts as missing.
+ */
 export function choose(request: Request, memberships: Member['memberships']): Membership | null {
 	const { need, organization: source = 'context' } = request.route.settings.plugins?.gatehouse ?? {};
 	if (need === 'self' || need === 'account' || need === 'login') return null;
@@ -24,10 +26,10 @@ export function choose(request: Request, memberships: Member['memberships']): Me
 	);
 }
 
-/** A gateway's key has no other organization. @throws no_organization */
+/** Checks the header of a gateway's key, which has only one organization. @throws no_organization */
 export function assertNamed(request: Request, organizationId: string | undefined): void {
 	const named = request.raw.req.headers[HEADER]?.toString().toLowerCase();
-	if (named !== undefined && named !== organizationId) throw noOrganization('X-Organization-Id names not the organization of this key.');
+	if (named !== undefined && named !== organizationId) throw noOrganization('X-Organization-Id names another organization than this key.');
 }
 
 const noOrganization = (message: string): GatewayError =>

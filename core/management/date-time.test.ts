@@ -1,4 +1,4 @@
-// Points in time as clients write them.
+// Tests of timestamps in requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const GOOD: [given: string, means: string][] = [
 	['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
 ];
 for (const [given, means] of GOOD) {
-	test(`${given} is ${means}, wherever the server stands`, () => {
+	test(`${given} is ${means}, whatever the server’s time zone`, () => {
 		for (const convert of [true, false]) {
 			const { value, error } = dateTime.validate(given, { convert });
 			assert.equal(error, undefined);

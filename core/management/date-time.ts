@@ -1,5 +1,4 @@
-// A point in time as clients name it: a date, or a time that says its zone (RFC 3339). Without one it would mean another
-// time on each server.
+// A point in time in a request: a date, or a time with its zone (RFC 3339). Without a zone it would mean another time on each server.
 
 import Joi from 'joi';
 
@@ -9,7 +8,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d
 const EARLIEST = Date.UTC(1970, 0, 1);
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** The parsed value is a Date. */
+/** A Joi schema whose parsed value is a Date. */
 export const dateTime = Joi.string()
 	.custom((value: string, helpers) => read(value) ?? helpers.error('dateTime.base'))
 	.messages({
@@ -17,7 +16,7 @@ export const dateTime = Joi.string()
 			'{{#label}} must be a date between 1970 and 9999, such as 2026-03-01 (midnight UTC), or a time with its zone, such as 2026-03-01T12:00:00Z or 2026-03-01T12:00:00+01:00 (in a query, %2B for the +)',
 	});
 
-/** Null when it is neither. */
+/** Parses a date or a time; null when the text is neither. */
 function read(value: string): Date | null {
 	if (!DATE.test(value) && !TIME.test(value)) return null;
 	const at = new Date(value);
@@ -25,7 +24,7 @@ function read(value: string): Date | null {
 	return isThere ? at : null;
 }
 
-/** February has no thirtieth, which Date takes for the second of March. */
+/** Tells whether the date exists: Date takes the thirtieth of February for the second of March. */
 function isDay(date: string): boolean {
 	const midnight = new Date(`${date}T00:00:00Z`);
 	return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date);

@@ -1,4 +1,4 @@
-// `Idempotency-Key`: a request that is sent again gets the answer that the first one got, and does nothing again.
+// `Idempotency-Key`: a repeated request gets the answer of the first one, and is not executed again.
 
 import { createHash } from 'node:crypto';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
@@ -8,7 +8,7 @@ import type { IdempotentRequest, Store } from '../store/store.ts';
 
 declare module '@hapi/hapi' {
 	interface PluginsStates {
-		/** Of a request that is the first under its key: keeps what it is answered with, or lets the next one try. */
+		/** Set on the first request under its key: keeps its answer, or lets the next request try. */
 		idempotent?: {
 			keep(answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
 			forget(): Promise<void>;
@@ -17,11 +17,11 @@ declare module '@hapi/hapi' {
 }
 
 const HEADER = 'idempotency-key';
-/** What a header can carry without quoting. */
+/** The characters that a header can carry without quoting. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 const SANDBOX = { sandbox: 'plugin' } as const;
 
-/** @param server of the plugin whose routes they are; those that are declared `idempotent` take the header */
+/** @param server of the plugin that owns the routes; those declared `idempotent` accept the header */
 export function registerIdempotency(server: Server, parts: { store: Store; log: Log }): void {
 	server.ext('onPreHandler', (request, h) => begin(request, h, parts), SANDBOX);
 }
@@ -46,7 +46,7 @@ async function begin(request: Request, h: ResponseToolkit, { store, log }: { sto
 		throw new GatewayError('idempotency_key_reused', 'This Idempotency-Key was used for another request: choose a new one.');
 	}
 	request.plugins.idempotent = {
-		// What was done is done: if the answer cannot be kept, it is given all the same.
+		// The request was executed: its answer is sent even if it cannot be kept.
 		keep: (answer) => store.idempotency.keep(asked, answer).catch((error: unknown) => warn(log, error)),
 		forget: () => store.idempotency.forget(asked).catch((error: unknown) => warn(log, error)),
 	};

@@ -1,13 +1,14 @@
-// What a request of the management API brings, read and checked before any schema sees it.
+// Reads and checks the input of a management request before any schema sees it.
 
 import type { Request } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
-import { DEFAULT_MAX_BYTES, parseJson, readBody, textFaults } from '../http/body.ts';
+import { DEFAULT_MAX_BYTES, parseJson, readBody } from '../http/body.ts';
+import { textFaults } from '../kit/input-faults.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 
 /**
- * The body as JSON, and what no text of a request may hold. hapi parses no body that is there already; by itself it would
- * answer an oversize one only after reading all of it.
+ * Reads the body as JSON, and refuses characters that no text of a request may hold. hapi does not parse a body that is already set; by
+ * itself it would refuse an oversize one only after reading all of it.
  */
 export async function readInput(request: Request): Promise<void> {
 	const bodyIs = request.route.settings.plugins?.gatehouse?.body;
@@ -19,7 +20,7 @@ export async function readInput(request: Request): Promise<void> {
 	if (first) throw new GatewayError('validation_failed', `${first.path} ${first.message}`, { details: faults });
 	const content = await readBody(request.raw.req, DEFAULT_MAX_BYTES);
 	const none = bodyIs === 'optional' ? {} : null;
-	// hapi types it as read-only; null means that there is none, and that it need not look.
+	// hapi types the payload as read-only; null means that there is none, and that hapi need not read it.
 	(request as { payload: unknown }).payload = content === null || content.length === 0 ? none : parseBody(request, content);
 }
 

@@ -1,4 +1,4 @@
-// An operation of the management API: one declaration from which come the route, its checks and its page of the document.
+// An operation of the management API: one declaration that yields the route, its checks and its part of the OpenAPI document.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -9,63 +9,63 @@ import { success } from './rest.ts';
 
 export interface Endpoint {
 	method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-	/** As hapi writes it: `/gateways/{id}`. An `{orgId}` is the organization. */
+	/** In hapi's syntax: `/gateways/{id}`. An `{orgId}` is the organization. */
 	path: string;
-	/** Unique, a verb first: `createGateway`. Clients made from the document call it by this name. */
+	/** Unique, a verb first: `createGateway`. Clients generated from the document use this name. */
 	id: string;
 	/** One sentence. */
 	summary: string;
-	/** What a reader must know beyond the summary; Markdown. */
+	/** Markdown for readers who need more than the summary. */
 	description?: string;
-	/** Who may; `public`: everybody. */
+	/** The requirement; `public` admits everybody. */
 	need: Need | 'public';
-	/** A key of the gateway in `{id}` may, too, if it has the scope of the permission's name. It only reads. */
+	/** Also admits a key of the gateway in `{id}` that has the scope of the permission's name. Such a key only reads. */
 	gatewayKeys?: true;
 	query?: Joi.ObjectSchema;
 	body?: Joi.ObjectSchema;
 	/**
 	 * `unread`: the handler reads the body itself, with a limit of its own; `body` only describes it.
-	 * `optional`: none of its fields is required, so there may be none; it is `{}` then.
+	 * `optional`: none of its fields is required, so the body may be absent; it is `{}` then.
 	 */
 	bodyIs?: 'unread' | 'optional';
-	/** Of `data`; of the whole answer where it is `bare`. */
+	/** The schema of `data`; of the whole answer when it is `bare`. */
 	answer: Joi.Schema;
 	/** Media type of a `bare` answer that is not JSON. */
 	produces?: string;
-	/** Not in the envelope (specification 2 and 4.8). */
+	/** The answer is not wrapped in the envelope (specification 2 and 4.8). */
 	bare?: true;
 	status?: 200 | 201;
-	/** Other statuses that carry this very answer, each with when; 204 carries none. */
+	/** Other statuses with the same answer, each with its condition; 204 carries none. */
 	alsoAnswers?: Readonly<Record<number, string>>;
-	/** `data` of a 202: the handler may leave the work to be done later (`accept`). */
+	/** The schema of `data` in a 202: the handler may defer the work (`accept`). */
 	accepted?: Joi.Schema;
-	/** What can go wrong beyond what any operation of its kind can: `conflict`, `schema_invalid`. */
+	/** Errors beyond those that any operation of its kind can have: `conflict`, `schema_invalid`. */
 	errors?: readonly ErrorCode[];
-	/** Takes an `Idempotency-Key`. Not where the answer shows a secret (decisions, 13). */
+	/** Takes an `Idempotency-Key`. Not allowed when the answer shows a secret (decisions, 13). */
 	idempotent?: true;
-	/** Answers with an `ETag`, and where it changes something takes `If-Match`. */
+	/** Answers with an `ETag`, and takes `If-Match` when it changes something. */
 	versioned?: true;
-	/** It may take longer than hapi would wait. */
+	/** Exempt from hapi's time limit. */
 	slow?: true;
-	/** @returns `data`; where it is `bare`, hapi's own answer or the body */
+	/** @returns `data`; when it is `bare`, hapi's own answer or the body */
 	handler(request: Request): unknown;
 }
 
-/** Of what is there already. */
+/** Tells whether the operation changes something that exists. */
 export const changes = ({ method }: Endpoint): boolean => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
 
-/** Whether the organization is the one that the request is sent in, and not one of its path. */
+/** Tells whether the organization is the one of the request's context, rather than one in its path. */
 export const isOfContext = ({ need, path }: Endpoint): boolean => need.includes(':') && !path.includes('{orgId}');
 
 declare module '@hapi/hapi' {
 	interface PluginSpecificConfiguration {
-		/** What the document tells of the route. */
+		/** The declaration, for the document. */
 		operation?: Endpoint;
-		/** The feature that the route came with. */
+		/** The feature that registered the route. */
 		feature?: string;
 	}
 	interface PluginsStates {
-		/** Of what the answer shows, for its `ETag`. */
+		/** The version for the `ETag`. */
 		version?: string;
 		/** Value for `Set-Cookie`. */
 		cookie?: string;
@@ -76,9 +76,9 @@ declare module '@hapi/hapi' {
 	}
 }
 
-/** As of bodies: that it is not known, and of what. */
+/** The message for unknown parameters, like the one for unknown fields of bodies. */
 const UNKNOWN = { 'object.unknown': '{{#label}} is not a parameter of this operation' };
-/** Where none is declared, none is taken. */
+/** A route that declares no query accepts none. */
 const NO_QUERY = Joi.object({});
 
 export function operation(declared: Endpoint): ServerRoute {
@@ -122,7 +122,7 @@ async function answer(declared: Endpoint, request: Request, h: ResponseToolkit):
 	return cookie === undefined ? response : response.header('set-cookie', cookie).header('cache-control', 'no-store');
 }
 
-/** What failed did nothing, so the next request under the same key may try. */
+/** Runs the handler. A failed request had no effect, so the next one under the same key may try. */
 async function run({ handler }: Endpoint, request: Request): Promise<unknown> {
 	try {
 		return await handler(request);
@@ -132,35 +132,35 @@ async function run({ handler }: Endpoint, request: Request): Promise<unknown> {
 	}
 }
 
-/** The answer sets this cookie, and is kept nowhere on its way. @param cookie value for `Set-Cookie` */
+/** Sets a cookie; the answer must not be cached. @param cookie value for `Set-Cookie` */
 export function setCookie(request: Request, cookie: string): void {
 	request.plugins.cookie = cookie;
 }
 
-/** The answer is a 202: what was asked for is not done yet. @param headers where to look for it, and when */
+/** Makes the answer a 202: the work is not done yet. @param headers where to look for it, and when */
 export function accept(request: Request, headers: { location: string; 'retry-after': string }): void {
 	request.plugins.accepted = headers;
 }
 
-/** RFC 7240 §3: the answer says which preferences of the client were kept to. */
+/** RFC 7240 §3: the answer lists the preferences of the client that were applied. */
 export function showPreferences(request: Request, preferences: readonly string[]): void {
 	request.plugins.preferences = preferences.join(', ');
 }
 
-/** For the answer's `ETag`: the row's version, and a part more where the answer shows what is not the row's own. */
+/** Sets the answer's `ETag`: the row's version, and another number when the answer shows more than the row. */
 export function showVersion(request: Request, version: number, more?: number): void {
 	request.plugins.version = more === undefined ? String(version) : `${version}.${more}`;
 }
 
 /**
- * The version of the row that `If-Match` asks for; undefined when it asks for none, or for any.
- * @throws precondition_failed when it is no tag of ours: it can match nothing
+ * Returns the version required by `If-Match`; undefined when it requires none, or accepts any.
+ * @throws precondition_failed when it is not one of our tags: it can match nothing
  */
 export function expectedVersion(request: Request): number | undefined {
 	const header = request.raw.req.headers['if-match'];
 	if (header === undefined || header.trim() === '*') return undefined;
 	const [, version] = /^"(\d{1,9})(?:\.\d{1,15})?"$/.exec(header.trim()) ?? [];
 	if (version === undefined)
-		throw new GatewayError('precondition_failed', 'If-Match names no version of this: send the ETag as it was answered.');
+		throw new GatewayError('precondition_failed', 'If-Match is not a version of this resource: send the ETag of an answer unchanged.');
 	return Number(version);
 }

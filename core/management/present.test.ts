@@ -11,7 +11,7 @@ test('an answer has the fields of its shape in the order of the shape, and nothi
 	assert.equal(JSON.stringify(present(PET, row)), '{"name":"Rex","kind":null,"tag":"x","owner":"Ada"}');
 });
 
-test('what is given beside the row goes before it, and what is undefined is left out', () => {
+test('extra fields take precedence over the row’s, and undefined ones are left out', () => {
 	const shown = present(PET, row, { owner: null, tag: undefined });
 	assert.deepEqual(Object.entries(shown), [
 		['name', 'Rex'],

@@ -1,22 +1,22 @@
-// How rows become answers: the shape of an answer lists the public fields, and nothing else of a row is ever shown.
+// Turns rows into answers: the shape of an answer lists the public fields, and no other field of a row is ever shown.
 
 import type Joi from 'joi';
 
 declare const FIELDS: unique symbol;
 
-/** The shape of an answer. @typeParam K its fields, which the compiler alone knows of */
+/** The shape of an answer. @typeParam K its fields, which only the compiler knows */
 export type Shape<K extends string> = Joi.ObjectSchema & { [FIELDS]?: K };
 
-/** Fields that the row has not, or has otherwise. */
+/** Fields that the row lacks, or has in another form. */
 type Extra<K extends string, R> = Partial<Record<K, unknown>> & Record<Exclude<K, keyof R>, unknown>;
 
-/** The fields of a row that the answer has, in its order; what is undefined is left out. */
+/** Picks the fields of the answer from a row, in the answer's order; undefined ones are left out. */
 export function present<K extends string, R extends object>(
 	answer: Shape<K>,
 	row: R,
 	...[extra]: Exclude<K, keyof R> extends never ? [extra?: Extra<K, R>] : [extra: Extra<K, R>]
 ): Record<K, unknown> {
-	// The compiler has seen to it that each is in one of the two.
+	// The compiler ensures that each field is in one of the two.
 	const [given, stored] = [extra ?? {}, row] as [Partial<Record<K, unknown>>, Partial<Record<K, unknown>>];
 	const shown: Partial<Record<K, unknown>> = {};
 	for (const field of fieldsOf(answer)) {
@@ -28,7 +28,7 @@ export function present<K extends string, R extends object>(
 
 const known = new WeakMap<Joi.ObjectSchema, readonly string[]>();
 
-/** Read once of each shape, not for each row. */
+/** Reads the fields once per shape, not for each row. */
 function fieldsOf<K extends string>(answer: Shape<K>): readonly K[] {
 	const fields = known.get(answer) ?? answer.$_terms['keys'].map(({ key }: { key: string }) => key);
 	known.set(answer, fields);

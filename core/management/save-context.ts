@@ -1,4 +1,4 @@
-// The context that core lends to a plugin while a row with its config is saved.
+// The context that core passes to a plugin while a row with its config is saved.
 
 import type { SaveContext } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';

@@ -6,7 +6,7 @@ import { isReserved } from '../http/reserved.ts';
 const MAX_LENGTH = 48;
 const TRIES = 50;
 
-/** Candidates in order of preference: the name, then `-2`, `-3`…, then `org-<hex>` without end. */
+/** Yields candidates in order of preference: the name, then `-2`, `-3`…, then `org-<hex>` without end. */
 export function* slugs(name: string): Generator<string> {
 	const base = plainSlug(name);
 	if (base !== '' && !isReserved(base)) yield base;
@@ -16,7 +16,7 @@ export function* slugs(name: string): Generator<string> {
 	while (true) yield `org-${randomBytes(6).toString('hex')}`;
 }
 
-/** What the name itself gives, taken or not; empty when nothing is left of it. */
+/** Returns the slug of the name itself, taken or not; empty when nothing is left of it. */
 export function plainSlug(name: string): string {
 	const ascii = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 	return ascii

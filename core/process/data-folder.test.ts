@@ -1,4 +1,4 @@
-// The folder of SVC_DATA_DIR, right and wrong.
+// The folder of SVC_DATA_DIR, usable and unusable.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,18 +11,18 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-data-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 writeFileSync(join(folder, 'file'), '');
 
-test('every level that is missing is made, for this user only', () => {
+test('every missing level is created, for this user only', () => {
 	prepareFolder(join(folder, 'a', 'b'));
 	for (const made of ['a', 'a/b']) assert.equal(statSync(join(folder, made)).mode & 0o777, 0o700);
 	prepareFolder(join(folder, 'a', 'b'));
 });
 
 const WRONG: [place: string, said: RegExp][] = [
-	[join(folder, 'file'), /file is no folder\.$/],
-	[join(folder, 'file', 'below'), /file is no folder\.$|a part of its path is no folder\.$/],
-	['/proc/nothing', /the system has no place for it\.$/],
-	['/proc/nothing/below', /the system has no place for it\.$/],
-	['/sys/nothing', /may not write there\.$|is read-only\.$/],
+	[join(folder, 'file'), /file is not a folder\.$/],
+	[join(folder, 'file', 'below'), /file is not a folder\.$|a part of its path is not a folder\.$/],
+	['/proc/nothing', /the system cannot create it\.$/],
+	['/proc/nothing/below', /the system cannot create it\.$/],
+	['/sys/nothing', /may not write to it\.$|read-only file system\.$/],
 ];
 for (const [place, said] of WRONG) {
 	test(`${place.replace(folder, '…')} is refused in a sentence that names the variable`, { skip: process.platform !== 'linux' }, () => {
@@ -41,10 +41,10 @@ for (const [place, said] of WRONG) {
 test('a folder that this user may not write to is refused', { skip: process.getuid?.() === 0 }, () => {
 	const shut = join(folder, 'shut');
 	mkdirSync(shut, { mode: 0o500 });
-	assert.throws(() => prepareFolder(shut), /SVC_DATA_DIR .*this user may not write there/);
+	assert.throws(() => prepareFolder(shut), /SVC_DATA_DIR .*this user may not write to it/);
 });
 
-test('secrets that are not what was written are told without what they hold', () => {
+test('a damaged secrets file is reported without its content', () => {
 	const spoilt = join(folder, 'spoilt');
 	prepareFolder(spoilt);
 	writeFileSync(join(spoilt, 'secrets.json'), '{"jwtSecret": "very-secret-indeed');

@@ -1,4 +1,4 @@
-// The folder that SVC_DATA_DIR names: made and tried before anything is begun in it, with the secrets that the service makes for itself.
+// The folder of SVC_DATA_DIR: created and checked before the start uses it, with the secrets that the service generates.
 
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface OwnSecrets {
 	encryptionKey: string;
 }
 
-/** Makes the folder where it is not there, for this user only. @throws Error naming the variable, the folder and what is wrong with it */
+/** Creates the folder if it is missing, for this user only. @throws Error naming the variable, the folder and the fault */
 export function prepareFolder(folder: string): void {
 	try {
 		makeFolder(folder);
@@ -21,29 +21,29 @@ export function prepareFolder(folder: string): void {
 	}
 }
 
-/** Level by level: Node's own way to make them all tries for ever where the system has no place for any (`/proc/nothing`). */
+/** Creates one level at a time: Node's recursive mkdir loops for ever on file systems that refuse new folders (`/proc/nothing`). */
 function makeFolder(folder: string): void {
 	const found = statSync(folder, { throwIfNoEntry: false });
 	if (found?.isDirectory()) return;
-	if (found) throw new Error(`${folder} is no folder`);
+	if (found) throw new Error(`${folder} is not a folder`);
 	if (dirname(folder) !== folder) makeFolder(dirname(folder));
 	try {
 		mkdirSync(folder, { mode: PRIVATE });
 	} catch (error) {
-		// Another process was quicker.
+		// Another process created it first.
 		if (!isCode(error, 'EEXIST')) throw error;
 	}
 }
 
-/** Made once and kept in the folder, mode 0600. @throws Error naming the variable, the folder and what is wrong with it */
+/** Returns the secrets, generated once and kept in the folder, mode 0600. @throws Error naming the variable, the folder and the fault */
 export function ownSecrets(folder: string): OwnSecrets {
 	const file = join(folder, 'secrets.json');
 	try {
 		if (!existsSync(file)) makeSecrets(file);
 		return JSON.parse(readFileSync(file, 'utf8')) as OwnSecrets;
 	} catch (cause) {
-		// The parser's own message quotes what it read.
-		throw unusable(folder, cause instanceof SyntaxError ? new Error(`${file} is not what the service wrote`) : cause);
+		// The parser's own message quotes the file's content.
+		throw unusable(folder, cause instanceof SyntaxError ? new Error(`${file} is not valid JSON`) : cause);
 	}
 }
 
@@ -61,12 +61,12 @@ const unusable = (folder: string, cause: unknown): Error =>
 	new Error(`SVC_DATA_DIR must be a folder that the service may write to, and ${folder} cannot be used: ${reasonOf(cause)}.`, { cause });
 
 const REASONS: Readonly<Record<string, string>> = {
-	EACCES: 'this user may not write there',
-	EPERM: 'this user may not write there',
-	EROFS: 'it is on a file system that is read-only',
+	EACCES: 'this user may not write to it',
+	EPERM: 'this user may not write to it',
+	EROFS: 'it is on a read-only file system',
 	ENOSPC: 'the disk is full',
-	ENOENT: 'the system has no place for it',
-	ENOTDIR: 'a part of its path is no folder',
+	ENOENT: 'the system cannot create it',
+	ENOTDIR: 'a part of its path is not a folder',
 };
 
 function reasonOf(cause: unknown): string {

@@ -1,27 +1,27 @@
-// The end of the process by a signal: once it is asked for, again by who cannot wait, and a third time whatever may be lost.
+// Stops the process by signals: the first stops it, the second hurries it, the third ends it at once.
 
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../contract/nouns.ts';
 
 export interface Ending {
-	/** From now on there is something to stop. Before, a signal ends the process as it is. @param graceMs after which it is given up */
+	/** Registers the service to stop. Before, a signal ends the process at once. @param graceMs time after which stopping is given up */
 	begun(running: Stoppable, graceMs: number): void;
 }
 
 export interface Stoppable {
-	/** @param hurry aborted when nobody waits for others any more */
+	/** @param hurry aborted when the service must stop waiting for others */
 	stop(hurry: AbortSignal): Promise<void>;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /**
- * One Ctrl-C is heard several times: a terminal tells every process of the group, and a supervisor, npm among them, hands on what it
- * was told itself. What follows within this time is the same wish.
+ * One Ctrl-C arrives several times: a terminal signals every process of the group, and a supervisor such as npm forwards the signal that it
+ * received itself. Signals within this time count as one.
  */
 const ECHO_MS = 1000;
 
-/** Listens from now on. */
+/** Installs the handlers. */
 export function endOnSignals(log: Log): Ending {
 	const hurry = new AbortController();
 	let running: (() => void) | null = null;
@@ -45,7 +45,7 @@ export function endOnSignals(log: Log): Ending {
 	};
 }
 
-/** @param heard is told how often it was asked by now */
+/** @param heard is called with the count of requests so far */
 export function onSignals(heard: (signal: NodeJS.Signals, time: number) => void): void {
 	let time = 0;
 	let lastMs = -Infinity;
@@ -60,7 +60,7 @@ export function onSignals(heard: (signal: NodeJS.Signals, time: number) => void)
 	}
 }
 
-/** Waits, or not to the end where somebody is in a hurry. */
+/** Waits; `hurry` ends the wait early. */
 export async function delay(seconds: number, hurry: AbortSignal): Promise<void> {
 	if (seconds === 0) return;
 	await sleep(seconds * 1000, undefined, { signal: hurry }).catch(() => undefined);

@@ -1,8 +1,8 @@
-// Where the service listens: tried before anything is begun, and told in a sentence where that cannot be.
+// The address that the service listens on: tried before the start does anything, with an error that names the variable to change.
 
 import { createServer } from 'node:net';
 
-/** A place to listen at, as HOST and PORT name it. */
+/** An address to listen on, from HOST and PORT. */
 export interface Address {
 	host: string;
 	port: number;
@@ -10,11 +10,11 @@ export interface Address {
 
 export const originOf = ({ host, port }: Address): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** @param own what this machine is called where the host stands for all of its addresses */
+/** @param own the name of this machine, used when the host means all of its addresses */
 export const reachableOrigin = ({ host, port }: Address, own: string): string =>
 	originOf({ host: host === '0.0.0.0' || host === '::' ? own : host, port });
 
-/** @throws Error naming the variable to change */
+/** Tries the address. @throws Error naming the variable to change */
 export async function assertListenable(address: Address): Promise<void> {
 	const probe = createServer();
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ export async function assertListenable(address: Address): Promise<void> {
 	await probe[Symbol.asyncDispose]();
 }
 
-/** @param error of whoever tried to listen there */
+/** Explains a failure to listen. @param error of the attempt */
 export function listeningFault(error: unknown, { host, port }: Address): Error {
 	const { code = '', message } = error as NodeJS.ErrnoException;
 	return new Error(sentenceOf(code, host, port) ?? `HOST and PORT: nothing can listen at ${host}:${port}: ${message}.`, { cause: error });
@@ -41,7 +41,7 @@ function sentenceOf(code: string, host: string, port: number): string | null {
 		case 'EINVAL':
 		case 'ENOTFOUND':
 		case 'EAI_AGAIN':
-			return `HOST: ${host} is no address of this machine. Set HOST to one that is, or to 0.0.0.0 for all of them.`;
+			return `HOST: ${host} is not an address of this machine. Set HOST to one that is, or to 0.0.0.0 for all of them.`;
 		default:
 			return null;
 	}

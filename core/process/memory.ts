@@ -1,4 +1,4 @@
-// Memory that a start leaves behind, given back before anybody is served.
+// Returns the memory that the start needed, before the first request.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -6,13 +6,13 @@ import { runInNewContext } from 'node:vm';
 interface CollectOptions {
 	type: 'major';
 	execution: 'sync';
-	/** Takes all that can be had, and leaves heaps as small as they go. */
+	/** Collects everything and shrinks the heaps as far as possible. */
 	flavor: 'last-resort';
 }
 
 /**
- * Loading grows V8's young generation to 128 MiB, as so much of it survives, and a service at rest never gives that back: it collects
- * nothing. Takes some 60 ms, once. No option of V8 says the same without bounding the young generation under load as well.
+ * Loading modules grows V8's young generation to 128 MiB, since so much of it survives, and a service at rest never collects. The
+ * collection takes some 60 ms, once. No option of V8 has the same effect without limiting the young generation under load as well.
  */
 export function giveBackMemory(): void {
 	setFlagsFromString('--expose-gc');

@@ -9,7 +9,7 @@ import { loadPlugins } from './loader.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A tree of rooms with these files in it, and our dependencies in reach. */
+/** Creates a tree of rooms with these files, from which our dependencies resolve. */
 function rooms(files: Record<string, string>): { root: string } & Disposable {
 	const root = mkdtempSync(join(tmpdir(), 'gatehouse-loader-'));
 	symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
@@ -26,7 +26,7 @@ const plugin = (kind: string, name: string, more: string): string =>
 const AUTH = 'authenticate: async () => null';
 const ROUTE = "routes: [{ method: 'POST', path: '/same', handler: async () => ({ status: 200 }) }]";
 
-test('a folder is a plugin: its name with - for _ is the stored name', async () => {
+test('a folder is a plugin, whose stored name has _ where the folder has -', async () => {
 	using tree = rooms({ 'plugins/auth/my-method/index.ts': plugin('auth', 'my_method', AUTH) });
 	const registry = await loadPlugins(tree.root);
 	assert.equal(registry.get('auth', 'my_method')?.summary, 'One.');

@@ -1,5 +1,5 @@
-// Finds plugins: one folder each under the rooms below, then the npm packages that GATEWAY_PLUGINS names.
-// Whatever fails to load stops the start: an auth plugin that is skipped is an open door.
+// Finds plugins: one folder each in the rooms below, then the npm packages that GATEWAY_PLUGINS names.
+// A plugin that fails to load stops the start: skipping an auth plugin would leave a door open.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import type { Kind } from '../contract/kinds.ts';
 import { Registry } from './registry.ts';
 
-/** Rooms of plugins, each with the kind that lives there. */
+/** Rooms of plugins, each with the kind of its plugins. */
 const ROOMS: readonly (readonly [folder: string, kind: Kind])[] = [
 	['plugins/auth', 'auth'],
 	['adapters', 'transport'],
@@ -17,11 +17,11 @@ const ROOMS: readonly (readonly [folder: string, kind: Kind])[] = [
 	['plugins/features', 'feature'],
 ];
 
-/** `.ts` as it lies in the repository, `.js` once it is built. */
+/** `.ts` in the repository, `.js` in the build. */
 const ENTRIES = ['index.ts', 'index.js'];
 
 /**
- * @param root folder that holds the rooms
+ * Loads all plugins. @param root folder that holds the rooms
  * @param packages names of npm packages, found from the working folder, then from `root`
  * @throws Error naming the folder or the package, and why it did not load
  */
@@ -56,7 +56,7 @@ async function loadFolder(registry: Registry, folder: string, place: { room: str
 	register(registry, title, plugin, source);
 }
 
-/** A package exports one plugin, or an array of them, by default. */
+/** Loads a package, which exports one plugin, or an array of them, by default. */
 async function loadPackage(registry: Registry, name: string, root: string): Promise<void> {
 	const source = resolvePackage(name, root);
 	for (const plugin of await importPlugins(`GATEWAY_PLUGINS: ${name}`, source)) {
@@ -70,7 +70,7 @@ function resolvePackage(name: string, root: string): string {
 			return pathToFileURL(createRequire(base + sep).resolve(name)).href;
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
-			// It exports for `import` only, which `require` cannot see but our own module can.
+			// The package exports for `import` only, which `require` cannot resolve but our own module can.
 			if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return import.meta.resolve(name);
 			if (code !== 'MODULE_NOT_FOUND') throw new Error(`GATEWAY_PLUGINS: ${name}: ${reason(error)}`);
 		}

@@ -1,4 +1,4 @@
-// What the registry refuses of the routes that an auth method brings for the management API.
+// The faults of an auth method's management routes that the registry refuses, and the secret fields of configs.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,8 +41,8 @@ const BAD: [id: string, route: unknown, message: RegExp][] = [
 	['has no summary', { ...ROUTE, summary: '' }, /summary must be a sentence/],
 	['has no handler', { ...ROUTE, handler: null }, /handler is missing/],
 	['has an answer that is no schema', { ...ROUTE, answer: {} }, /answer must be a schema of Joi 18/],
-	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /list is the name/],
-	['lists while it removes', { ...ONE, list: 'tokens' }, /list is the name/],
+	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /list names the records/],
+	['lists while it removes', { ...ONE, list: 'tokens' }, /list names the records/],
 	...['tokens', '/', '/{tokenId}', '/tokens/', '/tokens//x', '/tokens/{a*}', '/tokens/{a}b', '/Tokens', '/tokens?x=1'].map(
 		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /path must match/],
 	),
@@ -61,17 +61,17 @@ for (const [id, route, message] of BAD)
 		);
 	});
 
-test('routes of the management API that are no list stop the start', () => {
+test('management routes that are not an array stop the start', () => {
 	assert.throws(() => new Registry().add(method('a', {})), /^Error: auth:a: management must be a list of routes\.$/);
 });
 
-test('a schema of another version of Joi is no answer of ours', () => {
-	// As a copy of Joi marks its schemas.
+test('a schema of another version of Joi is refused as the answer of a route', () => {
+	// A copy of Joi marks its schemas like this.
 	const foreign = { [Symbol.for('@hapi/joi/schema')]: { version: '17.0.0' }, type: 'object' };
 	assert.throws(() => new Registry().add(method('a', [{ ...ROUTE, answer: foreign }])), /answer must be a schema of Joi 18/);
 });
 
-test('two routes of the management API with one id, or one place, stop the start, in one plugin and in two', () => {
+test('two routes of the management API with the same id or the same path stop the start, within one plugin and across two', () => {
 	const pairs = [
 		[ROUTE, { ...ONE, id: ROUTE.id }, /there are two of listTokens/],
 		[ONE, { ...ONE, id: 'forgetToken', path: '/tokens/{name}' }, /there are two of DELETE \/tokens\/\{\}/],

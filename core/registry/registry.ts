@@ -1,11 +1,11 @@
-// Holds every plugin under its kind and name, and answers for their configs: parse, seal, describe.
+// Holds every plugin under its kind and name, and handles their configs: parse, seal, describe.
 
 import Joi, { type ObjectSchema } from 'joi';
 import { GatewayError, invalid } from '../contract/errors.ts';
 import type { Kind, ManagementRoute, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
-import type { Place, Secrets } from '../secrets/envelopes.ts';
+import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import {
 	destinationFields,
 	type FoundSecret,
@@ -17,7 +17,7 @@ import {
 	textAt,
 } from './secret-fields.ts';
 
-/** What each kind must bring besides `name`, `summary` and `config`. */
+/** The members that a plugin of each kind needs besides `name`, `summary` and `config`. */
 const KINDS = {
 	auth: ['authenticate'],
 	transport: ['routes'],
@@ -28,11 +28,11 @@ const KINDS = {
 
 const NAME = /^[a-z][a-z0-9_]{0,31}$/;
 const MANAGEMENT_METHODS: readonly unknown[] = ['GET', 'DELETE'];
-/** Of an operation, as of what clients made from the document call it. */
+/** The form of an operationId, which clients generated from the document use as a name. */
 const WORD = /^[a-z][A-Za-z0-9]{0,63}$/;
 /** The first segment is fixed, so that no plugin takes all that is below a gateway. */
 const MANAGEMENT_PATH = /^\/[a-z0-9-]+(\/([a-z0-9-]+|\{[a-z][A-Za-z0-9]*\}))*$/;
-/** Of the gateway and the organization. */
+/** Parameters of the gateway's own path. */
 const TAKEN_PARAMETERS = ['id', 'orgId'];
 
 export interface PluginDescription {
@@ -40,18 +40,18 @@ export interface PluginDescription {
 	name: string;
 	summary: string;
 	spec: string | null;
-	/** What of it a client may name as `type`. */
+	/** Whether a client may name it as `type`. */
 	creatable: boolean;
 	config: JsonSchema;
 }
 
 interface Registered {
 	plugin: Plugin;
-	/** URL of its module. */
+	/** URL of the plugin's module. */
 	source: string | null;
-	/** Of its config. */
+	/** Secret fields of its config. */
 	secrets: SecretField[];
-	/** Fields of its config that say where the secrets are sent. */
+	/** Fields of its config that hold the destination of the secrets. */
 	destinations: string[];
 }
 
@@ -60,7 +60,7 @@ export class Registry {
 	#descriptions: PluginDescription[] | null = null;
 
 	/**
-	 * @param source URL of the module, from which a worker can import it again
+	 * Adds a plugin. @param source URL of the module, from which a worker can import it again
 	 * @throws Error naming the plugin: an unknown kind, a bad name, a duplicate, a missing part
 	 */
 	add(candidate: unknown, source: string | null = null): void {
@@ -87,7 +87,7 @@ export class Registry {
 	}
 
 	/**
-	 * A config as the plugin's schema completes it. @throws validation_failed naming fields under `at`, or the type
+	 * Returns a config completed by the plugin's schema. @throws validation_failed naming fields under `at`, or the type
 	 * @param at JSON pointer of the config in the request's body
 	 */
 	parse(kind: Kind, name: string, config: unknown, at: string): JsonObject {
@@ -96,27 +96,27 @@ export class Registry {
 		return parseConfig(plugin.config, config, at);
 	}
 
-	/** The config with its secret fields sealed, for the row. */
-	seal(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
-		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, place));
+	/** Returns the config with its secret fields sealed, for the row. */
+	seal(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: SecretLocation): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, location));
 	}
 
-	/** The row's config with those of its secrets sealed that were stored before their field was known to be secret; itself where none was. */
-	sealRest(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: Place): JsonObject {
-		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.seal(value, place)));
+	/** Seals secrets that were stored before their field was marked as secret; returns the same config if there are none. */
+	sealRest(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: SecretLocation): JsonObject {
+		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.seal(value, location)));
 	}
 
-	/** The config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and `of` which thing it is */
-	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, place: NamedPlace): JsonObject {
-		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, place));
+	/** Returns the config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and the owner */
+	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: NamedSecretLocation): JsonObject {
+		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, location));
 	}
 
 	/**
-	 * A given config with the row's own secrets, opened, wherever it says `••••`: who changes a config sends back what they were shown.
+	 * Replaces each `••••` of a given config with the row's own secret, opened: clients send back what they were shown.
 	 * @param at JSON pointer of the config in the request's body
-	 * @throws validation_failed where nothing is stored under that name, or for another destination; secret_unreadable as `open`
+	 * @throws validation_failed if nothing is stored under that name, or for another destination; secret_unreadable as `open`
 	 */
-	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, place }: Restoring): JsonObject {
+	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, location }: Restoring): JsonObject {
 		const moved = this.#moved(kind, name, stored, given);
 		return this.#mapSecrets(kind, name, given, (secret) => {
 			if (secret.value !== HIDDEN) return secret.value;
@@ -125,27 +125,27 @@ export class Registry {
 			const pointer = [at, ...secret.path].join('/');
 			if (value === null) throw invalid(pointer, `${label}, and none is stored under this name: enter it.`);
 			if (moved !== null) throw invalid(pointer, `${label}, and that was entered for ${moved}: enter it again, if it belongs here too.`);
-			return opened({ ...secret, value }, secrets, place);
+			return opened({ ...secret, value }, secrets, location);
 		});
 	}
 
-	/** The config without its secret fields, for an answer; in maps by name `••••` stands in their place. */
+	/** Returns the config without its secret fields, for an answer; secret members of maps become `••••`. */
 	redact(kind: Kind, name: string, config: JsonObject): JsonObject {
 		return this.#mapSecrets(kind, name, config, ({ isMember }) => (isMember ? HIDDEN : null));
 	}
 
-	/** The config with `mask` in place of its secret fields, none of which is opened: for showing what it would do. */
+	/** Returns the config with `mask` in place of its secret fields, and opens none: for a dry run. */
 	mask(kind: Kind, name: string, config: JsonObject, mask: string): JsonObject {
 		return this.#mapSecrets(kind, name, config, () => mask);
 	}
 
-	/** The same list until a plugin is added: writing a config as JSON Schema takes milliseconds. */
+	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
 	describe(): PluginDescription[] {
 		this.#descriptions ??= [...this.#plugins.values()].map(({ plugin }) => describePlugin(plugin));
 		return this.#descriptions;
 	}
 
-	/** @throws Error naming the plugin and the operation, also one that two plugins have */
+	/** Checks the management routes of a plugin. @throws Error naming the plugin and the operation, also for one that two plugins have */
 	#checkManagement(plugin: Plugin, id: string): void {
 		if (plugin.kind !== 'auth' || plugin.management === undefined) return;
 		if (!Array.isArray(plugin.management)) throw new Error(`${id}: management must be a list of routes.`);
@@ -168,27 +168,27 @@ export class Registry {
 		return mapSecrets(config, this.#plugins.get(`${kind}:${name}`)?.secrets ?? [], change);
 	}
 
-	/** The origin to which the stored secrets went, where the given config has another one; else null. */
+	/** Returns the origin to which the stored secrets were sent, if the given config has another one; else null. */
 	#moved(kind: Kind, name: string, stored: JsonObject, given: JsonObject): string | null {
 		const destinations = this.#plugins.get(`${kind}:${name}`)?.destinations ?? [];
 		const field = destinations.find((one) => originIn(textAt(stored, [one])) !== originIn(textAt(given, [one])));
-		return field === undefined ? null : (originIn(textAt(stored, [field])) ?? 'another place');
+		return field === undefined ? null : (originIn(textAt(stored, [field])) ?? 'another destination');
 	}
 }
 
-/** The place of a row's secrets, and of which thing they are in words: `the tool “pets”`. */
-export type NamedPlace = Place & { of: string };
+/** The location of a row's secrets, and the name of their owner for messages: `the tool “pets”`. */
+export type NamedSecretLocation = SecretLocation & { of: string };
 
 interface Restoring {
 	stored: JsonObject;
 	at: string;
 	secrets: Secrets;
-	place: NamedPlace;
+	location: NamedSecretLocation;
 }
 
-/** What was never sealed is as it is. @throws secret_unreadable */
-const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...place }: NamedPlace): string =>
-	secrets.isSealed(value) ? secrets.open(value, place, `The secret "${path.join('.')}" of ${of}`) : value;
+/** Opens a secret; a value that was never sealed is returned unchanged. @throws secret_unreadable */
+const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...location }: NamedSecretLocation): string =>
+	secrets.isSealed(value) ? secrets.open(value, location, `The secret "${path.join('.')}" of ${of}`) : value;
 
 const describePlugin = (plugin: Plugin): PluginDescription => ({
 	kind: plugin.kind,
@@ -199,7 +199,7 @@ const describePlugin = (plugin: Plugin): PluginDescription => ({
 	config: configSchema(plugin.config),
 });
 
-/** @throws validation_failed naming fields under `at` */
+/** Validates a config. @throws validation_failed naming fields under `at` */
 export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
 	if (!error) return value as JsonObject;
@@ -221,17 +221,17 @@ function checkPlugin(candidate: unknown): Plugin {
 		const ok = part === 'routes' ? Array.isArray(plugin[part]) : typeof plugin[part] === 'function';
 		if (!ok) throw new Error(`${id}: ${part} is missing.`);
 	}
-	// Every part that its kind asks for was found above.
+	// All members that its kind requires were found above.
 	return candidate as Plugin;
 }
 
-/** What no other route may have: hapi tells parameters apart by their places only. */
+/** Identifiers that must be unique among routes: hapi tells path parameters apart by their position only. */
 const marksOf = ({ id, method, path }: ManagementRoute): string[] => [id, `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`];
 
-/** Null when there is none. */
+/** Returns the fault of a management route, or null. */
 function managementFault(candidate: unknown): string | null {
 	if (candidate === null || typeof candidate !== 'object') return 'it must be an object';
-	// Nothing is believed of it.
+	// The candidate comes from outside code: none of its members can be trusted.
 	const { method, path, id, summary, list, answer, handler } = candidate as Record<keyof ManagementRoute, unknown>;
 	if (typeof id !== 'string' || !WORD.test(id)) return `id must match ${WORD}`;
 	if (!MANAGEMENT_METHODS.includes(method)) return 'method must be GET or DELETE';
@@ -240,22 +240,22 @@ function managementFault(candidate: unknown): string | null {
 	if (new Set(parameters).size < parameters.length) return `path must not repeat a parameter, nor have ${TAKEN_PARAMETERS.join(' or ')}`;
 	if (typeof summary !== 'string' || summary.length === 0) return 'summary must be a sentence';
 	if (list !== undefined && (method !== 'GET' || typeof list !== 'string' || !WORD.test(list) || list === 'nextCursor'))
-		return `list is the name of what a GET lists, and must match ${WORD}`;
+		return `list names the records that a GET returns, and must match ${WORD}`;
 	if (!isSchemaOfOurs(answer)) return `answer must be a schema of Joi ${Joi.version}`;
 	return typeof handler === 'function' ? null : 'handler is missing';
 }
 
-/** It becomes a part of a schema of ours, for which Joi wants its own version; any copy of it will do. */
+/** Whether the value may become part of one of our schemas: it needs our version of Joi, in any copy. */
 function isSchemaOfOurs(value: unknown): boolean {
 	try {
 		return Joi.isSchema(value);
 	} catch {
-		// Of another version.
+		// The schema belongs to another version.
 		return false;
 	}
 }
 
-/** By behaviour: an outside package brings its own copy of Joi, 18 or later (the first that writes JSON Schema). */
+/** Checks by behaviour: an outside package has its own copy of Joi, 18 or later (the first version that writes JSON Schema). */
 function isJoiObject(value: unknown): value is ObjectSchema {
 	const schema = value as Partial<ObjectSchema> | null | undefined;
 	const source = schema?.['~standard'] as Partial<JsonSchemaSource> | undefined;
@@ -267,14 +267,14 @@ interface JsonSchemaSource {
 	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
 }
 
-/** @throws validation_failed naming what there is */
+/** Builds a validation_failed that lists the known types. */
 export function unknownType(kind: Kind, names: string[]): GatewayError {
 	const message = `type must be one of ${names.join(', ') || `none (no ${kind} plugin is loaded)`}.`;
 	return new GatewayError('validation_failed', message, { details: [{ path: '/type', message }] });
 }
 
 function configSchema(schema: ObjectSchema): JsonSchema {
-	// `add` checked that it is there.
+	// `add` checked that the interface exists.
 	const source = schema['~standard'] as unknown as JsonSchemaSource;
 	return source.jsonSchema.input({ target: 'draft-2020-12' });
 }

@@ -1,29 +1,29 @@
-// Which fields of a plugin's config are secret, told by marks of its schema, and what becomes of them in the config of a row.
+// Finds the secret fields of a plugin's config by the marks of its schema, and changes them in the config of a row.
 
 import type { Description } from 'joi';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 
-/** Shown in place of a secret; where it comes back, it stands for the one that is stored. No header can hold it. */
+/** Shown in place of a secret; a client that sends it back means the stored one. No header can contain it. */
 export const HIDDEN = '••••';
 
-/** Of a map by name, which members are secret: `.meta({ secretMembers })`. */
+/** Decides which members of a map are secret: `.meta({ secretMembers })`. */
 export type SecretMembers = (name: string, value: string) => boolean;
 
-/** Any item of a list, any member of a map. */
+/** A step to any item of a list or any member of a map. */
 const EACH: unique symbol = Symbol('each');
 type Step = string | typeof EACH;
 
 export interface SecretField {
 	path: readonly Step[];
-	/** Of a member of a map; null where the field as such is secret. */
+	/** Decides for a member of a map; null if the field itself is secret. */
 	isSecret: SecretMembers | null;
 }
 
-/** One of a config. */
+/** A secret found in a config. */
 export interface FoundSecret {
 	value: string;
 	path: string[];
-	/** In a map: that it is there, and under which name, is no secret. */
+	/** The secret is a member of a map: its presence and its name are not secret. */
 	isMember: boolean;
 }
 
@@ -35,7 +35,7 @@ interface Mark {
 
 const marksOf = (description: Description): Mark[] => (description.metas as Mark[] | undefined) ?? [];
 
-/** Found once: Joi takes milliseconds to describe a schema, and lists hold a hundred rows. */
+/** Finds the secret fields of a schema, once per plugin: Joi takes milliseconds to describe a schema, and lists hold a hundred rows. */
 export function secretFields(description: Description, path: readonly Step[] = []): SecretField[] {
 	const marks = marksOf(description);
 	if (marks.some(({ secret }) => secret === true)) return [{ path, isSecret: null }];
@@ -55,7 +55,7 @@ function children(description: Description): [step: Step, child: Description][] 
 	return [...Object.entries(keys), ...[...patterns.map(({ rule }) => rule), ...items].map((child): [Step, Description] => [EACH, child])];
 }
 
-/** The config with each secret changed, without those of which `change` makes null. What is not on the way to one is shared with it. */
+/** Returns the config with each secret changed, or removed where `change` returns null. Unchanged parts are shared, not copied. */
 export function mapSecrets(config: JsonObject, fields: readonly SecretField[], change: (secret: FoundSecret) => string | null): JsonObject {
 	const at =
 		(isSecret: SecretMembers | null) =>
@@ -63,7 +63,7 @@ export function mapSecrets(config: JsonObject, fields: readonly SecretField[], c
 			if (typeof value !== 'string' || (isSecret && !isSecret(path.at(-1) ?? '', value))) return value;
 			return change({ value, path, isMember: isSecret !== null }) ?? undefined;
 		};
-	// Of an object comes an object: a path has at least one step.
+	// A path has at least one step, so an object stays an object.
 	return fields.reduce((whole, { path, isSecret }) => changedAt(whole, path, at(isSecret)) as JsonObject, config);
 }
 
@@ -75,7 +75,7 @@ function changedAt(
 ): Json | undefined {
 	if (step === undefined) return change(value, path);
 	if (value === null || typeof value !== 'object') return value;
-	// Of a list its indices.
+	// For a list, the keys are its indices.
 	const members = value as JsonObject;
 	const keys = step === EACH ? Object.keys(members) : Object.hasOwn(members, step) ? [step] : [];
 	let copy: JsonObject | null = null;
@@ -90,7 +90,7 @@ function changedAt(
 	return copy ?? value;
 }
 
-/** The text there, null when there is none. */
+/** Returns the text at a path, null if there is none. */
 export function textAt(config: JsonObject, path: readonly string[]): string | null {
 	let value: Json = config;
 	for (const step of path) {
@@ -100,6 +100,6 @@ export function textAt(config: JsonObject, path: readonly string[]): string | nu
 	return typeof value === 'string' ? value : null;
 }
 
-/** Of a URL that may hold placeholders behind it; null where it has none. */
+/** Returns the origin of a URL that may hold placeholders after it; null if it has none. */
 export const originIn = (text: string | null): string | null =>
 	URL.parse(/^[a-z]+:\/\/[^/?#{}]+/i.exec(text ?? '')?.[0] ?? '')?.origin ?? null;

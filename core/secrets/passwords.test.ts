@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hash } from '@node-rs/bcrypt';
+import { longestTurnMs, processCpuMs } from '../../test/helpers/clock.ts';
 import { asGatewayError } from '../contract/errors.ts';
 import { anyPassword, createPasswords, passwordRule } from './passwords.ts';
 
@@ -23,12 +24,12 @@ for (const [password, fault] of RULE) {
 	});
 }
 
-test('a password that somebody logs in with follows no rule but that of its length', () => {
+test('a password at login is checked for its length only', () => {
 	assert.equal(anyPassword.validate('x').error, undefined);
 	assert.match(anyPassword.validate('x'.repeat(73)).error?.message ?? '', /at most 72 bytes/);
 });
 
-test('a password is told from another, also where bcrypt would read no further', async () => {
+test('two passwords are distinguished even when they differ only in bytes that bcrypt ignores', async () => {
 	const passwords = createPasswords();
 	const long = `Aa1${'x'.repeat(69)}`;
 	const stored = await passwords.hash(long);
@@ -37,19 +38,28 @@ test('a password is told from another, also where bcrypt would read no further',
 	assert.equal(await passwords.verify('nobody has this password', null), false);
 });
 
-test('a password is checked as long where there is no such user', async () => {
-	const passwords = createPasswords();
-	const stored = await passwords.hash('Correct1');
-	const work = async (against: string | null): Promise<number> => {
-		const before = process.cpuUsage();
-		assert.equal(await passwords.verify('Wrong1Horse', against), false);
-		return process.cpuUsage(before).user;
-	};
-	const [known, unknown] = [await work(stored), await work(null)];
-	assert.ok(unknown > known / 2 && unknown < known * 2, `${unknown} µs against ${known} µs`);
+test('passwords are hashed at a cost of 12, unless another is configured', async () => {
+	assert.match(await createPasswords().hash('Correct1'), /^\$2b\$12\$/);
+	assert.match(await createPasswords(4).hash('Correct1'), /^\$2b\$04\$/);
 });
 
-test('two hundred wait, and whoever comes then is told to come back', async () => {
+for (const cost of [undefined, 10]) {
+	test(`a password check takes as long for an unknown user, at ${cost ? `a cost of ${cost}` : 'the ordinary cost'}`, async () => {
+		const passwords = createPasswords(cost);
+		const stored = await passwords.hash('Correct1');
+		const work = (against: string | null): Promise<number> =>
+			processCpuMs(async () => assert.equal(await passwords.verify('Wrong1Horse', against), false));
+		let [known, unknown] = [0, 0];
+		for (let round = 0; round < 3; round++) {
+			known += await work(stored);
+			unknown += await work(null);
+		}
+		// A cost one lower or higher would take half or twice the time.
+		assert.ok(unknown > known / 1.8 && unknown < known * 1.8, `${unknown} ms against ${known} ms`);
+	});
+}
+
+test('two hundred checks wait, and further ones are refused as unavailable', async () => {
 	const passwords = createPasswords();
 	const cheap = await hash('Correct1', { cost: 4 });
 	const refused: unknown[] = [];
@@ -61,7 +71,7 @@ test('two hundred wait, and whoever comes then is told to come back', async () =
 		),
 	);
 	await Promise.all(all);
-	// Two are under way.
+	// Two of the 202 are running.
 	assert.deepEqual([checked, refused.length], [202, 8]);
 	const error = asGatewayError(refused[0]);
 	assert.deepEqual([error?.code, error?.headers], ['rate_limited', { 'retry-after': '10' }]);
@@ -70,14 +80,6 @@ test('two hundred wait, and whoever comes then is told to come back', async () =
 
 test('while passwords are hashed the event loop is free, however many wait', async () => {
 	const passwords = createPasswords();
-	const all = Array.from({ length: 4 }, () => passwords.hash('Correct1'));
-	let blockedMs = 0;
-	let last = performance.now();
-	const timer = setInterval(() => {
-		blockedMs = Math.max(blockedMs, performance.now() - last);
-		last = performance.now();
-	}, 5);
-	await Promise.all(all);
-	clearInterval(timer);
+	const blockedMs = await longestTurnMs(() => Promise.all(Array.from({ length: 4 }, () => passwords.hash('Correct1'))));
 	assert.ok(blockedMs < 100, `blocked for ${blockedMs} ms`);
 });

@@ -69,12 +69,12 @@ for (const [id, token, message] of BAD) {
 	});
 }
 
-// ── tokens that the operator made ──────────────────────────────────────────────────────────────────────────────────
+// ── tokens issued by the operator ──────────────────────────────────────────────────────────────────────────────────
 
 for (const [id, token, message] of BAD) {
-	// Those without any mark of ours are the operator's own, and so are those of another issuer that are for somebody else.
+	// A token with neither of our claims is the operator's own, and so is one of another issuer for another audience.
 	if (id === 'wrong audience' || id === 'no audience') continue;
-	test(`a token that is bad by "${id}" is not taken for one of the operator’s`, () => {
+	test(`a token that is bad by "${id}" is not accepted as one of the operator’s`, () => {
 		assert.throws(
 			() => tokens.read(token),
 			(error: { code?: string; message: string }) => error.code === 'unauthorized' && message.test(error.message),
@@ -82,7 +82,7 @@ for (const [id, token, message] of BAD) {
 	});
 }
 
-test('a management token is read as what it is', () => {
+test('a management token is read as one of the service', () => {
 	assert.deepEqual(tokens.read(sign(GOOD)), { by: 'service', claims: tokens.verify(sign(GOOD)) });
 });
 
@@ -103,8 +103,8 @@ for (const [id, payload, claims] of OPERATORS) {
 
 const NOBODYS: [id: string, token: string, message: RegExp][] = [
 	['names nobody', sign({}), /"sub" or "userId"/],
-	['names somebody by a number', sign({ sub: 7, userId: null }), /"sub" or "userId"/],
-	['names somebody by nothing', sign({ sub: '', userId: '' }), /"sub" or "userId"/],
+	['has a number as its sub', sign({ sub: 7, userId: null }), /"sub" or "userId"/],
+	['has an empty sub and userId', sign({ sub: '', userId: '' }), /"sub" or "userId"/],
 	['has expired', sign({ sub: 'bot', exp: now - 1 }), /^Token expired/],
 	['expires at a text', sign({ sub: 'bot', exp: String(now + 60) }), /^Invalid token/],
 	['expires at null', sign({ sub: 'bot', exp: null }), /^Invalid token/],

@@ -1,4 +1,4 @@
-// Management tokens (specification 5.1) and the making and hashing of keys.
+// Management tokens (specification 5.1), and generating and hashing keys.
 
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import Jwt from '@hapi/jwt';
@@ -6,48 +6,48 @@ import { GatewayError } from '../contract/errors.ts';
 
 const ISSUER = 'svc';
 const AUDIENCE = 'svc-api';
-/** Of a token, and of the cookie that carries it. */
+/** Lifetime of a token, and of the cookie that carries it. */
 export const TOKEN_LIFETIME_SECONDS = 24 * 60 * 60;
-/** A login can be refreshed for so long. */
+/** Time for which a login can be refreshed. */
 export const LOGIN_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Prefix of a gateway's API keys (specification 2). */
 export const GATEWAY_KEY_PREFIX = 'svc_gw_';
 /** Prefix of users' own long-lived keys (specification 5.1 rule 4). */
 export const ACCESS_KEY_PREFIX = 'ak_live_';
-/** Longer ones are none of ours, and are not looked at. */
+/** Longer credentials are not ours, and are not parsed. */
 export const MAX_KEY_LENGTH = 128;
 export const MAX_TOKEN_LENGTH = 4096;
-/** Three parts in base64url; the last one is empty in a token that nobody signed, which is no token of ours. */
+/** Three parts in base64url; the last one is empty in an unsigned token, which does not match. */
 export const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export interface Claims {
 	/** The user's id. */
 	sub: string;
-	/** Of this token. */
+	/** The token's own id. */
 	jti: string;
-	/** Of the login: all its tokens end together. */
+	/** The id of the login: all tokens of a login end together. */
 	sid: string;
-	/** Of the login, seconds. */
+	/** Time of the login, in seconds. */
 	auth_time: number;
-	/** When it expires, seconds. */
+	/** Time of expiry, in seconds. */
 	exp: number;
 }
 
-/** What a token says that the operator made: by hand or by another program that has the secret. */
+/** Claims of a token that the operator issued: by hand or with another program that has the secret. */
 export interface OperatorClaims {
-	/** Its `sub`, else its `userId`. */
+	/** The `sub` claim, else the `userId` claim. */
 	subject: string;
-	/** Seconds; null: never. */
+	/** Seconds; null if it never expires. */
 	exp: number | null;
-	/** Null when it says nothing of scopes. */
+	/** Null if the token has no scope claim. */
 	scope: string | null;
 }
 
-/** Who made a token that was signed with the service's secret. */
+/** The claims of a token signed with the service's secret, by its issuer. */
 export type SignedClaims = { by: 'service'; claims: Claims } | { by: 'operator'; claims: OperatorClaims };
 
-/** A login, of which tokens are issued. */
+/** A login, for which tokens are issued. */
 export interface Login {
 	sessionId: string;
 	userId: string;
@@ -55,11 +55,11 @@ export interface Login {
 }
 
 export interface Tokens {
-	/** HS256, 24 hours. */
+	/** Issues a token: HS256, valid for 24 hours. */
 	issue(login: Login): string;
-	/** @throws unauthorized, with `jwt issuer invalid` for another issuer */
+	/** Checks a management token. @throws unauthorized, with `jwt issuer invalid` for another issuer */
 	verify(token: string): Claims;
-	/** A management token or one that the operator made, which never looks like the former. @throws unauthorized as `verify` does */
+	/** Reads a management token or one that the operator issued, which never looks like the former. @throws unauthorized as `verify` does */
 	read(token: string): SignedClaims;
 }
 
@@ -83,11 +83,11 @@ interface Opened {
 
 type Artifacts = ReturnType<typeof Jwt.token.decode>;
 
-/** What is in a token whose signature is good. @throws unauthorized */
+/** Decodes a token and checks its signature. @throws unauthorized */
 function openToken(token: string, secret: string): Opened {
 	const { decoded, artifacts } = decode(token);
 	const { header } = decoded;
-	// One algorithm, no choice of keys: what the header asks for is not looked at, only refused.
+	// There is one algorithm and no choice of keys: any other header is refused.
 	if (header['alg'] !== 'HS256' || Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) throw refused('Invalid token.');
 	try {
 		Jwt.token.verifySignature(artifacts, { key: secret, algorithm: 'HS256' });
@@ -100,7 +100,7 @@ function openToken(token: string, secret: string): Opened {
 const signedClaims = (opened: Opened): SignedClaims =>
 	isOurs(opened.decoded.payload) ? { by: 'service', claims: managementClaims(opened) } : { by: 'operator', claims: operatorClaims(opened) };
 
-/** Whether it passes itself off as a management token, by either mark. */
+/** Whether a token claims to be a management token, by issuer or audience. */
 const isOurs = ({ iss, aud }: Record<string, unknown>): boolean => names(iss, ISSUER) || names(aud, AUDIENCE);
 
 const names = (claim: unknown, name: string): boolean => claim === name || (Array.isArray(claim) && claim.includes(name));
@@ -120,11 +120,11 @@ function operatorClaims({ decoded: { payload }, artifacts }: Opened): OperatorCl
 	assertTime(payload, artifacts);
 	const { sub, userId, exp, scope } = payload;
 	const subject = [sub, userId].find((name) => typeof name === 'string' && name !== '');
-	if (typeof subject !== 'string') throw refused('The token names nobody: it must have "sub" or "userId".');
+	if (typeof subject !== 'string') throw refused('The token names no user: it must have "sub" or "userId".');
 	return { subject, exp: typeof exp === 'number' ? exp : null, scope: typeof scope === 'string' ? scope : null };
 }
 
-/** @throws unauthorized before `nbf` and after `exp`, where they are, and when either is no number */
+/** Checks `nbf` and `exp`, if present. @throws unauthorized before `nbf` and after `exp`, and when either is not a number */
 function assertTime({ exp, nbf }: Record<string, unknown>, artifacts: Artifacts): void {
 	for (const time of [exp, nbf]) {
 		if (time !== undefined && typeof time !== 'number') throw refused('Invalid token.');
@@ -134,7 +134,7 @@ function assertTime({ exp, nbf }: Record<string, unknown>, artifacts: Artifacts)
 	} catch (cause) {
 		throw refused('Token expired.', cause);
 	}
-	// @hapi/jwt looks at `nbf` only when it checks a payload as a whole.
+	// @hapi/jwt checks `nbf` only when it checks a payload as a whole.
 	if (typeof nbf === 'number' && nbf > Date.now() / 1000) throw refused('Invalid token.');
 }
 
@@ -150,7 +150,7 @@ function decode(token: string): Opened {
 
 const refused = (message: string, cause?: unknown): GatewayError => new GatewayError('unauthorized', message, { cause });
 
-/** 256 random bits behind the prefix; shown once, stored as `hashKey`. */
+/** Generates a key: 256 random bits after the prefix; shown once, stored as `hashKey`. */
 export const mintKey = (prefix: string): string => prefix + randomBytes(32).toString('base64url');
 
 export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');

@@ -1,4 +1,4 @@
-// The look-up of the account for which an organization's shares count.
+// The look-up of the account by which an organization's quotas count.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { testStore } from '../../test/helpers/store.ts';
 import { createAccountOf } from './accounts.ts';
 import { Memo } from './memo.ts';
 
-test('organizations count for the account that created them, which the database is asked for once', async () => {
+test('an organization counts for the account that created it, which is queried once', async () => {
 	await using store = await testStore();
 	const [ada, bob] = [await addTenant(store), await addTenant(store)];
 	const { id: second } = await store.organizations.create(ada.userId, { name: 'Second', slugs: ['second'] });

@@ -1,10 +1,10 @@
-// The account for which an organization's shares of scarce things count (threads, compiles, streams, runs): that of its creator, so that
-// nobody gets more of them by creating more organizations.
+// The account by which an organization's quotas of scarce resources count (threads, compiles, streams, runs): that of its creator, so that
+// creating more organizations gives no larger quota.
 
 import type { Organizations } from '../store/store.ts';
 import type { Memo } from './memo.ts';
 
-/** Looks an account up once, since it never changes. @throws unavailable when it is not known yet and the database is away */
+/** Returns the account, looked up once since it never changes. @throws unavailable if it is not cached and the database is down */
 export type AccountOf = (organizationId: string) => Promise<string>;
 
 export const createAccountOf =

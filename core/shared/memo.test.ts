@@ -1,10 +1,10 @@
-// The memory of this process: what it holds, and what goes from it. The clock is the test's.
+// The cache of this process: kept and expired values. The clock is the test's.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Memo } from './memo.ts';
 
-test('values whose time is over go when another comes, so that who asks for ever-new ones fills nothing', async (t) => {
+test('expired values are dropped when another is added, so that ever-new keys do not fill the memory', async (t) => {
 	let nowMs = 0;
 	t.mock.method(performance, 'now', () => nowMs);
 	const memo = new Memo(1000);

@@ -1,16 +1,16 @@
-// Values computed once and kept for a while in this process: bounded, single-flight, failures not kept.
+// Values computed once and cached for a while in this process: bounded, single-flight, failures not cached.
 
 import { BoundedMap } from '../kit/bounded-map.ts';
 
-interface Entry {
+interface MemoEntry {
 	value: Promise<unknown>;
 	expiresAt: number;
 }
 
 export class Memo {
-	readonly #entries: BoundedMap<string, Entry>;
+	readonly #entries: BoundedMap<string, MemoEntry>;
 
-	/** @param capacity entries kept; the least recently computed go first */
+	/** @param capacity number of entries; the least recently computed are evicted first */
 	constructor(capacity: number) {
 		this.#entries = new BoundedMap(capacity);
 	}
@@ -18,7 +18,7 @@ export class Memo {
 	get<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
 		const now = performance.now();
 		const known = this.#entries.get(key);
-		// What was put under a key came from the same caller's `compute`, so it is its T.
+		// Values of a key come from the same caller's `compute`, so the value is its T.
 		if (known && known.expiresAt > now) return known.value as Promise<T>;
 		const value = compute();
 		const entry = { value, expiresAt: now + ttlMs };
@@ -28,7 +28,7 @@ export class Memo {
 		return value;
 	}
 
-	/** From the oldest on, as far as their time is over: memory holds what comes in a while, not whatever came since the start. */
+	/** Drops expired entries, oldest first: memory is bounded by the lifetime of entries, not by all that were ever added. */
 	#dropExpired(now: number): void {
 		for (const [key, { expiresAt }] of this.#entries) {
 			if (expiresAt > now) return;
@@ -40,7 +40,7 @@ export class Memo {
 		this.#entries.delete(key);
 	}
 
-	/** How many are held. */
+	/** The number of entries. */
 	get size(): number {
 		return this.#entries.size;
 	}

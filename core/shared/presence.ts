@@ -1,9 +1,9 @@
-// Which replicas there are, and whether Redis is there, through which they know of each other. Limits and lanes ask for their share by it.
+// The number of live replicas, and whether Redis can be reached. Limits and lanes compute their share from it.
 
 import { defineScript, type Shared } from './redis.ts';
 
-// Every replica says that it is there; those that went silent are forgotten. By Redis's clock, since theirs may differ. The second
-// answer is when this Redis was empty last: another one, another memory.
+// Registers this replica and forgets silent ones, by Redis's clock, since those of replicas may differ. The second
+// answer is the time at which this Redis was last empty: if it changes, Redis has lost its data.
 const PRESENT = defineScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -16,21 +16,21 @@ return { redis.call('ZCARD', KEYS[1]), tonumber(redis.call('GET', KEYS[2])) }`);
 const ABSENT = defineScript(`return redis.call('ZREM', KEYS[1], ARGV[1])`);
 
 const REPLICAS = 'replicas';
-/** Named for those who asked first. */
+/** The key is named after its first user. */
 const SINCE = 'limits-since';
 const PRESENCE_MS = 2_000;
 const SILENCE_MS = 10_000;
-/** While Redis is away, requests do not wait for it: this looks whether it is back. */
+/** Redis is probed at this interval while it is away, so that requests do not wait for it. */
 const PROBE_MS = 250;
 
 export interface RedisWatcher {
-	/** Also when it was away already. */
+	/** Called when Redis is lost, and at once if it was lost already. */
 	lost(error: unknown): void;
-	/** @param wasEmptied whether it has lost what it was told, since it was last reached */
+	/** @param wasEmptied whether Redis has lost its data since it was last reached */
 	back(wasEmptied: boolean): void;
 }
 
-/** @param replicaId unique to this process */
+/** Registers this replica. @param replicaId unique to this process */
 export async function joinReplicas(shared: Shared, replicaId: string): Promise<Presence> {
 	const presence = new Presence(shared, replicaId);
 	await presence.start();
@@ -42,11 +42,11 @@ export class Presence {
 	readonly #replicaId: string;
 	readonly #watchers = new Set<RedisWatcher>();
 	#timer: NodeJS.Timeout | undefined;
-	/** Runs while Redis is away. */
+	/** Set while Redis is away. */
 	#probe: { timer: NodeJS.Timeout; error: unknown } | null = null;
 	#isClosed = false;
 	#replicas = 1;
-	/** When Redis was empty last, as it was when it was last reached; null before. */
+	/** The time at which Redis was last empty, by its last answer; null before the first. */
 	#since: number | null = null;
 
 	constructor(shared: Shared, replicaId: string) {
@@ -60,24 +60,24 @@ export class Presence {
 		await this.#present();
 	}
 
-	/** Last seen alive, this one among them. */
+	/** The number of live replicas, including this one. */
 	get replicas(): number {
 		return this.#replicas;
 	}
 
-	/** Whether Redis could not be reached when it was last asked; never where there is none. */
+	/** Whether Redis could not be reached at the last attempt; false if there is no Redis. */
 	get isAway(): boolean {
 		return this.#probe !== null;
 	}
 
-	/** @returns a function that ends it */
+	/** Subscribes a watcher. @returns a function that unsubscribes it */
 	watch(watcher: RedisWatcher): () => void {
 		this.#watchers.add(watcher);
 		if (this.#probe) watcher.lost(this.#probe.error);
 		return () => void this.#watchers.delete(watcher);
 	}
 
-	/** For whoever finds that Redis cannot be reached: nobody asks it until it is back. */
+	/** Reports that Redis cannot be reached: only the probe calls it until it is back. */
 	lost(error: unknown): void {
 		if (this.#probe || this.#isClosed) return;
 		this.#probe = { timer: setInterval(() => void this.#present(), PROBE_MS).unref(), error };
@@ -88,11 +88,11 @@ export class Presence {
 		this.#isClosed = true;
 		clearInterval(this.#timer);
 		if (this.#probe) clearInterval(this.#probe.timer);
-		// If it cannot be told, silence says it.
+		// If this fails, the other replicas forget this one after SILENCE_MS.
 		if (this.#shared.distributed) await this.#shared.run(ABSENT, [REPLICAS], [this.#replicaId]).catch(() => null);
 	}
 
-	/** Writes, since a Redis that only reads cannot count. */
+	/** Registers this replica. It writes, since a read-only Redis cannot count. */
 	async #present(): Promise<void> {
 		try {
 			const [count = 1, since = 0] = await this.#shared.run(PRESENT, [REPLICAS, SINCE], [this.#replicaId, SILENCE_MS]);
@@ -103,7 +103,7 @@ export class Presence {
 		}
 	}
 
-	/** @param since when it was empty last */
+	/** @param since the time at which Redis was last empty */
 	#found(since: number): void {
 		const wasEmptied = this.#since !== null && since !== this.#since;
 		this.#since = since;

@@ -1,5 +1,5 @@
-// What a plugin stores for a gateway, and what of it this process remembers: watched records, each until the database tells of a
-// change, so that reading one on a hot path asks nobody.
+// Records that a plugin stores for a gateway, with a cache of watched ones, each kept until the database notifies of a
+// change, so that reading one on a hot path needs no query.
 
 import type { Records } from '../contract/context.ts';
 import type { Json, PutOptions, StoredRecord } from '../contract/nouns.ts';
@@ -7,7 +7,7 @@ import { BoundedMap } from '../kit/bounded-map.ts';
 import { STALE_MS } from '../store/staleness.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from '../store/store.ts';
 
-/** Whose records they are. */
+/** The plugin and gateway that the records belong to. */
 export interface RecordOwner {
 	organizationId: string;
 	gatewayId: string;
@@ -16,15 +16,15 @@ export interface RecordOwner {
 }
 
 export interface RecordParts {
-	/** In whose name is written: the service's, or that of somebody for the audit log. */
+	/** Writes in the name of the service, or of a user for the audit log. */
 	store: RecordStore;
-	/** The same, in the name of who was let in otherwise than by a credential of the request. */
+	/** Returns the store that writes in the name of a user who was authenticated otherwise than by a credential of the request. */
 	as?: (by: { userId: string; email: string }) => RecordStore;
 	cache: RecordCache;
 }
 
 const MAX_PAGE = 100;
-/** Of all gateways. */
+/** The limit for all gateways together. */
 const RECORDS_KEPT = 10_000;
 
 export function recordsOf({ store, as, cache }: RecordParts, { organizationId, gatewayId, plugin }: RecordOwner): Records {
@@ -48,7 +48,7 @@ export function recordsOf({ store, as, cache }: RecordParts, { organizationId, g
 interface Kept {
 	record: StoredRecord;
 	topic: Topic;
-	/** Before the database was asked: what is measured from here is rather too old than too young. */
+	/** The time before the query was sent, so that ages computed from it are never too small. */
 	askedMs: number;
 }
 
@@ -57,31 +57,31 @@ interface LookUp {
 	record: Promise<StoredRecord | null>;
 }
 
-/** Watched records by their place. Nothing is kept that no change would drop: neither the absence of one, nor one unwatched. */
+/** Watched records by cache key. Only what a change would drop is cached: neither missing records nor unwatched ones. */
 export class RecordCache {
 	readonly #changes: Changes;
-	/** The longest unused first. */
+	/** Least recently used first. */
 	readonly #kept: BoundedMap<string, Kept>;
-	readonly #places = new Map<Topic, string>();
-	/** Under way; those who come meanwhile wait for the same answer. */
+	readonly #keysByTopic = new Map<Topic, string>();
+	/** Look-ups in progress; concurrent callers wait for the same answer. */
 	readonly #lookUps = new Map<string, LookUp>();
 	readonly #unsubscribe: () => void;
 
 	constructor(changes: Changes, capacity = RECORDS_KEPT) {
 		this.#changes = changes;
-		this.#kept = new BoundedMap(capacity, { onEvicted: (_place, { topic }) => this.#places.delete(topic) });
+		this.#kept = new BoundedMap(capacity, { onEvicted: (_cacheKey, { topic }) => this.#keysByTopic.delete(topic) });
 		this.#unsubscribe = changes.subscribe((topics) => this.#hear(topics));
 	}
 
-	/** @param place with the key at its end. @throws unavailable when the database cannot tell what has changed */
-	async recall(place: string, look: () => Promise<FoundRecord | null>): Promise<StoredRecord | null> {
-		// At once for requests of gateways, which have waited for it before; not for what goes on for hours.
+	/** Returns a record. @param cacheKey with the record's key at its end. @throws unavailable when it is unknown what has changed */
+	async recall(cacheKey: string, look: () => Promise<FoundRecord | null>): Promise<StoredRecord | null> {
+		// Requests to gateways have waited for this before, so it is immediate; long-running calls may have to wait.
 		const news = this.#changes.fresh(STALE_MS);
 		if (news) await news;
-		const kept = this.#kept.get(place);
+		const kept = this.#kept.get(cacheKey);
 		const record = kept ? asOfNow(kept) : null;
-		if (!kept || !record) return this.#share(place, look);
-		this.#kept.set(place, kept);
+		if (!kept || !record) return this.#share(cacheKey, look);
+		this.#kept.set(cacheKey, kept);
 		return record;
 	}
 
@@ -90,36 +90,36 @@ export class RecordCache {
 		this.#forgetAll();
 	}
 
-	#share(place: string, look: () => Promise<FoundRecord | null>): Promise<StoredRecord | null> {
+	#share(cacheKey: string, look: () => Promise<FoundRecord | null>): Promise<StoredRecord | null> {
 		const askedMs = performance.now();
-		const known = this.#lookUps.get(place);
-		// An answer that is long in coming may be of before a change that nobody tells of, such as the record's coming.
+		const known = this.#lookUps.get(cacheKey);
+		// A slow answer may be from before a change that causes no notification, such as the record's creation.
 		if (known && askedMs - known.askedMs < STALE_MS) return known.record;
-		const isCurrent = (): boolean => this.#lookUps.get(place) === lookUp;
+		const isCurrent = (): boolean => this.#lookUps.get(cacheKey) === lookUp;
 		const lookUp: LookUp = {
 			askedMs,
 			record: look()
 				.then((found) => {
 					if (found) freeze(found.record.value);
-					if (isCurrent()) this.#keep(place, found, askedMs);
+					if (isCurrent()) this.#keep(cacheKey, found, askedMs);
 					return found?.record ?? null;
 				})
-				.finally(() => isCurrent() && this.#lookUps.delete(place)),
+				.finally(() => isCurrent() && this.#lookUps.delete(cacheKey)),
 		};
-		this.#lookUps.set(place, lookUp);
+		this.#lookUps.set(cacheKey, lookUp);
 		return lookUp.record;
 	}
 
-	#keep(place: string, found: FoundRecord | null, askedMs: number): void {
-		this.#forget(place);
+	#keep(cacheKey: string, found: FoundRecord | null, askedMs: number): void {
+		this.#forget(cacheKey);
 		if (!found?.topic) return;
-		this.#kept.set(place, { record: found.record, topic: found.topic, askedMs });
-		this.#places.set(found.topic, place);
+		this.#kept.set(cacheKey, { record: found.record, topic: found.topic, askedMs });
+		this.#keysByTopic.set(found.topic, cacheKey);
 	}
 
 	/**
-	 * What is being looked up may have been read before the change, whoever's it is: those who wait for it get it, those who come
-	 * later do not.
+	 * Drops changed records. Look-ups in progress may have read the state before the change, for any record: their callers get it, later
+	 * callers do not.
 	 */
 	#hear(topics: readonly Topic[]): void {
 		const heard = topics.filter((topic) => topic === '*' || topic.startsWith('record:'));
@@ -127,33 +127,33 @@ export class RecordCache {
 		this.#lookUps.clear();
 		if (heard.includes('*') || heard.includes('record:*')) this.#forgetAll();
 		for (const topic of heard) {
-			const place = this.#places.get(topic);
-			if (place !== undefined) this.#forget(place);
+			const cacheKey = this.#keysByTopic.get(topic);
+			if (cacheKey !== undefined) this.#forget(cacheKey);
 		}
 	}
 
-	#forget(place: string): void {
-		const kept = this.#kept.get(place);
+	#forget(cacheKey: string): void {
+		const kept = this.#kept.get(cacheKey);
 		if (!kept) return;
-		this.#kept.delete(place);
-		this.#places.delete(kept.topic);
+		this.#kept.delete(cacheKey);
+		this.#keysByTopic.delete(kept.topic);
 	}
 
 	#forgetAll(): void {
 		this.#kept.clear();
-		this.#places.clear();
+		this.#keysByTopic.clear();
 		this.#lookUps.clear();
 	}
 }
 
-/** With the database's clock as it must be by now, whatever this process takes the time to be; null when it has expired by it. */
+/** Returns a record with the database's current time, whatever this process's clock says; null when it has expired by it. */
 function asOfNow({ record, askedMs }: Kept): StoredRecord | null {
 	const readAtMs = record.readAt.getTime() + (performance.now() - askedMs);
 	if (record.expiresAt !== null && record.expiresAt.getTime() <= readAtMs) return null;
 	return { ...record, readAt: new Date(readAtMs) };
 }
 
-/** What several hold, none of them changes. */
+/** Freezes a value that several callers share. */
 function freeze(value: Json): void {
 	if (value === null || typeof value !== 'object') return;
 	Object.freeze(value);

@@ -1,4 +1,4 @@
-// What replicas share and may lose: Redis, or this process when there is none. Everything durable is in the store.
+// State that replicas share and may lose: in Redis, or in this process without Redis. Durable data is in the store.
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,40 +9,40 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 
-/** Runs in Redis, whole and alone; answers with an integer or a list of them. */
+/** A Lua script that Redis runs atomically; it returns an integer or a list of them. */
 export interface Script {
 	lua: string;
-	/** By which Redis knows it once it has seen it. */
+	/** The hash by which Redis knows the script after its first run. */
 	sha1: string;
 }
 
 export const defineScript = (lua: string): Script => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
 
 export interface Shared {
-	/** @throws unavailable, also where there is no Redis */
+	/** Runs a script. @throws unavailable, also without Redis */
 	run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<number[]>;
-	/** Keys under one prefix, which its user sees without it. */
+	/** Returns the keys under a prefix, which is added to each key. */
 	keyValue(prefix: string): KeyValue;
 	/** @throws unavailable */
 	ping(): Promise<void>;
-	/** False when there is no Redis: this process only. */
+	/** False without Redis: shared within this process only. */
 	readonly distributed: boolean;
 	close(): Promise<void>;
 }
 
-/** From the call to its answer. */
+/** Limit from a call to its answer. */
 const DEADLINE_MS = 100;
-/** Of a look at Redis's health, which must not call it away when only this process is busy. */
+/** Limit of a health check, which must not report an outage when only this process is busy. */
 const PING_DEADLINE_MS = 1000;
-/** Of Bottleneck's commands, for which requests wait anyway: a held up event loop must not look like an outage. */
+/** Limit of Bottleneck's commands, which requests wait for anyway: a busy event loop must not look like an outage. */
 const LANE_DEADLINE_MS = 1000;
 const CONNECT_TIMEOUT_MS = 1000;
-/** A connection that owes an answer for so long is given up: its other end may be gone without a word. */
+/** A connection without an answer for so long is closed: its other end may have disappeared silently. */
 const SILENCE_MS = 2000;
-/** Entries that this process keeps when there is no Redis; the oldest go first. */
+/** Number of entries that this process keeps without Redis; the oldest are evicted first. */
 const LOCAL_ENTRIES = 100_000;
 
-/** Connected, if Redis can be reached within a second; else it comes when it comes. */
+/** Connects; resolves after a second at the latest, and the connection is made in the background then. */
 export async function createShared(redis: Config['redis'], log: Log): Promise<Shared> {
 	return redis === null ? createLocal() : createRedis(redis, log);
 }
@@ -61,14 +61,14 @@ const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
 
 export type RedisClient = Redis;
 
-/** For Bottleneck, which brings scripts of its own and doubles the connection for what it subscribes to. */
+/** Connects for Bottleneck, which has scripts of its own and duplicates the connection for its subscription. */
 export function connectLanes(target: NonNullable<Config['redis']>): RedisClient {
 	const client = new Redis({ ...settings(target), connectionName: 'gatehouse-lanes', commandTimeout: LANE_DEADLINE_MS });
 	client.duplicate = () => {
 		const { host, port, connectTimeout, retryStrategy } = settings(target);
 		const subscriber = new Redis({ host, port, connectTimeout, retryStrategy, maxRetriesPerRequest: null });
 		const unsubscribe = subscriber.unsubscribe.bind(subscriber);
-		// Bottleneck does not wait for it, so nobody would hear of its failure, and Node would end the process. It passes channels only.
+		// Bottleneck does not await it, so a failure would be an unhandled rejection, which ends the process. It passes channels only.
 		subscriber.unsubscribe = ((...channels: string[]) => unsubscribe(...channels).catch(() => 0)) as Redis['unsubscribe'];
 		return subscriber;
 	};
@@ -76,7 +76,7 @@ export function connectLanes(target: NonNullable<Config['redis']>): RedisClient 
 }
 
 async function createRedis(target: NonNullable<Config['redis']>, log: Log): Promise<Shared> {
-	// An outage must not queue: commands fail at once, none is sent again, and the connection comes back by itself.
+	// Commands fail at once in an outage; none is queued or resent, and the connection is restored by itself.
 	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
 	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
@@ -103,13 +103,13 @@ async function createRedis(target: NonNullable<Config['redis']>, log: Log): Prom
 }
 
 /**
- * Built-in commands only, one by one: ioredis makes a command of a script on the client, but not on a pipeline that it has begun
- * already, and then gives the pipeline's answers to the wrong callers ("results[i] is not iterable").
+ * Runs a script with built-in commands only: ioredis defines a script's command on the client, but not on a pipeline that it has already
+ * begun, and then gives the pipeline's answers to the wrong callers ("results[i] is not iterable").
  */
 async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | number)[]): Promise<number | number[]> {
 	const [count, ...rest] = input;
 	try {
-		// A script answers with integers: `Script` says so.
+		// A script returns integers, as `Script` documents.
 		return (await redis.evalsha(sha1, Number(count), ...rest)) as number | number[];
 	} catch (error) {
 		if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
@@ -117,7 +117,7 @@ async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | n
 	}
 }
 
-/** @throws Error when there is no answer by the deadline. One that lies unread when the event loop was held up is read first. */
+/** Limits a promise. @throws Error without an answer by the deadline. Answers received while the event loop was busy are read first. */
 function inTime<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(() => setImmediate(reject, new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);

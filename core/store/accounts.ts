@@ -6,7 +6,7 @@ import type { Listed, Page } from './rows.ts';
 
 // ── accounts ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What others may know of a user. */
+/** The part of a user that others may see. */
 export interface PersonRow {
 	id: string;
 	email: string;
@@ -26,7 +26,7 @@ export interface OrganizationRow {
 	createdAt: Date;
 }
 
-/** What stays of an organization whatever is changed about it, and so may be remembered. */
+/** The part of an organization that never changes, and so may be cached. */
 export type OrganizationRef = Pick<OrganizationRow, 'id' | 'slug'>;
 
 export interface MembershipRow {
@@ -35,57 +35,58 @@ export interface MembershipRow {
 	joinedAt: Date;
 }
 
-/** A user whose credential was found to be live, and where they belong now. In order of joining. */
+/** A user with a live credential, and their current memberships, in order of joining. */
 export interface Access {
 	user: PersonRow;
 	memberships: MembershipRow[];
 }
 
-/** Above the tenants: verbs that take no organization. */
+/** Accounts stand above the tenants: these verbs take no organization. */
 export interface Accounts {
 	/**
-	 * User, organization and the owner's membership, all or nothing. The first free one of `slugs` is taken.
-	 * @param user.id minted by a caller that must name it before, as the actor of this
-	 * @throws conflict when the e-mail address is taken, without regard to case
+	 * Creates a user, their organization and the owner's membership, all or nothing. The organization gets the first free one of `slugs`.
+	 * @param user.id chosen by a caller that must know it before, as the actor of this change
+	 * @throws conflict when the e-mail address is taken; the comparison ignores case
 	 */
 	register(
 		user: Omit<UserRow, 'id' | 'createdAt'> & { id?: string },
 		organization: { name: string; slugs: Iterable<string> },
 	): Promise<{ user: UserRow; organization: OrganizationRow }>;
-	/** Without regard to case. */
+	/** Finds a user by e-mail address, ignoring case. */
 	byEmail(email: string): Promise<UserRow | null>;
 	byId(userId: string): Promise<UserRow | null>;
-	/** In order of joining. */
+	/** Lists memberships in order of joining. */
 	memberships(userId: string): Promise<MembershipRow[]>;
 	update(userId: string, change: Partial<Pick<UserRow, 'firstName' | 'lastName'>>): Promise<UserRow | null>;
-	/** The first of `slugs` that no organization has. */
+	/** Returns the first of `slugs` that no organization has. */
 	freeSlug(slugs: Iterable<string>): Promise<string | null>;
 
 	/**
-	 * One login: every token of it carries this id.
-	 * @param session.passwordHash that the login was checked against. False, and nothing begins, when it is another by now
+	 * Starts the session of one login; all its tokens carry this id.
+	 * @param session.passwordHash the hash that the login was checked against. Returns false, and starts nothing, when the password has
+	 * changed since
 	 */
 	startSession(session: { id: string; userId: string; address: string; userAgent: string | null; passwordHash: string }): Promise<boolean>;
-	/** Null when the login was ended, was pruned, or is of another user. */
+	/** Returns the access of a live session; null when it was ended or pruned, or belongs to another user. */
 	session(sessionId: string, userId: string): Promise<Access | null>;
-	/** False when it had ended already. */
+	/** Returns false when the session had already ended. */
 	endSession(sessionId: string): Promise<boolean>;
 	/**
-	 * Compare and set: false when the stored hash is no longer `from`. Ends every session but `keep`, and every reset that
-	 * was asked for, in the same transaction.
+	 * Replaces the password hash; false when the stored one is no longer `from`. Ends every session but `keep`, and every requested reset, in
+	 * the same transaction.
 	 */
 	changePassword(userId: string, change: { from: string; to: string; keep: string }): Promise<boolean>;
 
-	/** False, and nothing is added, when the user has `most` live ones. */
+	/** Returns false, and adds nothing, when the user has `most` live resets. */
 	addReset(userId: string, reset: { hash: Buffer; expiresAt: Date; most: number }): Promise<boolean>;
-	/** Whether the reset could be redeemed now. */
+	/** Tells whether the reset could be redeemed now. */
 	isResetLive(hash: Buffer): Promise<boolean>;
 	/**
-	 * Sets the password and ends every session and every other reset of the user, in one transaction; null for the second
-	 * taker, and when it has expired.
+	 * Sets the password and ends every session and every other reset of the user, in one transaction; null when the reset was already
+	 * redeemed or has expired.
 	 */
 	redeemReset(hash: Buffer, passwordHash: string): Promise<PersonRow | null>;
-	/** Removes logins and resets that nothing can use any more. */
+	/** Removes ended logins and unusable resets. */
 	prune(sessionsOlderThan: Date): Promise<number>;
 }
 
@@ -107,29 +108,29 @@ export interface InvitationRow {
 	expiresAt: Date;
 }
 
-/** @throws whatever it throws when the actor's role, as it is now, does not allow it */
+/** Checks a change against the actor's current role. @throws the error that refuses the change */
 export type Permit = (actorRole: Role | null, memberRole: Role) => void;
 
 export interface Organizations {
-	/** Those of the user, in order of joining. */
+	/** Lists the user's organizations, in order of joining. */
 	list(userId: string, page: Page): Promise<Listed<MembershipRow>>;
-	/** The user becomes its owner. */
+	/** Creates an organization whose owner is the user. */
 	create(userId: string, organization: { name: string; slugs: Iterable<string> }): Promise<OrganizationRow>;
 	get(organizationId: string): Promise<OrganizationRow | null>;
-	/** The slug stays. */
+	/** Changes an organization; its slug stays. */
 	update(organizationId: string, change: Partial<Pick<OrganizationRow, 'name'> & OrganizationSettings>): Promise<OrganizationRow | null>;
-	/** Of an organization that is gone: nothing is allowed. */
+	/** Returns the settings; those of a removed organization allow nothing. */
 	settings(organizationId: string): Promise<OrganizationSettings>;
 	/**
-	 * The account for which its shares of scarce things count: the id of the user who created it, also when that user has left or is gone.
-	 * It is the organization's own id where the creator is not known, and when the organization is gone. It never changes.
+	 * The account that the organization's quotas count for: the id of the user who created it, also after that user has left or was deleted.
+	 * It is the organization's own id when the creator is unknown or the organization is gone. It never changes.
 	 */
 	account(organizationId: string): Promise<string>;
 
 	members(organizationId: string, page: Page): Promise<Listed<MemberRow>>;
 	/**
-	 * A new role, or removal with null. One change of an organization's people at a time; `permit` sees the roles as they
-	 * are then. Null when there is no such member. @throws conflict when it would leave no owner
+	 * Sets a new role, or removes the member with null. Changes of an organization's members are serialized; `permit` sees the roles as they
+	 * are then. Null when there is no such member. @throws conflict when no owner would be left
 	 */
 	changeMember(
 		organizationId: string,
@@ -137,63 +138,66 @@ export interface Organizations {
 		change: { role: Role | null; by: string; permit: Permit },
 	): Promise<MemberRow | null>;
 
-	/** Those that can still be accepted. */
+	/** Lists the invitations that can still be accepted. */
 	invitations(organizationId: string, page: Page): Promise<Listed<InvitationRow>>;
-	/** Replaces one that waits for the same address. @throws conflict when the address belongs to a member */
+	/** Creates an invitation, which replaces a pending one for the same address. @throws conflict when the address belongs to a member */
 	invite(
 		organizationId: string,
 		invitation: Pick<InvitationRow, 'email' | 'role' | 'invitedBy' | 'expiresAt'> & { hash: Buffer },
 	): Promise<InvitationRow>;
-	/** Null when there is none that could still be accepted. */
+	/** Revokes an invitation; null when no such one could still be accepted. */
 	revokeInvitation(organizationId: string, id: string): Promise<InvitationRow | null>;
-	/** One that can still be accepted, with the role that its sender has now (null: none). */
+	/** Finds an invitation that can still be accepted, with the sender's current role (null: none). */
 	invitationByHash(hash: Buffer): Promise<{ invitation: InvitationRow; organization: OrganizationRow; inviterRole: Role | null } | null>;
-	/** Null for the second taker. @throws conflict when the user is a member already; the invitation stays */
+	/** Accepts an invitation; null when it was already accepted. @throws conflict when the user is a member already; the invitation stays */
 	accept(hash: Buffer, userId: string): Promise<MembershipRow | null>;
 }
 
 // ── access keys ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What a key opens: all that its owner can reach, or one thing. */
+/** The reach of a key: everything that its owner can reach, or one resource. */
 export type KeyReach = { type: 'account' } | { type: 'gateway'; id: string; organizationId: string };
 
 export interface AccessKeyRow {
 	id: string;
 	userId: string;
 	name: string;
-	/** First characters of the key, to recognise it by. */
+	/** The first characters of the key, by which people recognise it. */
 	prefix: string;
 	reach: KeyReach;
-	/** Null: whatever its owner may do. */
+	/** Null grants all permissions of the owner. */
 	permissions: Permission[] | null;
 	lastUsedAt: Date | null;
 	revokedAt: Date | null;
 	createdAt: Date;
 }
 
-/** They belong to users, not to organizations. */
+/** Access keys belong to users, not to organizations. */
 export interface AccessKeys {
 	list(userId: string, page: Page): Promise<Listed<AccessKeyRow>>;
-	/** Null when what it shall reach is gone. @param key.hash SHA-256 of the key */
+	/** Creates a key; null when the resource to reach is gone. @param key.hash SHA-256 of the key */
 	create(
 		userId: string,
 		key: Pick<AccessKeyRow, 'name' | 'prefix' | 'reach' | 'permissions'> & { hash: Buffer },
 	): Promise<AccessKeyRow | null>;
-	/** Null when there is none, or it is revoked already. */
+	/** Revokes a key; null when there is no such key, or it is already revoked. */
 	revoke(userId: string, id: string): Promise<AccessKeyRow | null>;
-	/** Null when it is unknown or revoked. A key for one thing brings only the membership that the thing belongs to. */
+	/**
+	 * Finds a live key; null when it is unknown or revoked. A key for one resource comes with the membership of that resource's organization
+	 * only.
+	 */
 	byHash(hash: Buffer): Promise<(Access & { key: AccessKeyRow }) | null>;
-	/** `lastUsedAt`, never moved back. */
+	/** Sets `lastUsedAt`, never to an earlier time. */
 	touch(uses: { userId: string; keyId: string; at: Date }[]): Promise<void>;
 }
 
 // ── the audit log ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Who changes something, and from where. */
+/** The user who changes something, and the address of the request. */
 export interface Actor {
 	userId: string;
 	email: string;
-	/** Of the key that was used in place of a login. */
+	/** The id of the access key that was used instead of a login. */
 	accessKeyId: string | null;
 	address: string;
 	userAgent: string | null;
@@ -203,15 +207,15 @@ export interface Actor {
 export interface AuditRow {
 	id: string;
 	at: Date;
-	/** Null: the service itself. */
+	/** Null when the service itself made the change. */
 	actor: Actor | null;
 	action: 'create' | 'update' | 'delete';
-	/** `gateway`, `tool`, `api`, `member`… */
+	/** Such as `gateway`, `tool`, `api`, `member`. */
 	resourceType: string;
 	resourceId: string;
-	/** As it was called then. */
+	/** The name at the time of the change. */
 	resourceName: string | null;
-	/** By field: `{ from, to }`, or `{ keys }` / `{ changed }` where values may hold secrets or fill pages. */
+	/** By field: `{ from, to }`, or `{ keys }` / `{ changed }` when values may hold secrets or fill pages. */
 	changes: JsonObject;
 }
 
@@ -224,8 +228,8 @@ export interface AuditFilter {
 	until?: Date;
 }
 
-/** Written by the database itself, in the transaction of the change. */
+/** The audit log, written by the database itself in the transaction of the change. */
 export interface Audit {
-	/** Newest first. */
+	/** Lists the newest entries first. */
 	list(organizationId: string, page: Page, filter?: AuditFilter): Promise<Listed<AuditRow>>;
 }

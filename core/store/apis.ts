@@ -23,48 +23,44 @@ export interface ApiRow extends Versioned {
 	baseUrl: string;
 	description: string | null;
 	status: string;
-	/** How it may be called; null: as often as anybody asks. */
+	/** Limits on calls of the API; null: none. */
 	outbound: OutboundLimits | null;
-	/** Callers' own credentials for it; empty: none. */
+	/** Callers' own credentials that are passed on; empty: none. */
 	passThrough: PassedHeader[];
 }
 
 export type NewApi = Fresh<ApiRow, 'status' | 'passThrough'> & Partial<Pick<ApiRow, 'passThrough'>>;
 export type ApiChange = Edit<ApiRow, 'type'>;
 
-/** A header of a gateway's request, and the one of the API's that gets its value; names in lower case. */
+/** A header of a gateway's request, and the header of the API's request that receives its value; names in lower case. */
 export interface PassedHeader {
 	from: string;
 	to: string;
 }
 
-/** The lane to an API, shared by all replicas. */
+/** The limits of the lane to an API, which all replicas share. */
 export interface OutboundLimits {
-	/** Calls under way at once. */
+	/** The number of calls under way at once. */
 	maxConcurrent?: number;
-	/** Between the beginnings of two calls. */
+	/** The least time between the starts of two calls. */
 	minTimeMs?: number;
-	/** Calls that wait; one more is refused. */
+	/** The number of waiting calls; one more is refused. */
 	maxQueued?: number;
-	/** The longest that a call waits. */
+	/** The longest wait of a call. */
 	maxWaitMs?: number;
 }
 
-export interface SchemaRow extends Row {
+export interface SchemaRow extends Row, Omit<SchemaSummary, 'credentials'> {
 	apiId: string;
-	format: string;
-	title: string | null;
-	version: string | null;
-	servers: string[];
 	sourceUrl: string | null;
 	sizeBytes: number;
 	sha256: string;
 	report: JsonObject;
-	/** Null of an import that nobody compared. */
+	/** Null when the import compared nothing. */
 	changes: ImportChanges | null;
 }
 
-/** Without what may fill hundreds of kilobytes: the single operations of its report and its changes. */
+/** A schema without the parts that may fill hundreds of kilobytes: the single operations of its report and its changes. */
 export type ListedSchemaRow = Omit<SchemaRow, 'changes'> & { changes: Omit<ImportChanges, 'operations'> | null };
 
 export type OperationRow = Row &
@@ -72,28 +68,28 @@ export type OperationRow = Row &
 		apiId: string;
 		status: 'active' | 'removed';
 		outcome: 'converted' | 'degraded';
-		/** Of the schema with nothing left out, which is read by `wholeParameters`; null where there is none. */
+		/** The hash of the complete schema, which `wholeParameters` reads; null when nothing was left out. */
 		wholeHash: string | null;
 		answerCut: boolean;
 	};
 
-/** What an import did to the operations. Type aliases, since it is stored as JSON: an interface has no index signature. */
+/** The changes of an import to the operations. Type aliases, since they are stored as JSON: an interface has no index signature. */
 export type ImportChanges = {
 	added: number;
 	removed: number;
-	/** There again after they had been removed. */
+	/** Operations that are back after they had been removed. */
 	restored: number;
 	changed: number;
 	unchanged: number;
-	/** The removed, and of the changed and of the restored those after which callers have to change. */
+	/** The removed operations, and those changed or restored ones whose callers have to change. */
 	breaking: number;
 	additive: number;
 	text: number;
-	/** Tools that were there already and follow what changed. */
+	/** Existing tools that were updated. */
 	toolsUpdated: number;
-	/** The gravest first; of a first import none. */
+	/** The gravest first; empty for a first import. */
 	operations: OperationChange[];
-	/** How many more there are. */
+	/** The number of changes that are not listed. */
 	unlisted: number;
 };
 export type OperationChange = {
@@ -101,57 +97,41 @@ export type OperationChange = {
 	name: string;
 	change: 'added' | 'removed' | 'restored' | 'changed';
 	kind: 'breaking' | 'additive' | 'text' | null;
-	/** A sentence each. */
+	/** One sentence each. */
 	reasons: string[];
 };
 
-/** All of an operation that a re-import may change. */
-export type OperationContent = Pick<
-	Operation,
-	| 'operationId'
-	| 'description'
-	| 'method'
-	| 'path'
-	| 'tags'
-	| 'deprecated'
-	| 'parameters'
-	// Null also where it is too long to be compared.
-	| 'whole'
-	| 'outputSchema'
-	| 'answerCut'
-	| 'definition'
-	| 'outcome'
-	| 'reasons'
->;
+/** The parts of an operation that a re-import may change; `whole` is null also where it is too long to be compared. */
+export type OperationContent = Omit<Operation, 'key' | 'name'>;
 
-/** Who is told, inside the transaction of an import, what it does: what it means is not the store's to know. */
+/** Receives the changes of an import inside its transaction, and judges them: their meaning is not the store's to know. */
 export interface ImportReader {
-	/** Of operations that came or went the first few thousand are told; of a first import none: nobody wants to read that all is new. */
+	/** Called for the first few thousand operations that were added or removed; not for a first import, in which everything is new. */
 	moved(change: 'added' | 'removed', operation: { key: string; name: string }): void;
-	/** One that is not stored as it was. */
+	/** Called for an operation that differs from the stored one. */
 	differs(operation: { key: string; name: string; isRestored: boolean; before: OperationContent; after: OperationContent }): Promise<void>;
-	/** Of an operation that changed, for the tool that there is of it. */
+	/** Makes the new draft of the tool of a changed operation. */
 	draft(operation: OperationRow, bodies: BodyLayout): ApiToolDraft;
-	/** To be kept with the schema. */
+	/** Returns the summary to be stored with the schema. */
 	finish(counts: { operations: number; added: number; removed: number; isFirst: boolean; toolsUpdated: number }): ImportChanges;
 }
 
-/** Looks at what an import is about to leave, and throws when it must not. */
+/** Checks the result of an import before it is committed, and throws to refuse it. */
 export type ImportCheck = (count: (filter: OperationFilter) => Promise<number>, done: { removed: number }) => Promise<void>;
 
-/** An import that is being written, in one transaction: nothing is seen before `commit`, nothing stays after `abort`. */
+/** An import that is being written, in one transaction: nothing is visible before `commit`, nothing stays after `abort`. */
 export interface ImportWriter {
-	/** Operations that are there already (by `key`, else by `operationId`) keep their id, name and tool. */
+	/** Operations that exist already (by `key`, else by `operationId`) keep their id, name and tool. */
 	operations(batch: Operation[]): Promise<void>;
 	/**
-	 * Operations not seen since the beginning are marked as removed, and so are their tools; the tools of those that changed are brought
-	 * up to date. Without a reader nothing is compared, and tools keep what they were made of. `changed` counts whatever is not stored
-	 * as it was. With a job, it is told in the same transaction, and nothing is written when it is no longer the holder's. When `check`
-	 * throws, nothing is written either.
-	 * @throws conflict in the first case, what `check` threw in the other
+	 * Marks operations not seen since the beginning as removed, together with their tools, and updates the tools of changed ones. Without a
+	 * reader nothing is compared, and tools stay as they are. `changed` counts every operation that differs from the stored one. With a job,
+	 * its row is updated in the same transaction, and nothing is written when another runner holds it by then. When `check` throws, nothing
+	 * is written either.
+	 * @throws conflict in the first case, the error of `check` in the other
 	 */
 	commit(
-		schema: SchemaSummary & { sourceUrl: string | null; sizeBytes: number; sha256: string; report: JsonObject },
+		schema: SchemaSummary & Pick<SchemaRow, 'sourceUrl' | 'sizeBytes' | 'sha256' | 'report'>,
 		reader?: ImportReader,
 		job?: ImportHold & { generation: GenerationRequest | null; operations: number },
 		check?: ImportCheck,
@@ -179,27 +159,27 @@ export interface OperationFilter extends TextFilter {
 	status?: 'active' | 'removed';
 }
 
-/** Which operations become tools, and how. */
+/** The operations that become tools, and the layout of their arguments. */
 export interface GenerationRequest extends OperationFilter {
-	/** Default: of tools that are there, as they are; of new ones, nested. */
+	/** Default: existing tools keep their layout; new ones are nested. */
 	bodies?: BodyLayout;
 }
 
 export interface Apis extends Credentials {
-	/** Sorts by createdAt, updatedAt, name. */
+	/** Lists APIs; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ApiFilter): Promise<Listed<ApiRow>>;
 	get(organizationId: string, id: string): Promise<ApiRow | null>;
 	create(organizationId: string, api: NewApi): Promise<ApiRow>;
-	/** A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
+	/** Changes an API. A `baseUrl` of another origin drops the credentials that were bound to the former one, in the same transaction. */
 	update(organizationId: string, id: string, change: ApiChange, ifVersion?: number): Promise<ApiRow | null>;
-	/** With `onlyIfUnused`: @throws conflict naming what depends on it. Null when there is no such API. */
+	/** Removes an API; null when there is none. With `onlyIfUnused`: @throws conflict naming what depends on it */
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	/** Waits for another import of the same API to end; null when there is no such API. */
 	beginImport(organizationId: string, apiId: string): Promise<ImportWriter | null>;
 	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<ListedSchemaRow>>;
 	schema(organizationId: string, apiId: string, id: string): Promise<SchemaRow | null>;
 	operations(organizationId: string, apiId: string, page: Page, filter?: OperationFilter): Promise<Listed<OperationRow>>;
-	/** JSON text; null where there is none. */
+	/** Returns JSON text; null when there is none. */
 	wholeParameters(organizationId: string, operationId: string): Promise<string | null>;
 	countOperations(organizationId: string, apiId: string, filter?: OperationFilter): Promise<number>;
 }
@@ -207,12 +187,12 @@ export interface Apis extends Credentials {
 // ── tools ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface ToolRow extends Versioned {
-	/** What users see: their own edit, else what the import said. */
+	/** The name shown to users: their own edit, else the imported one. */
 	name: string;
 	description: string;
-	/** What the last import said, whatever users made of it; null for tools that came from no API. */
+	/** The texts of the last import, regardless of edits; null for tools without an API. */
 	imported: { name: string; description: string } | null;
-	/** As the API shows it: the executor's name, or `api`. */
+	/** The type as answers show it: the executor's name, or `api`. */
 	type: string;
 	executor: string;
 	apiId: string | null;
@@ -221,37 +201,37 @@ export interface ToolRow extends Versioned {
 	outputSchema: JsonSchema | null;
 	annotations: ToolAnnotations;
 	code: string | null;
-	/** Secret fields sealed. */
+	/** The config of the executor, its secret fields sealed. */
 	executionConfig: JsonObject;
-	/** Of the operation's schema with nothing left out; null where there is none, and for tools that came from no API. */
+	/** The hash of the operation's complete schema; null when nothing was left out, and for tools without an API. */
 	wholeHash: string | null;
-	/** As it was asked for. */
+	/** The requested layout. */
 	bodies: BodyLayout;
 	/** Null: the arguments are those of the executor. */
 	flattened: Flattened | null;
-	/** Null: no credential of the API can go in an argument's place. */
+	/** Null: no credential of the API can replace an argument. */
 	fillable: Fillable | null;
-	/** active, inactive, removed (its operation is gone from the document). */
+	/** active, inactive, or removed (its operation is no longer in the document). */
 	status: string;
 }
 
-/** A tool of an operation, with what core makes of its arguments. */
+/** The tool of an operation, with the arguments as core lays them out. */
 export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> & Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened' | 'fillable'>;
 
-export type NewTool = Pick<
-	ToolRow,
-	'name' | 'description' | 'type' | 'executor' | 'parameters' | 'outputSchema' | 'annotations' | 'code' | 'executionConfig'
->;
+/** Fields that an import alone gives a tool. */
+type Imported = 'imported' | 'apiId' | 'operationId' | 'wholeHash' | 'bodies' | 'flattened' | 'fillable';
+
+export type NewTool = Fresh<ToolRow, Imported | 'status'>;
 /**
- * `name` and `description` of a tool from an API go into the users' own layer, which a re-import leaves alone; null takes them out of it
- * again, so that the imported ones are seen.
+ * `name` and `description` of a tool from an API are stored as the users' own, which a re-import leaves alone; null removes them, so that
+ * the imported ones show again.
  */
-export type ToolChange = Partial<Pick<ToolRow, 'parameters' | 'code' | 'executionConfig' | 'status'>> & {
+export type ToolChange = Edit<ToolRow, Imported | 'type' | 'executor' | 'outputSchema' | 'annotations' | 'name' | 'description'> & {
 	name?: string | null;
 	description?: string | null;
 };
 
-/** Of the operation as it was at its `updatedAt`; without `asOf`, as it is. */
+/** A draft made of the operation as it was at its `updatedAt`; without `asOf`, of the operation as it is. */
 export interface OperationDraft {
 	operationId: string;
 	asOf?: Date;
@@ -265,18 +245,18 @@ export interface ToolFilter extends TextFilter {
 }
 
 export interface Tools {
-	/** Sorts by createdAt, updatedAt, name. */
+	/** Lists tools; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ToolFilter): Promise<Listed<ToolRow>>;
 	get(organizationId: string, id: string): Promise<ToolRow | null>;
-	/** @param id minted by the caller, which seals secrets under it. */
+	/** @param id chosen by the caller, which seals secrets under it. */
 	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
 	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
-	/** Those of the operations whose tools were asked to be flat. */
+	/** Returns those of the operations whose tools were requested with a flat layout. */
 	flatOf(organizationId: string, operationIds: readonly string[]): Promise<Set<string>>;
 	/**
-	 * One tool per operation: made, brought up to date, or left alone. Those that are gone, or not as of then any more, are not counted; a
-	 * tool that was changed `since` then is one that was brought up to date.
+	 * Creates or updates one tool per operation, or leaves it alone. Operations that are gone, or that no longer match `asOf`, are not
+	 * counted; a tool that was changed after `since` counts as updated.
 	 */
 	generate(
 		organizationId: string,

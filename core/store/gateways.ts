@@ -1,4 +1,4 @@
-// The storage port of gateways: what they serve, and whom they let in.
+// The storage port of gateways: the tools that they serve, and the callers that they admit.
 
 import type { JsonObject, Scope } from '../contract/nouns.ts';
 import type { OrganizationRow } from './accounts.ts';
@@ -27,7 +27,7 @@ export interface AssignmentRow {
 	gatewayId: string;
 	toolId: string;
 	name: string;
-	/** For this gateway, in place of the tool's; null: the tool's own. */
+	/** The description in this gateway; null: the tool's own. */
 	description: string | null;
 	rateLimit: number | null;
 	createdAt: Date;
@@ -42,7 +42,7 @@ export interface AuthRow extends Row {
 	gatewayId: string;
 	type: string;
 	isRequired: boolean;
-	/** Secret fields sealed. */
+	/** The config of the method, its secret fields sealed. */
 	configuration: JsonObject;
 	validationRules: ValidationRules;
 }
@@ -50,7 +50,7 @@ export interface AuthRow extends Row {
 export interface KeyRow extends Row {
 	gatewayId: string;
 	name: string;
-	/** First characters of the key, to recognise it by. */
+	/** The first characters of the key, by which people recognise it. */
 	prefix: string;
 	scopes: Scope[];
 	expiresAt: Date | null;
@@ -59,11 +59,11 @@ export interface KeyRow extends Row {
 }
 
 /** A key that opens its gateway now. */
-export interface LiveKey extends Pick<KeyRow, 'id' | 'scopes'> {
+export interface LiveKey extends Pick<KeyRow, 'id' | 'scopes' | 'expiresAt'> {
 	organization: OrganizationRow;
 }
 
-/** Everything that serving one gateway needs, read in one consistent look. Tools and methods in order of creation. */
+/** Everything needed to serve one gateway, read in one consistent snapshot. Tools and methods are in order of creation. */
 export interface GatewaySnapshot {
 	organization: OrganizationRow;
 	gateway: GatewayRow;
@@ -79,7 +79,7 @@ export interface GatewayFilter extends TextFilter {
 	status?: string;
 }
 
-/** `name` null: the tool's own again. */
+/** A change of an assignment; `name` null restores the tool's own name. */
 export interface AssignmentChange {
 	name?: string | null;
 	description?: string | null;
@@ -87,16 +87,16 @@ export interface AssignmentChange {
 }
 
 /**
- * Where a verb takes `ifVersion`, it @throws precondition_failed when the row's version is another by now: in the same
- * statement, so of two that read the same version one wins.
+ * A verb that takes `ifVersion` @throws precondition_failed when the row has another version by then. It is checked in the same statement,
+ * so only one of two changes of the same version succeeds.
  */
 export interface Gateways {
-	/** Sorts by createdAt, updatedAt, name. */
+	/** Lists gateways; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: GatewayFilter): Promise<Listed<GatewayRow>>;
 	get(organizationId: string, id: string): Promise<GatewayRow | null>;
 	/**
-	 * @param id minted by the caller, which seals secrets under it
-	 * @throws conflict when the endpoint is taken in the organization, without regard to case
+	 * @param id chosen by the caller, which seals secrets under it
+	 * @throws conflict when the endpoint is taken in the organization; the comparison ignores case
 	 */
 	create(organizationId: string, id: string, gateway: NewGateway): Promise<GatewayRow>;
 	update(organizationId: string, id: string, change: GatewayChange, ifVersion?: number): Promise<GatewayRow | null>;
@@ -105,24 +105,27 @@ export interface Gateways {
 	tools(organizationId: string, gatewayId: string, page: Page): Promise<Listed<{ assignment: AssignmentRow; tool: ToolRow }>>;
 	available(organizationId: string, gatewayId: string, page: Page, filter?: TextFilter): Promise<Listed<ToolRow>>;
 	/**
-	 * All or nothing; a tool that is assigned already is left as it is. A name that is taken in the gateway (without
-	 * regard to case) gets `_<8 hex>`. @throws not_found naming the first tool or the gateway that is not there
+	 * Assigns all tools or none; a tool that is already assigned stays as it is. A name that is taken in the gateway (ignoring case) gets
+	 * `_<8 hex>`. @throws not_found naming the first tool that does not exist, or the gateway
 	 */
 	assign(organizationId: string, gatewayId: string, toolIds: string[]): Promise<AssignmentRow[]>;
 	/** @param id of the tool or of the assignment */
 	unassign(organizationId: string, gatewayId: string, id: string): Promise<AssignmentRow | null>;
-	/** @throws conflict when another tool of the gateway has the name, without regard to case */
+	/** @throws conflict when another tool of the gateway has the name; the comparison ignores case */
 	updateAssignment(organizationId: string, gatewayId: string, id: string, change: AssignmentChange): Promise<AssignmentRow | null>;
 
 	auth(organizationId: string, gatewayId: string, page: Page): Promise<Listed<AuthRow>>;
-	/** @param id minted by the caller, which seals secrets under it. Null when there is no such gateway */
+	/** @param id chosen by the caller, which seals secrets under it. Null when there is no such gateway */
 	addAuth(
 		organizationId: string,
 		gatewayId: string,
 		id: string,
 		method: Pick<AuthRow, 'type' | 'isRequired' | 'configuration' | 'validationRules'>,
 	): Promise<AuthRow | null>;
-	/** With the last one of a type goes what the method's plugin, `auth:<type>`, has stored for the gateway. */
+	/**
+	 * Removes a method. Together with the last one of its type, everything is removed that the method's plugin, `auth:<type>`, has stored for
+	 * the gateway.
+	 */
 	removeAuth(organizationId: string, gatewayId: string, authId: string): Promise<AuthRow | null>;
 
 	keys(organizationId: string, gatewayId: string, page: Page): Promise<Listed<KeyRow>>;
@@ -132,13 +135,13 @@ export interface Gateways {
 		gatewayId: string,
 		key: Pick<KeyRow, 'name' | 'prefix' | 'scopes' | 'expiresAt'> & { hash: Buffer },
 	): Promise<KeyRow | null>;
-	/** Null when there is none, or it is revoked already. */
+	/** Revokes a key; null when there is no such key, or it is already revoked. */
 	revokeKey(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
-	/** Of this gateway only; revoked and expired ones too. */
+	/** Finds a key of this gateway, including revoked and expired ones. */
 	keyByHash(organizationId: string, gatewayId: string, hash: Buffer): Promise<KeyRow | null>;
-	/** By the key itself, where the organization is not known before; null where it or the gateway is not live. */
+	/** Finds a live key without knowing its organization; null when the key or the gateway is not live. */
 	liveKey(gatewayId: string, hash: Buffer): Promise<LiveKey | null>;
 
-	/** Null when there is no such gateway. Status is not looked at. */
+	/** Reads a gateway regardless of its status; null when there is none. */
 	snapshot(organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null>;
 }

@@ -1,11 +1,11 @@
-// Writes what runs leave behind, in batches, after the answer has gone: a call never waits for its own record.
+// Writes the records of runs in batches, after the answer was sent: a call never waits for its own record.
 
 import type { Log } from '../contract/nouns.ts';
 import type { AccessKeys, Repositories, RunRow, Runs } from './store.ts';
 
 const FLUSH_MS = 250;
 const BATCH = 500;
-/** Held while the database is away; beyond it the oldest are given up, and counted in the log. */
+/** The number of records held during a database outage; beyond it the oldest are dropped, and the drop is logged. */
 const HELD = 20_000;
 
 export class Recorder {
@@ -30,7 +30,7 @@ export class Recorder {
 		this.#pending.push(run);
 		if (this.#pending.length > HELD) {
 			const lost = this.#pending.splice(0, BATCH).length;
-			this.#log.error({ lost }, 'run records were given up: the database takes none');
+			this.#log.error({ lost }, 'run records were dropped: the database is unavailable');
 		}
 	}
 

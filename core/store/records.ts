@@ -1,4 +1,4 @@
-// The storage port of what runs, plugins and retried requests leave behind.
+// The storage port of the records of runs, of plugins and of retried requests.
 
 import type { JsonObject, PutOptions, StoredRecord, UpdateOptions } from '../contract/nouns.ts';
 import type { Listed, Page } from './rows.ts';
@@ -12,18 +12,18 @@ export interface RunRow {
 	keyId: string | null;
 	subject: string;
 	status: 'success' | 'failed';
-	/** The error's code, or `tool_error`. */
+	/** The code of the error, or `tool_error`. */
 	error: string | null;
-	/** What the tool printed. Default: nothing. */
+	/** The output that the tool printed. Default: none. */
 	logs?: readonly string[] | null;
 	durationMs: number;
 	startedAt: Date;
 }
 
 export interface Runs {
-	/** One statement for all. Rows of an organization that is gone meanwhile are left out. */
+	/** Adds all runs in one statement. Rows of an organization that was removed meanwhile are left out. */
 	add(runs: RunRow[]): Promise<void>;
-	/** `lastUsedAt` of keys, never moved back. */
+	/** Sets `lastUsedAt` of keys, never to an earlier time. */
 	touchKeys(uses: { organizationId: string; keyId: string; at: Date }[]): Promise<void>;
 	prune(olderThan: Date): Promise<number>;
 }
@@ -35,13 +35,13 @@ export interface RecordScope {
 }
 
 /**
- * What changed: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account, `record:<seq>` for a watched
- * record and `record:*` for more of them than are worth telling apart, `token:<id>` for the access token to an API, `import:<id>` for
- * an import job and `import:queued` for one that waits, `*` when it cannot be told any more.
+ * The subject of a change: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account,
+ * `record:<seq>` for a watched record and `record:*` for too many of them to name, `token:<id>` for the access token to an API,
+ * `import:<id>` for an import job and `import:queued` for a queued one, `*` when the subjects are unknown.
  */
 export type Topic = `org:${string}` | `user:${string}` | `record:${string}` | `token:${string}` | `import:${string}` | '*';
 
-/** `topic` tells of every change of it, until it expires; null when it is not watched, so that nothing does. */
+/** A record, and the `topic` under which its changes are announced until it expires; null when it is not watched. */
 export interface FoundRecord {
 	record: StoredRecord;
 	topic: Topic | null;
@@ -49,12 +49,12 @@ export interface FoundRecord {
 
 export interface RecordStore {
 	get(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
-	/** The same, for those who would remember it. */
+	/** Reads a record for a caller that would cache it. */
 	look(organizationId: string, scope: RecordScope, key: string): Promise<FoundRecord | null>;
 	put(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<void>;
-	/** False where there is one of this key. */
+	/** Returns false when there is already a record with this key. */
 	add(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<boolean>;
-	/** Newest first, or as `page.sort` says. */
+	/** Finds records by tag, newest first or as `page.sort` says. */
 	find(organizationId: string, scope: RecordScope, tag: string, page: Page): Promise<Listed<StoredRecord>>;
 	drop(organizationId: string, scope: RecordScope, tag: string): Promise<number>;
 	take(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
@@ -64,14 +64,14 @@ export interface RecordStore {
 		record: { key: string; revision: number; value: JsonObject },
 		options?: UpdateOptions,
 	): Promise<boolean>;
-	/** Removes what has expired, everywhere. Nobody hears of it. */
+	/** Removes expired records of all organizations, without announcing it. */
 	prune(): Promise<number>;
 }
 
-/** One request under an `Idempotency-Key`, of one user, kept for a day. */
+/** A request of one user under an `Idempotency-Key`, kept for a day. */
 export interface IdempotentRequest {
 	userId: string;
-	/** Null where the route needs no organization. */
+	/** Null when the route needs no organization. */
 	organizationId: string | null;
 	key: string;
 	/** Method and path, with its ids. */
@@ -82,8 +82,8 @@ export interface IdempotentRequest {
 
 export interface Idempotency {
 	/**
-	 * The first asker gets `run` and must `keep` or `forget`; others get the answer that was kept, or hear that it is `running`
-	 * still, or that the key was used for something `other`. Whose process died is taken over after a while.
+	 * Begins a request. The first one gets `run` and must `keep` or `forget`; others get the stored answer, or learn that the first is still
+	 * `running`, or that the key was used for an `other` request. After a while, a request whose process died is taken over.
 	 */
 	begin(
 		request: IdempotentRequest,
@@ -94,8 +94,8 @@ export interface Idempotency {
 		| { state: 'kept'; status: number; body: string; headers: Record<string, string> }
 	>;
 	keep(request: IdempotentRequest, answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
-	/** It failed on our side, so the next one may try. */
+	/** Reports a failure on our side, so that the next request may try. */
 	forget(request: IdempotentRequest): Promise<void>;
-	/** Removes what is older than a day. */
+	/** Removes requests older than a day. */
 	prune(): Promise<number>;
 }

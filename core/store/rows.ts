@@ -1,21 +1,21 @@
-// What rows of every kind have in common, and how lists of them are asked for.
+// The fields that all kinds of rows share, and the parameters of lists.
 
 export interface Page {
 	/** 1–100. */
 	limit: number;
-	/** A field of the list, `-` before it for the other way round; in order of creation when absent. A cursor belongs to one sort. */
+	/** A field of the list, with `-` before it for descending order; in order of creation when absent. A cursor belongs to one sort. */
 	sort?: string;
-	/** As a former answer's `nextCursor` gave it. @throws validation_failed when it was not */
+	/** The `nextCursor` of a former answer. @throws validation_failed when it is anything else */
 	cursor?: string;
 }
 
-/** `nextCursor` is null on the last page. */
+/** A page of a list; `nextCursor` is null on the last one. */
 export interface Listed<T> {
 	items: T[];
 	nextCursor: string | null;
 }
 
-/** A row that users edit. `version` grows with every update of it. */
+/** A row that users edit. Every update increments `version`. */
 export interface Versioned extends Row {
 	version: number;
 }
@@ -29,17 +29,19 @@ export interface Row {
 
 type Nullable<R> = { [K in keyof R]: null extends R[K] ? K : never }[keyof R];
 
-/** A row before the store makes it: what may be null may be left out. @typeParam Own what nobody but the store gives it, beside what it gives every row */
+/**
+ * A row before it is stored: nullable fields may be left out. @typeParam Own fields that only the store sets, besides those of every row
+ */
 export type Fresh<R extends Versioned, Own extends keyof R = never> = Omit<R, keyof Versioned | Nullable<R> | Own> &
 	Partial<Pick<R, Exclude<Nullable<R>, Own>>>;
 
-/** Fields that users edit. @typeParam Fixed those that stay as they are */
+/** Fields that users edit. @typeParam Fixed fields that never change */
 export type Edit<R extends Versioned, Fixed extends keyof R = never> = Partial<Omit<R, keyof Versioned | Fixed>>;
 
-/** What a removal took with it, by kind of row. */
+/** The number of rows removed along, by kind. */
 export type Removed = Record<string, number>;
 
-/** `q`: words that the name or the description holds, without regard to case; all of them. */
+/** `q`: words that the name or the description must all contain, ignoring case. */
 export interface TextFilter {
 	q?: string;
 }

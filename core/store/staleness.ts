@@ -1,4 +1,4 @@
-// How old may be what a process remembers of the store.
+// The greatest age of data that a process caches from the store.
 
-/** Every change committed longer ago than this is seen by every request (a promise of the specification's readers: a second). */
+/** Every request sees every change that was committed longer ago than this (the specification promises a second). */
 export const STALE_MS = 1000;

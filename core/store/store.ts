@@ -20,11 +20,11 @@ export type * from './upstream-tokens.ts';
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
 export interface Changes {
-	/** Called with every change committed anywhere, at least once, within a second. */
+	/** Subscribes to every change committed on any replica: called at least once, within a second. */
 	subscribe(listener: (topics: Topic[]) => void): () => void;
 	/**
-	 * Resolves when every change committed more than `maxAgeMs` ago has been handed to the listeners: at once in the
-	 * usual case. @throws unavailable when the database cannot tell
+	 * Resolves when every change committed more than `maxAgeMs` ago has been passed to the listeners; undefined when that is so already, as
+	 * usual. @throws unavailable when the database cannot be asked
 	 */
 	fresh(maxAgeMs: number): Promise<void> | undefined;
 }
@@ -43,16 +43,19 @@ export interface Repositories {
 }
 
 export interface Store extends Repositories {
-	/** The same verbs, done by somebody: what they change goes into the audit log under this name. */
+	/** Returns the same verbs on behalf of an actor, under whose name the audit log records the changes. */
 	as(actor: Actor): Repositories;
 	idempotency: Idempotency;
 	importQueue: ImportQueue;
-	/** Got by the service itself, whoever calls. */
+	/** Tokens that the service obtains for itself, whoever calls. */
 	upstreamTokens: TokenStore;
 	changes: Changes;
-	/** A fact of the whole installation. @returns the value that came first under this name, which may be another replica's */
+	/** Stores a fact of the whole installation. @returns the value that was stored first under this name, possibly by another replica */
 	keep(name: string, value: string): Promise<string>;
-	/** All that `work` begins waits for the database two seconds in all, however many statements it takes; then it throws `unavailable`. */
+	/**
+	 * Runs `work` with a limit of two seconds for all its waiting on the database together, however many statements it takes; then it throws
+	 * `unavailable`.
+	 */
 	withDeadline<T>(work: () => T): T;
 	/** @throws unavailable */
 	ping(): Promise<void>;

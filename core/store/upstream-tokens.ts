@@ -1,6 +1,6 @@
-// The storage port of access tokens to connected APIs, which replicas get for one another.
+// The storage port of access tokens to connected APIs, which replicas obtain for one another.
 
-/** The credential that they are got with; `secret` is its envelope, so another credential in its place is another one. */
+/** The credential that a token is obtained with; `secret` is its envelope, so a replaced credential is a different owner. */
 export interface TokenOwner {
 	apiId: string;
 	type: string;
@@ -8,29 +8,29 @@ export interface TokenOwner {
 	secret: string;
 }
 
-/** What is stored; times are the database's. */
+/** A stored token; times are the database's. */
 export interface TokenRow {
-	/** 0 before the first; grows with every token. */
+	/** 0 before the first token; every new one increments it. */
 	revision: number;
-	/** An envelope; null before the first. */
+	/** An envelope; null before the first token. */
 	sealed: string | null;
-	/** Of the token; 0 or less: it has expired. */
+	/** The remaining lifetime of the token; 0 or less when it has expired. */
 	leftMs: number;
 }
 
 export type TokenTurn =
-	/** Another replica is asking for one. */
+	/** Another replica is obtaining a token. */
 	| { state: 'wait' }
-	/** It is there. */
+	/** A token is stored. */
 	| { state: 'found'; row: TokenRow }
-	/** It is for the asker to get one, with what is left of the last, and nobody else does until the lease ends. */
+	/** The caller is to obtain a token, starting from the last one; nobody else does until the lease ends. */
 	| { state: 'lease'; row: TokenRow };
 
 export interface TokenStore {
 	/**
-	 * Null when the credential has been changed or is gone.
-	 * @param asked.useless a revision whose token is of no use, though it has not expired
-	 * @param asked.lease of the asker, if it is its turn
+	 * Returns the stored token, or the lease for obtaining one; null when the credential was changed or is gone.
+	 * @param asked.useless the revision of a token that is of no use, though it has not expired
+	 * @param asked.lease the id of the lease that the caller would get
 	 */
 	turn(
 		organizationId: string,
@@ -39,6 +39,6 @@ export interface TokenStore {
 	): Promise<TokenTurn | null>;
 	/** Ends the lease with a token. @returns its revision; null when the lease or the credential is gone, so that nothing was stored */
 	keep(organizationId: string, owner: TokenOwner, token: { lease: string; sealed: string; lifetimeMs: number }): Promise<number | null>;
-	/** Ends the lease without one. */
+	/** Ends the lease without a token. */
 	giveUp(organizationId: string, owner: TokenOwner, lease: string): Promise<void>;
 }

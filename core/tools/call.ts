@@ -1,4 +1,4 @@
-// What a plugin holds while it works: the context that core lends, and one call of a gateway or of the management API.
+// The context that plugins receive, and one call of a gateway or of the management API.
 
 import type {
 	Call,
@@ -39,10 +39,10 @@ import type { LookingMethod } from '../upstreams/pass-through.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
 
-/** For so long an organization's settings are remembered: every change is seen within a second. */
+/** Time for which an organization's settings are cached: every change is seen within a second. */
 const SETTINGS_MS = 1000;
 
-/** The parts of core that a call reaches. */
+/** The parts of core that a call uses. */
 export interface Services {
 	log: Log;
 	egress: Egress;
@@ -63,34 +63,34 @@ export interface ToolShelf {
 	find(tool: ToolRef): ToolEntry | null;
 }
 
-/** Whose call it is, and for whom. */
+/** The parts of one call: the plugin, the gateway and the caller that it belongs to. */
 export interface CallParts {
-	/** `kind:name` of the plugin that holds the call: what it stores is private to it. */
+	/** `kind:name` of the plugin that makes the call: its stored data is private to it. */
 	plugin: string;
 	organizationId: string;
 	gateway: Gateway | null;
 	caller: Caller | null;
 	shelf: ToolShelf | null;
-	/** Of the gateway: where they look for credentials. */
+	/** The gateway's authentication methods, with the headers in which they look for credentials. */
 	methods?: readonly LookingMethod[];
-	/** How the method that admitted the caller asks for one scope more; null when it takes no Bearer tokens. */
+	/** The challenge by which the method that authenticated the caller asks for one more scope; null when it takes no Bearer tokens. */
 	challenge?: (caller: Caller, scope: Scope) => string | null;
 	identity: Identity;
-	/** Absent where there is no request of a gateway. */
+	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;
 	signal: AbortSignal;
-	/** Inside an executor. */
+	/** The tool being run, inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;
-	/** Instead of the service's own: records written under somebody's name. */
+	/** Replaces the service's own record store: records are written in the name of a user. */
 	records?: RecordStore;
-	/** Inside an executor: how what it sends goes out. */
+	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
-	/** Counts a call of a tool that has a limit of its own; absent where there is no gateway. @throws rate_limited */
+	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */
 	countTool?: (limit: ToolLimit) => Promise<void>;
 }
 
-/** There is no gateway at which anybody could be known. */
+/** The identity of a call without a gateway, at which no one is known. */
 export const NO_IDENTITY: Identity = {
 	credential: async () => null,
 	token: async () => {
@@ -213,7 +213,7 @@ export class PluginCall implements Call {
 		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
 	}
 
-	/** Written in somebody's name, from where the request came. */
+	/** Writes in the name of a user, with the client data of the request. */
 	#recordsOf(by: { userId: string; email: string }): RecordStore {
 		const { incoming, records } = this.#parts;
 		if (records || !incoming) return records ?? this.#services.store.records;
@@ -222,13 +222,13 @@ export class PluginCall implements Call {
 		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
 	}
 
-	/** What is private to the plugin and the gateway (or the organization where there is none). */
+	/** The prefix of data private to the plugin and the gateway (or the organization if there is no gateway). */
 	#private(): string {
 		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
 	}
 }
 
-/** With the challenge of the method that let the caller in, which knows where another scope is to be had. */
+/** Builds the error with the challenge of the method that authenticated the caller, which knows where to get another scope. */
 function scopeMissing(scope: Scope, { caller, challenge: challengeOf }: CallParts): GatewayError {
 	const challenge = caller && challengeOf?.(caller, scope);
 	return new GatewayError('insufficient_scope', `The credential lacks the scope ${scope}.`, {
@@ -236,20 +236,20 @@ function scopeMissing(scope: Scope, { caller, challenge: challengeOf }: CallPart
 	});
 }
 
-/** What core lends to a plugin outside of its gateways' requests: in a route of the management API. */
-export interface ManagementPlace {
+/** The scope of a plugin's context in a route of the management API, outside its gateways' requests. */
+export interface ManagementScope {
 	/** `kind:name`. */
 	plugin: string;
 	gateway: Gateway;
-	/** Under the name of who asks. */
+	/** Writes in the name of the user who made the request. */
 	records: RecordStore;
 	signal: AbortSignal;
 }
 
-export const managementContext = (services: Services, place: ManagementPlace): Context =>
+export const managementContext = (services: Services, scope: ManagementScope): Context =>
 	new PluginCall(services, {
-		...place,
-		organizationId: place.gateway.organizationId,
+		...scope,
+		organizationId: scope.gateway.organizationId,
 		caller: null,
 		shelf: null,
 		identity: NO_IDENTITY,

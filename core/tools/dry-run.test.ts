@@ -1,4 +1,4 @@
-// What a dry run shows of executors of every kind, and that nothing leaves whatever they do. Those of HTTP: test/flows/upstream-credentials.test.ts.
+// Tests of dry runs of every kind of executor: the shown requests, and that none is sent. HTTP: test/flows/upstream-credentials.test.ts.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -17,14 +17,14 @@ import { createSecrets } from '../secrets/envelopes.ts';
 import { Recorder } from '../store/recorder.ts';
 import { createSigner } from '../upstreams/credentials.ts';
 import type { Services } from './call.ts';
-import { toolPlace } from './entry.ts';
+import { toolLocation } from './entry.ts';
 import { createInvoker } from './invoke.ts';
 
 const caller = { method: 'management', subject: 'user:1', scopes: ['tools:execute'] as const };
 
 type Execution = Pick<ToolExecutor, 'execute'> & Partial<Pick<ToolExecutor, 'preview'>>;
 
-/** A tool of this executor; `dryRun` runs it dry, `runs` counts what was recorded. */
+/** Creates a tool of this executor; `dryRun` runs it dry, `runs` counts the recorded runs. */
 async function setUp(t: TestContext, execution: Execution, config: JsonObject = {}) {
 	const store = await testStore();
 	const { organizationId } = await addTenant(store);
@@ -33,7 +33,7 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 	const fields = Joi.object({ token: Joi.string().meta({ secret: true }), host: Joi.string() });
 	registry.add({ kind: 'executor', name: 'odd', summary: 'Odd.', config: fields, ...execution });
 	const tool = await addTool(store, organizationId, { type: 'odd', executor: 'odd' });
-	const executionConfig = registry.seal('executor', 'odd', config, secrets, toolPlace(organizationId, tool.id));
+	const executionConfig = registry.seal('executor', 'odd', config, secrets, toolLocation(organizationId, tool.id));
 	await store.tools.update(organizationId, tool.id, { executionConfig });
 	let runs = 0;
 	const recorder = new Recorder(store, silent);
@@ -52,7 +52,7 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 		return secrets.open(envelope, ...where);
 	};
 	const watching = { ...secrets, open };
-	// What a dry run reaches of them.
+	// The services that a dry run uses.
 	const services = { log: silent, egress: local(t), store, signer: createSigner({ secrets: watching, tokens }) } as unknown as Services;
 	const invoker = createInvoker({ services: () => services, registry, secrets: watching, recorder, argumentChecks });
 	const dryRun = () => invoker.execute(organizationId, tool.id, {}, { caller, signal: new AbortController().signal, isDry: true });
@@ -108,7 +108,7 @@ test('what an executor sends by `call.fetch` is shown, and not sent', async (t) 
 	assert.equal(upstream.connections(), 0);
 });
 
-test('headers that hold nothing but secrets are hidden whoever wrote them', async (t) => {
+test('headers that hold nothing but secrets are hidden, whichever part wrote them', async (t) => {
 	const upstream = await canary(t);
 	const headers = {
 		Authorization: 'Digest username="canary", response="canary"',
@@ -138,7 +138,7 @@ test('headers that hold nothing but secrets are hidden whoever wrote them', asyn
 	});
 });
 
-test('an executor that goes on when it is stopped sends nothing either, and its first request is shown', async (t) => {
+test('an executor that ignores the end of the dry run sends nothing either, and its first request is shown', async (t) => {
 	const upstream = await canary(t);
 	const { dryRun, runs } = await setUp(t, {
 		execute: async (_args, _config, call) => {
@@ -152,7 +152,7 @@ test('an executor that goes on when it is stopped sends nothing either, and its 
 	assert.deepEqual([upstream.connections(), runs()], [0, 0]);
 });
 
-test('a tool that sends nothing, or has a socket of its own, says that there is nothing to show', async (t) => {
+test('a tool that sends nothing, or uses its own sockets, reports that there is nothing to show', async (t) => {
 	const silentTool = await setUp(t, { execute: async () => ({ content: [] }) });
 	await assert.rejects(silentTool.dryRun(), {
 		code: 'not_implemented',
@@ -173,7 +173,7 @@ test('a tool that sends nothing, or has a socket of its own, says that there is 
 	assert.equal(upstream.connections(), 0);
 });
 
-test('what the guard refuses and what is wrong with the arguments is told as by a run', async (t) => {
+test('refusals of the egress guard and invalid arguments are reported like in a run', async (t) => {
 	const refused = await setUp(t, {
 		execute: async (_args, _config, call) => {
 			await call.request({ method: 'GET', url: 'http://10.0.0.1/' });

@@ -1,4 +1,4 @@
-// A run that sends nothing: the executor is run, or asked for its preview, up to where its first request would leave.
+// A run that sends nothing: the executor runs, or its preview is called, until its first request would be sent.
 
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
@@ -22,11 +22,11 @@ export interface DryRunParts {
 	credentials: readonly CredentialRow[];
 }
 
-/** Ends the executor where it would have sent; whatever it makes of that, nothing is sent. */
+/** Stops the executor at the point where it would have sent; even if it catches this, nothing is sent. */
 class NotSent extends Error {}
 
 export class DryRun implements Outbound {
-	/** Stands for every secret until the request is shown: text that any header, address or body takes as it is. */
+	/** Replaces every secret until the request is shown: a text that any header, address or body accepts. */
 	readonly mask = `hidden-${randomUUID()}`;
 	readonly #parts: DryRunParts;
 	#request: JsonObject | null = null;
@@ -36,7 +36,7 @@ export class DryRun implements Outbound {
 		this.#parts = parts;
 	}
 
-	/** The request that `execute` would send first, or what `preview` says. @throws not_implemented when there is neither, and what they throw */
+	/** Returns the first request of `execute`, or the result of `preview`. @throws their errors; not_implemented if there is neither */
 	async show(execute: () => Promise<unknown>, preview: (() => Promise<JsonObject>) | null): Promise<JsonObject> {
 		this.#isPreview = preview !== null;
 		if (preview) return this.#shown(await preview()) as JsonObject;
@@ -54,7 +54,7 @@ export class DryRun implements Outbound {
 		return api ? signer.preview(request, api, { credentials, hidden: this.mask }) : request;
 	}
 
-	/** Nothing was refused, as nothing is sent. */
+	/** Returns null: nothing is sent, so nothing was refused. */
 	async renew(): Promise<null> {
 		return null;
 	}
@@ -63,7 +63,7 @@ export class DryRun implements Outbound {
 		const { method, url, headers, body } = await this.#parts.egress.preview(options);
 		const bytes = typeof body === 'string' ? Buffer.from(body) : body;
 		const isText = bytes !== null && isUtf8(bytes);
-		// The first is what would be sent; what comes after depends on the answer.
+		// Later requests depend on the answer, so only the first one is shown.
 		this.#request ??= this.#shown({
 			method,
 			url,
@@ -81,7 +81,7 @@ export class DryRun implements Outbound {
 		throw new NotSent('Nothing is sent in a dry run.');
 	}
 
-	/** Whoever has the address could dial it; a preview says that it does not. */
+	/** Refuses unless a preview runs: an executor that has the address could dial it; a preview must not. */
 	async connect(host: string, port: number): Promise<CheckedAddress> {
 		const address = await this.#parts.egress.connect(host, port);
 		if (!this.#isPreview) throw unseen('This tool speaks a protocol whose requests cannot be shown.');
@@ -92,7 +92,7 @@ export class DryRun implements Outbound {
 		throw unseen('This tool speaks a protocol whose requests cannot be shown.');
 	}
 
-	/** With every secret hidden, also where it stands inside of Basic's base64. */
+	/** Replaces every mask by `••••`, also inside Basic's base64. */
 	#shown(value: Json): Json {
 		if (typeof value === 'string') return value.replaceAll(basic(this.mask, this.mask), `Basic ${HIDDEN}`).replaceAll(this.mask, HIDDEN);
 		if (Array.isArray(value)) return value.map((item) => this.#shown(item));
@@ -101,7 +101,7 @@ export class DryRun implements Outbound {
 	}
 }
 
-/** Some headers hold a secret whoever wrote them: one that was typed into a config is not known to be one. @param name in lower case */
+/** Hides headers that always hold a secret, since one that was typed into a config is not marked as secret. @param name in lower case */
 function hiddenIn(name: string, value: string): string {
 	if (name === 'cookie') return value.split(/; */).map(hiddenPair).join('; ');
 	if (KEY.test(name)) return HIDDEN;

@@ -1,4 +1,4 @@
-// A tool with all that running it needs, made of its row.
+// A tool with everything needed to run it, built from its row.
 
 import type { Checked } from '../arguments/checks.ts';
 import { withoutFilled } from '../arguments/filled.ts';
@@ -8,12 +8,12 @@ import type { Api, Flattened, JsonObject, Tool } from '../contract/nouns.ts';
 import { quote } from '../kit/clean-text.ts';
 import type { LaneApi } from '../lanes/lane.ts';
 import { laneOf } from '../lanes/lanes.ts';
-import type { NamedPlace, Registry } from '../registry/registry.ts';
-import type { Place, Secrets } from '../secrets/envelopes.ts';
+import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
+import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { ApiRow, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
 
-/** Calls of an assigned tool that one caller may make. */
+/** A limit on calls of an assigned tool by one caller. */
 export interface ToolLimit {
 	assignmentId: string;
 	perMinute: number;
@@ -24,25 +24,25 @@ export interface Ready {
 	config: JsonObject;
 }
 
-/** What is costly of it is made when it is first run. */
+/** A tool ready to run; its costly parts are created at the first run. */
 export interface ToolEntry extends Checked {
-	/** What it takes to make the executor's arguments of the tool's; null where they are the same. */
+	/** The data to convert the tool's arguments into the executor's; null if they are the same. */
 	flattened: Flattened | null;
 	api: Api | null;
 	credentials: readonly CredentialRow[];
-	/** Which its calls go through; null: none. */
+	/** The outbound limit that its calls pass through; null if there is none. */
 	lane: LaneApi | null;
-	/** Callers' own credentials for its API. */
+	/** Headers that carry callers' own credentials to its API. */
 	passThrough: readonly PassedHeader[];
-	/** Of this gateway; null: none. */
+	/** The tool's limit in this gateway; null if there is none. */
 	limit: ToolLimit | null;
-	/** @throws not_implemented when its executor is not loaded, secret_unreadable naming a secret of its config */
+	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, secret_unreadable naming a secret */
 	ready(): Ready;
-	/** The same with `mask` in place of the config's secrets, none of which is opened. */
+	/** Like `ready`, with `mask` for each secret of the config; no secret is opened. */
 	masked(mask: string): Ready;
 }
 
-/** `name` that the gateway exposes, as `description`; the tool's own without one. */
+/** The name and description that a gateway gives the tool (default: its own), and its API. */
 export interface EntryAround {
 	name?: string;
 	description?: string | null;
@@ -84,7 +84,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 	};
 }
 
-/** Decided whenever credentials change, since entries are made anew then. */
+/** Returns the arguments that credentials supply. Evaluated when an entry is built, which happens after each change of a credential. */
 function filledArguments({ fillable }: ToolRow, { api, credentials }: EntryAround, signer: () => Signer): string[] {
 	if (!fillable || !api || credentials.length === 0) return [];
 	const { origin, security } = fillable;
@@ -110,21 +110,21 @@ function executorOf(row: ToolRow, registry: Registry): ToolExecutor {
 	return executor;
 }
 
-/** `code` stands beside `executionConfig` in the API; to the executor they are one config. */
+/** `code` is stored beside `executionConfig`; the executor gets both as one config. */
 export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): JsonObject =>
 	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
 
-/** @throws secret_unreadable naming the field and the tool */
+/** Opens the secrets of a config. @throws secret_unreadable naming the field and the tool */
 export const openedConfig = (row: ToolRow, config: JsonObject, { registry, secrets }: Omit<EntryParts, 'services'>): JsonObject =>
-	registry.open('executor', row.executor, config, secrets, namedPlace(row));
+	registry.open('executor', row.executor, config, secrets, namedToolLocation(row));
 
-/** With the words for a secret that cannot be opened. */
-export const namedPlace = ({ organizationId, id, name }: Pick<ToolRow, 'organizationId' | 'id' | 'name'>): NamedPlace => ({
-	...toolPlace(organizationId, id),
+/** The location of the tool's secrets, with the tool's name for messages. */
+export const namedToolLocation = ({ organizationId, id, name }: Pick<ToolRow, 'organizationId' | 'id' | 'name'>): NamedSecretLocation => ({
+	...toolLocation(organizationId, id),
 	of: `the tool ${quote(name)}`,
 });
 
-export const toolPlace = (organizationId: string, toolId: string): Place => ({ organizationId, table: 'tools', row: toolId });
+export const toolLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'tools', row });
 
 const describeTool = (row: ToolRow, { name, description }: EntryAround, filled: readonly string[]): Tool => ({
 	id: row.id,
@@ -136,6 +136,6 @@ const describeTool = (row: ToolRow, { name, description }: EntryAround, filled: 
 	outputSchema: row.outputSchema,
 	annotations: row.annotations,
 	apiId: row.apiId,
-	// The parameters are others with each set of arguments that are filled.
+	// The parameters differ with each set of arguments that credentials supply.
 	version: [row.version, ...filled].join('+'),
 });

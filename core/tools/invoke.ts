@@ -1,5 +1,5 @@
-// The one way to run a tool, whatever asked for it: check the arguments, execute under a deadline, record.
-// Finding and allowing happen before (`call.ts`), on the shelf of what the caller can reach.
+// Runs tools for every transport and for the management API: check the arguments, execute under a deadline, record.
+// Finding a tool and checking scopes happen before, in `call.ts`.
 
 import type { ArgumentChecks } from '../arguments/checks.ts';
 import { flatFault, nest } from '../arguments/flat.ts';
@@ -21,9 +21,9 @@ const DEADLINE_MS = 120_000;
 
 export interface Invoker {
 	prepare(row: ToolRow, around: EntryAround): ToolEntry;
-	/** A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
+	/** Runs a tool. A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
 	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
-	/** Over the management API. `isDry`: nothing is sent nor recorded, and `request` is what would be. @throws not_found, not_implemented */
+	/** Runs a tool over the management API. `isDry`: nothing is sent or recorded, only `request` shown. @throws not_found, not_implemented */
 	execute(
 		organizationId: string,
 		toolId: string,
@@ -43,7 +43,7 @@ export interface InvokerParts {
 	argumentChecks: ArgumentChecks;
 }
 
-/** Of faults of the caller or of ours the caller is told by an error; of faults of the run, by its result. */
+/** Codes that are thrown: faults of the caller or of ours. Faults of the run become its result. */
 const THROWN: readonly ErrorCode[] = ['validation_failed', 'tool_not_found', 'insufficient_scope', 'unavailable', 'not_implemented'];
 
 const REMOVED = 'The description of the API no longer has the operation of this tool: import one that has it, or remove the tool.';
@@ -92,10 +92,10 @@ export function createInvoker(parts: InvokerParts): Invoker {
 	return invoker;
 }
 
-/** Of a run that no gateway asked for. */
+/** The call parts of a run over the management API. */
 const MANAGEMENT = { plugin: 'management', gateway: null, shelf: null, identity: NO_IDENTITY, entry: null, listener: null } as const;
 
-/** A secret of its config that cannot be read is a fault of the run, which its caller cannot help. */
+/** Prepares an entry. A secret of its config that cannot be read becomes a failed run, since the caller cannot change it. */
 function readied(entry: ToolEntry): Ready | RunResult {
 	try {
 		return entry.ready();
@@ -136,7 +136,7 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 	});
 }
 
-/** Runs `work` with the arguments as the executor takes them. What it says of them is said of the tool's. */
+/** Runs `work` with the arguments in the executor's form. Faults it reports are translated back to the tool's arguments. */
 async function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {
 	if (!flattened) return work(args);
 	try {

@@ -1,5 +1,5 @@
-// Access tokens to connected APIs (RFC 6749 §4.4 and §6): from memory while they are good, else got by one replica for all, and kept
-// sealed where a refresh token that was exchanged for the next one is not lost.
+// Access tokens to connected APIs (RFC 6749 §4.4 and §6): from memory while they are valid, else obtained by one replica for all. They are
+// stored sealed, so that a refresh token exchanged for the next one is not lost.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,18 +13,18 @@ import { type AskTokenServer, exchange, type Grant, TOKEN_TIMEOUT_MS } from './t
 
 export interface HeldToken {
 	accessToken: string;
-	/** It was asked for just now. */
+	/** The token was obtained just now. */
 	isNew: boolean;
-	/** Asks for another one in its place, once for all who ask at the same time. Null: the last one that was got so was refused at once. */
+	/** Obtains another token, once for all concurrent callers. Null: the last renewed one was refused at once. */
 	renew(): Promise<HeldToken | null>;
-	/** It was refused, although it is new. */
+	/** Reports that the token was refused although it is new. */
 	refused(): void;
 }
 
 export interface UpstreamTokens {
-	/** @param fields of the credential. @throws upstream_failed, upstream_timeout, egress_refused */
+	/** Returns the token of a credential. @param fields of the credential. @throws upstream_failed, upstream_timeout, egress_refused */
 	get(organizationId: string, row: CredentialRow, fields: JsonObject): Promise<HeldToken>;
-	/** Lets what is being asked end: an answer that nobody keeps could be the only one with the next refresh token. */
+	/** Waits for the requests under way: an answer that nobody stores could hold the only copy of the next refresh token. */
 	close(): Promise<void>;
 }
 
@@ -36,28 +36,28 @@ export interface UpstreamTokenParts {
 	ask: AskTokenServer;
 }
 
-/** Of whose turn it is; longer than asking may take (twice, where the server must be asked in two ways) and keeping what it answers. */
+/** The length of a lease: longer than asking may take (twice, when the server must be asked in two ways) plus storing the answer. */
 const LEASE_MS = 25_000;
-/** For a turn that another replica has, which may have died with it. */
+/** The longest wait for the lease of another replica, which may have died with it. */
 const MAX_WAIT_MS = LEASE_MS + 5_000;
 const FIRST_POLL_MS = 50;
 const LAST_POLL_MS = 400;
-/** A failure is everybody's for so long: a token server is not asked as often as tools are called. */
+/** A failure counts for all callers for so long: a token server is not asked as often as tools are called. */
 const FAILED_MS = 1_000;
-/** A server that refuses a token that is new refuses the next one, too. */
+/** A server that refuses a new token refuses the next one, too. */
 const REFUSED_MS = 10_000;
 const CAPACITY = 10_000;
 
 interface Known {
 	accessToken: string;
 	revision: number;
-	/** Monotonic. */
+	/** Monotonic time. */
 	goodUntilMs: number;
 	isNew: boolean;
 }
 
-/** One credential, of which one process has one. */
-interface Entry {
+/** The state of one credential, of which a process has one. */
+interface TokenCacheEntry {
 	organizationId: string;
 	row: CredentialRow;
 	fields: JsonObject;
@@ -67,7 +67,7 @@ interface Entry {
 	refusedUntilMs: number;
 }
 
-/** What is sealed. */
+/** The sealed content. */
 interface Document {
 	accessToken: string;
 	refreshToken?: string;
@@ -82,10 +82,10 @@ export function createUpstreamTokens(parts: UpstreamTokenParts): UpstreamTokens 
 class TokenCache {
 	readonly #parts: UpstreamTokenParts;
 	/**
-	 * By the credential's envelope: a changed credential finds nothing of the former one. What is being got stays: nobody else may
-	 * get it meanwhile.
+	 * By the credential’s envelope: a changed credential does not find its former entry. An entry whose token is being obtained stays, so
+	 * that nobody else obtains one at the same time.
 	 */
-	readonly #entries = new BoundedMap<string, Entry>(CAPACITY, { mustStay: ({ getting }) => getting !== null });
+	readonly #entries = new BoundedMap<string, TokenCacheEntry>(CAPACITY, { mustStay: ({ getting }) => getting !== null });
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: UpstreamTokenParts) {
@@ -96,7 +96,7 @@ class TokenCache {
 		});
 	}
 
-	async get(credential: Pick<Entry, 'organizationId' | 'row' | 'fields'>): Promise<HeldToken> {
+	async get(credential: Pick<TokenCacheEntry, 'organizationId' | 'row' | 'fields'>): Promise<HeldToken> {
 		const entry = this.#entry(credential);
 		const { known } = entry;
 		return this.#held(entry, known && known.goodUntilMs > performance.now() ? known : await this.#shared(entry, null));
@@ -108,15 +108,15 @@ class TokenCache {
 		this.#entries.clear();
 	}
 
-	#entry(credential: Pick<Entry, 'organizationId' | 'row' | 'fields'>): Entry {
+	#entry(credential: Pick<TokenCacheEntry, 'organizationId' | 'row' | 'fields'>): TokenCacheEntry {
 		const known = this.#entries.get(credential.row.secret);
 		if (known) return known;
-		const entry: Entry = { ...credential, known: null, getting: null, failed: null, refusedUntilMs: 0 };
+		const entry: TokenCacheEntry = { ...credential, known: null, getting: null, failed: null, refusedUntilMs: 0 };
 		this.#entries.set(credential.row.secret, entry);
 		return entry;
 	}
 
-	#held(entry: Entry, { accessToken, revision, isNew }: Known): HeldToken {
+	#held(entry: TokenCacheEntry, { accessToken, revision, isNew }: Known): HeldToken {
 		return {
 			accessToken,
 			isNew,
@@ -130,18 +130,18 @@ class TokenCache {
 		};
 	}
 
-	/** Another than this revision's. */
-	async #renewed(entry: Entry, useless: number): Promise<Known> {
+	/** Returns a token newer than the refused one. */
+	async #renewed(entry: TokenCacheEntry, useless: number): Promise<Known> {
 		if (entry.known?.revision === useless) entry.known = null;
 		const { known } = entry;
 		if (known && known.goodUntilMs > performance.now()) return known;
 		const got = await this.#shared(entry, useless);
-		// What was under way when it was asked for may have found the very same.
+		// A request that was already under way may have found the refused token itself.
 		return got.revision === useless ? this.#shared(entry, useless) : got;
 	}
 
-	/** One at a time in this process. */
-	#shared(entry: Entry, useless: number | null): Promise<Known> {
+	/** Obtains a token, once at a time in this process. */
+	#shared(entry: TokenCacheEntry, useless: number | null): Promise<Known> {
 		if (entry.getting) return entry.getting;
 		if (entry.failed && entry.failed.untilMs > performance.now()) return Promise.reject(entry.failed.error);
 		entry.failed = null;
@@ -160,8 +160,8 @@ class TokenCache {
 		return getting;
 	}
 
-	/** One at a time among the replicas. */
-	async #obtain(entry: Entry, refused: number | null): Promise<Known> {
+	/** Obtains a token, once at a time among the replicas. */
+	async #obtain(entry: TokenCacheEntry, refused: number | null): Promise<Known> {
 		const { organizationId, row } = entry;
 		const lease = randomUUID();
 		let useless = refused;
@@ -180,16 +180,16 @@ class TokenCache {
 			if (got) return got;
 			await sleep(pollMs);
 		}
-		throw new GatewayError('upstream_timeout', 'Another replica has been asking the token server for too long. Try again later.');
+		throw new GatewayError('upstream_timeout', 'Another replica is still waiting for the token server. Try again later.');
 	}
 
-	/** Null when it cannot be told whether the token was stored: a look tells. */
-	async #leased(entry: Entry, { lease, row, untilMs }: { lease: string; row: TokenRow; untilMs: number }): Promise<Known | null> {
+	/** Asks the token server and stores the token; null when it is unknown whether it was stored, so that the caller looks it up. */
+	async #leased(entry: TokenCacheEntry, { lease, row, untilMs }: { lease: string; row: TokenRow; untilMs: number }): Promise<Known | null> {
 		const { organizationId } = entry;
 		try {
-			// A process that was stopped in between must not ask when it may be another's turn.
+			// A process that was suspended meanwhile must not ask, since its lease may be another's by now.
 			if (untilMs - performance.now() < 2 * TOKEN_TIMEOUT_MS)
-				throw new GatewayError('upstream_timeout', 'The turn to ask the token server was missed.');
+				throw new GatewayError('upstream_timeout', 'The lease for asking the token server expired.');
 			const last = this.#document(entry, row);
 			const granted = await exchange({ fields: entry.fields, last, organizationId }, this.#parts.ask);
 			const goodUntilMs = performance.now() + granted.lifetimeMs;
@@ -202,16 +202,16 @@ class TokenCache {
 			await this.#parts.store.giveUp(organizationId, entry.row, lease).catch((fault: unknown) => {
 				this.#parts.log.warn(
 					{ err: fault, apiId: entry.row.apiId },
-					'the turn to ask a token server could not be given back; it ends by itself',
+					'the lease for asking a token server could not be released; it expires by itself',
 				);
 			});
 			throw error;
 		}
 	}
 
-	/** Over and over while the lease lasts: it may be the only copy of the next refresh token. Null: an earlier time may have done it. */
+	/** Retries while the lease lasts: this may be the only copy of the next refresh token. Null: an earlier attempt may have stored it. */
 	async #keep(
-		entry: Entry,
+		entry: TokenCacheEntry,
 		{ untilMs, ...token }: { lease: string; sealed: string; lifetimeMs: number; untilMs: number },
 	): Promise<number | null> {
 		const { store, log } = this.#parts;
@@ -222,23 +222,23 @@ class TokenCache {
 				throw new GatewayError('upstream_failed', 'The credential of the API has just been changed. Try again.');
 			} catch (error) {
 				if (!(error instanceof GatewayError && error.code === 'unavailable') || performance.now() > untilMs) throw error;
-				log.warn({ apiId: entry.row.apiId }, 'a new access token cannot be stored yet');
+				log.warn({ apiId: entry.row.apiId }, 'a new access token could not be stored yet');
 				await sleep(LAST_POLL_MS);
 			}
 		}
 	}
 
-	#open(entry: Entry, row: TokenRow): Known | null {
+	#open(entry: TokenCacheEntry, row: TokenRow): Known | null {
 		const document = this.#document(entry, row);
 		const { revision, leftMs } = row;
 		return document && { accessToken: document.accessToken, revision, goodUntilMs: performance.now() + leftMs, isNew: false };
 	}
 
-	/** One that cannot be opened is as good as none: the next is asked for with the credential itself. */
-	#document(entry: Entry, { sealed }: TokenRow): Document | null {
+	/** Opens the stored token. One that cannot be opened counts as missing: the next is requested with the credential itself. */
+	#document(entry: TokenCacheEntry, { sealed }: TokenRow): Document | null {
 		if (sealed === null) return null;
 		try {
-			// It was sealed here.
+			// The content was sealed by this class, so it has its shape.
 			return JSON.parse(this.#parts.secrets.open(sealed, tokenPlace(entry), 'The access token')) as Document;
 		} catch (error) {
 			if (asGatewayError(error)?.code === 'secret_unreadable') return null;
@@ -247,4 +247,4 @@ class TokenCache {
 	}
 }
 
-const tokenPlace = ({ organizationId, row }: Entry) => ({ organizationId, table: 'upstream_tokens', row: credentialKey(row) });
+const tokenPlace = ({ organizationId, row }: TokenCacheEntry) => ({ organizationId, table: 'upstream_tokens', row: credentialKey(row) });

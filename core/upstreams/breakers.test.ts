@@ -1,4 +1,4 @@
-// When an upstream is left alone, for how long, and for whom.
+// When a breaker opens, for how long, and for which upstream.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ function setUp() {
 
 const OPEN = { code: 'upstream_failed', message: /^pets\.example has failed 10 times in a row: it is tried again in 5 s\.$/ };
 
-test('ten failures in a row open it, and its refusal says how many there were and when it is tried again', () => {
+test('ten failures in a row open it, and the refusal names their number and the time of the next attempt', () => {
 	const { breakers, once, times } = setUp();
 	times(9, 'failed');
 	breakers.assertClosed('acme', PETS);
@@ -30,7 +30,7 @@ test('ten failures in a row open it, and its refusal says how many there were an
 	assert.throws(() => breakers.assertClosed('acme', PETS), OPEN);
 });
 
-test('an answer in between begins the count anew; what says nothing of the upstream does not', () => {
+test('an answer in between resets the count; an outcome unrelated to the upstream does not', () => {
 	const { breakers, once, times } = setUp();
 	times(9, 'failed');
 	once('answered');
@@ -41,7 +41,7 @@ test('an answer in between begins the count anew; what says nothing of the upstr
 	assert.throws(() => breakers.enter('acme', PETS), OPEN);
 });
 
-test('it is of one organization and one origin: nobody else notices', () => {
+test('it belongs to one organization and one origin: nobody else notices', () => {
 	const { breakers, times } = setUp();
 	times(10, 'failed');
 	breakers.enter('other', PETS)('answered');
@@ -50,7 +50,7 @@ test('it is of one organization and one origin: nobody else notices', () => {
 	assert.throws(() => breakers.enter('acme', new URL('https://pets.example/v2?other')), OPEN);
 });
 
-test('one request finds out whether it is back; when it is, all may go', () => {
+test('one request probes the upstream; when it succeeds, all requests pass', () => {
 	const { breakers, times, pass } = setUp();
 	times(10, 'failed');
 	pass(4999);
@@ -63,7 +63,7 @@ test('one request finds out whether it is back; when it is, all may go', () => {
 	breakers.assertClosed('acme', PETS);
 });
 
-test('each time that it is not back it stays open twice as long, up to a minute', () => {
+test('each failed probe doubles the time that it stays open, up to a minute', () => {
 	const { breakers, once, times, pass } = setUp();
 	times(10, 'failed');
 	for (const seconds of [5, 10, 20, 40, 60, 60]) {
@@ -75,7 +75,7 @@ test('each time that it is not back it stays open twice as long, up to a minute'
 	assert.throws(() => breakers.enter('acme', PETS), /has failed 16 times in a row: it is tried again in 60 s/);
 });
 
-test('a request that found out nothing leaves the next one to try', () => {
+test('after a probe without a result the next request is the probe', () => {
 	const { breakers, once, times, pass } = setUp();
 	times(10, 'failed');
 	pass(5000);
@@ -84,7 +84,7 @@ test('a request that found out nothing leaves the next one to try', () => {
 	breakers.enter('acme', PETS);
 });
 
-test('what began before it opened changes nothing of it, whenever it ends', () => {
+test('a request that began before it opened does not change it, whenever it ends', () => {
 	const { breakers, times, pass } = setUp();
 	const [early, late] = [breakers.enter('acme', PETS), breakers.enter('acme', PETS)];
 	times(10, 'failed');
@@ -95,7 +95,7 @@ test('what began before it opened changes nothing of it, whenever it ends', () =
 	breakers.enter('acme', PETS)('answered');
 });
 
-test('it remembers ten thousand that fail, and nothing of those that work', () => {
+test('it remembers ten thousand failing origins, and no working one', () => {
 	const { breakers, once, times } = setUp();
 	times(10, 'failed');
 	for (let n = 0; n < 10_000; n++) once('answered', `works-${n}`);

@@ -1,31 +1,31 @@
-// Upstreams that keep failing are left alone for a while: a call of them fails at once instead of waiting for what will not come.
+// Circuit breakers: a call of an upstream that keeps failing fails at once, instead of waiting for an answer that will not come.
 //
-// One breaker per organization and origin, so that no tenant can shut an upstream for the others, nor learn from it what they do.
-// In this process only: every replica finds out for itself after a few failures, and no call pays a round trip to hear of it.
+// One breaker per organization and origin, so that no tenant can shut an upstream for the others, nor learn from it which upstreams they
+// call. It is local to the process: every replica finds out for itself after a few failures, and no call pays a round trip for it.
 
 import { GatewayError } from '../contract/errors.ts';
 import { shown } from '../egress/errors.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 
-/** In a row, with no answer in between. */
+/** Failures in a row, without an answer in between. */
 const FAILURES = 10;
 const OPEN_MS = 5_000;
 const MAX_OPEN_MS = 60_000;
-/** Origins that are failing; those that failed longest ago go first. What works takes no memory. */
+/** The number of failing origins kept; those that failed longest ago are dropped first. Working ones take no memory. */
 const CAPACITY = 10_000;
 
-/** What became of a request that was let through. `unknown`: it ended for a reason that says nothing of the upstream. */
+/** The outcome of a request that was let through. `unknown`: it ended for a reason unrelated to the upstream. */
 export type Outcome = 'answered' | 'failed' | 'unknown';
 
-/** To be called once, when the request has ended. */
+/** Reports the outcome; to be called once, when the request has ended. */
 export type Settle = (outcome: Outcome) => void;
 
 interface Failing {
 	failures: number;
-	/** Monotonic; null while it is closed. */
+	/** Monotonic time; null while the breaker is closed. */
 	openUntilMs: number | null;
 	openMs: number;
-	/** The one request that finds out whether it is back. */
+	/** The one request that probes whether the upstream is back. */
 	probe: symbol | null;
 }
 
@@ -38,13 +38,13 @@ export class Breakers {
 		this.#now = now;
 	}
 
-	/** Nothing is counted yet: for those who would wait for their turn first. @throws upstream_failed while it is open */
+	/** Checks without counting anything, for requests that queue first. @throws upstream_failed while it is open */
 	assertClosed(organizationId: string, url: URL): void {
 		const failing = this.#failing.get(keyOf(organizationId, url));
 		if (failing && this.#isShut(failing)) throw this.#refusal(failing, url);
 	}
 
-	/** @throws upstream_failed while it is open */
+	/** Lets a request through. @throws upstream_failed while it is open */
 	enter(organizationId: string, url: URL): Settle {
 		const key = keyOf(organizationId, url);
 		const failing = this.#failing.get(key);
@@ -62,7 +62,7 @@ export class Breakers {
 	#settle(key: string, outcome: Outcome): void {
 		if (outcome === 'unknown') return;
 		const failing = this.#failing.get(key);
-		// What began before it opened says nothing new.
+		// A request that began before the breaker opened tells nothing new.
 		if (failing && failing.openUntilMs !== null) return;
 		if (outcome === 'answered') {
 			if (failing) this.#failing.delete(key);

@@ -1,17 +1,17 @@
-// Stored credentials of connected APIs: what each type holds, and where it is kept.
+// Stored credentials of connected APIs: the fields of each type, and the key under which it is stored.
 
 import Joi from 'joi';
 import type { CredentialType } from '../contract/nouns.ts';
 import { headerNameFault, headerValueFault } from '../egress/headers.ts';
 import { httpUrl } from '../kit/urls.ts';
-import type { Place } from '../secrets/envelopes.ts';
+import type { SecretLocation } from '../secrets/envelopes.ts';
 import type { CredentialRow } from '../store/store.ts';
 
 type CredentialOf = Pick<CredentialRow, 'apiId' | 'type' | 'scheme'>;
 
 type Check = Joi.CustomValidator<string>;
 
-/** As a value of the template: `{…}` in the text itself would be evaluated. */
+/** The text is a value of the template: `{…}` in a template itself would be evaluated. */
 const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });
 
 const inHeader: Check = (value, helpers) => {
@@ -19,7 +19,7 @@ const inHeader: Check = (value, helpers) => {
 	return fault === null ? value : wrong(helpers, fault);
 };
 
-/** RFC 6265 §4.1.1, and what servers take besides; `;` would begin another cookie. */
+/** RFC 6265 §4.1.1, and characters that servers accept besides; `;` would begin another cookie. */
 const COOKIE_VALUE = /^[\x21-\x3a\x3c-\x7e]+$/;
 
 const inCookie: Check = (value, helpers) =>
@@ -33,17 +33,17 @@ const headerName: Check = (value, helpers) => {
 const cookieName: Check = (value, helpers) => (headerNameFault(value) === null ? value : wrong(helpers, 'must be the name of a cookie'));
 
 const secret = Joi.string().min(1).max(8192).required();
-/** No control characters: they would end a header line. */
+/** Control characters would end a header line. */
 const line = secret.pattern(/^[^\p{Cc}]*$/u, 'text without control characters');
 
-/** What may stand there, where the key goes. */
+/** Checks a field by the location that the key goes to. */
 function byPlace(schema: Joi.StringSchema, checks: Record<string, Check>): Joi.StringSchema {
 	// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
 	const branches = Object.entries(checks).map(([is, check]) => ({ is, then: schema.custom(check) }));
 	return schema.when('in', { switch: branches });
 }
 
-/** What `credentials` holds for each type (decisions in the README). */
+/** The fields of `credentials` for each type; the README has the decisions. */
 export const CREDENTIALS: Readonly<Record<CredentialType, Joi.ObjectSchema>> = {
 	api_key: Joi.object({
 		key: byPlace(line.description('The key itself.'), { header: inHeader, cookie: inCookie }),
@@ -62,30 +62,30 @@ export const CREDENTIALS: Readonly<Record<CredentialType, Joi.ObjectSchema>> = {
 	oauth2: Joi.object({
 		tokenUrl: httpUrl
 			.required()
-			.description('The token endpoint. It is given nothing but what the grant needs, and no redirect of it is followed.'),
+			.description('The token endpoint. It receives only what the grant needs, and its redirects are not followed.'),
 		clientId: line,
 		clientSecret: line,
 		scopes: Joi.array().items(Joi.string()).default([]),
 		refreshToken: Joi.string()
 			.min(1)
 			.max(8192)
-			.description('With it tokens come by RFC 6749 §6, else by §4.4. One that the server answers in its place is kept instead.'),
+			.description('With it, tokens are obtained by RFC 6749 §6, else by §4.4. A new refresh token in an answer replaces it.'),
 		clientAuth: Joi.string()
 			.valid('post', 'basic')
 			.description(
-				'How the client names itself: in the body, or by HTTP Basic (RFC 6749 §2.3.1). By default in the body, and by Basic where a server ' +
-					'does not know the client so.',
+				'How the client authenticates: in the body, or by HTTP Basic (RFC 6749 §2.3.1). By default in the body, and by Basic when a ' +
+					'server does not accept that.',
 			),
 	}),
 };
 
 export const isCredentialType = (type: string): type is CredentialType => Object.hasOwn(CREDENTIALS, type);
 
-/** Which credential it is, under one text: that of one without a scheme is as it was before there were any. */
+/** Identifies a credential by one text. Without a scheme, the text is the same as before schemes existed. */
 export const credentialKey = ({ apiId, type, scheme }: CredentialOf): string =>
 	scheme === null ? `${apiId}/${type}` : `${apiId}/${type}/${scheme}`;
 
-export const credentialPlace = (organizationId: string, credential: CredentialOf): Place => ({
+export const credentialLocation = (organizationId: string, credential: CredentialOf): SecretLocation => ({
 	organizationId,
 	table: 'api_credentials',
 	row: credentialKey(credential),

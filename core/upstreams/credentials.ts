@@ -1,5 +1,5 @@
-// Which stored credentials a request is sent with: the first alternative of the operation that they satisfy, on the one origin to
-// which they are bound.
+// Chooses the stored credentials that a request is sent with: the first alternative of the operation that they satisfy, on the one origin
+// to which they are bound.
 
 import type { OutboundRequest } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
@@ -8,43 +8,43 @@ import { quote } from '../kit/clean-text.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { CredentialRow, KeyPlace } from '../store/store.ts';
 import type { HeldToken, UpstreamTokens } from './access-tokens.ts';
-import { credentialPlace, isCredentialType } from './credential-types.ts';
+import { credentialLocation, isCredentialType } from './credential-types.ts';
 import { type Proof, signed } from './signing.ts';
 
 export interface Signature {
 	request: OutboundRequest;
-	/** What was written into it and must reach no other origin. */
+	/** Secrets that were written into the request and must reach no other origin. */
 	secrets: string[];
-	/** The one of these that may be void before its time. */
+	/** The token among them, which may become invalid before it expires. */
 	token: HeldToken | null;
 }
 
-/** For the place of its secrets, and for the words about one that cannot be read. */
+/** The API's fields that locate its secrets, and that name it in error messages. */
 type SignedApi = Pick<Api, 'organizationId' | 'name'>;
 
 export interface Signer {
 	/**
-	 * The request with the first alternative of `request.security` that the stored credentials satisfy. Unchanged when
-	 * none does, or when it goes to another origin than the one that the credential is bound to.
-	 * @throws secret_unreadable naming the credential; upstream_failed, upstream_timeout, egress_refused where a token is to be had first
+	 * Signs the request with the first alternative of `request.security` that the stored credentials satisfy. It stays unchanged when none
+	 * does, or when it goes to another origin than the one that the credential is bound to.
+	 * @throws secret_unreadable naming the credential; upstream_failed, upstream_timeout, egress_refused when a token must be obtained first
 	 */
 	sign(request: OutboundRequest, api: SignedApi, credentials: readonly CredentialRow[]): Promise<Signature>;
-	/** The same with `hidden` in place of every secret: no secret is opened, and no token asked for. */
+	/** Does the same with `hidden` in place of every secret: no secret is opened, and no token requested. */
 	preview(request: OutboundRequest, api: SignedApi, given: { credentials: readonly CredentialRow[]; hidden: string }): OutboundRequest;
-	/** Where the keys go that `sign` would add. */
+	/** Lists the locations of the keys that `sign` would add. */
 	places(request: Signable, api: SignedApi, credentials: readonly CredentialRow[]): KeyPlace[];
 }
 
 type Signable = Pick<OutboundRequest, 'url' | 'security'>;
 
 export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: UpstreamTokens }): Signer {
-	// It was validated by CREDENTIALS when it was saved.
+	// CREDENTIALS validated the fields when they were saved.
 	const open = ({ organizationId, name }: SignedApi, row: CredentialRow): JsonObject => {
 		const scheme = row.scheme === null ? '' : ` for the scheme ${quote(row.scheme)}`;
 		const what = `The credential "${row.type}"${scheme} of the API ${quote(name)}`;
-		return JSON.parse(secrets.open(row.secret, credentialPlace(organizationId, row), what)) as JsonObject;
+		return JSON.parse(secrets.open(row.secret, credentialLocation(organizationId, row), what)) as JsonObject;
 	};
-	// Rows of before 0007 say only inside where their key goes.
+	// Rows from before migration 0007 have the location of their key only among the sealed fields.
 	const placeIn =
 		(api: SignedApi): PlaceOf =>
 		(row) =>
@@ -70,7 +70,7 @@ export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: Up
 			try {
 				return chosen(request, credentials, placeIn(api)).flatMap(({ place }) => place ?? []);
 			} catch (error) {
-				// Of a secret that does not open nobody knows where it goes; a call that needs it says so.
+				// The location of a secret that cannot be opened is unknown; a call that needs it reports that.
 				if (error instanceof GatewayError) return [];
 				throw error;
 			}
@@ -78,7 +78,7 @@ export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: Up
 	};
 }
 
-/** A credential, and where it goes if it is a key. */
+/** A credential, and the location of its key if it is one. */
 interface Chosen {
 	row: CredentialRow;
 	place: KeyPlace | null;
@@ -86,10 +86,10 @@ interface Chosen {
 
 type Need = Pick<SchemeNeed, 'type'> & Partial<SchemeNeed>;
 
-/** Of a stored key. */
+/** The location of a stored key. */
 type PlaceOf = (row: CredentialRow) => KeyPlace;
 
-/** Bound to the origin of the request, and asked for by it. */
+/** Chooses the credentials that are bound to the origin of the request and required by it. */
 function chosen({ url, security }: Signable, credentials: readonly CredentialRow[], placeIn: PlaceOf): Chosen[] {
 	const { origin } = new URL(url);
 	const stored: Stored = { named: new Map(), unnamed: new Map() };
@@ -107,13 +107,13 @@ function chosen({ url, security }: Signable, credentials: readonly CredentialRow
 	return [];
 }
 
-/** By scheme, and by type. */
+/** The stored credentials by scheme, and by type. */
 interface Stored {
 	named: Map<string, CredentialRow>;
 	unnamed: Map<string, CredentialRow>;
 }
 
-/** Null where one is missing. */
+/** Finds a credential for every need of an alternative; null when one is missing. */
 function whole(alternative: readonly CredentialNeed[], stored: Stored, placeIn: PlaceOf): Chosen[] | null {
 	const found: Chosen[] = [];
 	for (const need of alternative) {
@@ -125,13 +125,13 @@ function whole(alternative: readonly CredentialNeed[], stored: Stored, placeIn: 
 }
 
 /**
- * The credential of the scheme, else the one of its type that was stored without a scheme. A key of these is the scheme's where it goes to
- * the scheme's place, or where there is no other key that it could be.
+ * Finds the credential of the scheme, else the one of its type that was stored without a scheme. A key stored without a scheme fits when
+ * its location is the scheme's, or when there is no other key that it could be.
  */
 function fitting({ type, scheme, in: location, name, only }: Need, { named, unnamed }: Stored, placeIn: PlaceOf): Chosen | null {
 	const wanted = location !== undefined && name !== undefined ? { in: location, name } : null;
 	const own = scheme === undefined ? undefined : named.get(scheme);
-	// What a header may hold, another place may not: a key whose scheme went there must be stored again.
+	// A location may forbid characters that another allows: a key whose scheme changed its location must be stored again.
 	if (own?.type === type && (wanted === null || placeIn(own).in === wanted.in))
 		return { row: own, place: type === 'api_key' ? (wanted ?? placeIn(own)) : null };
 	const row = unnamed.get(type);
@@ -141,14 +141,14 @@ function fitting({ type, scheme, in: location, name, only }: Need, { named, unna
 	return wanted === null || only === true || isSamePlace(place, wanted) ? { row, place } : null;
 }
 
-/** Of two in one place the last would be read, if any. */
+/** Keeps the last of several credentials for one location, since a server would read at most one. */
 const onePerPlace = (found: readonly Chosen[]): Chosen[] =>
 	found.filter((one, index) => !found.slice(index + 1).some((later) => isSamePlace(at(later), at(one))));
 
 const at = ({ place }: Chosen): KeyPlace => place ?? AUTHORIZATION;
 const AUTHORIZATION: KeyPlace = { in: 'header', name: 'authorization' };
 
-/** Names of headers know no case. */
+/** Compares locations; header names are case-insensitive. */
 export const isSamePlace = (one: KeyPlace, other: KeyPlace): boolean =>
 	one.in === other.in && (one.name === other.name || (one.in === 'header' && one.name.toLowerCase() === other.name.toLowerCase()));
 
@@ -172,12 +172,12 @@ function secretOf(proof: Proof): string {
 	return proof.type === 'basic_auth' ? proof.password : proof.token;
 }
 
-/** Of an API key's fields. */
+/** Returns the location of an API key from its fields. */
 export const placeOf = (fields: JsonObject): KeyPlace => ({
 	name: textOf(fields, 'name'),
-	// CREDENTIALS lets no other through.
+	// CREDENTIALS admits no other value.
 	in: textOf(fields, 'in') as KeyPlace['in'],
 });
 
-/** What of a credential's fields is kept beside the sealed ones; null where nothing is. */
+/** Returns the fields of a credential that are stored in plain text beside the sealed ones; null when there are none. */
 export const shownPlace = (type: CredentialType, fields: JsonObject): KeyPlace | null => (type === 'api_key' ? placeOf(fields) : null);

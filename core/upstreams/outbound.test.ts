@@ -1,4 +1,4 @@
-// What a protocol with a socket of its own gets from `turn`: the API's lane, and the breaker of the origin that it names.
+// The effects of `exchange` for a protocol with a socket of its own: the API's lane, and the breaker of the origin that it names.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -12,10 +12,10 @@ import { OutboundRun } from './outbound.ts';
 
 const api = { id: 'pets', name: 'Pets', version: 1, outbound: { maxConcurrent: 1 } };
 const URL_OF = 'http://upstream.example:50051';
-/** As many as shut a breaker. */
+/** The number of failures that opens a breaker. */
 const FAILURES = 10;
 
-/** A run of a tool, whose API has a lane for one call at a time. */
+/** Sets up a run of a tool whose API has a lane for one call at a time. */
 function setUp(t: TestContext, signal = new AbortController().signal) {
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => lanes.close());
@@ -62,7 +62,7 @@ for (const [how, work] of [
 		assert.equal(await run.exchange('http://upstream.example:50052', async () => 'done'), 'done');
 	});
 
-test('what answered, and who left, are no failures', async (t) => {
+test('answers, and callers who left, are no failures', async (t) => {
 	const caller = new AbortController();
 	const run = setUp(t, caller.signal);
 	const said = async (): Promise<never> => {
@@ -77,7 +77,7 @@ test('what answered, and who left, are no failures', async (t) => {
 	await assert.rejects(leaving, /gone/);
 });
 
-test('who has left before it is his turn never begins', async (t) => {
+test('a caller who left while waiting for the lane never begins', async (t) => {
 	const run = setUp(t, AbortSignal.abort(new Error('gone')));
 	await assert.rejects(
 		run.exchange(URL_OF, async () => assert.fail('it began')),

@@ -1,5 +1,5 @@
-// How the requests of one run of a tool go out: signed with what is stored for its API, on its origin and no other, and with what its
-// caller brought for that.
+// The outbound requests of one run of a tool: signed with the credentials stored for its API, on its origin and no other, and with those
+// that its caller passed for it.
 
 import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import type { Api } from '../contract/nouns.ts';
@@ -13,7 +13,7 @@ import { withPassed } from './pass-through.ts';
 import { type SendingParts, send, watched, watchedAnswer } from './sending.ts';
 import { bearer, headerOf, withHeader } from './signing.ts';
 
-/** What of a call an executor sends with. */
+/** The part of a call that an executor sends with. */
 export interface Outbound {
 	sign(request: OutboundRequest): Promise<OutboundRequest>;
 	renew(refused: OutboundRequest): Promise<OutboundRequest | null>;
@@ -27,16 +27,16 @@ export interface OutboundParts extends SendingParts {
 	signer: Signer;
 	api: Api | null;
 	credentials: readonly CredentialRow[];
-	/** What the caller brought for the API's own origin: values by the headers that get them. */
+	/** The caller's own credentials for the API's origin: values by the headers that receive them. */
 	passed?: readonly [to: string, value: string][];
 }
 
 export class OutboundRun implements Outbound {
 	readonly #parts: OutboundParts;
-	/** What the run was given to sign with. */
+	/** Secrets that the run's requests were signed with. */
 	readonly #secrets = new Set<string>();
 	readonly #tokens = new Map<string, HeldToken>();
-	/** What came in the place of one that was refused. */
+	/** Tokens that replaced a refused one. */
 	readonly #renewed = new Set<HeldToken>();
 
 	constructor(parts: OutboundParts) {
@@ -53,7 +53,7 @@ export class OutboundRun implements Outbound {
 		return this.#withPassed(signature.request, api);
 	}
 
-	/** The caller's own stands in place of what is stored for all. */
+	/** Adds the caller's own credentials, which replace the stored ones. */
 	#withPassed(request: OutboundRequest, { baseUrl }: Api): OutboundRequest {
 		const { passed = [] } = this.#parts;
 		if (passed.length === 0 || new URL(request.url).origin !== URL.parse(baseUrl)?.origin) return request;
@@ -62,8 +62,8 @@ export class OutboundRun implements Outbound {
 	}
 
 	/**
-	 * A token that was refused is asked for anew, once; nothing was done with the request then, whatever its method. The second sending
-	 * has `timeoutMs` for itself; the deadline of the run is for all.
+	 * Sends a request. After a refused token, a new one is obtained and the request sent again, once and whatever its method, since the first
+	 * was not executed. The second request has `timeoutMs` for itself; the deadline of the run covers both.
 	 */
 	async request(options: OutboundRequest): Promise<OutboundResponse> {
 		const answer = await this.#send(options);
@@ -96,8 +96,8 @@ export class OutboundRun implements Outbound {
 	}
 
 	/**
-	 * Once only: its answer streams and its body may, so neither is there a second time; and libraries that take a `fetch` have their own
-	 * rules for asking again.
+	 * Sends once only: the answer streams and the body may, so neither can be repeated, and libraries that take a `fetch` have retry rules of
+	 * their own.
 	 */
 	async fetch(url: string | URL, init: RequestInit): Promise<Response> {
 		const { egress, lane, breakers, organizationId } = this.#parts;
@@ -107,12 +107,12 @@ export class OutboundRun implements Outbound {
 		return lane ? lane.fetch(init.signal, once) : once();
 	}
 
-	/** What becomes of a socket of its own is the executor's: what is done with it is counted by `turn`. */
+	/** Opens a socket that the executor uses as it likes: its use is counted by `exchange`. */
 	connect(host: string, port: number): Promise<CheckedAddress> {
 		return this.#parts.egress.connect(host, port);
 	}
 
-	/** Once only, as `fetch`: what may be done twice is known to who speaks the protocol. */
+	/** Runs once only, like `fetch`: whether a repetition is harmless is known to the protocol's implementation. */
 	async exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
 		const { lane, breakers, organizationId } = this.#parts;
 		const target = URL.parse(url);
@@ -127,7 +127,10 @@ export class OutboundRun implements Outbound {
 		});
 	}
 
-	/** A server may repeat in `Location` what it was sent, a key in the query above all. @throws egress_refused */
+	/**
+	 * Refuses a redirect that carries a secret: a server may repeat in `Location` what it received, above all a key in the query. @throws
+	 * egress_refused
+	 */
 	#assertKept(next: URL): void {
 		const shownPart = next.href.slice(next.origin.length);
 		const readable = decoded(shownPart);
@@ -138,19 +141,19 @@ export class OutboundRun implements Outbound {
 	}
 }
 
-/** Executors hide what they were given to sign with; of this token they do not know. */
+/** Removes a renewed token from the answer: executors hide only the secrets that they signed with. */
 function withoutToken(answer: OutboundResponse, token: string): OutboundResponse {
 	if (!answer.body.includes(token)) return answer;
 	return { ...answer, body: Buffer.from(withoutSecrets(answer.body.toString('latin1'), [token]), 'latin1') };
 }
 
-/** `+` is a blank in a query. */
+/** Decodes a query, in which `+` is a space. */
 function decoded(text: string): string {
 	const spaced = text.replaceAll('+', ' ');
 	try {
 		return `${decodeURIComponent(text)} ${decodeURIComponent(spaced)}`;
 	} catch {
-		// No valid percent-encoding: it is compared as it is.
+		// An invalid percent-encoding is compared as it is.
 		return text;
 	}
 }

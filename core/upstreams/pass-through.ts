@@ -1,4 +1,4 @@
-// Callers' own credentials for an API: which headers of a gateway's request go on to the API, and under which names.
+// Callers' own credentials for an API: the headers of a gateway's request that are passed on to the API, and their names there.
 
 import Joi from 'joi';
 import type { OutboundRequest } from '../contract/context.ts';
@@ -12,10 +12,10 @@ import { headerOf, withHeader } from './signing.ts';
 const MAX_HEADERS = 10;
 const MAX_NAME_CHARS = 100;
 
-/** They open Gatehouse, or say who is on the way to it. */
+/** Headers that authenticate to Gatehouse, or to proxies before it. */
 const OURS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authenticate', 'proxy-authorization', 'x-api-key']);
 
-/** They are the executor's to write, or follow a redirect to another origin. */
+/** Headers that the executor writes, or that would follow a redirect to another origin. */
 const OF_THE_REQUEST = /^(?:content-.*|accept|accept-language|user-agent|grpc-.*|proxy-.*)$/;
 
 /** The text is a value of the template: `{…}` in a template itself would be evaluated. */
@@ -32,15 +32,15 @@ const header = (faultOf: (name: string) => string | null): Joi.StringSchema =>
 		.required();
 
 const fromFault = (name: string): string | null =>
-	OURS.has(name) ? `must be a header of its own: ${name} is what callers are known by` : null;
-const toFault = (name: string): string | null => (OF_THE_REQUEST.test(name) ? 'is written by whatever sends the request' : null);
+	OURS.has(name) ? `must be another header: ${name} identifies callers to the gateway` : null;
+const toFault = (name: string): string | null => (OF_THE_REQUEST.test(name) ? 'is written by the executor that sends the request' : null);
 
-/** The rule of bodies, and the shape of answers; names come out in lower case. */
+/** The rule for bodies, and the shape of answers; names are converted to lower case. */
 export const PASS_THROUGH = Joi.array()
 	.items(
 		Joi.object<PassedHeader>({
-			from: header(fromFault).description('Header of the request to the gateway that holds it.'),
-			to: header(toFault).description('Header of the request to the API that gets it, in place of a stored credential there.'),
+			from: header(fromFault).description('Header of the request to the gateway that holds the credential.'),
+			to: header(toFault).description('Header of the request to the API that receives it, in place of a stored credential there.'),
 		}),
 	)
 	.max(MAX_HEADERS)
@@ -48,22 +48,22 @@ export const PASS_THROUGH = Joi.array()
 	.messages({ 'array.unique': '{{#label}} has the same "to" as another one' })
 	.description(
 		'Callers’ own credentials for the API: headers of the request to a gateway that go on to the API’s own origin, and to no other. ' +
-			'`from` is no header by which callers are known: neither Authorization nor Cookie, nor one in which a method of the gateway looks for a ' +
-			'credential. As a whole: a change replaces all of it.',
+			'`from` cannot be a header that identifies callers: neither Authorization nor Cookie, nor one in which a method of the gateway ' +
+			'looks for a credential. A change replaces the whole list.',
 	)
 	.example([{ from: 'x-pets-token', to: 'authorization' }]);
 
-/** @throws validation_failed where a method looks for a credential in that header unless it is told otherwise */
+/** Refuses headers in which a method looks for its credential by default. @throws validation_failed */
 export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Pick<AuthMethod, 'secretHeaders'>[]): void {
 	const taken = namesOf(methods.map((plugin) => ({ plugin, config: {} })));
 	for (const [index, { from }] of passThrough.entries()) {
 		const at = `/passThrough/${index}/from`;
 		if (taken.has(from))
-			throw invalid(at, `"passThrough[${index}].from" must be a header of its own: ${from} is what callers are known by.`);
+			throw invalid(at, `"passThrough[${index}].from" must be another header: ${from} identifies callers to the gateway.`);
 	}
 }
 
-/** A method of a gateway, as far as it says where it looks for a credential. */
+/** A method of a gateway, reduced to the headers in which it looks for a credential. */
 export interface LookingMethod {
 	plugin: Pick<AuthMethod, 'secretHeaders'>;
 	config: JsonObject;
@@ -72,7 +72,10 @@ export interface LookingMethod {
 const namesOf = (methods: readonly LookingMethod[]): Set<string> =>
 	new Set(methods.flatMap(({ plugin, config }) => plugin.secretHeaders?.(config) ?? []).map((name) => name.toLowerCase()));
 
-/** Collects the headers of a gateway's request that go on to the API, by the header that gets each; none that opens the gateway. */
+/**
+ * Collects the headers of a gateway's request that are passed on to the API, by the name of the receiving header; none that authenticates
+ * to the gateway.
+ */
 export function passedOn(
 	passThrough: readonly PassedHeader[],
 	{ incoming, methods = [] }: { incoming?: Incoming; methods?: readonly LookingMethod[] },
@@ -80,14 +83,14 @@ export function passedOn(
 	if (passThrough.length === 0 || !incoming) return [];
 	const taken = namesOf(methods);
 	return passThrough.flatMap(({ from, to }): [string, string][] => {
-		// `constructor` is a name that any object answers to.
+		// An own property only, since every object inherits names such as `constructor`.
 		const value = Object.hasOwn(incoming.headers, from) ? incoming.headers[from]?.trim() : undefined;
 		const isOurs = OURS.has(from) || taken.has(from);
 		return isOurs || !value || headerValueFault(value) !== null ? [] : [[to, value]];
 	});
 }
 
-/** In place of what stands there, and of a stored credential too; among cookies, of those of the same names. */
+/** Adds passed headers, which replace those present and a stored credential; among cookies, those of the same names. */
 export const withPassed = (request: OutboundRequest, passed: readonly [to: string, value: string][]): OutboundRequest =>
 	passed.reduce(
 		(one, [to, value]) => withHeader(one, to, to === 'cookie' ? cookies(headerOf(one, 'cookie') ?? '', value) : value),

@@ -1,4 +1,4 @@
-// Which requests are sent again, when, and how often: only what does no harm twice, never beyond the time that the call has.
+// Decides which requests are retried, when, and how often: only those whose repetition does no harm, and never beyond the time of the call.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
@@ -8,35 +8,35 @@ import { NoAnswer } from '../egress/errors.ts';
 const MAX_TRIES = 3;
 /** The longest first wait; the next may be twice as long. */
 const WAIT_MS = 200;
-/** An upstream that asks for more patience is left to the caller. */
+/** When an upstream asks for a longer wait, the caller decides. */
 const MAX_RETRY_AFTER_MS = 2_000;
-/** With less than this left, no try could succeed. */
+/** With less time left, no attempt could succeed. */
 const LEAST_MS = 20;
 
-/** RFC 9110 §9.2.2, and QUERY, which is a GET with a body. */
+/** The idempotent methods of RFC 9110 §9.2.2, and QUERY, which is a GET with a body. */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE', 'TRACE']);
 
-/** From proxies before it, or from a server that has no time now. */
+/** Statuses of proxies before the upstream, or of a server that is overloaded. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** What a try came to. */
+/** The result of an attempt. */
 export type Ended = { answer: OutboundResponse } | { error: unknown };
 
 export interface Try {
-	/** To be called when waiting for its turn is over, and it is sent. */
+	/** To be called when the wait in the lane is over, and the attempt is sent. */
 	begun(): void;
-	/** Aborted when a turn would come too late. Nothing waits for the first try's. */
+	/** Aborts when the lane would admit the attempt too late. Null for the first attempt. */
 	patience: AbortSignal | null;
 }
 
 export interface Repeating {
-	/** Of the call. */
+	/** The signal of the call. */
 	signal: AbortSignal;
-	/** Before each wait. */
+	/** Called before each wait. */
 	onRetry(after: Ended, waitMs: number): void;
 }
 
-/** @param send one try. `timeoutMs` is for all of them with the waits in between, from when the first is sent */
+/** @param send one attempt. `timeoutMs` covers all attempts with the waits between them, from the sending of the first */
 export async function repeatedly(
 	options: OutboundRequest,
 	send: (options: OutboundRequest, around: Try) => Promise<OutboundResponse>,
@@ -59,7 +59,7 @@ export async function repeatedly(
 		onRetry(ended, waitMs);
 		await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 		const next = await tryAgain({ ...options, timeoutMs: Math.ceil(leftMs()) }, send);
-		// What the try before found out is the better answer, unless the caller has left.
+		// The result of the previous attempt is more useful, unless the caller has left.
 		if (next === null && !signal.aborted) break;
 		ended = next ?? { error: signal.reason };
 	}
@@ -67,7 +67,7 @@ export async function repeatedly(
 	return ended.answer;
 }
 
-/** Null when it did not get its turn: too many wait, or the upstream is left alone by now. */
+/** Sends again; null when the lane did not admit the attempt: too many wait, or the breaker is open by now. */
 async function tryAgain(
 	options: OutboundRequest & { timeoutMs: number },
 	send: (options: OutboundRequest, around: Try) => Promise<OutboundResponse>,
@@ -88,31 +88,33 @@ async function outcomeOf(send: () => Promise<OutboundResponse>): Promise<Ended> 
 	}
 }
 
-/** Exponential with full jitter, after what the upstream asks for. Null: it is not sent again. */
+/**
+ * Returns the wait before the next attempt: exponential with full jitter, added to what the upstream asks for. Null: no further attempt.
+ */
 function waitAfter(ended: Ended, { method, repeatable }: OutboundRequest, tries: number): number | null {
 	const isRepeatable = repeatable ?? REPEATABLE.has(method.toUpperCase());
 	const jitterMs = Math.random() * WAIT_MS * 2 ** (tries - 1);
 	if ('error' in ended) {
 		const { error } = ended;
 		if (!(error instanceof NoAnswer)) return null;
-		// A silent upstream has had its time; one that could not be reached has done nothing with it.
+		// A silent upstream has had its time; one that could not be reached has executed nothing.
 		return error.isUnsent || (isRepeatable && error.code === 'upstream_failed') ? jitterMs : null;
 	}
 	const { status, headers } = ended.answer;
 	if (!isRepeatable || !PASSING.has(status)) return null;
 	const askedMs = retryAfterMs(headers['retry-after']);
-	// Without a time, 429 is about how much is asked, and asking again is more of it.
+	// A 429 without a time means that there are too many requests, and a retry would be one more.
 	if (askedMs === null) return status === 429 ? null : jitterMs;
 	return askedMs > MAX_RETRY_AFTER_MS ? null : askedMs + jitterMs / 2;
 }
 
-/** RFC 9110 §10.2.3. Null when there is none that can be read. */
+/** Reads `Retry-After` (RFC 9110 §10.2.3); null when it is absent or unreadable. */
 function retryAfterMs(header: string | undefined): number | null {
 	if (header === undefined) return null;
 	const text = header.trim();
 	// Some servers write fractions.
 	if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text) * 1000;
-	// A date begins with the day's name; of "-1" or "5s" `Date.parse` makes some date, too.
+	// A date begins with the day's name; `Date.parse` would also accept "-1" and "5s".
 	const at = /^[A-Za-z]/.test(text) ? Date.parse(text) : Number.NaN;
 	return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
 }

@@ -1,5 +1,5 @@
-// One request to an upstream, from the organization's side: left alone where the upstream keeps failing, in turn where calls are
-// limited, and again where that does no harm.
+// Sends one request of an organization to an upstream: not at all while its breaker is open, through the lane when calls are limited, and
+// again when a repetition does no harm.
 
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
@@ -15,15 +15,18 @@ export interface SendingParts {
 	breakers: Breakers;
 	log: Log;
 	organizationId: string;
-	/** Where the calls of an API are limited. */
+	/** The lane of the API, when its calls are limited. */
 	lane: LaneRun | null;
-	/** Of whoever waits for the answer. */
+	/** Aborts when the caller of the request has left. */
 	signal: AbortSignal;
 }
 
 type OnRedirect = NonNullable<Parameters<Egress['request']>[1]>;
 
-/** From the upstream's side: it could not be asked, or could not answer. What it answers on purpose, 500 included, is no failure of it. */
+/**
+ * Statuses that count as failures of the upstream: it could not be reached, or could not answer. Its deliberate answers, 500 included, do
+ * not count.
+ */
 const FAILED: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** @throws upstream_failed, upstream_timeout, egress_refused, rate_limited, or the signal's reason */
@@ -32,12 +35,12 @@ export function send(parts: SendingParts, options: OutboundRequest, onRedirect?:
 	return repeatedly(options, (again, around) => sendOnce(parts, again, { ...around, target, onRedirect }), {
 		signal: options.signal ?? parts.signal,
 		onRetry: (after, waitMs) =>
-			parts.log.debug({ host: target?.host, waitMs: Math.round(waitMs), ...reasonOf(after) }, 'a request is sent again'),
+			parts.log.debug({ host: target?.host, waitMs: Math.round(waitMs), ...reasonOf(after) }, 'a request is retried'),
 	});
 }
 
 interface Sending extends Try {
-	/** Null: no URL, which the guard refuses. */
+	/** Null when the URL is invalid, which the guard refuses. */
 	target: URL | null;
 	onRedirect: OnRedirect | undefined;
 }
@@ -45,7 +48,7 @@ interface Sending extends Try {
 async function sendOnce(parts: SendingParts, options: OutboundRequest, around: Sending): Promise<OutboundResponse> {
 	const { egress, lane, breakers, organizationId } = parts;
 	const { target, begun, patience, onRedirect } = around;
-	// Before it waits for its turn, and again when that has come.
+	// Checked before the wait in the lane, and again after it.
 	if (target) breakers.assertClosed(organizationId, target);
 	const request = (): Promise<OutboundResponse> =>
 		watchedAnswer(parts, target, () => {
@@ -57,7 +60,7 @@ async function sendOnce(parts: SendingParts, options: OutboundRequest, around: S
 	return lane.request({ ...options, signal: patience ? AbortSignal.any([own, patience]) : own }, request);
 }
 
-/** Told to the breaker of its origin, by its status or because there is none. */
+/** Reports the outcome to the breaker of the origin, by the status of the answer or its absence. */
 export function watchedAnswer<T extends { status: number }>(
 	parts: SendingParts,
 	target: URL | null,
@@ -70,7 +73,7 @@ export function watchedAnswer<T extends { status: number }>(
 	});
 }
 
-/** The same for what has no status that is known here: `work` says when the upstream `failed`. A target that is no URL is the guard's to refuse. */
+/** Does the same for protocols without an HTTP status: `work` calls `failed` when the upstream did. The guard refuses an invalid target. */
 export async function watched<T>(
 	{ breakers, organizationId, signal }: SendingParts,
 	target: URL | null,
@@ -92,11 +95,11 @@ export async function watched<T>(
 	}
 }
 
-/** The deadline of a run is a silent upstream's doing; who leaves before says nothing of it. */
+/** Judges an error: the deadline of a run is the fault of a silent upstream; a caller who leaves earlier tells nothing about it. */
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 	if (error instanceof NoAnswer) return 'failed';
 	if (signal.aborted) return asGatewayError(signal.reason)?.code === 'upstream_timeout' ? 'failed' : 'unknown';
-	// It answered, with something that we do not take.
+	// The upstream answered, with something that is not accepted.
 	return error instanceof GatewayError && error.code === 'upstream_failed' ? 'answered' : 'unknown';
 }
 

@@ -1,4 +1,4 @@
-// Where a credential of each type goes in a request.
+// Writes a credential of each type into a request.
 
 import type { OutboundRequest } from '../contract/context.ts';
 import type { KeyPlace } from '../store/store.ts';
@@ -19,7 +19,7 @@ export const bearer = (token: string): string => `Bearer ${token}`;
 
 export const basic = (username: string, password: string): string => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-/** In place of whatever has that name, in any case. */
+/** Sets a header in place of any with the same name in any case. */
 export function withHeader(request: OutboundRequest, name: string, value: string): OutboundRequest {
 	const wanted = name.toLowerCase();
 	const others = Object.entries(request.headers ?? {}).filter(([header]) => header.toLowerCase() !== wanted);

@@ -1,4 +1,4 @@
-// One request to a token server (RFC 6749 §4.4 and §6), and what may be believed and told of its answer.
+// One request to a token server (RFC 6749 §4.4 and §6), and the checks of its answer.
 
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
@@ -9,13 +9,13 @@ import { basic } from './signing.ts';
 export const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_BYTES = 65_536;
 
-/** Of a token whose server does not say. */
+/** The lifetime of a token whose server does not state one. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 const MAX_LIFETIME_MS = 24 * 60 * 60_000;
-/** It is not used in its last tenth, or in its last half minute, so that it does not expire on its way. */
+/** A token is not used in its last tenth, or in its last half minute, so that it does not expire in transit. */
 const MARGIN_MS = 30_000;
 
-/** RFC 6749 §5.2, RFC 8707 §2 and what OpenID Connect adds: nothing else is repeated, since it could hold anything. */
+/** The error codes of RFC 6749 §5.2, RFC 8707 §2 and OpenID Connect: no other text is repeated, since it could hold anything. */
 const ERRORS: ReadonlySet<string> = new Set([
 	'access_denied',
 	'consent_required',
@@ -34,7 +34,7 @@ const ERRORS: ReadonlySet<string> = new Set([
 
 /** VSCHAR of RFC 6749, appendix A. */
 const TOKEN = /^[\x20-\x7e]+$/;
-/** What a header takes (RFC 6750 §2.1), and a little more. */
+/** The characters that a header accepts (RFC 6750 §2.1), and a few more. */
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
 
 type ClientAuth = 'post' | 'basic';
@@ -43,19 +43,19 @@ export type AskTokenServer = (organizationId: string, request: OutboundRequest) 
 
 export interface Grant {
 	accessToken: string;
-	/** As long as it should be used. */
+	/** The time for which the token should be used. */
 	lifetimeMs: number;
-	/** The one to use next, where there is one. */
+	/** The refresh token to use next, if there is one. */
 	refreshToken?: string;
-	/** As which the server knew the client. */
+	/** The way in which the server accepted the client's credentials. */
 	clientAuth: ClientAuth;
 }
 
 export interface Exchange {
 	organizationId: string;
-	/** Of the credential. */
+	/** The fields of the credential. */
 	fields: JsonObject;
-	/** Of the last answer. */
+	/** The state after the last answer. */
 	last: { refreshToken?: string; clientAuth?: ClientAuth } | null;
 }
 
@@ -66,7 +66,8 @@ export async function exchange({ organizationId, fields, last }: Exchange, ask: 
 	const configured = fields['clientAuth'] as ClientAuth | undefined;
 	let clientAuth = configured ?? last?.clientAuth ?? 'post';
 	let answer = await send(clientAuth);
-	// Every server must know Basic, and need not know the other (RFC 6749 §2.3.1). A client that was not known has spent nothing.
+	// Every server must accept Basic, and need not accept the other way (RFC 6749 §2.3.1). A request refused for its client has not used up
+	// the refresh token.
 	if (configured === undefined && last?.clientAuth === undefined && isClientUnknown(answer)) {
 		clientAuth = 'basic';
 		answer = await send(clientAuth);
@@ -97,7 +98,7 @@ function tokenRequest(fields: JsonObject, refreshToken: string | null, clientAut
 		timeoutMs: TOKEN_TIMEOUT_MS,
 		maxBytes: MAX_BYTES,
 		maxRedirects: 0,
-		// A second token does no harm; a second use of a refresh token may end them all.
+		// A second access token does no harm; a second use of a refresh token may revoke them all.
 		repeatable: refreshToken === null,
 	};
 }
@@ -119,7 +120,7 @@ function readGrant(answer: OutboundResponse, tokenUrl: string): Omit<Grant, 'cli
 	if (typeof accessToken !== 'string' || !ACCESS_TOKEN.test(accessToken)) {
 		throw refusal(`The token server ${host} answered 200 without an access token that can be used${codeOf(said)}.`);
 	}
-	// RFC 6749 §7.1: a client must not use a token whose type it does not know. Servers that name none mean this one.
+	// RFC 6749 §7.1: a client must not use a token whose type it does not know. Servers that name none mean Bearer.
 	const type = said?.['token_type'] ?? 'Bearer';
 	if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
 		throw refusal(`The token server ${host} answered with a token of another type than Bearer.`);
@@ -139,7 +140,7 @@ const codeOf = (said: JsonObject | null): string => {
 	return typeof code === 'string' && ERRORS.has(code) ? ` with the OAuth error ${code}` : '';
 };
 
-/** Some servers write the number as text. */
+/** Reads `expires_in`, which some servers write as text. */
 function lifetimeOf(expiresIn: unknown): number {
 	const seconds = typeof expiresIn === 'string' && /^\d{1,12}$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
 	if (typeof seconds !== 'number' || !Number.isFinite(seconds)) return DEFAULT_LIFETIME_MS;
@@ -147,13 +148,13 @@ function lifetimeOf(expiresIn: unknown): number {
 	return wholeMs - Math.min(MARGIN_MS, wholeMs / 10);
 }
 
-/** Null when it is no JSON object. */
+/** Parses the body; null when it is not a JSON object. */
 function parsed(body: Buffer): JsonObject | null {
 	try {
 		const value: unknown = JSON.parse(body.toString('utf8'));
 		return isObject(value) ? value : null;
 	} catch {
-		// The status says enough.
+		// The status of the answer is reported instead.
 		return null;
 	}
 }

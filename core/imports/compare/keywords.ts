@@ -1,23 +1,23 @@
-// Keywords of a schema that hold a value, and what it means when the value becomes another one.
+// Keywords of a schema that hold a value, and the effect of a change of that value.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
 import { cleanText } from '../../kit/clean-text.ts';
 
-/** To what is accepted: less, more, or neither for sure. */
+/** The effect of a change on the accepted values: fewer, more, or not certainly either. */
 export type Effect = 'narrowed' | 'widened' | 'other';
 
 export interface Bound {
 	value: number;
-	/** The value itself is not admitted. */
+	/** Whether the value itself is excluded. */
 	isStrict: boolean;
 }
 
 interface BoundKeyword {
-	/** In a sentence. */
+	/** The name of the bound in sentences. */
 	name: string;
 	keywords: string[];
 	read(schema: JsonObject): Bound | null;
-	/** Null: it is as it was. */
+	/** Compares two bounds; null when they are equal. */
 	compare(before: Bound | null, after: Bound | null): Effect | null;
 }
 
@@ -25,7 +25,7 @@ const lower = (name: string, inclusive: string, exclusive?: string): BoundKeywor
 const upper = (name: string, inclusive: string, exclusive?: string): BoundKeyword => bound(name, [inclusive, exclusive], -1);
 
 function bound(name: string, [inclusive, exclusive]: [string, string | undefined], sign: 1 | -1): BoundKeyword {
-	/** The greater, the less is admitted. */
+	/** The greater the rank, the fewer values are accepted. */
 	const rank = (one: Bound | null): number => (one ? one.value * sign : -Infinity);
 	const isTighter = (one: Bound | null, other: Bound | null): boolean =>
 		rank(one) > rank(other) || (rank(one) === rank(other) && one?.isStrict === true && other?.isStrict === false);
@@ -64,7 +64,7 @@ export function showBound(one: Bound | null): string {
 
 const TYPES = ['null', 'boolean', 'object', 'array', 'string', 'number'];
 
-/** All of them where none is named; `integer` only where `number` is not. */
+/** Lists the types that a schema accepts: all when it names none. `integer` is listed only without `number`. */
 export function typesOf({ type }: JsonObject): string[] {
 	if (type === undefined) return TYPES;
 	const named = [type].flat().filter((name): name is string => typeof name === 'string');
@@ -79,7 +79,7 @@ export function lostAndGained(before: string[], after: string[]): { lost: string
 export const showType = ({ type }: JsonObject): string =>
 	type === undefined ? 'any' : cleanText([type].flat().map(String).join(' or '), 60);
 
-/** Those that are listed; null when any may be. */
+/** Lists the values that a schema accepts; null when it does not limit them. */
 export function valuesOf({ const: only, enum: values }: JsonObject): Json[] | null {
 	if (only !== undefined) return [only];
 	return Array.isArray(values) ? values : null;

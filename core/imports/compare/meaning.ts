@@ -1,38 +1,38 @@
-// Whether parts of two JSON Schemas mean the same: whatever the order of keys, of `required` and `enum`, and though definitions
-// refer to each other in circles. Every part gets a number, so that a comparison costs nothing once it is known.
+// Tells whether parts of two JSON Schemas have the same meaning: regardless of the order of keys, of `required` and `enum`, and with
+// definitions that refer to each other in circles. Every part gets a number, so that comparing a known part costs nothing.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
 import { isObject } from '../../kit/json.ts';
 
-/** How much may still be looked at. @see spend */
+/** The budget of a comparison. @see spend */
 export interface Steps {
 	left: number;
-	/** Levels. Deeper is not looked at either. */
+	/** Levels of nesting that are compared. */
 	maxDepth: number;
 }
 
-/** What `spend` throws; caught by whoever gave the steps. */
+/** Thrown by `spend`, and caught by the function that set the budget. */
 export const TOO_LARGE = Symbol('too large to be compared');
 
-/** @throws TOO_LARGE when there is nothing left */
+/** Takes steps from the budget. @throws TOO_LARGE when the budget is exhausted */
 export function spend(steps: Steps, count = 1): void {
 	steps.left -= count;
 	if (steps.left < 0) throw TOO_LARGE;
 }
 
-/** A definition's name, of a reference to it. */
+/** Returns the name of the definition that a reference points to. */
 export function definitionOf(ref: Json | undefined): string | null {
 	return typeof ref === 'string' && ref.startsWith('#/$defs/') ? ref.slice('#/$defs/'.length) : null;
 }
 
 export const definitionsOf = (root: JsonObject): JsonObject => (isObject(root['$defs']) ? root['$defs'] : {});
 
-/** Their order says nothing. */
+/** Keywords whose members have no significant order. */
 const UNORDERED = new Set(['required', 'enum', 'type']);
 
 type Spell = (ref: string) => string;
 
-/** Equal values have equal numbers, in all that one of these has numbered. */
+/** Numbers values: within one instance, equal values have equal numbers. */
 class Numbers {
 	readonly #byText = new Map<string, number>();
 	readonly #steps: Steps;
@@ -41,7 +41,7 @@ class Numbers {
 		this.#steps = steps;
 	}
 
-	/** @param known numbers of objects that were met before, under the same `spell` */
+	/** Returns the number of a value. @param known numbers of objects that were seen before, under the same `spell` */
 	of(value: Json, spell: Spell, known: Map<object, number>, depth = 0): number {
 		if (typeof value !== 'object' || value === null) return this.#number(JSON.stringify(value));
 		const found = known.get(value);
@@ -71,11 +71,14 @@ class Numbers {
 	}
 }
 
-/** @returns whether a part of `before` and one of `after` mean the same. @throws TOO_LARGE, now or when asked */
+/**
+ * @returns a function that tells whether a part of `before` and one of `after` have the same meaning. @throws TOO_LARGE, at once or from
+ * that function
+ */
 export function compareMeanings(before: JsonObject, after: JsonObject, steps: Steps): (before: Json, after: Json) => boolean {
 	const numbers = new Numbers(steps);
 	const same = sameDefinitions(definitionsOf(before), definitionsOf(after), numbers);
-	// A reference to what differs is different by itself, and that makes all that contains it so.
+	// A reference to a definition that differs counts as different, and so does everything that contains it.
 	const spellOf =
 		(when: string): Spell =>
 		(ref) =>
@@ -85,7 +88,7 @@ export function compareMeanings(before: JsonObject, after: JsonObject, steps: St
 	return (one, other) => numbers.of(one, spellBefore, knownBefore) === numbers.of(other, spellAfter, knownAfter);
 }
 
-/** Names of definitions that say the same on both sides and refer only to such as do. */
+/** Returns the names of definitions that are equal on both sides and refer only to definitions that are. */
 function sameDefinitions(before: JsonObject, after: JsonObject, numbers: Numbers): Set<string> {
 	const usersOf = new Map<string, string[]>();
 	const textOf = (name: string, definitions: JsonObject, known: Map<object, number>): number => {

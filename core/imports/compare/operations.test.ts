@@ -1,4 +1,4 @@
-// What a change of an operation means to those who call it.
+// The meaning of a change of an operation for its callers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ const content = (change: Partial<OperationContent> = {}): OperationContent => ({
 
 type Expected = [kind: 'breaking' | 'additive' | 'text' | null, reason: string | null];
 
-/** Titles say what changes, from left to right. */
+/** The title says what changes, from left to right. */
 type Case = [title: string, before: Json, after: Json, ...expected: Expected];
 
 const kindOf = async (before: OperationContent, after: OperationContent) => {
@@ -41,7 +41,7 @@ async function check([title, , , ...expected]: Case, before: OperationContent, a
 
 const A = 'The argument a';
 
-/** Schemas of one argument. */
+/** Schemas of an argument. */
 const ARGUMENT: Case[] = [
 	['type changed', { type: 'string' }, { type: 'integer' }, 'breaking', `${A} changed its type from string to integer.`],
 	['type narrowed', { type: 'number' }, { type: 'integer' }, 'breaking', `${A} changed its type from number to integer.`],
@@ -57,16 +57,16 @@ const ARGUMENT: Case[] = [
 		`${A} has more forms than before.`,
 	],
 	[
-		'null spelled otherwise',
+		'null spelled differently',
 		{ type: ['string', 'null'], maxLength: 3 },
 		{ anyOf: [{ type: 'string', maxLength: 3 }, { type: 'null' }] },
 		null,
 		null,
 	],
-	['type named', {}, { type: 'string' }, 'breaking', `${A} is no longer just anything.`],
-	['type dropped', { type: 'string' }, {}, 'additive', `${A} is anything now.`],
+	['type named', {}, { type: 'string' }, 'breaking', `${A} no longer allows any value.`],
+	['type dropped', { type: 'string' }, {}, 'additive', `${A} now allows any value.`],
 	['true is {}', true, {}, null, null],
-	['closed for good', {}, false, 'breaking', `${A} is no longer just anything.`],
+	['closed completely', {}, false, 'breaking', `${A} no longer allows any value.`],
 	['value gone', { enum: ['x', 'y'] }, { enum: ['x'] }, 'breaking', `${A} lost the value "y".`],
 	['value new', { enum: ['x'] }, { enum: ['x', 'y', 1] }, 'additive', `${A} gained the values "y", 1.`],
 	['values shuffled', { enum: ['x', 'y'] }, { enum: ['y', 'x'] }, null, null],
@@ -137,16 +137,16 @@ const ARGUMENT: Case[] = [
 		'breaking',
 		'The argument a[] changed its type from number to integer.',
 	],
-	['places', { prefixItems: [{}] }, { prefixItems: [{}, {}] }, 'breaking', `${A} has another number of places.`],
+	['places', { prefixItems: [{}] }, { prefixItems: [{}, {}] }, 'breaking', `${A} has another number of items.`],
 	[
-		'a condition more',
+		'one more condition',
 		{ allOf: [{ minLength: 1 }, { maxLength: 9 }] },
 		{ allOf: [{ maxLength: 9 }, { minLength: 1 }, { pattern: 'a' }] },
 		'breaking',
 		`${A} has more forms than before.`,
 	],
 	[
-		'a condition less',
+		'one condition less',
 		{ allOf: [{ minLength: 1 }, { maxLength: 9 }, { pattern: 'a' }] },
 		{ allOf: [{ pattern: 'a' }, { maxLength: 9 }] },
 		'additive',
@@ -168,7 +168,7 @@ const ARGUMENT: Case[] = [
 		null,
 	],
 	[
-		'an alternative gone',
+		'an alternative removed',
 		{ oneOf: [{ type: 'string' }, { type: 'number' }] },
 		{ oneOf: [{ type: 'string' }, { type: 'null' }, { type: 'object' }] },
 		'breaking',
@@ -179,7 +179,7 @@ const ARGUMENT: Case[] = [
 		{ type: 'object' },
 		{ type: 'object', oneOf: [{ required: ['x'] }, { required: ['y'] }] },
 		'breaking',
-		`${A} is put together in another way.`,
+		`${A} is composed differently.`,
 	],
 	[
 		'a member that is optional',
@@ -195,7 +195,7 @@ const ARGUMENT: Case[] = [
 		'breaking',
 		'The required argument a.b was added.',
 	],
-	['a member that is gone', { type: 'object', properties: { b: {} } }, { type: 'object' }, 'breaking', 'The argument a.b was removed.'],
+	['a member removed', { type: 'object', properties: { b: {} } }, { type: 'object' }, 'breaking', 'The argument a.b was removed.'],
 	[
 		'a member required without being described',
 		{ type: 'object' },
@@ -208,7 +208,7 @@ const ARGUMENT: Case[] = [
 		{ type: 'object' },
 		{ type: 'object', additionalProperties: false },
 		'breaking',
-		`${A} takes no other members any more.`,
+		`${A} no longer takes other members.`,
 	],
 	[
 		'members opened',
@@ -234,7 +234,7 @@ const ARGUMENT: Case[] = [
 	['a default that is an object, in another order of keys', { default: { x: 1, y: 2 } }, { default: { y: 2, x: 1 } }, null, null],
 ];
 
-test('an argument’s schema: less accepted is breaking, more additive, words are text, and in doubt it is breaking', async () => {
+test('an argument’s schema: accepting less is breaking, more additive, new words are text, and doubtful changes breaking', async () => {
 	for (const one of ARGUMENT) {
 		const of = (schema: Json) => content({ parameters: { type: 'object', properties: { a: schema }, additionalProperties: false } });
 		await check(one, of(one[1]), of(one[2]));
@@ -245,8 +245,8 @@ const F = 'The field f of the answer';
 
 /** Schemas of the answer. */
 const ANSWER: Case[] = [
-	['a field new', { type: 'object' }, { type: 'object', properties: { f: {} } }, 'additive', `${F} was added.`],
-	['a field gone', { properties: { f: {} } }, { properties: {}, title: 'x' }, 'breaking', `${F} was removed.`],
+	['a new field', { type: 'object' }, { type: 'object', properties: { f: {} } }, 'additive', `${F} was added.`],
+	['a field removed', { properties: { f: {} } }, { properties: {}, title: 'x' }, 'breaking', `${F} was removed.`],
 	[
 		'a field’s type',
 		{ properties: { f: { type: 'string' } } },
@@ -276,14 +276,8 @@ const ANSWER: Case[] = [
 		'additive',
 		`${F} is always there now.`,
 	],
-	['a value new', { properties: { f: { enum: [1] } } }, { properties: { f: { enum: [1, 2] } } }, 'breaking', `${F} gained the value 2.`],
-	[
-		'closed',
-		{ type: 'object' },
-		{ type: 'object', additionalProperties: false },
-		'additive',
-		'The answer takes no other members any more.',
-	],
+	['a new value', { properties: { f: { enum: [1] } } }, { properties: { f: { enum: [1, 2] } } }, 'breaking', `${F} gained the value 2.`],
+	['closed', { type: 'object' }, { type: 'object', additionalProperties: false }, 'additive', 'The answer no longer takes other members.'],
 	['opened', { type: 'object', additionalProperties: false }, { type: 'object' }, 'additive', 'The answer takes other members now.'],
 	[
 		'inside a list',
@@ -292,12 +286,12 @@ const ANSWER: Case[] = [
 		'additive',
 		'The field [].g of the answer was added.',
 	],
-	['a default is words', { type: 'object', default: {} }, { type: 'object' }, 'text', 'The answer is described in other words.'],
+	['a default is only text', { type: 'object', default: {} }, { type: 'object' }, 'text', 'The answer is described in other words.'],
 	['promised', null, { type: 'object' }, 'additive', 'The answer has a schema now.'],
-	['not promised', { type: 'object' }, null, 'breaking', 'The answer has no schema any more.'],
+	['not promised', { type: 'object' }, null, 'breaking', 'The answer no longer has a schema.'],
 ];
 
-test('an answer’s schema: what is missing is breaking, what is new is additive', async () => {
+test('an answer’s schema: a missing part is breaking, a new one additive', async () => {
 	for (const one of ANSWER) {
 		const of = (schema: Json) => content({ outputSchema: schema as JsonObject | null });
 		await check(one, of(one[1]), of(one[2]));
@@ -309,14 +303,14 @@ const KEY_AND_TOKEN = ['key', 'token'].map((name) => ({ scheme: name, type: 'api
 const wired = (parameters: JsonObject, definition: JsonObject): JsonObject => ({ parameters: { ...ROOT, ...parameters }, definition });
 const entry = (arg: string, more: object = {}): JsonObject => ({ arg, name: arg, in: 'query', ...more });
 
-/** Whatever is not a schema by itself. */
+/** Changes outside of schemas. */
 const OPERATION: Case[] = [
 	['description', { description: 'x' }, { description: 'y' }, 'text', 'The description changed.'],
 	['tags', { tags: ['a'] }, { tags: ['b'] }, 'text', 'The tags changed.'],
 	['tags shuffled', { tags: ['a', 'b'] }, { tags: ['b', 'a'] }, null, null],
 	['operationId', { operationId: 'x' }, { operationId: null }, 'text', 'The operationId changed.'],
 	['deprecated', {}, { deprecated: true }, 'additive', 'It is deprecated now.'],
-	['degraded', {}, { outcome: 'degraded', reasons: ['Why.'] }, 'text', 'It no longer converts whole.'],
+	['degraded', {}, { outcome: 'degraded', reasons: ['Why.'] }, 'text', 'It is no longer converted completely.'],
 	[
 		'reasons',
 		{ outcome: 'degraded', reasons: ['Why.'] },
@@ -335,11 +329,11 @@ const OPERATION: Case[] = [
 	],
 	['keys in another order', { definition: { x: { a: 1, b: [1] } } }, { definition: { x: { b: [1], a: 1 } } }, null, null],
 	[
-		'a credential more',
+		'one more credential',
 		{ definition: { security: [['api_key']] } },
 		{ definition: { security: [['oauth2'], ['api_key']] } },
 		'additive',
-		'It is called for more than before (security).',
+		'The call was extended (security).',
 	],
 	[
 		'another credential',
@@ -349,14 +343,14 @@ const OPERATION: Case[] = [
 		'The way it is called changed (security).',
 	],
 	[
-		'a credential that was known by its type',
+		'a credential formerly known by its type',
 		{ definition: { security: [['api_key'], []] } },
 		{ definition: { security: [KEY_AND_TOKEN, []] } },
 		null,
 		null,
 	],
 	[
-		'another type than that which was known',
+		'a different type from the known one',
 		{ definition: { security: [['api_key']] } },
 		{ definition: { security: [[{ scheme: 'b', type: 'bearer_token' }]] } },
 		'breaking',
@@ -367,24 +361,24 @@ const OPERATION: Case[] = [
 		{ definition: { security: [KEY_AND_TOKEN] } },
 		{ definition: { security: [KEY_AND_TOKEN.toReversed(), [{ scheme: 'b', type: 'bearer_token' }]] } },
 		'additive',
-		'It is called for more than before (security).',
+		'The call was extended (security).',
 	],
 	[
-		'the place of a key',
+		'the location of a key',
 		{ definition: { security: [KEY_AND_TOKEN] } },
 		{ definition: { security: [KEY_AND_TOKEN.map((need) => ({ ...need, in: 'header' }))] } },
 		'breaking',
 		'The way it is called changed (security).',
 	],
 	[
-		'a key that is no more the only one',
+		'a key that is no longer the only one',
 		{ definition: { security: [KEY_AND_TOKEN.map((need) => ({ ...need, only: true }))] } },
 		{ definition: { security: [KEY_AND_TOKEN] } },
 		null,
 		null,
 	],
 	[
-		'a credential at all',
+		'a first credential',
 		{},
 		{ definition: { method: 'GET', path: '/pets', security: [['oauth2']] } },
 		'breaking',
@@ -405,35 +399,35 @@ const OPERATION: Case[] = [
 		null,
 	],
 	[
-		'an optional argument, with its place',
+		'an optional argument, with its location',
 		wired({}, { parameters: [entry('a')] }),
 		wired({ properties: { z: {} } }, { parameters: [entry('z'), entry('a')] }),
 		'additive',
 		'The optional argument z was added.',
 	],
 	[
-		'the first argument, with its place',
+		'the first argument, with its location',
 		wired({}, {}),
 		wired({ properties: { z: {} } }, { parameters: [entry('z')] }),
 		'additive',
 		'The optional argument z was added.',
 	],
 	[
-		'the last argument that is not kept, with its place',
+		'the last argument removed, with its location',
 		wired({ properties: { z: {} } }, { parameters: [entry('z')] }),
 		wired({}, {}),
 		'breaking',
 		'The argument z was removed.',
 	],
 	[
-		'a required argument, with its place',
+		'a required argument, with its location',
 		wired({}, {}),
 		wired({ properties: { z: {} }, required: ['z'] }, { parameters: [entry('z')] }),
 		'breaking',
 		'The required argument z was added.',
 	],
 	[
-		'an argument gone, with its place',
+		'an argument removed, with its location',
 		wired({ properties: { z: {} } }, { requestBody: { arg: 'z', contentType: 'text/plain' } }),
 		wired({}, {}),
 		'breaking',
@@ -459,7 +453,7 @@ const OPERATION: Case[] = [
 		{ definition: { query: 'query ($a: T!) { pets(a: $a) { name } }' } },
 		{ definition: { query: 'query ($a: T, $b: U) {\n pets(a: $a, b: $b) { name kind } }' } },
 		'additive',
-		'It is called for more than before (query).',
+		'The call was extended (query).',
 	],
 	[
 		'a query that asks for less',
@@ -470,7 +464,7 @@ const OPERATION: Case[] = [
 	],
 ];
 
-test('an operation: what callers do not notice is text, and the gravest of several changes decides', async () => {
+test('an operation: a change that callers do not notice is text, and the gravest of several changes decides', async () => {
 	for (const one of OPERATION) await check(one, content(one[1] as object), content(one[2] as object));
 	const { kind, reasons } = await compareOperations(
 		content({ description: 'x', parameters: { ...ROOT, properties: { a: { type: 'string' } } } }),
@@ -485,7 +479,7 @@ const referring = (definitions: JsonObject, schema: Json = { $ref: '#/$defs/Pet'
 
 const PET = { type: 'object', properties: { name: { type: 'string' }, parent: { $ref: '#/$defs/Pet' } } };
 
-test('definitions are compared by what they mean, whatever they are called', async () => {
+test('definitions are compared by their meaning, whatever their names', async () => {
 	const before = referring({ Pet: PET, Unused: { type: 'string' } });
 	const renamed = { ...PET, properties: { ...PET.properties, parent: { $ref: '#/$defs/Animal' } } };
 	assert.deepEqual(await kindOf(before, referring({ Animal: renamed }, { $ref: '#/$defs/Animal' })), [null, null]);
@@ -514,13 +508,13 @@ test('definitions are compared by what they mean, whatever they are called', asy
 	assert.deepEqual(await kindOf(referring({ Pet: PET }, { anyOf: [PET, { type: 'null' }] }), orNull), [null, null]);
 });
 
-test('a change in a definition that refers to itself is told once', async () => {
+test('a change in a definition that refers to itself is reported once', async () => {
 	const changed = { ...PET, properties: { ...PET.properties, name: { type: 'integer' } } };
 	const { kind, reasons } = await compareOperations(referring({ Pet: PET }), referring({ Pet: changed }));
 	assert.deepEqual([kind, reasons], ['breaking', ['The argument body.name changed its type from string to integer.']]);
 });
 
-test('a change that is reached in several ways is told once, at the nearest place', async () => {
+test('a change that is reached in several ways is reported once, at the nearest location', async () => {
 	const definitions = (type: string): JsonObject => ({
 		Far: { properties: { further: { $ref: '#/$defs/Near' } } },
 		Near: { properties: { it: { type } } },
@@ -542,7 +536,7 @@ test('a change is seen through any number of definitions, and in those that refe
 	assert.equal((await kindOf(referring(circle({ maxProperties: 2 }), at), referring(circle({}), at)))[0], 'additive');
 });
 
-test('references that lead nowhere, in circles or outside are no trouble', async () => {
+test('references that lead nowhere, in circles or outside are tolerated', async () => {
 	const odd: Json[] = ['#/$defs/No', '#/$defs/Loop', '#', 'https://example.com/x.json', 7].map(($ref) => ({ $ref }));
 	const loop = { Loop: { $ref: '#/$defs/Loop' } };
 	for (const one of odd) {
@@ -555,7 +549,7 @@ test('references that lead nowhere, in circles or outside are no trouble', async
 	}
 });
 
-test('of many reasons ten are told, the gravest first, and no text of the document is long or hidden', async () => {
+test('at most ten reasons are reported, the gravest first, and texts of the document are short and visible', async () => {
 	const names = Array.from({ length: 30 }, (_, index) => `p${index}`);
 	const all = (type: string): JsonObject => Object.fromEntries(names.map((name) => [name, { type }]));
 	const { reasons } = await compareOperations(
@@ -574,33 +568,33 @@ test('of many reasons ten are told, the gravest first, and no text of the docume
 const NAMED: JsonObject = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 const FORMER_WORDS = 'Anything: this definition was left out, the schema would have become too large.';
 
-test('what a limit of ours leaves out changes nothing for callers, in either direction', async () => {
+test('a part left out by a limit of ours is no change for callers, in either direction', async () => {
 	const full = referring({ Pet: NAMED }, { $ref: '#/$defs/Pet' });
 	for (const left of [{ description: LEFT_OUT }, { type: 'object', description: LEFT_OUT }, { description: FORMER_WORDS }]) {
 		const cut = referring({ Pet: left }, { $ref: '#/$defs/Pet' });
 		assert.deepEqual(await kindOf(full, cut), [null, null]);
 		assert.deepEqual(await kindOf(cut, full), [null, null]);
-		// The whole one goes before what is shown of it.
+		// The complete schema takes precedence over the shortened one.
 		const whole = { ...cut, whole: full.parameters };
 		assert.deepEqual(await kindOf(full, whole), [null, null]);
 		const more = { ...cut, whole: referring({ Pet: { ...NAMED, required: ['name', 'x'] } }, { $ref: '#/$defs/Pet' }).parameters };
 		assert.equal((await kindOf(whole, more))[0], 'breaking');
 	}
-	// An API may say the same of something else.
+	// An API may use the same description for something else.
 	const same = referring({ Pet: { description: 'Too large to be shown.' } }, { $ref: '#/$defs/Pet' });
 	assert.equal((await kindOf(same, full))[0], 'breaking');
 });
 
-test('an answer whose schema has become too large to be promised is no breaking change, and one that has none any more is', async () => {
+test('an answer schema that became too large to be promised is no breaking change, but one that was dropped is', async () => {
 	const promised = content({ outputSchema: NAMED });
 	const [cut, gone] = [content({ answerCut: true }), content()];
 	assert.equal((await kindOf(promised, cut))[0], 'text');
 	assert.equal((await kindOf(cut, promised))[0], 'text');
-	assert.deepEqual(await kindOf(promised, gone), ['breaking', 'The answer has no schema any more.']);
+	assert.deepEqual(await kindOf(promised, gone), ['breaking', 'The answer no longer has a schema.']);
 	assert.deepEqual(await kindOf(cut, gone), [null, null]);
 });
 
-/** In CPU time: neighbours may take the processor away. */
+/** Measures CPU time, since neighbours may take the processor away. */
 async function cpuMs(work: () => Promise<void>): Promise<number> {
 	const start = process.threadCpuUsage();
 	await work();
@@ -608,7 +602,7 @@ async function cpuMs(work: () => Promise<void>): Promise<number> {
 	return (user + system) / 1000;
 }
 
-test('what is too large or too deep to be compared is breaking, and takes no time', async () => {
+test('a schema too large or too deep to be compared is breaking, and costs little time', async () => {
 	const wide = (type: string): JsonObject =>
 		Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`p${index}`, { type, title: `${index}` }]));
 	let [one, other]: [JsonObject, JsonObject] = [{ type: 'string' }, { type: 'integer' }];

@@ -1,4 +1,4 @@
-// What became of an operation from one import to the next, for those who call its tool. When in doubt, a change is breaking.
+// Changes of an operation from one import to the next, judged for those who call its tool. In doubt, a change is breaking.
 
 import type { Json, JsonSchema } from '../../contract/nouns.ts';
 import { isObject } from '../../kit/json.ts';
@@ -8,20 +8,20 @@ import type { ChangeKind, Finding, SchemaComparison } from './rules.ts';
 import { compareSchemas } from './schemas.ts';
 
 export interface OperationDifference {
-	/** The gravest of all; null: it means what it meant. */
+	/** The gravest kind of all differences; null when the meaning is the same. */
 	kind: ChangeKind | null;
-	/** A sentence each, the gravest first; of more than ten the last says how many there are. */
+	/** One sentence per difference, the gravest first; from more than ten, the last one says how many are left. */
 	reasons: string[];
 }
 
 const KINDS: ChangeKind[] = ['breaking', 'additive', 'text'];
 const MAX_REASONS = 10;
-/** Of one schema, some 15 ms: what is larger, and not the same to the letter, is called breaking. */
+/** The budget per schema, some 15 ms. A larger schema that is not identical to the letter counts as a breaking change. */
 const MAX_STEPS = 20_000;
 const MAX_CHARS = 256 * 1024;
 const MAX_DEPTH = 300;
 
-/** @param pause awaited between pieces of work of up to 20 ms */
+/** @param pause is awaited between pieces of work of up to 20 ms */
 export async function compareOperations(
 	before: OperationContent,
 	after: OperationContent,
@@ -40,7 +40,8 @@ function compareTexts(before: OperationContent, after: OperationContent): Findin
 	if (before.description !== after.description) text('The description changed.');
 	if (before.operationId !== after.operationId) text('The operationId changed.');
 	if (before.tags.toSorted().join('\n') !== after.tags.toSorted().join('\n')) text('The tags changed.');
-	if (before.outcome !== after.outcome) text(after.outcome === 'degraded' ? 'It no longer converts whole.' : 'It converts whole now.');
+	if (before.outcome !== after.outcome)
+		text(after.outcome === 'degraded' ? 'It is no longer converted completely.' : 'It is now converted completely.');
 	else if (before.reasons.join('\n') !== after.reasons.join('\n')) text('It is degraded for other reasons.');
 	if (before.deprecated !== after.deprecated)
 		findings.push({ kind: 'additive', reason: after.deprecated ? 'It is deprecated now.' : 'It is no longer deprecated.' });
@@ -62,7 +63,7 @@ async function compareContracts(before: OperationContent, after: OperationConten
 		return [...findings, ...ofArguments, ...ofAnswers, ...compareDefinitions(before, after, { ...moved, steps: newSteps() })];
 	} catch (error) {
 		if (error !== TOO_LARGE) throw error;
-		return [...findings, { kind: 'breaking', reason: 'It changed, and is too large to say how.' }];
+		return [...findings, { kind: 'breaking', reason: 'It changed, and is too large to be compared in detail.' }];
 	}
 }
 
@@ -83,14 +84,17 @@ function compareArguments(before: JsonSchema, after: JsonSchema, steps: Steps): 
 function compareAnswers(before: OperationContent, after: OperationContent, steps: Steps): Finding[] {
 	const [was, is] = [before.outputSchema, after.outputSchema];
 	if (was === null && is === null) return [];
-	// A limit of ours says nothing of what the API answers.
+	// A schema left out by a limit of ours says nothing about the API's answer.
 	if (was === null) return [{ kind: before.answerCut ? 'text' : 'additive', reason: 'The answer has a schema now.' }];
 	if (is === null && after.answerCut) return [{ kind: 'text', reason: 'The answer has a schema that is too large to be promised.' }];
-	if (is === null) return [{ kind: 'breaking', reason: 'The answer has no schema any more.' }];
+	if (is === null) return [{ kind: 'breaking', reason: 'The answer no longer has a schema.' }];
 	return isEqual(was, is) ? [] : compareSchemas(was, is, 'answer', steps).findings;
 }
 
-/** What is the same to the letter need not be understood. @throws TOO_LARGE when it is not, and would take too long */
+/**
+ * Compares as text first, since identical texts need no analysis. @throws TOO_LARGE when the texts differ and the analysis would take too
+ * long
+ */
 function isEqual(before: Json, after: Json): boolean {
 	const [was, is] = [JSON.stringify(before), JSON.stringify(after)];
 	if (was === is) return true;
@@ -102,15 +106,18 @@ interface Moved extends Pick<SchemaComparison, 'movedArguments' | 'movedMembers'
 	steps: Steps;
 }
 
-/** An importer's own, so only by what holds for all: what belongs to an argument that came or went was told with the argument. */
+/**
+ * Compares the importers' own definitions by rules that hold for all of them. Entries of an added or removed argument were reported with
+ * the argument.
+ */
 function compareDefinitions(before: OperationContent, after: OperationContent, moved: Moved): Finding[] {
 	const findings: Finding[] = [];
 	for (const name of new Set([...Object.keys(before.definition), ...Object.keys(after.definition)])) {
-		// Told already.
+		// These two were reported above.
 		if ((name === 'method' && before.method !== after.method) || (name === 'path' && before.path !== after.path)) continue;
 		const [was, is] = [before.definition[name], after.definition[name]];
 		const difference = name === 'security' ? compareSecurity(was, is) : compareValues(was, is, moved, 0);
-		if (difference === 'grown') findings.push({ kind: 'additive', reason: `It is called for more than before (${name}).` });
+		if (difference === 'grown') findings.push({ kind: 'additive', reason: `The call was extended (${name}).` });
 		if (difference === 'other') findings.push({ kind: 'breaking', reason: `The way it is called changed (${name}).` });
 	}
 	return findings;
@@ -119,8 +126,8 @@ function compareDefinitions(before: OperationContent, after: OperationContent, m
 type Difference = 'none' | 'grown' | 'other';
 
 /**
- * Alternatives of credentials (`OutboundRequest.security`): one more takes nothing from those who have another. Former releases knew their
- * types only, and then these are all that is compared.
+ * Compares alternatives of credentials (`OutboundRequest.security`): an additional one takes nothing from callers who use another. Former
+ * releases stored only their types, and then only these are compared.
  */
 function compareSecurity(before: Json | undefined, after: Json | undefined): Difference {
 	const isByType = [before, after].some((list) => Array.isArray(list) && list.flat().some((need) => typeof need === 'string'));
@@ -160,7 +167,7 @@ function compareEntries(before: Json[], after: Json[], moved: Moved, depth: numb
 const worst = (differences: Difference[]): Difference =>
 	differences.includes('other') ? 'other' : differences.includes('grown') ? 'grown' : 'none';
 
-/** `arg` is the argument that an importer's entry is about. */
+/** Returns the name of the argument that an importer's entry is about. */
 const argOf = (value: Json | undefined): string | null => (isObject(value) && typeof value['arg'] === 'string' ? value['arg'] : null);
 
 function isMoved(value: Json | undefined, { movedArguments }: Moved): boolean {
@@ -168,17 +175,19 @@ function isMoved(value: Json | undefined, { movedArguments }: Moved): boolean {
 	return arg !== null && movedArguments.has(arg);
 }
 
-/** What there still is, without what is told already; undefined when nothing of it is left. */
+/** Returns the definition without the entries that were already reported; undefined when nothing is left of it. */
 function staying(value: Json | undefined, moved: Moved): Json | undefined {
 	if (!Array.isArray(value)) return isMoved(value, moved) ? undefined : value;
 	const entries = value.filter((entry) => !isMoved(entry, moved));
 	if (entries.length === 0 && value.length > 0) return undefined;
-	// By argument where there are arguments: their order is nobody's business.
+	// Entries of arguments are compared by name, since their order has no meaning.
 	if (!entries.every((entry) => argOf(entry) !== null)) return entries;
 	return entries.toSorted((one, other) => ((argOf(one) ?? '') < (argOf(other) ?? '') ? -1 : 1));
 }
 
-/** Of a query that is sent: `grown` while all that it had is still there, in order. What may be null is told by the arguments. */
+/**
+ * Compares the text of a query: `grown` when everything that it had is still there, in order. Nullability is reported with the arguments.
+ */
 function compareQueries(before: string, after: string, steps: Steps): Difference {
 	if (!/\s/.test(before) || !/\s/.test(after)) return 'other';
 	const words = (text: string): string[] => text.match(/\w+|[^\s\w!]/g) ?? [];

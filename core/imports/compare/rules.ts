@@ -1,4 +1,4 @@
-// What is said of one schema by itself, without those inside it, and what a difference means to those who use it.
+// Rules for one schema by itself, without those nested in it: the meaning of a difference for those who use the schema.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
 import { cleanText } from '../../kit/clean-text.ts';
@@ -10,22 +10,22 @@ export type ChangeKind = 'breaking' | 'additive' | 'text';
 
 export interface Finding {
 	kind: ChangeKind;
-	/** A sentence. */
+	/** A full sentence. */
 	reason: string;
 }
 
 export interface SchemaComparison {
 	findings: Finding[];
-	/** Members at the root that only one side has. */
+	/** Names of members at the root that only one side has. */
 	movedArguments: Set<string>;
-	/** The same deeper inside. */
+	/** Names of members further down that only one side has. */
 	movedMembers: Set<string>;
 }
 
 export interface Pair {
 	before: Json | undefined;
 	after: Json | undefined;
-	/** `body.pets[].name` */
+	/** The location, such as `body.pets[].name`. */
 	path: string;
 }
 
@@ -34,16 +34,16 @@ export interface State extends SchemaComparison {
 	isSame: (before: Json, after: Json) => boolean;
 	openBefore: (schema: Json | undefined) => JsonObject;
 	openAfter: (schema: Json | undefined) => JsonObject;
-	/** Pairs that are or were looked at: what refers to itself comes back to them. */
+	/** Pairs that have been visited or are being visited: recursive schemas return to them. */
 	met: Map<object, Set<object>>;
-	/** What is still to be compared. */
+	/** Pairs that are still to be compared. */
 	queue: Pair[];
 	steps: Steps;
 }
 
 const MAX_PATH_CHARS = 120;
 
-/** An argument is asked for less, or an answer promises more, when what is accepted becomes wider or narrower. */
+/** Records a change: harmless when an argument accepts more, or an answer promises more. */
 export function effect({ side, findings }: State, change: Effect, reason: string): void {
 	const isHarmless = change === (side === 'arguments' ? 'widened' : 'narrowed');
 	findings.push({ kind: isHarmless ? 'additive' : 'breaking', reason });
@@ -114,7 +114,7 @@ export function compareNeed(state: State, isNeeded: boolean, path: string): void
 	effect(state, isNeeded ? 'narrowed' : 'widened', `${about} ${state.side === 'answer' ? promised : asked}.`);
 }
 
-/** What it looks like, and whatever keyword is not known here. */
+/** Compares the remaining keywords, unknown ones included. */
 export function compareOthers(state: State, before: JsonObject, after: JsonObject, path: string): void {
 	for (const key of new Set([...constraintsOf(before), ...constraintsOf(after)])) {
 		if (COMPARED.has(key) || state.isSame(before[key] ?? null, after[key] ?? null)) continue;
@@ -125,7 +125,7 @@ export function compareOthers(state: State, before: JsonObject, after: JsonObjec
 	}
 }
 
-/** Keywords that, where they are absent, admit anything. */
+/** Keywords that admit any value when absent. */
 const RULES = new Set(['format', 'pattern', 'uniqueItems', 'multipleOf', 'dependentRequired', 'not']);
 const COMPARED = new Set([
 	...['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'patternProperties'],

@@ -1,5 +1,5 @@
-// What became of a JSON Schema, for those who use it: of arguments they must not be asked for more than before, of an answer they
-// must not be given less. When in doubt, a change is breaking.
+// Changes of a JSON Schema, judged for those who use it: arguments must not demand more than before, an answer must not give less. In
+// doubt, a change is breaking.
 
 import type { Json, JsonObject, JsonSchema } from '../../contract/nouns.ts';
 import { isObject } from '../../kit/json.ts';
@@ -42,7 +42,9 @@ export function compareSchemas(before: JsonSchema, after: JsonSchema, side: Stat
 	return { findings, movedArguments, movedMembers };
 }
 
-/** Not at once: level by level, so that what is found in many places is told of the nearest. */
+/**
+ * Queues a pair: the comparison goes level by level, so that a difference reachable in several ways is reported at the nearest location.
+ */
 function compare(state: State, before: Json | undefined, after: Json | undefined, path: string): void {
 	spend(state.steps);
 	if (!state.isSame(before ?? {}, after ?? {})) state.queue.push({ before, after, path });
@@ -50,13 +52,13 @@ function compare(state: State, before: Json | undefined, after: Json | undefined
 
 function open(state: State, { path, ...pair }: Pair): void {
 	const opened = [state.openBefore(pair.before), state.openAfter(pair.after)] as const;
-	// Where a limit of ours has left something out on one side, nobody knows what became of it.
+	// When a limit of ours left out one side, its changes are unknown.
 	if (isMet(state, ...opened) || opened.some(isLeftOut)) return;
 	const [before, after] = aligned(...opened);
 	compareWords(state, before, after, path);
 	const [had, has] = [constraintsOf(before).length > 0, constraintsOf(after).length > 0];
-	if (!had && has) effect(state, 'narrowed', `${subject(state, path)} is no longer just anything.`);
-	if (had && !has) effect(state, 'widened', `${subject(state, path)} is anything now.`);
+	if (!had && has) effect(state, 'narrowed', `${subject(state, path)} no longer allows any value.`);
+	if (had && !has) effect(state, 'widened', `${subject(state, path)} now allows any value.`);
 	if (!had || !has || !compareTypes(state, before, after, path)) return;
 	compareValues(state, before, after, path);
 	compareBounds(state, before, after, path);
@@ -96,7 +98,7 @@ function compareMembers(state: State, before: JsonObject, after: JsonObject, pat
 	}
 }
 
-/** That an answer may hold more than it says disturbs nobody, as little as a field that was added. */
+/** Compares `additionalProperties`. In an answer, undeclared members harm nobody, just as an added field does not. */
 function compareOpenness(state: State, before: JsonObject, after: JsonObject, path: string): void {
 	const [was, is] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
 	const isClosed = is === false;
@@ -105,11 +107,11 @@ function compareOpenness(state: State, before: JsonObject, after: JsonObject, pa
 	const kind = state.side === 'arguments' && isClosed ? 'breaking' : 'additive';
 	state.findings.push({
 		kind,
-		reason: `${subject(state, path)} ${isClosed ? 'takes no other members any more' : 'takes other members now'}.`,
+		reason: `${subject(state, path)} ${isClosed ? 'no longer takes other members' : 'takes other members now'}.`,
 	});
 }
 
-/** Whatever is made of schemas. */
+/** Compares the schemas nested in keywords. */
 function compareParts(state: State, before: JsonObject, after: JsonObject, path: string): void {
 	for (const [key, at] of [
 		['items', `${path}[]`],
@@ -129,22 +131,22 @@ function compareParts(state: State, before: JsonObject, after: JsonObject, path:
 }
 
 function compareSequence(state: State, before: Json[], after: Json[], path: string): void {
-	if (before.length !== after.length) effect(state, 'other', `${subject(state, path)} has another number of places.`);
+	if (before.length !== after.length) effect(state, 'other', `${subject(state, path)} has another number of items.`);
 	else for (const [index, schema] of before.entries()) compare(state, schema, after[index], `${path}[${index}]`);
 }
 
-/** A definition and a reference to it are one. */
+/** Compares two schemas; a definition and a reference to it count as the same. */
 function isSameOpened({ isSame, openBefore, openAfter }: State, before: Json, after: Json): boolean {
 	return isSame(before, after) || isSame(openBefore(before), openAfter(after));
 }
 
-/** @param more what it means to have one more of them */
+/** @param more the effect of one more member */
 function compareLists(state: State, [one, other]: [Json | undefined, Json | undefined], more: 'narrowed' | 'widened', path: string): void {
 	if (one === undefined && other === undefined) return;
 	const less = more === 'widened' ? 'narrowed' : 'widened';
-	// To have alternatives at all is a condition more.
+	// The presence of alternatives is itself one more condition.
 	const isWhole = one !== undefined && other !== undefined;
-	if (!isWhole) effect(state, one === undefined ? 'narrowed' : 'widened', `${subject(state, path)} is put together in another way.`);
+	if (!isWhole) effect(state, one === undefined ? 'narrowed' : 'widened', `${subject(state, path)} is composed differently.`);
 	if (!isWhole) return;
 	const fresh = [...listOf(other)];
 	const old = listOf(one).filter((member) => {
@@ -162,7 +164,9 @@ function compareLists(state: State, [one, other]: [Json | undefined, Json | unde
 	effect(state, change, `${subject(state, path)} has ${fresh.length > rest.length ? 'more' : 'fewer'} forms than before.`);
 }
 
-/** Compares a reference with the one to the definition of the same name, which it takes out of `fresh`. @returns whether there is one */
+/**
+ * Compares a reference with the one to the definition of the same name, and removes the latter from `fresh`. @returns whether there is one
+ */
 function compareNamesake(state: State, member: Json, fresh: Json[], path: string): boolean {
 	const name = isObject(member) ? definitionOf(member['$ref']) : null;
 	if (name === null) return false;

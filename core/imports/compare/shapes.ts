@@ -1,18 +1,18 @@
-// One schema brought into a shape in which two of them can be compared keyword by keyword: references followed, wrappers opened.
+// Normalizes one schema so that two of them can be compared keyword by keyword: references are followed, wrappers opened.
 
 import type { Json, JsonObject } from '../../contract/nouns.ts';
 import { isObject } from '../../kit/json.ts';
 import { definitionOf, definitionsOf } from './meaning.ts';
 
-/** They say something to readers only. So does `default`, which nobody fills in. */
+/** Keywords for readers only. `default` is among them, since nobody fills it in. */
 const WORDS = new Set(['title', 'description', 'default', 'examples', 'example', '$comment', 'externalDocs', 'deprecated']);
 const IGNORED = new Set(['$defs', '$schema', '$id', '$anchor']);
 export const COMBINED = ['allOf', 'anyOf', 'oneOf'] as const;
 const MAX_REFERENCES = 32;
 
-/** The words of a schema in whose place a larger one would be: it accepts anything, or anything of its type. */
+/** The description of a schema that replaces a larger one: it accepts anything, or anything of its type. */
 export const LEFT_OUT = 'Too large to be shown here.';
-/** A former release said so. */
+/** The wording of a former release. */
 const LEFT_OUT_BEFORE = 'Anything: this definition was left out, the schema would have become too large.';
 
 export const isLeftOut = ({ description }: JsonObject): boolean => description === LEFT_OUT || description === LEFT_OUT_BEFORE;
@@ -23,7 +23,7 @@ export const constraintsOf = (schema: JsonObject): string[] => Object.keys(schem
 
 const wordsOf = (schema: JsonObject): JsonObject => Object.fromEntries(Object.entries(schema).filter(([key]) => isWords(key)));
 
-/** @returns a reader of the schemas below `root`: the same object for the same part, so that circles can be seen */
+/** @returns a reader of the schemas below `root`; it returns the same object for the same part, so that circles can be detected */
 export function shapesOf(root: JsonObject): (schema: Json | undefined) => JsonObject {
 	const known = new Map<object, JsonObject>();
 	return (schema) => {
@@ -44,7 +44,7 @@ function open(schema: JsonObject, root: JsonObject): JsonObject {
 	return current;
 }
 
-/** Null when it is no reference, or one that leads nowhere. */
+/** Follows a reference; null when the schema is none, or when it leads nowhere. */
 function followed(schema: JsonObject, root: JsonObject): JsonObject | null {
 	const name = definitionOf(schema['$ref']);
 	const definitions = definitionsOf(root);
@@ -56,7 +56,7 @@ function followed(schema: JsonObject, root: JsonObject): JsonObject | null {
 	return { allOf: [target, rest] };
 }
 
-/** All that it says is said by one member: `{ allOf: [one] }`. */
+/** Opens a schema whose only constraint is a single member: `{ allOf: [one] }`. */
 function unwrapped(schema: JsonObject): JsonObject | null {
 	const [only, ...others] = constraintsOf(schema);
 	const members = COMBINED.some((key) => key === only) ? schema[only ?? ''] : null;
@@ -64,7 +64,7 @@ function unwrapped(schema: JsonObject): JsonObject | null {
 	return { ...members[0], ...wordsOf(schema) };
 }
 
-/** Where only one of two is nothing but alternatives, the other one is brought into that form too. */
+/** When only one of two schemas consists of alternatives, brings the other one into that form too. */
 export function aligned(before: JsonObject, after: JsonObject): [before: JsonObject, after: JsonObject] {
 	for (const key of ['anyOf', 'oneOf'] as const) {
 		if (isOnly(key, before) && !Object.hasOwn(after, key)) return [before, asAlternatives(key, after)];
@@ -75,7 +75,7 @@ export function aligned(before: JsonObject, after: JsonObject): [before: JsonObj
 
 const isOnly = (key: string, schema: JsonObject): boolean => Object.hasOwn(schema, key) && constraintsOf(schema).length === 1;
 
-/** A list of types is one alternative each. */
+/** Turns a list of types into one alternative each. */
 function asAlternatives(key: 'anyOf' | 'oneOf', schema: JsonObject): JsonObject {
 	const constraints = Object.fromEntries(constraintsOf(schema).map((name) => [name, schema[name] ?? null]));
 	const { type, ...rest } = constraints;

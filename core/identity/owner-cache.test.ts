@@ -1,10 +1,10 @@
-// What is remembered of users: how much of it, and what goes first. When it is dropped is tested where it is used.
+// The capacity of the cache of owners, and the order of its evictions. Its invalidation is tested where it is used.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import type { Changes, Topic } from '../store/store.ts';
-import { UserCache } from './user-cache.ts';
+import { OwnerCache } from './owner-cache.ts';
 
 const CAPACITY = 10_000;
 
@@ -14,10 +14,12 @@ before(async () => {
 });
 after(() => store.close());
 
-const add = (cache: UserCache<{ userId: string }>, id: string) => cache.add(id, { look: async () => ({ userId: id }) });
+const BY_USER = { owners: 'user', ownerOf: ({ userId }: { userId: string }) => userId, keepsNobody: true } as const;
 
-test('ten thousand are remembered; the oldest go first, but for those that are in use', async () => {
-	const cache = new UserCache<{ userId: string }>(store.changes, { keepsNobody: true });
+const add = (cache: OwnerCache<{ userId: string }>, id: string) => cache.add(id, { look: async () => ({ userId: id }) });
+
+test('ten thousand entries are kept; the oldest go first, except those in use', async () => {
+	const cache = new OwnerCache<{ userId: string }>(store.changes, BY_USER);
 	for (let id = 0; id < CAPACITY; id++) await add(cache, `${id}`);
 	assert.deepEqual(await cache.get('0'), { userId: '0' });
 	for (let id = 0; id < CAPACITY / 2; id++) await add(cache, `more ${id}`);
@@ -26,8 +28,8 @@ test('ten thousand are remembered; the oldest go first, but for those that are i
 	cache.close();
 });
 
-test('when all are in use the oldest goes, and what is new stays', async () => {
-	const cache = new UserCache<{ userId: string }>(store.changes, { keepsNobody: true });
+test('when all are in use the oldest goes, and the new one stays', async () => {
+	const cache = new OwnerCache<{ userId: string }>(store.changes, BY_USER);
 	for (let id = 0; id < CAPACITY; id++) {
 		await add(cache, `${id}`);
 		cache.get(`${id}`);
@@ -37,7 +39,7 @@ test('when all are in use the oldest goes, and what is new stays', async () => {
 	cache.close();
 });
 
-test('when it cannot be told any more what changed, everything is dropped', async () => {
+test('when the subjects of changes are unknown, everything is dropped', async () => {
 	const hearing: ((topics: Topic[]) => void)[] = [];
 	const changes: Changes = {
 		...store.changes,
@@ -46,7 +48,7 @@ test('when it cannot be told any more what changed, everything is dropped', asyn
 			return store.changes.subscribe(listener);
 		},
 	};
-	const cache = new UserCache<{ userId: string }>(changes, { keepsNobody: true });
+	const cache = new OwnerCache<{ userId: string }>(changes, BY_USER);
 	const announce = (topic: Topic): void => {
 		for (const listener of hearing) listener([topic]);
 	};
@@ -59,8 +61,8 @@ test('when it cannot be told any more what changed, everything is dropped', asyn
 	cache.close();
 });
 
-test('a look-up that fails is not remembered', async () => {
-	const cache = new UserCache<{ userId: string }>(store.changes, { keepsNobody: true });
+test('a failed look-up is not cached', async () => {
+	const cache = new OwnerCache<{ userId: string }>(store.changes, BY_USER);
 	const look = async (): Promise<null> => {
 		throw new Error('away');
 	};

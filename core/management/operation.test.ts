@@ -1,0 +1,190 @@
+// Tests of declared operations: the requests that their routes accept, and the responses.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Request, ServerInjectResponse } from '@hapi/hapi';
+import Joi from 'joi';
+import { startCore, type TestCore } from '../../test/helpers/core.ts';
+import { addTenant } from '../../test/helpers/samples.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { accept, type Endpoint, expectedVersion, operation, setCookie, showPreferences, showVersion } from './operation.ts';
+import { body } from './rest.ts';
+
+/** The behaviour of every handler in the test that runs. */
+let handle: (request: Request) => unknown;
+let runs: number;
+let core: TestCore;
+let authorization: string;
+
+const declared = (path: string, more: Partial<Endpoint> = {}): Endpoint => ({
+	...{ method: 'POST', path, id: `do${path.slice(1)}`, summary: 'Does it.', need: 'self', answer: Joi.any() },
+	handler(request) {
+		runs += 1;
+		return handle(request);
+	},
+	...more,
+});
+
+const NAMED = body({ name: Joi.string().required() });
+const OPERATIONS: Endpoint[] = [
+	declared('/plain', { body: NAMED, query: Joi.object({ limit: Joi.number() }) }),
+	declared('/made', { status: 201, idempotent: true }),
+	declared('/versioned', { versioned: true, method: 'PATCH' }),
+	declared('/unversioned'),
+	declared('/optional', { body: body({ name: Joi.string() }), bodyIs: 'optional' }),
+	declared('/unread', { body: NAMED, bodyIs: 'unread' }),
+	declared('/bare', { bare: true }),
+	declared('/open', { need: 'public', method: 'GET' }),
+	declared('/organizations/{orgId}/things', { need: 'gateway:read', method: 'GET' }),
+];
+
+before(async () => {
+	core = await startCore({ routes: OPERATIONS.map(operation) });
+	authorization = `Bearer ${await core.logIn(await addTenant(core.store))}`;
+});
+after(() => core[Symbol.asyncDispose]());
+beforeEach(() => {
+	handle = () => ({ done: true });
+	runs = 0;
+});
+
+interface Asked {
+	method?: string;
+	payload?: object;
+	headers?: Record<string, string>;
+}
+
+const ask = (url: string, { method = 'POST', payload, headers = {} }: Asked = {}): Promise<ServerInjectResponse> =>
+	core.server.inject({ method, url, headers: { authorization, ...headers }, ...(payload && { payload }) });
+const bodyOf = ({ payload }: ServerInjectResponse) => JSON.parse(payload);
+
+test('a response is in the envelope, with the declared status; a bare one is sent as the handler made it', async () => {
+	const plain = await ask('/plain', { payload: { name: 'a' } });
+	assert.deepEqual([plain.statusCode, bodyOf(plain)], [200, { success: true, data: { done: true } }]);
+	assert.equal((await ask('/made')).statusCode, 201);
+	assert.deepEqual(bodyOf(await ask('/bare')), { done: true });
+});
+
+test('a parameter or a field that is not declared is refused, and the handler is not called', async () => {
+	const faulty: [string, Asked, string][] = [
+		['/plain?more=1', { payload: { name: 'a' } }, 'query/more'],
+		['/made?limit=1', {}, 'query/limit'],
+		['/plain', { payload: { name: 'a', more: 1 } }, '/more'],
+		['/plain', { payload: {} }, '/name'],
+		['/plain', { payload: { name: 1 } }, '/name'],
+		['/plain?limit=x', { payload: { name: 'a' } }, 'query/limit'],
+	];
+	for (const [url, asked, path] of faulty) {
+		const answer = await ask(url, asked);
+		assert.deepEqual([answer.statusCode, bodyOf(answer).details?.[0].path], [400, path], url);
+	}
+	assert.equal(runs, 0);
+});
+
+test('a body may be absent if it is optional, and the handler reads it if it is declared as unread', async () => {
+	handle = ({ payload }) => payload;
+	assert.deepEqual(bodyOf(await ask('/optional')).data, {});
+	assert.equal((await ask('/plain')).statusCode, 400);
+	handle = ({ payload }) => ({ isStream: typeof (payload as { pipe?: unknown }).pipe });
+	assert.equal(bodyOf(await ask('/unread', { payload: { nothing: 'of it' } })).data.isStream, 'function');
+});
+
+test('only versioned resources have an ETag', async () => {
+	handle = (request) => {
+		showVersion(request, 3);
+		return null;
+	};
+	assert.equal((await ask('/versioned', { method: 'PATCH' })).headers['etag'], '"3"');
+	assert.equal((await ask('/unversioned')).headers['etag'], undefined);
+	handle = (request) => {
+		showVersion(request, 3, 17);
+		return null;
+	};
+	assert.equal((await ask('/versioned', { method: 'PATCH' })).headers['etag'], '"3.17"');
+});
+
+test('If-Match is an ETag of the service, `*` or absent; any other value matches nothing', async () => {
+	handle = (request) => ({ version: expectedVersion(request) ?? null });
+	const asked = (tag: string) => ask('/versioned', { method: 'PATCH', headers: { 'if-match': tag } });
+	for (const [tag, version] of [
+		['"3"', 3],
+		[' "3.17" ', 3],
+		['*', null],
+	] as const)
+		assert.equal(bodyOf(await asked(tag)).data.version, version, tag);
+	for (const tag of ['3', 'W/"3"', '"a"', '"3", "4"', '"9999999999"', '']) assert.equal((await asked(tag)).statusCode, 412, tag);
+	assert.equal(bodyOf(await ask('/versioned', { method: 'PATCH' })).data.version, null);
+});
+
+test('deferred work is a 202 with the URL of its state and the time after which to retry', async () => {
+	handle = (request) => {
+		accept(request, { location: '/jobs/1', 'retry-after': '2' });
+		showPreferences(request, ['respond-async', 'wait=1']);
+		return { id: 1 };
+	};
+	const { statusCode, headers } = await ask('/made');
+	assert.deepEqual(
+		[statusCode, headers['location'], headers['retry-after'], headers['preference-applied']],
+		[202, '/jobs/1', '2', 'respond-async, wait=1'],
+	);
+});
+
+test('a response with a cookie is not stored', async () => {
+	handle = (request) => setCookie(request, 'a=1');
+	const { headers } = await ask('/unversioned');
+	assert.deepEqual([String(headers['set-cookie']), headers['cache-control']], ['a=1', 'no-store']);
+});
+
+test('a repeated request with the same idempotency key gets the first response; another request with that key does not', async () => {
+	const keyed = (key: string, payload?: object) => ask('/made', { headers: { 'idempotency-key': key }, ...(payload && { payload }) });
+	handle = (request) => {
+		accept(request, { location: '/jobs/1', 'retry-after': '2' });
+		return { at: runs };
+	};
+	const [first, again] = [await keyed('a'), await keyed('a')];
+	assert.deepEqual([bodyOf(first).data, bodyOf(again).data, runs], [{ at: 1 }, { at: 1 }, 1]);
+	assert.deepEqual(
+		[first, again].map(({ headers }) => headers['idempotency-replayed']),
+		[undefined, 'true'],
+	);
+	assert.deepEqual([again.statusCode, again.headers['location']], [202, '/jobs/1']);
+	assert.equal((await keyed('a', { another: 1 })).statusCode, 422);
+	assert.deepEqual(bodyOf(await keyed('b')).data, { at: 2 });
+	for (const key of ['', ' a', 'ä', 'x'.repeat(256)]) assert.equal((await keyed(key)).statusCode, 400, JSON.stringify(key));
+});
+
+test('a failed request did nothing: its key may be used again, also after an unexpected error', async () => {
+	const headers = { 'idempotency-key': 'failing' };
+	for (const error of [new GatewayError('conflict', 'taken'), new Error('broken')]) {
+		handle = () => Promise.reject(error);
+		assert.ok((await ask('/made', { headers })).statusCode >= 400);
+	}
+	handle = () => ({ done: true });
+	assert.equal((await ask('/made', { headers })).statusCode, 201);
+	assert.equal(runs, 3);
+});
+
+test('a second request with a key is told that the first is still running', async () => {
+	const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+	handle = async () => {
+		begin();
+		await ended;
+		return null;
+	};
+	const headers = { 'idempotency-key': 'slow' };
+	const first = ask('/made', { headers });
+	await begun;
+	const second = await ask('/made', { headers });
+	end();
+	assert.deepEqual([second.statusCode, second.headers['retry-after']], [409, '1']);
+	assert.equal((await first).statusCode, 201);
+});
+
+test('a route declares its access: public routes need no caller, others the organization of their path if there is one', async () => {
+	const settings = (path: string) => core.server.table().find((route) => route.path === path)?.settings.plugins?.gatehouse;
+	assert.deepEqual(settings('/open'), {});
+	assert.deepEqual(settings('/organizations/{orgId}/things'), { need: 'gateway:read', organization: 'path' });
+	assert.deepEqual(settings('/optional'), { need: 'self', organization: 'context', body: 'optional' });
+	assert.equal((await core.server.inject({ method: 'GET', url: '/open' })).statusCode, 200);
+});

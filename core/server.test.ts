@@ -1,0 +1,152 @@
+// Tests of the rules for every response, whichever route sends it: the one error body, headers, and the log line.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { ServerInjectResponse, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import { startCore, type TestCore } from '../test/helpers/core.ts';
+import { GatewayError } from './contract/errors.ts';
+
+const failing = (path: string, error: () => unknown): ServerRoute => ({
+	method: 'GET',
+	path,
+	options: { auth: false },
+	handler: () => {
+		throw error();
+	},
+});
+
+/** An error of a package that has its own copy of the class. */
+const foreign = () => Object.assign(new Error('The pet is taken.'), { code: 'conflict', details: [{ path: '/pet', message: 'taken' }] });
+const withBody = (code: 'validation_failed' | 'rate_limited') => new GatewayError(code, 'no', { body: { error: 'invalid_request' } });
+
+const ROUTES: ServerRoute[] = [
+	{
+		method: 'GET',
+		path: '/apis',
+		options: { auth: false, validate: { query: Joi.object({ limit: Joi.number() }) } },
+		handler: () => ({ ok: 1 }),
+	},
+	{ method: 'POST', path: '/apis', options: { auth: false }, handler: () => ({ ok: 1 }) },
+	failing('/apis/bug', () => new Error('canary')),
+	failing('/apis/foreign', foreign),
+	failing('/apis/internal', () => new GatewayError('internal', 'canary', { cause: new Error('inner') })),
+	failing('/apis/away', () => new GatewayError('unavailable', 'Not now.')),
+	failing('/apis/away-for-long', () => new GatewayError('unavailable', 'Not now.', { headers: { 'retry-after': '30' } })),
+	failing('/apis/many', () => new GatewayError('rate_limited', 'Too many.')),
+	failing('/apis/many-for-long', () => new GatewayError('rate_limited', 'Too many.', { headers: { 'retry-after': '30' } })),
+	failing('/apis/protocol', () => withBody('validation_failed')),
+	failing('/apis/protocol-429', () => withBody('rate_limited')),
+];
+
+let core: TestCore;
+before(async () => {
+	core = await startCore({ routes: ROUTES });
+});
+after(() => core[Symbol.asyncDispose]());
+
+const ask = (url: string, method = 'GET', headers: Record<string, string> = {}): Promise<ServerInjectResponse> =>
+	core.server.inject({ method, url, headers });
+const told = async (url: string, method?: string) => {
+	const { statusCode, payload } = await ask(url, method);
+	return { statusCode, ...JSON.parse(payload) };
+};
+
+test('every response has an id and the security headers: a success, a refusal, and one before routing', async () => {
+	for (const [url, status] of [
+		['/apis', 200],
+		['/apis/bug', 500],
+		['/nothing', 404],
+		['/%zz', 400],
+	] as const) {
+		const { statusCode, headers } = await ask(url);
+		assert.equal(statusCode, status, url);
+		assert.match(String(headers['x-request-id']), /^[\da-f-]{36}$/, url);
+		assert.deepEqual(
+			[headers['x-content-type-options'], headers['x-frame-options'], headers['referrer-policy']],
+			['nosniff', 'DENY', 'no-referrer'],
+		);
+		assert.match(String(headers['content-security-policy']), /default-src 'none'/);
+		assert.match(String(headers['strict-transport-security']), /^max-age=/, 'where the public address is https');
+		assert.equal(headers['cache-control'], status === 200 ? 'no-cache' : 'no-store');
+	}
+});
+
+test('a client’s own request id is kept, unless it could do harm in a log', async () => {
+	for (const id of ['a', 'trace:1.2_3-4', 'x'.repeat(128)])
+		assert.equal((await ask('/nothing', 'GET', { 'x-request-id': id })).headers['x-request-id'], id);
+	for (const id of ['', 'a b', 'a\tb', 'x'.repeat(129), '{"a":1}'])
+		assert.match(String((await ask('/nothing', 'GET', { 'x-request-id': id })).headers['x-request-id']), /^[\da-f-]{36}$/, id);
+});
+
+test('an unknown path is not found; a known path with another method lists the methods it takes', async () => {
+	assert.equal((await told('/nothing')).error, 'NOT_FOUND');
+	const { statusCode, headers, payload } = await ask('/apis', 'DELETE');
+	assert.deepEqual([statusCode, headers['allow'], JSON.parse(payload).message], [405, 'GET, POST', 'This path takes GET, POST.']);
+	assert.equal((await ask('/apis', 'TRACE')).statusCode, 405);
+	assert.equal((await ask('/apis/')).statusCode, 200, 'a slash at the end is the same place');
+});
+
+test('a preflight is answered without looking at routes', async () => {
+	const origin = { origin: 'http://localhost:3002', 'access-control-request-method': 'POST' };
+	for (const url of ['/apis', '/nothing']) assert.equal((await ask(url, 'OPTIONS', origin)).statusCode, 204, url);
+});
+
+test('faults that a schema finds are reported with their path', async () => {
+	const { statusCode, error, message, details } = await told('/apis?limit=many');
+	assert.deepEqual([statusCode, error, details.length, details[0].path], [400, 'VALIDATION_FAILED', 1, 'query/limit']);
+	assert.equal(message, details[0].message);
+});
+
+test('an unexpected error is a 500 without details; the log has it, with the request id', async () => {
+	for (const path of ['/apis/bug', '/apis/internal']) {
+		core.lines.length = 0;
+		const { statusCode, requestId, ...body } = await told(path);
+		assert.deepEqual([statusCode, body.error], [500, 'INTERNAL']);
+		assert.doesNotMatch(JSON.stringify(body), /canary/);
+		const line = core.lines.find(([level]) => level === 'error') ?? assert.fail('no line');
+		assert.match(JSON.stringify(line), /canary/);
+		assert.equal((line[1] as { requestId: string }).requestId, requestId);
+	}
+});
+
+test('an error of another copy of the class is recognized by its code', async () => {
+	const { statusCode, error, message, details } = await told('/apis/foreign');
+	assert.deepEqual([statusCode, error, message, details], [409, 'CONFLICT', 'The pet is taken.', [{ path: '/pet', message: 'taken' }]]);
+});
+
+test('a 503 and a 429 say when to retry: in a second, unless the error names a time', async () => {
+	const waits = ['/apis/away', '/apis/away-for-long', '/apis/many', '/apis/many-for-long'].map(
+		async (path) => (await ask(path)).headers['retry-after'],
+	);
+	assert.deepEqual(await Promise.all(waits), ['1', '30', '1', '30']);
+	const { headers } = await ask('/apis/many');
+	assert.equal(headers['x-ratelimit-remaining'], '0');
+	assert.equal((await ask('/apis/bug')).headers['retry-after'], undefined);
+});
+
+test('a 429 has four fields, and its message names the default wait if the error names none (specification 7)', async () => {
+	const [many, forLong] = [await ask('/apis/many'), await ask('/apis/many-for-long')].map(({ payload }) => JSON.parse(payload));
+	assert.deepEqual(many, { success: false, message: 'Too many. Retry after 1 seconds.', error: 'RATE_LIMITED', statusCode: 429 });
+	assert.equal(forLong.message, 'Too many.');
+});
+
+test('a protocol’s own body replaces the common one, except for a 429', async () => {
+	assert.deepEqual(await told('/apis/protocol'), { statusCode: 400, error: 'invalid_request' });
+	assert.equal((await told('/apis/protocol-429')).error, 'RATE_LIMITED');
+});
+
+test('each request is one log line, which never contains the query', async () => {
+	core.lines.length = 0;
+	await ask('/apis?limit=1&canary=2');
+	await ask('/nothing?canary=2');
+	const lines = core.lines.filter(([, , text]) => text === 'request').map(([, fields]) => fields as { path: string; status: number });
+	assert.deepEqual(
+		lines.map(({ path, status }) => [path, status]),
+		[
+			['/apis', 400],
+			['/nothing', 404],
+		],
+	);
+	assert.doesNotMatch(JSON.stringify(lines), /canary/);
+});

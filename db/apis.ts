@@ -1,4 +1,4 @@
-// Connected APIs with their credentials, schemas and operations. Imports are written by `imports/imports.ts`.
+// Connected APIs with their credentials, schemas and operations. `imports/imports.ts` writes imports.
 
 import { type Attributes, literal, type Transaction, type WhereOptions } from 'sequelize';
 import type { ApiFilter, ApiRow, Apis, OperationRow } from '../core/store/store.ts';
@@ -32,7 +32,7 @@ const REMOVAL: Removal = {
 
 const SORTS = byNameOr<Api>('name', ({ name }) => name);
 
-// Credentials go with the origin to which they are bound: none is ever sent to the next one.
+// Credentials are dropped with the origin to which they are bound: none is ever sent to the next one.
 const DROP = 'DELETE FROM api_credentials WHERE organization_id = $1 AND api_id = $2 AND origin <> $3';
 
 export function createApis(database: Database, models: Models): Apis {
@@ -78,16 +78,16 @@ export function createApis(database: Database, models: Models): Apis {
 	};
 }
 
-// As text: who asks for it does not read it, but hands it on.
+// Returned as text, since the caller does not read it but passes it on.
 const WHOLE = 'SELECT whole_parameters::text AS whole FROM operations WHERE organization_id = $1 AND id = $2';
 
-// A hundred rows with every operation that changed would block the event loop while they are read and written.
+// A hundred rows with every changed operation would block the event loop while they are read and written.
 const withoutOperations = (column: 'report' | 'changes'): ReturnType<typeof literal> =>
 	literal(
 		`CASE WHEN ${column} IS NOT NULL THEN
 			coalesce((SELECT json_object_agg(key, value) FROM json_each(${column}) WHERE key <> 'operations'), '{}') END`,
 	);
-/** Made afresh for each query: Sequelize writes into it. */
+/** A fresh object for each query, since Sequelize writes into it. */
 const countsOnly = () => {
 	const shortened = (['report', 'changes'] as const).map(
 		(column) => [withoutOperations(column), column] as [ReturnType<typeof literal>, string],
@@ -100,12 +100,12 @@ const ofApi = (organizationId: string, apiId: string): { organizationId: string;
 	apiId: uuid(apiId),
 });
 
-/** Credentials of an origin that the API does not have any more. */
+/** Drops the credentials of origins that the API no longer has. */
 async function dropOthers({ ordinary }: Database, { organizationId, id, baseUrl }: Api, transaction: Transaction): Promise<void> {
 	await ordinary.query(DROP, { bind: [organizationId, id, URL.parse(baseUrl)?.origin ?? baseUrl], transaction });
 }
 
-/** No header at all is null in the table. */
+/** An empty list of headers is null in the table. */
 const toColumns = <C extends { passThrough?: ApiRow['passThrough'] }>({ passThrough, ...rest }: C) => ({
 	...rest,
 	...(passThrough && { passThrough: passThrough.length > 0 ? passThrough : null }),

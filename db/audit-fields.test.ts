@@ -1,4 +1,4 @@
-// What the audit log tells of a change, table by table.
+// The audit log's entries, table by table.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -6,13 +6,14 @@ import { test } from 'node:test';
 import type { JsonObject } from '../core/contract/nouns.ts';
 import type { AuditRow, Organizations, Repositories } from '../core/store/store.ts';
 import { furnish, sorted, type Told, told, type World } from '../test/helpers/audit.ts';
+import { spanOf } from '../test/helpers/clock.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addTenant, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
 
-/** What the log of the organization has that it had not before. */
+/** Returns the entries that `work` adds to the organization's log. */
 async function added(store: Repositories, organizationId: string, work: () => Promise<unknown>): Promise<AuditRow[]> {
 	const known = new Set((await store.audit.list(organizationId, PAGE)).items.map(({ id }) => id));
 	await work();
@@ -40,7 +41,7 @@ const AUTH = {
 	validationRules: { allowedIpRanges: ['192.0.2.0/24'] },
 };
 
-/** Each does something to the organization and says what the log has to tell of it. */
+/** Each case changes something in the organization and returns the entries expected in the log. */
 const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 	'a new name of the organization': async ({ owner, organizationId, tenant }) => {
 		await owner.organizations.update(organizationId, { name: 'Acme' });
@@ -50,7 +51,7 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 		const { id } = await w.owner.organizations.invite(w.organizationId, invitation(w, 'bob@example.com'));
 		return [['create', 'invitation', id, 'bob@example.com', { email: { to: 'bob@example.com' }, ...INVITED }]];
 	},
-	'an invitation that is taken back': async (w) => {
+	'an invitation, revoked': async (w) => {
 		const { id } = await w.store.organizations.invite(w.organizationId, invitation(w, 'eve@example.com'));
 		const [made] = (await w.store.audit.list(w.organizationId, PAGE)).items.map(told);
 		await w.owner.organizations.revokeInvitation(w.organizationId, id);
@@ -114,7 +115,7 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 			],
 		];
 	},
-	'a credential, replaced, and dropped with the origin it was for': async ({ owner, organizationId, api }) => {
+	'a credential, replaced, and dropped with its origin': async ({ owner, organizationId, api }) => {
 		const credential = { apiId: api, type: 'bearer_token', origin: 'https://pets.example', secret: 'sealed' };
 		await owner.apis.putCredential(organizationId, credential);
 		await owner.apis.putCredential(organizationId, { ...credential, secret: 'sealed again' });
@@ -247,22 +248,22 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 };
 
 for (const [id, change] of Object.entries(CASES))
-	test(`the log tells of ${id}`, async () => {
+	test(`the log records ${id}`, async () => {
 		await using store = await testStore();
 		const world = await furnish(store);
-		const before = Date.now();
 		let expected: Told[] = [];
-		const rows = await added(store, world.organizationId, async () => {
+		const work = async (): Promise<void> => {
 			expected = await change(world);
-		});
+		};
+		const { value: rows, fromMs, toMs } = await spanOf(() => added(store, world.organizationId, work));
 		assert.deepEqual(sorted(rows.map(told)), sorted(expected));
 		const byOwner = rows.filter((row) => row.actor !== null);
 		assert.ok(byOwner.length > 0);
 		for (const row of byOwner) assert.deepEqual(row.actor, world.who);
-		for (const { at } of rows) assert.ok(at.getTime() >= before - 1_000 && at.getTime() <= Date.now() + 1_000);
+		for (const { at } of rows) assert.ok(at.getTime() >= fromMs - 1_000 && at.getTime() <= toMs + 1_000);
 	});
 
-test('every table of an organization is in the log, but for those that hold no change of a user', async () => {
+test('every table of an organization is in the log, except those that hold no change of a user', async () => {
 	await using store = await testStore();
 	const tables = await administer(
 		store.database,

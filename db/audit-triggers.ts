@@ -1,15 +1,15 @@
-// The triggers that write the audit log, made of a table of what is told. What a migration that was released makes of it stays:
-// a later one makes a table's triggers anew.
+// Builds the triggers that write the audit log from a table of the logged fields. Triggers of a released migration stay as they are: a
+// later migration replaces a table's triggers.
 
 const TEXT_LENGTH = 500;
 
 /**
- * How a change is told. `value`: both sides. `text`: their beginnings. `keys`: which of its top-level keys changed. `fact`:
- * only that it did, because it is a secret or fills pages.
+ * The form in which a change is logged. `value`: both sides. `text`: their beginnings. `keys`: the names of the changed top-level keys.
+ * `fact`: only that it changed, because it is a secret or fills pages.
  */
 type Telling = 'value' | 'text' | 'keys' | 'fact';
 
-/** A field of the API, and the SQL that it has over a row of the table. */
+/** A field of the API, and its SQL over a row of the table. */
 export type Field = [name: string, telling: Telling, sql: string];
 
 export const EVENTS = ['insert', 'update', 'delete'] as const;
@@ -19,15 +19,15 @@ export interface Audited {
 	table: string;
 	type: string;
 	fields: Field[];
-	/** Default `id`. */
+	/** SQL of the row's id. Default `id`. */
 	id?: string;
-	/** What the row is called. Default `name`. */
+	/** SQL of the row's name. Default `name`. */
 	name?: string;
-	/** What finds the same row before and after. Default `id`. */
+	/** SQL that identifies the same row before and after. Default `id`. */
 	match?: string;
-	/** Default all. */
+	/** Default: all events. */
 	events?: Event[];
-	/** In whose log it goes. Default the row's `organization_id`. */
+	/** SQL of the organizations whose logs get the entry. Default: the row's `organization_id`. */
 	organizations?: string;
 }
 
@@ -36,7 +36,7 @@ const camelCase = (column: string): string => column.replaceAll(/_([a-z])/g, (_m
 export const values = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'value', column]);
 export const facts = (columns: string): Field[] => columns.split(' ').map((column) => [camelCase(column), 'fact', `${column}::text`]);
 export const keys = (column: string): Field[] => [[camelCase(column), 'keys', `readable(${column})`]];
-/** As the API writes them. */
+/** Times in the API's format. */
 export const times = (columns: string): Field[] =>
 	columns
 		.split(' ')
@@ -44,7 +44,7 @@ export const times = (columns: string): Field[] =>
 
 type Side = 'former' | 'fresh';
 
-/** What of a row goes into the log, under the names of the API. */
+/** Selects the logged fields of a row, under the names of the API. */
 function read(transition: Side, audited: Audited, fields: Field[]): string {
 	const { id = 'id', name = 'name', match = 'id', organizations = 'ARRAY[organization_id]' } = audited;
 	const columns = { row_match: match, row_id: id, row_name: name, row_organizations: organizations };
@@ -59,7 +59,7 @@ const select = (side: Side, changes: string[], from: string): string =>
 const shown = (side: Side, [field, telling]: Field): string =>
 	telling === 'text' ? `left(${side}."${field}", ${TEXT_LENGTH})` : `${side}."${field}"`;
 
-/** A row that came or went. What is null is left out. */
+/** Describes a row that was added or removed; null fields are left out. */
 function whole(side: Side, end: 'from' | 'to', audited: Audited): string {
 	const fields = audited.fields.filter(([, telling]) => telling === 'value' || telling === 'text');
 	const changes = fields.map(
@@ -70,7 +70,7 @@ function whole(side: Side, end: 'from' | 'to', audited: Audited): string {
 	return select(side, changes, read(side, audited, fields));
 }
 
-/** A row that changed in a field. */
+/** Describes a row with changed fields. */
 function difference(audited: Audited): string {
 	const changes = audited.fields.map(
 		(field) =>
@@ -102,5 +102,5 @@ const TRIGGERS: Record<Event, (audited: Audited) => string> = {
 	delete: (audited) => trigger(audited, 'delete', 'OLD TABLE AS former', ['delete', whole('former', 'from', audited)]),
 };
 
-/** The triggers that tell of the changes of a table. */
+/** Returns the triggers that log the changes of a table. */
 export const auditTriggers = (audited: Audited): string[] => (audited.events ?? EVENTS).map((event) => TRIGGERS[event](audited));

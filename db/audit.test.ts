@@ -1,4 +1,4 @@
-// The audit log: written by the database itself, in the transaction of the change, under the name of who did it.
+// The audit log: written by the database itself, in the transaction of the change, under the name of its actor.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ const AUTH = {
 	validationRules: { allowedIpRanges: ['192.0.2.0/24'] },
 };
 
-test('a registration is told in the new organization, by the user it makes', async () => {
+test('a registration is logged in the new organization, under the new user', async () => {
 	await using store = await testStore();
 	const who = actor();
 	const user = { id: who.userId, email: 'ada@example.com', passwordHash: 'hash', firstName: 'Ada', lastName: 'Lovelace' };
@@ -34,7 +34,7 @@ test('a registration is told in the new organization, by the user it makes', asy
 	for (const row of items) assert.deepEqual(row.actor, who);
 });
 
-test('a key for the whole account is told in every organization of its owner, and in no other', async () => {
+test('a key for the whole account is logged in every organization of its owner, and in no other', async () => {
 	await using store = await testStore();
 	const [first, second, other] = [await addTenant(store), await addTenant(store), await addTenant(store)];
 	const userId = await addMember(store, first, 'member');
@@ -84,7 +84,7 @@ test('no secret is in the log, whatever was made, changed and removed', async ()
 	for (const { row } of rows) assert.doesNotMatch(String(row), leak);
 });
 
-test('a change that fails leaves no row, and one without an effect neither', async () => {
+test('a failed change leaves no entry, and neither does one without effect', async () => {
 	await using store = await testStore();
 	const { owner, organizationId, gateway, tool, api } = await furnish(store);
 	const other = await addTenant(store);
@@ -102,7 +102,7 @@ test('a change that fails leaves no row, and one without an effect neither', asy
 	assert.equal((await store.gateways.get(organizationId, gateway))?.version, 2);
 });
 
-test('row and change are of one transaction: both are there or neither is', async () => {
+test('an entry and its change share one transaction: both exist or neither does', async () => {
 	await using store = await testStore();
 	const { organizationId, who } = await furnish(store);
 	const database = connect(store.database, 1);
@@ -130,7 +130,7 @@ test('the next user of a connection does not inherit the actor', async () => {
 	const { organizationId, api } = await furnish(first);
 	try {
 		for (const acting of [store.as(actor()), store]) await acting.apis.update(organizationId, api, { name: randomUUID() });
-		// The bulk pool hands the same connection out again, too.
+		// The bulk pool reuses the same connection, too.
 		const tools = [await addTool(first, organizationId), await addTool(first, organizationId)];
 		for (const acting of [store.as(actor()), store]) await acting.tools.remove(organizationId, tools.pop()?.id ?? '', false);
 		const failing = store.as(actor()).apis.update(organizationId, api, { status: 'sleeping' });
@@ -150,7 +150,7 @@ test('the next user of a connection does not inherit the actor', async () => {
 	}
 });
 
-test('of many who change things at once each is told under their own name', async () => {
+test('concurrent changes are each logged under their own actor', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const actors = Array.from({ length: 40 }, (_, n) => (n % 4 ? actor({ email: `${n}@example.com`, accessKeyId: randomUUID() }) : null));
@@ -166,7 +166,7 @@ test('of many who change things at once each is told under their own name', asyn
 	for (const row of items) assert.deepEqual(row.actor, actors[Number(row.resourceName?.slice(1))]);
 });
 
-test('many rows at once are all told: tools made of an API, and everything that goes with it', async () => {
+test('bulk changes are logged row by row: tools made of an API, and everything that goes with it', async () => {
 	await using store = await testStore();
 	const { owner, who, organizationId, api, gateway } = await furnish(store);
 	const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
@@ -199,7 +199,7 @@ test('many rows at once are all told: tools made of an API, and everything that 
 	]);
 });
 
-test('an organization that is removed takes its log along, and a user leaves theirs behind', async () => {
+test('removing an organization removes its log, but removing a user keeps their entries', async () => {
 	await using store = await testStore();
 	const [mine, other] = [await furnish(store), await furnish(store)];
 	await store.accessKeys.create(mine.userId, { ...KEY, reach: { type: 'account' }, hash: randomBytes(32) });
@@ -215,7 +215,7 @@ test('an organization that is removed takes its log along, and a user leaves the
 /** Written as JSON, each of these is something that `jsonb` refuses, or looks like it. */
 const HARD = ['a\0b', '\0\0', 'a\ud800b', '\udc00', '\\u0000', '\\\\\0', '😀', '"\0"', '\\'];
 
-test('configurations hold whatever JSON can, and the log names their keys', async () => {
+test('configurations hold everything that JSON can, and the log names their keys', async () => {
 	await using store = await testStore();
 	const { owner, organizationId, gateway } = await furnish(store);
 	const before = Object.fromEntries(HARD.map((text, n) => [`k${n}`, text]));
@@ -231,7 +231,7 @@ test('configurations hold whatever JSON can, and the log names their keys', asyn
 	assert.deepEqual((await store.gateways.auth(organizationId, gateway, PAGE)).items[0]?.validationRules, rules);
 });
 
-test('what a client says of itself is shortened, and made storable', async () => {
+test('the client’s own description is shortened, and made storable', async () => {
 	await using store = await testStore();
 	const { organizationId, api } = await furnish(store);
 	const who = actor({ userAgent: `a\0\ud800${'x'.repeat(1_000)}`, requestId: '\0r' });
@@ -240,12 +240,12 @@ test('what a client says of itself is shortened, and made storable', async () =>
 	assert.deepEqual(row?.actor, { ...who, userAgent: `a\ufffd${'x'.repeat(253)}`, requestId: 'r' });
 });
 
-test('the log is walked from the newest row on, by its own cursor only', async () => {
+test('the log is listed from the newest entry on, with its own cursors only', async () => {
 	await using store = await testStore();
 	const { owner, organizationId, api } = await furnish(store);
 	for (let n = 0; n < 9; n++) await owner.apis.update(organizationId, api, { name: `${n}` });
 	const first = await store.audit.list(organizationId, { limit: 5 }, { action: 'update' });
-	// What is written meanwhile does not move the pages that follow.
+	// An entry written meanwhile does not shift the following pages.
 	await owner.apis.update(organizationId, api, { name: 'later' });
 	const rest = await store.audit.list(organizationId, { limit: 5, cursor: first.nextCursor ?? assert.fail() }, { action: 'update' });
 	const names = [...first.items, ...rest.items].map(({ resourceName }) => resourceName);
@@ -254,7 +254,7 @@ test('the log is walked from the newest row on, by its own cursor only', async (
 	await assert.rejects(store.audit.list(organizationId, { limit: 1, cursor }), { code: 'validation_failed' });
 });
 
-test('filters narrow the list, and what is no id matches nothing', async () => {
+test('filters narrow the list, and an invalid id matches nothing', async () => {
 	await using store = await testStore();
 	const { owner, organizationId, gateway, api, userId } = await furnish(store);
 	await owner.gateways.update(organizationId, gateway, { name: 'x' });

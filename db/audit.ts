@@ -1,4 +1,4 @@
-// Reading the audit log. It is written by triggers (migration 0003), in the transaction of the change.
+// Reads the audit log, which triggers (migration 0003) write in the transaction of the change.
 
 import type { Actor, Audit, AuditRow } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
@@ -18,7 +18,7 @@ WHERE organization_id = $1 AND seq ${beyond} $2
 	AND ($7::timestamptz IS NULL OR at >= $7) AND ($8::timestamptz IS NULL OR at < $8)
 ORDER BY seq ${direction} LIMIT $9`;
 
-/** All of the actor's columns are null, or those are that an actor may lack. */
+/** All of the actor's columns are null, or only those that an actor may lack. */
 interface Found extends Omit<Actor, 'userId'>, Omit<AuditRow, 'actor'> {
 	seq: string;
 	userId: string | null;

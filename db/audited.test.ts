@@ -1,4 +1,4 @@
-// The list of what is told, and the triggers that tell it.
+// The list of logged fields, and the triggers built from it.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { code } from './migrations/0009-code.ts';
 import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 
-/** The statements of released migrations, which databases have behind them; a later one that reads the list takes its place here. */
+/** The statements of released migrations, which databases have executed; a later migration that uses the list is added here. */
 const RELEASED = {
 	'0003-audit': 'a38433f8f3eca00a',
 	'0004-contract': '320d0953d5f96c24',
@@ -24,7 +24,7 @@ const RELEASED = {
 	'0013-pass-through': 'fe50fb6574bfbd5c',
 };
 
-test('migrations that were released make of the list what they made of it then: a new field says since when', () => {
+test('released migrations build the same triggers from the list as before: a new field carries its migration', () => {
 	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough];
 	const hashed = migrations.map(({ name, statements }) => [
 		name,
@@ -33,7 +33,7 @@ test('migrations that were released make of the list what they made of it then: 
 	assert.deepEqual(Object.fromEntries(hashed), RELEASED);
 });
 
-test('the triggers of the database tell what the list names, and nothing else', async () => {
+test('the triggers of the database log what the list names, and nothing else', async () => {
 	await using store = await testStore();
 	const rows = await administer(
 		store.database,

@@ -1,5 +1,5 @@
-// What the audit log tells of, table by table: the one list of it. A new field is a line here, with the number of the migration that tells
-// of it first; that migration makes the table's triggers anew, and what former ones made of the list stays as it was.
+// The only list of what the audit log records, table by table. A new field is a line here, with the number of the first migration that logs
+// it; that migration rebuilds the table's triggers, and those that former ones built from the list stay as they were.
 
 import { type Audited, auditTriggers, EVENTS, type Field, facts, keys, times, values } from './audit-triggers.ts';
 
@@ -10,16 +10,16 @@ interface DatedField {
 
 interface Dated extends Omit<Audited, 'fields'> {
 	fields: (Field | DatedField)[];
-	/** The migration that made the table, where it is a later one than the log's own. */
+	/** The migration that created the table, when it is later than the log's own. */
 	since?: number;
-	/** Before that migration. */
+	/** The values before that migration. */
 	formerly?: Partial<Audited> & { until: number };
 }
 
-/** The number of the migration that first tells of a field, where it is a later one than the log's own. */
+/** Marks fields with the migration that first logs them, when it is later than the log's own. */
 const since = (migration: number, fields: Field[]): DatedField[] => fields.map((field) => ({ field, since: migration }));
 
-/** Operations are not here, since they are their schema's; neither are users and logins, which no organization has. */
+/** Operations are not listed, since they belong to their schema; neither are users and logins, which belong to no organization. */
 const HISTORY: Dated[] = [
 	{
 		table: 'organizations',
@@ -45,7 +45,7 @@ const HISTORY: Dated[] = [
 		table: 'access_keys',
 		type: 'access_key',
 		fields: [...values('name permissions gateway_id'), ...times('revoked_at')],
-		// A key for the whole account opens every organization of its owner.
+		// A key for the whole account reaches every organization of its owner.
 		organizations: `CASE WHEN organization_id IS NOT NULL THEN ARRAY[organization_id]
 			ELSE ARRAY(SELECT m.organization_id FROM memberships m WHERE m.user_id = source.user_id) END`,
 	},
@@ -118,14 +118,14 @@ const HISTORY: Dated[] = [
 		since: 8,
 		table: 'import_jobs',
 		type: 'import',
-		// What a job did is in the log with the schema that it wrote; what is left to tell is that somebody cancelled one.
+		// The work of a job is logged with the schema that it wrote; only its cancellation is left to log.
 		events: ['update'],
 		fields: [['status', 'value', `CASE WHEN status = 'cancelled' THEN status ELSE 'begun' END`]],
 		name: '(SELECT a.name FROM apis a WHERE a.id = source.api_id)',
 	},
 ];
 
-/** The list as of a migration; without one, as it is now. */
+/** Returns the list as of a migration; without one, the current list. */
 export const auditedIn = (migration: number = Number.POSITIVE_INFINITY): Audited[] =>
 	HISTORY.filter(({ since: made = 0 }) => made <= migration).map(({ fields, formerly, since: _made, ...audited }) => {
 		const { until, ...former } = formerly ?? { until: 0 };
@@ -137,13 +137,13 @@ function toldIn(migration: number, dated: Field | DatedField): Field[] {
 	return dated.since <= migration ? [dated.field] : [];
 }
 
-/** The triggers of a table, as the list has it in this migration. */
+/** Builds the triggers of a table, as the list has it in this migration. */
 export const tell = (migration: number, table: string): string[] =>
 	auditedIn(migration)
 		.filter((audited) => audited.table === table)
 		.flatMap(auditTriggers);
 
-/** They take the place of those that a former migration made. */
+/** Replaces the triggers of a former migration. */
 export const retell = (migration: number, table: string): string[] => [
 	...EVENTS.map((event) => `DROP TRIGGER audit_${event} ON ${table};`),
 	...tell(migration, table),

@@ -1,4 +1,4 @@
-// What one replica changes, the others hear of.
+// Tests how replicas receive the changes of another one.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store, Topic } from '../core/store/store.ts';
+import { turns, until } from '../test/helpers/clock.ts';
 import { administer, type Endpoint, silent } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
@@ -18,24 +19,16 @@ async function openReplica(database: Endpoint): Promise<Store & AsyncDisposable 
 	return { ...store, heard, [Symbol.asyncDispose]: () => store.close() };
 }
 
-/** @returns after how many milliseconds the topic came */
-async function hear(heard: Topic[], topic: Topic): Promise<number> {
-	const startedMs = performance.now();
-	while (!heard.includes(topic)) {
-		assert.ok(performance.now() - startedMs < 1_000, `${topic} is not heard of within a second`);
-		await sleep(5);
-	}
-	return performance.now() - startedMs;
-}
+const hear = (heard: Topic[], topic: Topic): Promise<void> => until(() => heard.includes(topic), `${topic} is heard of`, 5);
 
-test('a change reaches another replica within a second', async () => {
+test('a change reaches another replica', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { organizationId } = await addTenant(store);
 	await hear(replica.heard, `org:${organizationId}`);
 });
 
-test('a change reaches another replica within a second though nothing is notified', async () => {
+test('a change reaches another replica though nothing is notified', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const topic: Topic = `org:${randomUUID()}`;
@@ -43,7 +36,7 @@ test('a change reaches another replica within a second though nothing is notifie
 	await hear(replica.heard, topic);
 });
 
-test('a change made while the listening connections were cut is heard of within a second', async () => {
+test('a change made while the listening connections were cut is heard of', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { organizationId } = await addTenant(store);
@@ -58,7 +51,7 @@ test('a change made while the listening connections were cut is heard of within 
 	await hear(replica.heard, `org:${organizationId}`);
 });
 
-test('a transaction that commits long after later ones is not missed, and is heard of once', async () => {
+test('a transaction that commits long after later ones is not missed, and arrives once', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { host, port, username, password, name } = store.database;
@@ -77,7 +70,7 @@ test('a transaction that commits long after later ones is not missed, and is hea
 	await hear(replica.heard, late);
 });
 
-test('what is rolled back is not heard of', async () => {
+test('a change that was rolled back is not announced', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const api = await addApi(store, organizationId);
@@ -90,14 +83,14 @@ test('what is rolled back is not heard of', async () => {
 	await store.changes.fresh(0);
 	store.changes.subscribe((topics) => heard.push(...topics));
 	const failing = await store.apis.beginImport(organizationId, api.id);
-	// It marks the tool as removed, and fails after that.
+	// This marks the tool as removed, and fails afterwards.
 	await assert.rejects(failing?.commit({ ...schema, sizeBytes: 2 ** 40 }) ?? assert.fail());
 	await store.changes.fresh(0);
 	assert.deepEqual(heard, []);
 	assert.equal((await store.tools.list(organizationId, { limit: 1 })).items[0]?.status, 'active');
 });
 
-test('after fresh, every change committed before it has been handed over', async () => {
+test('after fresh, every change committed before has been delivered', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	for (let round = 0; round < 10; round++) {
@@ -108,12 +101,24 @@ test('after fresh, every change committed before it has been handed over', async
 	}
 });
 
-test('fresh answers at once while the last look is young enough', async () => {
+test('fresh answers at once while the last look is young enough, and the store looks by itself', async (t) => {
 	await using store = await testStore();
+	let nowMs = performance.now();
+	t.mock.method(performance, 'now', () => nowMs);
 	await store.changes.fresh(0);
+	nowMs += 900;
 	assert.equal(store.changes.fresh(1_000), undefined);
-	await sleep(1_500);
-	assert.equal(store.changes.fresh(1_000), undefined, 'it looks by itself');
+	nowMs += 2_000;
+	const heard: Topic[] = [];
+	store.changes.subscribe((topics) => heard.push(...topics));
+	const topic: Topic = `org:${randomUUID()}`;
+	await administer(store.database, `INSERT INTO changes (topic) VALUES ('${topic}')`);
+	await hear(heard, topic);
+	// The timestamp of the poll is set a turn later.
+	await turns(1);
+	assert.equal(store.changes.fresh(1_000), undefined);
+	nowMs += 1_100;
+	await (store.changes.fresh(1_000) ?? assert.fail('nobody has looked since'));
 });
 
 type Act = (store: Store, at: { organizationId: string; api: string; gateway: string; tool: string }) => Promise<unknown>;
@@ -163,7 +168,7 @@ for (const [title, act] of Object.entries(ANNOUNCED))
 		assert.deepEqual([...new Set(heard)], [`org:${organizationId}`]);
 	});
 
-test('the use of a key is no change', async () => {
+test('the use of a key is not announced as a change', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);

@@ -1,19 +1,20 @@
-// What other replicas changed. Triggers write each change's topic into a table in the transaction of the change; this side
-// reads the table twice a second, and at once when a notification says that there is something to read.
+// Receives the changes of other replicas. Triggers write each change's topic into a table in the transaction of the change; this side polls
+// the table twice a second, and at once after a notification.
 
 import type pg from 'pg';
 import type { Log } from '../core/contract/nouns.ts';
 import type { Changes, Topic } from '../core/store/store.ts';
 import { createClient, type Endpoint } from './connection.ts';
+import type { Answers } from './deadline.ts';
 import { translated, unavailable } from './errors.ts';
 
 const POLL_MS = 500;
 const PRUNE_MS = 10 * 60_000;
-/** Half of what is kept: after a longer silence some changes may have been pruned before they were read. */
+/** Half of the retention time: after a longer silence, some changes may have been pruned before they were read. */
 const FORGOTTEN_MS = 30 * 60_000;
 
-// Every transaction below `xmin` has ended and was seen; one above it may still commit, so the next look starts there.
-// Reading by the time or order of writing would miss what commits late.
+// Every transaction below `xmin` has ended and was seen; one above it may still commit, so the next poll starts there. Reading by the time
+// or order of writing would miss late commits.
 const NOW = 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin';
 const POLL = `
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
@@ -24,9 +25,9 @@ export interface ChangeFeed extends Changes {
 	close(): Promise<void>;
 }
 
-/** @throws unavailable when the first look fails */
-export async function followChanges(endpoint: Endpoint, log: Log): Promise<ChangeFeed> {
-	const follower = new Follower(endpoint, log);
+/** @throws unavailable when the first poll fails */
+export async function followChanges(endpoint: Endpoint, answers: Answers, log: Log): Promise<ChangeFeed> {
+	const follower = new Follower(endpoint, answers, log);
 	await follower.poll();
 	follower.start();
 	return {
@@ -38,21 +39,23 @@ export async function followChanges(endpoint: Endpoint, log: Log): Promise<Chang
 
 class Follower {
 	readonly #endpoint: Endpoint;
+	readonly #answers: Answers;
 	readonly #log: Log;
 	readonly #listeners = new Set<(topics: Topic[]) => void>();
 	#client: pg.Client | null = null;
 	#polling: Promise<void> | null = null;
 	#timers: NodeJS.Timeout[] = [];
-	/** Where the next look starts; null before the first. */
+	/** The start of the next poll; null before the first. */
 	#xmin: string | null = null;
-	/** Handed out already, though their transactions are not below `#xmin` yet. */
+	/** Changes that were delivered already, though their transactions are not below `#xmin` yet. */
 	#seen: ReadonlySet<string> = new Set();
-	/** When the last look that succeeded began. */
+	/** The time at which the last successful poll began. */
 	#readAtMs = Number.NEGATIVE_INFINITY;
 	#isClosed = false;
 
-	constructor(endpoint: Endpoint, log: Log) {
+	constructor(endpoint: Endpoint, answers: Answers, log: Log) {
 		this.#endpoint = endpoint;
+		this.#answers = answers;
 		this.#log = log;
 	}
 
@@ -70,9 +73,9 @@ class Follower {
 		return this.#readAtMs >= neededMs ? undefined : this.#readSince(neededMs);
 	}
 
-	/** One look at a time: a second caller shares the one that is under way. */
+	/** Polls once at a time: a second caller shares the running poll. */
 	poll(): Promise<void> {
-		this.#polling ??= translated(() => this.#read()).finally(() => {
+		this.#polling ??= translated(() => this.#answers.watch(() => this.#read())).finally(() => {
 			this.#polling = null;
 		});
 		return this.#polling;
@@ -82,18 +85,18 @@ class Follower {
 		this.#isClosed = true;
 		for (const timer of this.#timers) clearInterval(timer);
 		this.#listeners.clear();
-		await this.#polling?.catch((error: unknown) => this.#log.debug({ err: error }, 'last look at the changes failed'));
+		await this.#polling?.catch((error: unknown) => this.#log.debug({ err: error }, 'the last poll of changes failed'));
 		await this.#client?.end();
 	}
 
 	async #readSince(neededMs: number): Promise<void> {
-		// The look under way may have begun too early; the one after it has not.
+		// The running poll may have begun too early; the one after it has not.
 		while (this.#readAtMs < neededMs) await this.poll();
 	}
 
-	/** In the background: what fails is tried again in a moment, and whoever needs the answer hears of it from `fresh`. */
+	/** Polls in the background: a failed poll is soon followed by another, and `fresh` reports the error to those who depend on it. */
 	#refresh(): void {
-		this.poll().catch((error: unknown) => this.#log.debug({ err: error }, 'cannot read changes'));
+		this.poll().catch((error: unknown) => this.#log.debug({ err: error }, 'changes could not be read'));
 	}
 
 	async #read(): Promise<void> {
@@ -131,11 +134,11 @@ class Follower {
 		for (const listener of this.#listeners) listener(topics);
 	}
 
-	/** A look that follows starts where the last one ended, so a lost connection loses no change. */
+	/** Connects the listener. The next poll starts where the last one ended, so a lost connection loses no change. */
 	async #connect(): Promise<pg.Client> {
 		const client = createClient(this.#endpoint);
 		client.on('error', (error) => {
-			this.#log.warn({ err: error }, 'the connection that hears of changes broke');
+			this.#log.warn({ err: error }, 'the connection that receives changes broke');
 			this.#drop(client);
 			if (!this.#isClosed) this.#refresh();
 		});
@@ -151,19 +154,19 @@ class Follower {
 		}
 	}
 
-	/** The look under way may have begun before the change that is announced, so another follows it. */
+	/** Polls after a notification. The running poll may have begun before the announced change, so another follows it. */
 	#heard(): void {
 		const next = this.#polling ? this.#polling.then(() => this.poll()) : this.poll();
-		next.catch((error: unknown) => this.#log.debug({ err: error }, 'cannot read changes'));
+		next.catch((error: unknown) => this.#log.debug({ err: error }, 'changes could not be read'));
 	}
 
 	#drop(client: pg.Client): void {
 		if (this.#client !== client) return;
 		this.#client = null;
-		client.end().catch((error: unknown) => this.#log.debug({ err: error }, 'cannot end a broken connection'));
+		client.end().catch((error: unknown) => this.#log.debug({ err: error }, 'a broken connection could not be closed'));
 	}
 
 	#prune(): void {
-		this.#client?.query(PRUNE).catch((error: unknown) => this.#log.debug({ err: error }, 'cannot prune changes'));
+		this.#client?.query(PRUNE).catch((error: unknown) => this.#log.debug({ err: error }, 'changes could not be pruned'));
 	}
 }

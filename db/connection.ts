@@ -1,31 +1,43 @@
-// Pools of connections whose deadlines make an outage show in seconds: Sequelize's own defaults hang for over a minute.
+// Pools of connections whose deadlines reveal an outage within seconds: Sequelize's own defaults hang for over a minute.
 
 import pg from 'pg';
 import { type QueryOptions, Sequelize, type Transaction } from 'sequelize';
 import type { Config } from '../core/config/config.ts';
 import type { Actor } from '../core/store/store.ts';
-import { inTime } from './deadline.ts';
+import { Answers, inTime } from './deadline.ts';
 import { lenient } from './text.ts';
 
-/** Where a PostgreSQL listens. A `host` that begins with `/` is the folder of its unix socket. */
+/** The address of a PostgreSQL server. A `host` that begins with `/` is the folder of its unix socket. */
 export type Endpoint = NonNullable<Config['database']>;
 
 const CONNECT_TIMEOUT_MS = 1_500;
-const ACQUIRE_TIMEOUT_MS = 2_000;
 const ORDINARY_TIMEOUT_MS = 2_000;
+/** The share of a deadline that a statement waits for a lock: below 1, so that the server itself reports a row that is locked for long. */
+const LOCK_SHARE = 0.9;
 const BULK_TIMEOUT_MS = 120_000;
 const BULK_POOL_SIZE = 8;
-/** A process that is frozen, or cut off from the network, in the middle of a transaction keeps what it has locked no longer than that. */
-export const IDLE_TIMEOUT_MS = 15_000;
-/** The client gives up a little after the server would have, so that a server that is alive answers for itself. */
+/** The client waits a little longer than the server's own limit, so that a live server reports the timeout itself. */
 const CLIENT_GRACE_MS = 200;
 
-/** Of what a client says of itself; it is stored with every row of the audit log. */
+/** The limit of a User-Agent, which is stored with every row of the audit log. */
 const USER_AGENT_LENGTH = 256;
+
+/** How long is waited, in milliseconds. */
+export interface Waits {
+	/** For all that one request asks of the ordinary pool, and for each of its statements outside of one. */
+	ordinaryMs: number;
+	/** A process that is frozen, or cut off from the network, in the middle of a transaction keeps what it has locked no longer than that. */
+	idleMs: number;
+}
+
+export const WAITS: Waits = { ordinaryMs: ORDINARY_TIMEOUT_MS, idleMs: 15_000 };
 
 interface Pools {
 	ordinary: Sequelize;
 	bulk: Sequelize;
+	/** The answers on both pools. */
+	answers: Answers;
+	waits: Waits;
 }
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
@@ -33,48 +45,53 @@ type Work<T> = (transaction: Transaction) => Promise<T>;
 type Statement<T> = (transaction: Transaction | null) => Promise<T>;
 
 /**
- * Two pools, since a deadline belongs to a connection: `ordinary` for single statements that answer in milliseconds, `bulk`
- * for transactions over thousands of rows, which must neither be cut off nor stand in the way of the others.
+ * Two pools, since a deadline belongs to a connection: `ordinary` for single statements that answer in milliseconds, `bulk` for
+ * transactions over thousands of rows, which must neither be cut off nor delay the others.
  */
 export interface Database extends Pools {
-	/** The same pools. What its transactions change is told to the audit log under this name. */
+	/** Returns the same pools, whose changes the audit log records under this actor. */
 	as(actor: Actor): Database;
-	/** A transaction of the ordinary pool, ended with `work`, and given up after the ordinary deadline as a whole. */
+	/** Runs `work` in a transaction of the ordinary pool, which has the ordinary deadline as a whole. */
 	write<T>(work: Work<T>): Promise<T>;
-	/** One statement of the ordinary pool, in a `write` only if there is an actor to tell of: it spares three round trips. */
+	/** Runs one statement of the ordinary pool, in a `write` only when there is an actor to record: otherwise it saves three round trips. */
 	once<T>(statement: Statement<T>): Promise<T>;
-	/** A transaction of the bulk pool, to be ended by the caller. */
+	/** Begins a transaction of the bulk pool, to be ended by the caller. */
 	begin(): Promise<Transaction>;
-	/** The same, ended with `work`. */
+	/** Runs `work` in a transaction of the bulk pool. */
 	transact<T>(work: Work<T>): Promise<T>;
 	close(): Promise<void>;
 }
 
-export function connect(endpoint: Endpoint, poolSize: number): Database {
-	const ordinary = createPool(endpoint, { size: poolSize, acquireMs: ACQUIRE_TIMEOUT_MS, statementMs: ORDINARY_TIMEOUT_MS });
-	limitWaiting(ordinary);
-	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS });
-	return bind({ ordinary, bulk }, null);
+export function connect(endpoint: Endpoint, poolSize: number, waits: Waits = WAITS): Database {
+	const answers = new Answers();
+	const { ordinaryMs, idleMs } = waits;
+	const deadlines = { acquireMs: ordinaryMs, statementMs: ordinaryMs, lockMs: ordinaryMs * LOCK_SHARE, idleMs };
+	const ordinary = createPool(endpoint, { size: poolSize, ...deadlines });
+	aroundQueries(ordinary, (query, isPart) => answers.watch(() => (isPart ? query() : inTime(null, query))));
+	const bulkMs = { acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS, lockMs: BULK_TIMEOUT_MS, idleMs };
+	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, ...bulkMs });
+	aroundQueries(bulk, (query) => answers.watch(query));
+	return bind({ ordinary, bulk, answers, waits }, null);
 }
 
 /** @param actor null: the service itself */
-function bind({ ordinary, bulk }: Pools, actor: string | null): Database {
-	// A server that went silent shows within the ordinary deadline, before the long one begins.
+function bind(pools: Pools, actor: string | null): Database {
+	const { ordinary, bulk, answers, waits } = pools;
+	// A silent server is detected within the ordinary deadline, before the long one begins.
 	const probe = (): Promise<unknown> => ordinary.query('SELECT 1');
-	const write = <T>(work: Work<T>): Promise<T> => transactInTime(ordinary, signed(ordinary, actor, work));
+	const write = <T>(work: Work<T>): Promise<T> => answers.watch(() => transactInTime(ordinary, waits, signed(ordinary, actor, work)));
 	return {
-		ordinary,
-		bulk,
-		as: (next) => bind({ ordinary, bulk }, toSetting(next)),
+		...pools,
+		as: (next) => bind(pools, toSetting(next)),
 		write,
 		once: (statement) => (actor === null ? statement(null) : write(statement)),
 		begin: async () => {
 			await probe();
-			return beginSigned(bulk, actor);
+			return answers.watch(() => beginSigned(bulk, actor));
 		},
 		transact: async (work) => {
 			await probe();
-			return bulk.transaction(signed(bulk, actor, work));
+			return answers.watch(() => bulk.transaction(signed(bulk, actor, work)));
 		},
 		close: async () => {
 			await Promise.all([ordinary.close(), bulk.close()]);
@@ -82,14 +99,14 @@ function bind({ ordinary, bulk }: Pools, actor: string | null): Database {
 	};
 }
 
-/** What the triggers of the audit log read. No character in it that PostgreSQL cannot hold. */
+/** Returns the setting that the triggers of the audit log read, without characters that PostgreSQL cannot store. */
 function toSetting({ userId, email, accessKeyId, address, userAgent, requestId }: Actor): string {
 	const shortened = userAgent?.slice(0, USER_AGENT_LENGTH) ?? null;
 	const fields = { userId, email, accessKeyId, address, userAgent: shortened, requestId };
 	return JSON.stringify(fields, (_name, value) => (typeof value === 'string' ? lenient(value) : value));
 }
 
-/** The setting ends with the transaction, so the next user of the connection does not inherit the name. */
+/** Sets the actor for the transaction only, so the next user of the connection does not inherit it. */
 async function sign(pool: Sequelize, actor: string | null, transaction: Transaction): Promise<void> {
 	if (actor !== null) await pool.query(`SELECT set_config('gatehouse.actor', $1, true)`, { bind: [actor], transaction });
 }
@@ -112,23 +129,25 @@ async function beginSigned(pool: Sequelize, actor: string | null): Promise<Trans
 	}
 }
 
-/** Each statement has its deadline, and yet with a silent server they add up, since the rollback is waited for as well. */
-const transactInTime = <T>(pool: Sequelize, work: Work<T>): Promise<T> =>
-	inTime(ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS, (signal) =>
+/** One deadline for the whole transaction: with a silent server, the deadlines of its statements would add up, including the rollback's. */
+const transactInTime = <T>(pool: Sequelize, { ordinaryMs }: Waits, work: Work<T>): Promise<T> =>
+	inTime(ordinaryMs + CLIENT_GRACE_MS, (signal) =>
 		pool.transaction(async (transaction) => {
+			// A caller that has given up takes no turn at the row from those behind it.
+			signal.throwIfAborted();
 			const result = await work(transaction);
-			// Who was told that it failed must not find it done.
+			// A change that was reported as failed must not be committed.
 			signal.throwIfAborted();
 			return result;
 		}),
 	);
 
-/** Of statements on their own. Those of a transaction share its deadline. */
-function limitWaiting(pool: Sequelize): void {
+/** Wraps every statement. @param around gets the statement, and whether it is part of a transaction, which has a deadline as a whole */
+function aroundQueries(pool: Sequelize, around: (query: () => Promise<unknown>, isPart: boolean) => Promise<unknown>): void {
 	const query = pool.query.bind(pool) as (...input: QueryInput) => Promise<unknown>;
-	const limited = (...input: QueryInput) => (input[1]?.transaction ? query(...input) : inTime(null, () => query(...input)));
-	// The same function in all its overloads.
-	pool.query = limited as unknown as Sequelize['query'];
+	const surrounded = (...input: QueryInput) => around(() => query(...input), Boolean(input[1]?.transaction));
+	// The replacement accepts every overload of the original.
+	pool.query = surrounded as unknown as Sequelize['query'];
 }
 
 type QueryInput = [sql: string, options?: QueryOptions];
@@ -137,9 +156,12 @@ interface Deadlines {
 	size: number;
 	acquireMs: number;
 	statementMs: number;
+	/** The time limit of each wait for a lock. */
+	lockMs: number;
+	idleMs: number;
 }
 
-function createPool(endpoint: Endpoint, { size, acquireMs, statementMs }: Deadlines): Sequelize {
+function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, idleMs }: Deadlines): Sequelize {
 	const { host, port, username, password, name, ssl } = endpoint;
 	return new Sequelize({
 		dialect: 'postgres',
@@ -151,20 +173,21 @@ function createPool(endpoint: Endpoint, { size, acquireMs, statementMs }: Deadli
 		logging: false,
 		pool: { max: size, min: 0, acquire: acquireMs, idle: 30_000 },
 		dialectOptions: {
-			// Spares a statement per connection.
+			// Saves a statement per connection.
 			clientMinMessages: 'ignore',
 			application_name: 'gatehouse',
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 			statement_timeout: statementMs,
+			lock_timeout: Math.round(lockMs),
 			query_timeout: statementMs + CLIENT_GRACE_MS,
-			idle_in_transaction_session_timeout: IDLE_TIMEOUT_MS,
+			idle_in_transaction_session_timeout: idleMs,
 			keepAlive: true,
 			ssl,
 		},
 	});
 }
 
-/** One connection outside the pools, not yet connected. */
+/** Creates one connection outside the pools, not yet connected. */
 export function createClient({ host, port, username, password, name, ssl }: Endpoint): pg.Client {
 	return new pg.Client({
 		host,

@@ -42,14 +42,14 @@ test('a scheme has one credential, whatever its type, and a type one without a s
 	);
 });
 
-test('of two types that come for one scheme at the same time one stays', async () => {
+test('of two types stored for one scheme at the same time one stays', async () => {
 	await using store = await testStore();
 	const { put, list } = await furnish(store);
 	await Promise.all(Array.from({ length: 12 }, (_, at) => put(at % 2 ? 'oauth2' : 'bearer_token', 'one')));
 	assert.equal((await list()).length, 1);
 });
 
-test('what no column takes is refused by its field, and an API that is not there has no credential', async () => {
+test('a value that no column accepts is refused naming its field, and a missing API has no credentials', async () => {
 	await using store = await testStore();
 	const { organizationId, put, list } = await furnish(store);
 	await assert.rejects(put('api_key', 'a\0'), unstorable('scheme'));
@@ -59,7 +59,7 @@ test('what no column takes is refused by its field, and an API that is not there
 	assert.deepEqual(await list(), []);
 });
 
-test('each credential of a type has a token of its own, which goes with it alone', async () => {
+test('each credential of a type has a token of its own, which is removed with it alone', async () => {
 	await using store = await testStore();
 	const { organizationId, apiId, put } = await furnish(store);
 	const rows = await Promise.all([null, 'a', 'b'].map((scheme) => put('oauth2', scheme)));

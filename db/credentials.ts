@@ -12,10 +12,10 @@ import { uuid } from './pages.ts';
 import { rows } from './rows.ts';
 import { storable } from './text.ts';
 
-/** Of one API: all are read with each gateway that has a tool of it. */
+/** Credentials per API: all are read with each gateway that has a tool of it. */
 const MAX_CREDENTIALS = 50;
 
-// One at a time, so that several who come at once do not each find the last place, or take one scheme with two types.
+// Stored one at a time, so that concurrent requests neither exceed the limit nor give one scheme two types.
 const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
 const PUT = `
 WITH former AS (

@@ -1,46 +1,77 @@
-// The time that one request has at the database.
+// Tests the time that one request may wait for the database.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { inTime, withDeadline } from './deadline.ts';
 
 const TIMEOUT = /^Error: Timeout of the request/;
-const timed = async (work: () => Promise<unknown>): Promise<number> => {
-	const started = performance.now();
-	await assert.rejects(work, TIMEOUT);
-	return performance.now() - started;
-};
 const never = (): Promise<never> => new Promise(() => {});
 
-test('what one request waits for adds up; the next request begins anew', async () => {
+/** A clock that only the test moves. */
+function clock(t: TestContext) {
+	let nowMs = 0;
+	t.mock.method(performance, 'now', () => nowMs);
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const pass = (ms: number): Promise<void> => {
+		nowMs += ms;
+		t.mock.timers.tick(ms);
+		return immediate();
+	};
+	const answerAfter = async (ms: number): Promise<void> => {
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const answer = inTime(null, () => promise);
+		await pass(ms);
+		resolve();
+		await answer;
+	};
+	/** Fails when there is more or less time left. */
+	const assertLeft = async (ms: number): Promise<void> => {
+		let isOver = false;
+		const waiting = inTime(null, never).catch((error) => {
+			isOver = true;
+			throw error;
+		});
+		const refused = assert.rejects(waiting, TIMEOUT);
+		await pass(ms - 1);
+		assert.equal(isOver, false, 'too early');
+		await pass(1);
+		await refused;
+	};
+	return { pass, answerAfter, assertLeft };
+}
+
+test('what one request waits for adds up; the next request begins anew', async (t) => {
+	const { pass, answerAfter, assertLeft } = clock(t);
 	await withDeadline(async () => {
-		await inTime(null, () => sleep(1200));
-		const tookMs = await timed(() => inTime(null, never));
-		assert.ok(tookMs > 600 && tookMs < 1300, `${tookMs} ms`);
-		assert.ok((await timed(() => inTime(null, never))) < 300, 'there is none left');
+		await answerAfter(1200);
+		await assertLeft(800);
+		const none = assert.rejects(inTime(null, never), TIMEOUT);
+		await pass(1);
+		await none;
 	});
-	assert.equal(await withDeadline(() => inTime(null, async () => 'done')), 'done');
+	await withDeadline(() => assertLeft(2000));
 });
 
-test('a prompt answer gives the time back, so that a request of hours does not use it up', async () => {
+test('a prompt answer gives the time back, so that a request of hours does not use it up', async (t) => {
+	const { answerAfter, assertLeft } = clock(t);
 	await withDeadline(async () => {
-		await inTime(null, () => sleep(1200));
-		await inTime(null, async () => 'prompt');
-		await inTime(null, () => sleep(1200));
+		await answerAfter(1200);
+		await answerAfter(90);
+		await answerAfter(1200);
+		await assertLeft(800);
 	});
 });
 
-test('work that is bounded in itself is told by its signal, also outside a request', async () => {
+test('work with a limit of its own is aborted by its signal, also outside a request', async () => {
 	let heard: unknown = null;
-	await timed(() =>
-		inTime(50, (signal) => {
-			signal.addEventListener('abort', () => {
-				heard = signal.reason;
-			});
-			return never();
-		}),
-	);
+	const work = inTime(50, (signal) => {
+		signal.addEventListener('abort', () => {
+			heard = signal.reason;
+		});
+		return never();
+	});
+	await assert.rejects(work, TIMEOUT);
 	assert.ok(heard instanceof Error);
 	assert.equal(await inTime(null, async () => 'no end outside'), 'no end outside');
 });

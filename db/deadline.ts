@@ -1,22 +1,26 @@
-// How long one request waits for the database in all: each statement has its deadline, but those of a request add up, and so do the
-// wait for a connection and the statement that gets it.
+// The total time that one request waits for the database: each statement has its deadline, but those of a request add up, and so do the
+// wait for a connection and the statement that follows. It also tells whether a database that did not answer in time is busy or away.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { BaseError, ConnectionAcquireTimeoutError } from 'sequelize';
+import { busy, stateOf } from './errors.ts';
 
 const DEADLINE_MS = 2_000;
-/** Whoever answers within this is well again, so a request that goes on for hours does not use its time up. */
+/**
+ * An answer within this time shows a healthy server and restores the request's time, so a request that runs for hours does not use it up.
+ */
 const PROMPT_MS = 100;
 
-const current = new AsyncLocalStorage<{ leftMs: number }>();
+const current = new AsyncLocalStorage<{ leftMs: number; allMs: number }>();
 
-/** Whatever `work` begins shares one deadline. */
-export const withDeadline = <T>(work: () => T): T => current.run({ leftMs: DEADLINE_MS }, work);
+/** Runs `work`, whose statements share one deadline. */
+export const withDeadline = <T>(work: () => T, allMs = DEADLINE_MS): T => current.run({ leftMs: allMs, allMs }, work);
 
 /** Milliseconds; null outside a request. */
 const timeLeft = (): number | null => current.getStore()?.leftMs ?? null;
 
 /**
- * @param mostMs also outside a request; null: as long as it takes there
+ * @param mostMs applies also outside a request; null: no limit there
  * @throws Error when it took longer, which aborts the signal
  */
 export async function inTime<T>(mostMs: number | null, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -28,7 +32,7 @@ export async function inTime<T>(mostMs: number | null, work: (signal: AbortSigna
 	const timer = setTimeout(() => {
 		const error = new Error('Timeout of the request at the database');
 		giveUp.abort(error);
-		// An answer that lies unread when the event loop was held up is read first.
+		// An answer that already arrived while the event loop was blocked is read first.
 		setImmediate(reject, error);
 	}, leftMs);
 	try {
@@ -41,5 +45,36 @@ export async function inTime<T>(mostMs: number | null, work: (signal: AbortSigna
 
 function spend(tookMs: number): void {
 	const store = current.getStore();
-	if (store) store.leftMs = tookMs < PROMPT_MS ? DEADLINE_MS : Math.max(0, store.leftMs - tookMs);
+	if (store) store.leftMs = tookMs < PROMPT_MS ? store.allMs : Math.max(0, store.leftMs - tookMs);
+}
+
+/** Records the last time that a database answered, on any of its connections. */
+export class Answers {
+	#lastMs = Number.NEGATIVE_INFINITY;
+
+	/** Runs `work`. @throws unavailable, with the message of a busy database, when `work` timed out while others were answered; else its own error */
+	async watch<T>(work: () => Promise<T>): Promise<T> {
+		try {
+			const result = await work();
+			this.#lastMs = performance.now();
+			return result;
+		} catch (error) {
+			throw this.#explain(error);
+		}
+	}
+
+	#explain(error: unknown): unknown {
+		if (!(error instanceof Error)) return error;
+		// A refusal is an answer, too.
+		if (stateOf(error) !== null) this.#lastMs = performance.now();
+		const isAnswering = performance.now() - this.#lastMs <= DEADLINE_MS;
+		return isAnswering && isTimeout(error) ? busy(error) : error;
+	}
+}
+
+/** Recognizes timeouts of ours, of the pool, of a statement and of connecting: only their messages distinguish them. */
+function isTimeout(error: Error): boolean {
+	if (error instanceof ConnectionAcquireTimeoutError) return true;
+	const { name, message } = error instanceof BaseError && 'parent' in error && error.parent instanceof Error ? error.parent : error;
+	return name === 'Error' && /timeout/i.test(message);
 }

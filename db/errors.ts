@@ -1,38 +1,43 @@
-// The one place where a failure of the database becomes one of ours. A driver's text never leaves in a message.
+// The only place that translates failures of the database into our errors. A driver's text never appears in a message.
 
 import { BaseError, ConnectionError, ForeignKeyConstraintError } from 'sequelize';
 import { type ErrorCode, GatewayError } from '../core/contract/errors.ts';
 
-/** What a unique constraint means to the person who ran into it. */
+/** Messages for violated unique constraints, for the user who caused them. */
 const TAKEN: Record<string, string> = {
 	users_email: 'email is taken: an account with this address exists.',
-	memberships_pkey: 'The user is a member of the organization already.',
+	memberships_pkey: 'The user is already a member of the organization.',
 	organizations_slug: 'The slug is taken by another organization.',
 	gateways_endpoint: 'endpoint is taken: another gateway of this organization has it.',
 	gateway_tools_name: 'The name is taken by another tool of this gateway.',
-	gateway_tools_tool: 'The tool is assigned to this gateway already.',
+	gateway_tools_tool: 'The tool is already assigned to this gateway.',
 };
 
-const UNAVAILABLE = 'The database cannot be reached at the moment. Try again shortly.';
+const UNREACHABLE = 'The database cannot be reached at the moment. Try again shortly.';
+const BUSY = 'The database is busy at the moment. Try again shortly.';
+const UNABLE = 'The database cannot do this at the moment. Try again shortly.';
 const UNUSABLE = 'The input holds a value that cannot be stored: a NUL character, an unpaired surrogate, or a value out of range.';
 
-/** SQLSTATE, or its class, with what it means. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** Errors by SQLSTATE, or by its class. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const STATES: Record<string, [ErrorCode, string]> = {
-	'08': ['unavailable', UNAVAILABLE],
+	'08': ['unavailable', UNREACHABLE],
 	'22': ['validation_failed', UNUSABLE],
-	'23502': ['validation_failed', 'The input lacks a value that is required.'],
-	'23503': ['not_found', 'What this belongs to was not found.'],
-	'23505': ['conflict', 'The same thing exists already.'],
+	'23502': ['validation_failed', 'The input lacks a required value.'],
+	'23503': ['not_found', 'The resource that this belongs to was not found.'],
+	'23505': ['conflict', 'This already exists.'],
 	'23514': ['validation_failed', 'The input holds a value outside the allowed ones.'],
-	'25006': ['unavailable', UNAVAILABLE],
-	'28': ['unavailable', UNAVAILABLE],
-	'3D': ['unavailable', UNAVAILABLE],
-	'40': ['unavailable', 'Another change of the same thing was under way. Try again.'],
-	'53': ['unavailable', UNAVAILABLE],
+	// The server is a standby, which takes no changes.
+	'25006': ['unavailable', UNABLE],
+	'28': ['unavailable', UNREACHABLE],
+	'3D': ['unavailable', UNREACHABLE],
+	'40': ['unavailable', 'Another change of the same resource was under way. Try again.'],
+	'53': ['unavailable', UNABLE],
+	'53300': ['unavailable', BUSY],
 	'54': ['validation_failed', 'The input holds a value that is too long or nested too deep to be stored.'],
-	'55P03': ['unavailable', UNAVAILABLE],
-	'57': ['unavailable', UNAVAILABLE],
-	'58': ['unavailable', UNAVAILABLE],
+	'55P03': ['unavailable', BUSY],
+	'57': ['unavailable', UNREACHABLE],
+	'57014': ['unavailable', BUSY],
+	'58': ['unavailable', UNABLE],
 };
 
 interface DriverError {
@@ -40,14 +45,14 @@ interface DriverError {
 	constraint?: unknown;
 }
 
-/** The same verbs, failing only with a `GatewayError`, or with what is a bug of ours. */
+/** Wraps a repository so that it fails only with a `GatewayError`, or with a bug of ours. */
 export function guard<T extends object>(repository: T): T {
 	const guarded = Object.entries(repository).map(([name, verb]) => [name, async (...input: unknown[]) => translated(() => verb(...input))]);
 	// Every property of a repository is an async verb, so name by name the shape is the same.
 	return Object.fromEntries(guarded) as T;
 }
 
-/** @throws GatewayError in place of the driver's error */
+/** @throws GatewayError instead of the driver's error */
 export async function translated<T>(work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -59,7 +64,7 @@ export async function translated<T>(work: () => Promise<T>): Promise<T> {
 function translate(error: unknown): unknown {
 	if (error instanceof GatewayError || !(error instanceof Error)) return error;
 	const driver = driverError(error);
-	const state = typeof driver.code === 'string' && /^[0-9A-Z]{5}$/.test(driver.code) ? driver.code : null;
+	const state = stateOf(error);
 	const cause = withoutValues(error, driver, state);
 	if (state === null) return isConnection(error) ? unavailable(cause) : cause;
 	const known = STATES[state] ?? STATES[state.slice(0, 2)];
@@ -69,7 +74,7 @@ function translate(error: unknown): unknown {
 	return new GatewayError(known[0], taken ?? known[1], { cause });
 }
 
-/** For the log. Sequelize's and the driver's errors carry the statement's parameters, and with them secrets. */
+/** Strips an error for the log: errors of Sequelize and the driver carry the statement's parameters, and with them secrets. */
 function withoutValues(error: Error, driver: DriverError & Error, state: string | null): Error {
 	if (!(error instanceof BaseError)) return error;
 	const constraint = typeof driver.constraint === 'string' ? ` (${driver.constraint})` : '';
@@ -79,21 +84,31 @@ function withoutValues(error: Error, driver: DriverError & Error, state: string 
 	return bare;
 }
 
-/** Sequelize wraps what `pg` threw. */
+/** Unwraps the error of `pg` from Sequelize's. */
 const driverError = (error: Error): Error & DriverError =>
 	error instanceof BaseError && 'parent' in error && error.parent instanceof Error ? error.parent : error;
 
-/** What fails without a SQLSTATE never reached the server, or lost it: a refused, cut or silent connection. */
+/** Tells whether the connection failed: an error without a SQLSTATE never reached the server, or lost it. */
 function isConnection(error: Error): boolean {
 	if (error instanceof ConnectionError || (error instanceof BaseError && 'sql' in error)) return true;
 	const { code } = error as NodeJS.ErrnoException;
 	return (typeof code === 'string' && /^E[A-Z]+$/.test(code)) || (error.name === 'Error' && /connection|timeout/i.test(error.message));
 }
 
-export const unavailable = (cause: unknown, message = UNAVAILABLE): GatewayError =>
+export const unavailable = (cause: unknown, message = UNREACHABLE): GatewayError =>
 	new GatewayError('unavailable', message, { headers: { 'retry-after': '1' }, cause });
 
-/** What `insert` gives, or null when the row that it belongs to is not there. */
+/** The error for a timeout of a database that is reachable. */
+export const busy = (error: Error): GatewayError => unavailable(withoutValues(error, driverError(error), null), BUSY);
+
+/** Returns the SQLSTATE that the server reported; null when it reported none. */
+export function stateOf(error: Error): string | null {
+	const { code } = driverError(error);
+	// Every SQLSTATE has a digit; system errors such as EPIPE have none.
+	return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
+}
+
+/** Runs `insert`; null when the row that it belongs to does not exist. */
 export async function unlessOrphan<T>(insert: () => Promise<T>): Promise<T | null> {
 	try {
 		return await insert();

@@ -20,24 +20,24 @@ async function furnish(store: Store) {
 const begin = async ({ idempotency }: Pick<Store, 'idempotency'>, request: IdempotentRequest): Promise<string> =>
 	(await idempotency.begin(request)).state;
 
-/** Makes all requests that much older. */
+/** Makes all requests older by the interval. */
 const age = ({ database }: TestStore, interval: string) =>
 	administer(database, `UPDATE idempotency_keys SET started_at = started_at - interval '${interval}'`);
 
-test('the first request runs, others wait for it, and then get its answer as it was', async () => {
+test('the first request runs, others wait for it, and then get its unchanged answer', async () => {
 	await using store = await testStore();
 	const request = await furnish(store);
 	assert.deepEqual(await store.idempotency.begin(request), { state: 'run' });
 	assert.deepEqual(await store.idempotency.begin(request), { state: 'running' });
 	await store.idempotency.keep(request, ANSWER);
 	for (let n = 0; n < 3; n++) assert.deepEqual(await store.idempotency.begin(request), { state: 'kept', ...ANSWER });
-	// What has ended stays as it is.
+	// An ended request stays unchanged.
 	await store.idempotency.keep(request, { ...ANSWER, status: 500 });
 	await store.idempotency.forget(request);
 	assert.deepEqual(await store.idempotency.begin(request), { state: 'kept', ...ANSWER });
 });
 
-test('of fifty who begin at once, on two replicas, one runs', async () => {
+test('one of fifty concurrent requests on two replicas runs', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (const organization of [true, false]) {
@@ -53,7 +53,7 @@ test('of fifty who begin at once, on two replicas, one runs', async () => {
 	}
 });
 
-test('a key that was used for another operation, or with another body, is told from a repetition', async () => {
+test('a key that was used for another operation, or with another body, is distinguished from a repetition', async () => {
 	await using store = await testStore();
 	const request = await furnish(store);
 	const others = [
@@ -62,7 +62,7 @@ test('a key that was used for another operation, or with another body, is told f
 	];
 	await store.idempotency.begin(request);
 	for (const other of others) assert.equal(await begin(store, other), 'other', 'while it runs');
-	// Neither may end what is not theirs.
+	// Neither may end a request that is not theirs.
 	for (const other of others) {
 		await store.idempotency.keep(other, ANSWER);
 		await store.idempotency.forget(other);
@@ -77,7 +77,7 @@ test('a key that was used for another operation, or with another body, is told f
 	assert.equal(await begin(store, request), 'other');
 });
 
-test('keys of other users and organizations, and of none, are other keys', async () => {
+test('equal keys of other users and organizations, or without one, are different keys', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await furnish(store)];
 	const requests = [
@@ -107,7 +107,7 @@ test('after a failure of ours the next one runs', async () => {
 		}
 });
 
-test('what runs is taken over after ten minutes, and kept for a day', async () => {
+test('a running request is taken over after ten minutes, and an ended one kept for a day', async () => {
 	await using store = await testStore();
 	const request = await furnish(store);
 	await begin(store, request);
@@ -124,7 +124,7 @@ test('what runs is taken over after ten minutes, and kept for a day', async () =
 	assert.equal(await begin(store, request), 'running', 'nothing is left of the former answer');
 });
 
-test('what is older than a day is removed, and so is what belonged to an organization that is gone', async () => {
+test('requests older than a day are removed, and so are those of a removed organization', async () => {
 	await using store = await testStore();
 	const [old, fresh, gone] = [await furnish(store), await furnish(store), await furnish(store)];
 	await begin(store, old);
@@ -137,7 +137,7 @@ test('what is older than a day is removed, and so is what belonged to an organiz
 	assert.equal(await begin(store, fresh), 'running');
 });
 
-test('a user who is gone begins nothing, and a key that cannot be stored is the caller’s fault', async () => {
+test('a removed user begins nothing, and a key that cannot be stored is the caller’s fault', async () => {
 	await using store = await testStore();
 	const request = await furnish(store);
 	for (const userId of [randomUUID(), 'x', '\0'])

@@ -1,4 +1,4 @@
-// Requests under an `Idempotency-Key`: who comes first runs, the others hear what came of it.
+// Requests under an `Idempotency-Key`: the first one runs, the others get its outcome.
 
 import { randomUUID } from 'node:crypto';
 import { QueryTypes } from 'sequelize';
@@ -10,11 +10,12 @@ import { rows } from './rows.ts';
 const ORGANIZATION = `coalesce(organization_id, '00000000-0000-0000-0000-000000000000')`;
 
 const OLD = `k.started_at < now() - interval '24 hours'`;
-/** Its process died: no request takes that long. */
+/** The process of such a request has died: no request takes that long. */
 const LEFT = `k.ended_at IS NULL AND k.started_at < now() - interval '10 minutes'
 	AND k.operation = excluded.operation AND k.fingerprint = excluded.fingerprint`;
 
-// Always a write, and so always on the newest state of the row, whoever else is writing it. Whose attempt it shows then runs.
+// The upsert always writes, and so always sees the newest state of the row, whoever else writes it. The attempt that the row shows
+// afterwards runs.
 const BEGIN = `
 INSERT INTO idempotency_keys AS k (user_id, organization_id, key, operation, fingerprint, attempt)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -39,7 +40,7 @@ const PRUNE = `DELETE FROM idempotency_keys k WHERE ${OLD}`;
 interface Begun {
 	isMine: boolean;
 	isSame: boolean;
-	/** These three are there when it has ended. */
+	/** `status`, `body` and `headers` are set when the request has ended. */
 	status: number | null;
 	body: string | null;
 	headers: Record<string, string> | null;

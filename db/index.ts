@@ -1,4 +1,4 @@
-// The store on PostgreSQL: a given one, or the embedded one that starts and stops with it.
+// The store on PostgreSQL: a configured server, or the embedded one that starts and stops with the store.
 
 import type { Config } from '../core/config/config.ts';
 import type { Log } from '../core/contract/nouns.ts';
@@ -6,7 +6,7 @@ import type { Repositories, Store } from '../core/store/store.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { followChanges } from './changes.ts';
-import { connect, type Database, type Endpoint } from './connection.ts';
+import { connect, type Database, type Endpoint, WAITS, type Waits } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import { startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
@@ -26,17 +26,19 @@ import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
 
 export interface DatabaseOptions {
-	/** Null: the embedded one, under `dataDir`. */
+	/** The server to use; null for the embedded one, under `dataDir`. */
 	database: Config['database'];
 	dataDir: string;
 	log: Log;
 }
 
 export interface StoreOptions extends DatabaseOptions {
-	/** Bring the schema up to date first. Else it must be so: @throws Error naming what is missing */
+	/** Migrates the schema first. Otherwise it must be up to date: @throws Error naming the missing migrations */
 	migrate: boolean;
 	/** Connections for ordinary statements. Default 10. */
-	poolSize?: number;
+	poolSize?: number | undefined;
+	/** Instead of the usual ones. */
+	waits?: Partial<Waits> | undefined;
 }
 
 const POOL_SIZE = 10;
@@ -44,7 +46,7 @@ const POOL_SIZE = 10;
 /** @throws unavailable; Error when the embedded database cannot start */
 export async function openStore(options: StoreOptions): Promise<Store> {
 	const { endpoint, stop } = await reach(options);
-	const database = connect(endpoint, options.poolSize ?? POOL_SIZE);
+	const database = connect(endpoint, options.poolSize ?? POOL_SIZE, { ...WAITS, ...options.waits });
 	const close = async (): Promise<void> => {
 		await database.close();
 		await stop();
@@ -58,7 +60,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 	}
 }
 
-/** For `npm run migrate`. @returns the names of the migrations that ran */
+/** Runs the migrations for `npm run migrate`. @returns the names of those that ran */
 export async function migrateDatabase(options: DatabaseOptions): Promise<string[]> {
 	const { endpoint, stop } = await reach(options);
 	const database = connect(endpoint, 1);
@@ -83,7 +85,7 @@ async function reach({ database, dataDir, log }: DatabaseOptions): Promise<Reach
 
 async function assemble(database: Database, endpoint: Endpoint, { log, close }: { log: Log; close(): Promise<void> }): Promise<Store> {
 	const models = defineModels(database.ordinary);
-	const changes = await followChanges(endpoint, log);
+	const changes = await followChanges(endpoint, database.answers, log);
 	return {
 		...createRepositories(database, models),
 		as: (actor) => createRepositories(database.as(actor), models),
@@ -92,7 +94,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		upstreamTokens: guard(createUpstreamTokens(database)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
-		withDeadline,
+		withDeadline: (work) => withDeadline(work, database.waits.ordinaryMs),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
 			await changes.close();
@@ -101,7 +103,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 	};
 }
 
-/** Functions only, so that each request may have its own: what is costly to make is in `database` and `models`. */
+/** Functions only, so that each request can have its own: the costly parts are in `database` and `models`. */
 const createRepositories = (database: Database, models: Models): Repositories => ({
 	accounts: guard(createAccounts(database, models)),
 	organizations: guard(createOrganizations(database, models)),

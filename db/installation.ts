@@ -3,7 +3,7 @@
 import type { Sequelize } from 'sequelize';
 import { rows } from './rows.ts';
 
-// What another replica inserted meanwhile is not seen by the same statement, but by the next.
+// A row that another replica inserted meanwhile is visible not to the same statement, but to the next.
 const KEEP = 'INSERT INTO installation (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING';
 const KEPT = 'SELECT value FROM installation WHERE name = $1';
 

@@ -17,11 +17,11 @@ interface Item {
 
 type List = (page: Page) => Promise<Listed<Item>>;
 
-/** Without regard to case some are equal; others are what quoting may go wrong with. */
+/** Some are equal when case is ignored; others would break bad quoting. */
 const NAMES = ['beta', 'Alpha', 'ärger', 'alpha', 'BETA', 'ÄRGER', 'alpha', "o'x $1 :n ? \\", 'a b  c', '', `${'x'.repeat(100)}b`];
 NAMES.push(`${'x'.repeat(100)}A`, '😀'.repeat(120), 'Ω', 'ω');
 
-/** An organization with one of each name, and how to list them. */
+/** Makes an organization with one item of each name, and lists them. */
 const NOUNS: Record<string, (store: TestStore, organizationId: string) => { add(name: string): Promise<Item>; list: List }> = {
 	apis: (store, organizationId) => ({
 		add: (name) => addApi(store, organizationId, { name }),
@@ -56,7 +56,7 @@ async function walk<T>(list: (page: Page) => Promise<Listed<T>>, page: Page): Pr
 const compare = (a: string | number, b: string | number): number => Number(a > b) - Number(a < b);
 const folded = ({ name }: Item): string => Array.from(name).slice(0, 100).join('').toLowerCase();
 
-/** What comes first; equal ones stay in order of creation. */
+/** Expected orders; equal items stay in order of creation. */
 const ORDERS: Record<string, (a: Item, b: Item) => number> = {
 	createdAt: () => 0,
 	name: (a, b) => Buffer.compare(Buffer.from(folded(a)), Buffer.from(folded(b))),
@@ -68,7 +68,7 @@ for (const [noun, of] of Object.entries(NOUNS))
 		await using store = await testStore();
 		const { add, list } = of(store, (await addTenant(store)).organizationId);
 		for (const name of NAMES) await add(name);
-		// In one statement, so that many are of the same millisecond.
+		// In one statement, so that many share the same millisecond.
 		for (const table of ['apis', 'tools', 'gateways']) await administer(store.database, `UPDATE ${table} SET status = 'active'`);
 		const { items } = await list({ limit: 100 });
 		for (const [field, order] of Object.entries(ORDERS)) {
@@ -81,7 +81,7 @@ for (const [noun, of] of Object.entries(NOUNS))
 		}
 	});
 
-test('whatever is added and removed while somebody reads by name, each that stays is read once', async () => {
+test('a reader by name gets each remaining item once, whatever is added and removed meanwhile', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const name of ['d', 'b', 'D', 'f', 'B', 'h']) await addTool(store, organizationId, { name });
@@ -91,7 +91,7 @@ test('whatever is added and removed while somebody reads by name, each that stay
 		first.items.map(({ name }) => name),
 		['b', 'B', 'd'],
 	);
-	// The cursor stands for the place of the last one, which may be gone.
+	// The cursor stands for the position of the last item, which may be gone.
 	await store.tools.remove(organizationId, first.items[2]?.id ?? '', false);
 	for (const name of ['a', 'd', 'e', 'z']) await addTool(store, organizationId, { name });
 	const { items } = await list({ limit: 100, cursor: first.nextCursor ?? assert.fail() });
@@ -101,7 +101,7 @@ test('whatever is added and removed while somebody reads by name, each that stay
 	);
 });
 
-test('times are stored in whole milliseconds, as they are compared', async () => {
+test('times are stored in whole milliseconds, in which they are compared', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (let n = 0; n < 20; n++) await addTool(store, organizationId);
@@ -111,7 +111,7 @@ test('times are stored in whole milliseconds, as they are compared', async () =>
 	assert.deepEqual(await administer(store.database, fractions), [{ n: 0 }]);
 });
 
-test('a cursor of another order, or one that was made up, is refused with the field’s name', async () => {
+test('a cursor of another order, or an invented one, is refused naming the field', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const name of ['a', 'b']) await addTool(store, organizationId, { name });
@@ -136,7 +136,7 @@ test('a cursor of another order, or one that was made up, is refused with the fi
 	);
 });
 
-test('an order that the list does not have is refused, naming those that it has', async () => {
+test('an unknown order is refused, naming the known ones', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const lists: [string[], (page: Page) => Promise<unknown>][] = [
@@ -155,7 +155,7 @@ test('an order that the list does not have is refused, naming those that it has'
 	}
 });
 
-test('every other list is read in order of creation, and the other way round', async () => {
+test('every other list is read in order of creation, and in reverse', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId, userId } = tenant;

@@ -1,4 +1,4 @@
-// Bringing a database up to date.
+// Migrations of a database.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 
-/** A row in every table that the first migration makes. */
+/** One row in every table that the first migration creates. */
 const FOUNDATION_ROWS = `
 INSERT INTO organizations (id, name, slug) VALUES ('00000000-0000-4000-8000-000000000001', 'Acme', 'acme');
 INSERT INTO users (id, email, password_hash, first_name, last_name)
@@ -78,7 +78,7 @@ SELECT organization_id, id, '{}', 1, 'succeeded', now() FROM apis;
 INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, 'x' FROM import_jobs;
 `;
 
-/** Every migration in order, with rows for the tables that it makes. */
+/** Every migration in order, with rows for the tables that it creates. */
 const RELEASES: [migration: Migration, rows: string][] = [
 	[foundation, FOUNDATION_ROWS],
 	[identity, IDENTITY_ROWS],
@@ -131,20 +131,20 @@ test('a migration that fails leaves nothing behind', async () => {
 	assert.deepEqual(tables, [{ tablename: 'gateways' }]);
 });
 
-test('a store that may not migrate names what the database lacks', async () => {
+test('a store that may not migrate names the missing migrations', async () => {
 	await using empty = await testDatabase({ empty: true });
 	const opening = openStore({ database: empty.database, dataDir: '', log: silent, migrate: false });
 	await assert.rejects(opening, new RegExp(`The database lacks the migrations ${ALL.join(', ')}: run "npm run migrate"`));
 });
 
-/** As an older release left it. */
+/** Migrates a database as an older release left it. */
 async function leave(database: Endpoint, migrations: Migration[], rows: string): Promise<void> {
 	const done = migrations.map(({ name }) => `INSERT INTO migrations (name) VALUES ('${name}');`);
 	const table = 'CREATE TABLE migrations (name text PRIMARY KEY, ran_at timestamptz NOT NULL DEFAULT now());';
 	await administer(database, [table, ...migrations.flatMap(({ statements }) => statements), ...done, rows].join(';\n'));
 }
 
-/** Of each table the names of its columns. */
+/** Lists the columns of each table. */
 async function columns(database: Endpoint, tables: string[]): Promise<Record<string, unknown>> {
 	const rows = await administer(
 		database,
@@ -162,7 +162,7 @@ async function contents(database: Endpoint, of: Record<string, unknown>): Promis
 }
 
 for (const [index, last] of ALL.slice(0, -1).entries())
-	test(`a database that ends with ${last} comes up with every row that it had, and with all triggers`, async () => {
+	test(`a database migrated up to ${last} is upgraded with all its rows and all triggers`, async () => {
 		const { migrations, rows, left } = upTo(index + 1);
 		await using former = await testDatabase({ empty: true });
 		await leave(former.database, migrations, rows);
@@ -203,7 +203,7 @@ for (const [index, last] of ALL.slice(0, -1).entries())
 		}
 	});
 
-test('a migration whose number was left out when the next ones ran is run after them', async () => {
+test('a migration that was skipped when later ones ran is run after them', async () => {
 	await using former = await testDatabase({ empty: true });
 	const others = RELEASES.filter(([{ name }]) => name !== credentialSchemes.name);
 	const rows = others.map(([, some]) => some).join('');
@@ -217,7 +217,7 @@ test('a migration whose number was left out when the next ones ran is run after 
 	assert.deepEqual(kept, [{ scheme: '' }, { scheme: '' }]);
 });
 
-/** Two users; organizations of which the log names a maker, an owner came second, nobody owns anything, and nobody is left. */
+/** Two users; organizations with a creator in the log, with a second owner, without owners, and without members. */
 const CREATED_BEFORE = `
 INSERT INTO users (id, email, password_hash, first_name, last_name) VALUES
 ('00000000-0000-4000-8000-00000000000a', 'ada@example.com', 'hash', 'Ada', 'Lovelace'),
@@ -232,7 +232,7 @@ INSERT INTO memberships (organization_id, user_id, role) SELECT id, '00000000-00
 CASE slug WHEN 'ownerless' THEN 'admin' ELSE 'owner' END FROM organizations WHERE slug <> 'empty';
 `;
 
-test('an organization from before counts for whom the log names as its maker, else its first owner, else its first member', async () => {
+test('an older organization’s creator is the one in the log, else its first owner, else its first member', async () => {
 	await using former = await testDatabase({ empty: true });
 	await leave(former.database, upTo(ALL.indexOf(creators.name)).migrations, CREATED_BEFORE);
 	const news = 'SELECT (SELECT count(*) FROM changes) + (SELECT count(*) FROM audit_log) AS n, max(updated_at) AS at FROM organizations';
@@ -253,7 +253,7 @@ test('an organization from before counts for whom the log names as its maker, el
 	assert.notDeepEqual(await administer(former.database, news), before, 'a change is told as before');
 });
 
-test('every foreign key carries the organization, but for those that point at organizations and users, and at a user’s own rows', async () => {
+test('every foreign key includes the organization, except those to organizations, users, and a user’s own rows', async () => {
 	await using migrated = await testDatabase();
 	const keys = await administer(
 		migrated.database,

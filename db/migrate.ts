@@ -1,5 +1,5 @@
-// Brings a database to the schema that this code needs: umzug, forward only, all pending migrations in one transaction
-// together with the note that they ran, so a crash leaves either nothing or all of it.
+// Brings a database to the schema that this code needs: by umzug, forward only, with all pending migrations and their records in one
+// transaction, so a crash leaves either nothing or everything.
 
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import type { Umzug } from 'umzug';
@@ -24,7 +24,7 @@ export interface Migration {
 	statements: string[];
 }
 
-/** In order. */
+/** All migrations, in order. */
 const MIGRATIONS: Migration[] = [
 	foundation,
 	identity,
@@ -41,7 +41,7 @@ const MIGRATIONS: Migration[] = [
 	passThrough,
 ];
 
-/** Any number, the same in every release: replicas that start at once queue up behind it. */
+/** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;
 
 /** @returns the names of those that ran now */
@@ -59,7 +59,7 @@ export async function migrate(sequelize: Sequelize, log: Log): Promise<string[]>
 	return names;
 }
 
-/** @throws Error naming the migrations that are missing */
+/** @throws Error naming the missing migrations */
 export async function assertMigrated(sequelize: Sequelize): Promise<void> {
 	const names = missing(await executed(sequelize, null));
 	if (names.length > 0)
@@ -68,7 +68,7 @@ export async function assertMigrated(sequelize: Sequelize): Promise<void> {
 
 const missing = (done: readonly string[]): string[] => MIGRATIONS.map(({ name }) => name).filter((name) => !done.includes(name));
 
-/** Loaded only where there is something to migrate: the package brings a command line of its own. */
+/** Loaded only when there is something to migrate: the package includes a command line. */
 async function umzug(sequelize: Sequelize, transaction: Transaction): Promise<Umzug> {
 	const { Umzug } = await import('umzug');
 	return new Umzug({

@@ -1,4 +1,4 @@
-// What a database that is away, silent or full of contradiction looks like from outside.
+// Tests a database that is down, does not answer or refuses values, as seen from outside.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,6 +9,7 @@ import { inspect } from 'node:util';
 import { QueryTypes } from 'sequelize';
 import { asGatewayError } from '../core/contract/errors.ts';
 import type { Store } from '../core/store/store.ts';
+import { isBeforeTimer, until } from '../test/helpers/clock.ts';
 import { administer, type Endpoint, silent, testDatabase } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, newTool, operation } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
@@ -16,14 +17,19 @@ import { connect } from './connection.ts';
 import { translated } from './errors.ts';
 import { openStore } from './index.ts';
 
-const within = async (limitMs: number, work: Promise<unknown>, id = 'it'): Promise<unknown> => {
-	const startedMs = performance.now();
-	const error = await work.then(
+/**
+ * The least time that a driver without deadlines would wait. Our own deadlines are two seconds: test/bench/promises.ts measures their
+ * effect.
+ */
+const HANGS_MS = 20_000;
+
+/** @returns the error, which must come by itself and not because a request hangs */
+const failure = async (work: Promise<unknown>, id = 'it'): Promise<unknown> => {
+	const error = work.then(
 		() => assert.fail(`${id} succeeded`),
 		(cause: unknown) => cause,
 	);
-	const tookMs = Math.round(performance.now() - startedMs);
-	assert.ok(tookMs < limitMs, `${id} took ${tookMs} ms`);
+	assert.ok(await isBeforeTimer(HANGS_MS, error), `${id} hangs`);
 	return error;
 };
 
@@ -33,6 +39,11 @@ function assertUnavailable(error: unknown): void {
 	assert.equal(known?.headers['retry-after'], '1');
 	assert.doesNotMatch(known?.message ?? '', /ECONN|sequelize|select|timeout/i);
 }
+
+const assertAway = (error: unknown): void => {
+	assertUnavailable(error);
+	assert.match(String(error), /cannot be reached/);
+};
 
 async function listen(server: Server): Promise<number> {
 	await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -45,22 +56,22 @@ const opening = (port: number) => {
 	return openStore({ database, dataDir: '', migrate: true, log: silent });
 };
 
-test('a port where nothing listens is unavailable within 2.5 s', async () => {
+test('a port where nothing listens is unavailable', async () => {
 	const server = createServer();
 	const port = await listen(server);
 	await new Promise((resolve) => server.close(resolve));
-	assertUnavailable(await within(2_500, opening(port)));
+	assertAway(await failure(opening(port)));
 });
 
-test('a server that accepts and stays silent is unavailable within 2.5 s', async () => {
+test('a server that accepts and stays silent is unavailable', async () => {
 	const sockets: Socket[] = [];
 	const server = createServer((socket) => sockets.push(socket));
-	assertUnavailable(await within(2_500, opening(await listen(server))));
+	assertAway(await failure(opening(await listen(server))));
 	for (const socket of sockets) socket.destroy();
 	server.close();
 });
 
-/** Sits between a store and the real server, and can stop passing anything on. */
+/** Makes a proxy between a store and the real server that can stop forwarding. */
 function createProxy({ host, port }: Endpoint): { server: Server; mute(isMute: boolean): void } {
 	let isMute = false;
 	const server = createServer((inward) => {
@@ -77,13 +88,13 @@ function createProxy({ host, port }: Endpoint): { server: Server; mute(isMute: b
 	};
 }
 
-test('a store whose connections go silent answers within 2.5 s, and recovers by itself within 5 s', async () => {
+test('a store whose connections go silent answers, and recovers by itself', async () => {
 	await using real = await testDatabase();
 	const proxy = createProxy(real.database);
 	const port = await listen(proxy.server);
 	const store = await openStore({ database: { ...real.database, host: '127.0.0.1', port }, dataDir: '', migrate: false, log: silent });
 	const { organizationId } = await addTenant(store);
-	// A pool full of connections that were good a moment ago.
+	// Fills the pool with connections that were working a moment ago.
 	await Promise.all(Array.from({ length: 20 }, () => store.ping()));
 
 	proxy.mute(true);
@@ -94,18 +105,21 @@ test('a store whose connections go silent answers within 2.5 s, and recovers by 
 		'a change': () => store.tools.update(organizationId, organizationId, { name: 'x' }),
 		'a change in two tables': () => store.apis.update(organizationId, organizationId, { name: 'x' }),
 		'a change in a transaction': () => store.gateways.assign(organizationId, organizationId, []),
-		'news of changes': async () => {
+		'waiting for changes': async () => {
 			await sleep(200);
 			await (store.changes.fresh(100) ?? Promise.reject(new Error('claims to be fresh')));
 		},
 	};
 	try {
-		const errors = await Promise.all(Object.entries(attempts).map(([id, attempt]) => within(2_500, attempt(), id)));
+		const errors = await Promise.all(Object.entries(attempts).map(([id, attempt]) => failure(attempt(), id)));
 		errors.forEach(assertUnavailable);
+		// The server has not answered for two seconds by now.
+		assertAway(await failure(store.ping()));
 		proxy.mute(false);
-		const backMs = performance.now();
-		while (!(await store.ping().then(() => true, assertUnavailable))) assert.ok(performance.now() - backMs < 5_000);
-		await store.changes.fresh(100);
+		await until(() => store.ping().then(() => true, assertUnavailable), 'the database is found again');
+		// A connection that began during the silence may end after it.
+		const hear = async () => store.changes.fresh(100);
+		await until(() => hear().then(() => true, assertUnavailable), 'changes are heard again');
 	} finally {
 		proxy.mute(false);
 		await store.close();
@@ -113,7 +127,7 @@ test('a store whose connections go silent answers within 2.5 s, and recovers by 
 	}
 });
 
-test('a change that is not done within the deadline is unavailable, and does not happen later', async () => {
+test('a change that exceeds the deadline is unavailable, and is not committed later', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const database = connect(store.database, 1);
@@ -122,12 +136,7 @@ test('a change that is not done within the deadline is unavailable, and does not
 			await database.ordinary.query(`UPDATE organizations SET name = 'late'`, { transaction });
 			await sleep(2_400);
 		});
-		assertUnavailable(
-			await within(
-				2_500,
-				translated(() => slow),
-			),
-		);
+		assertUnavailable(await failure(translated(() => slow)));
 		// The only connection of the pool is free again when the transaction has ended.
 		const [row] = await database.ordinary.query<{ name: string }>('SELECT name FROM organizations', { type: QueryTypes.SELECT });
 		assert.notEqual(row?.name, 'late');
@@ -160,7 +169,7 @@ for (const { id, change, message } of REFUSED)
 		const { organizationId } = await addTenant(store);
 		const tool = await addTool(store, organizationId);
 		for (const attempt of [addTool(store, organizationId, change), store.tools.update(organizationId, tool.id, change)]) {
-			const error = asGatewayError(await within(2_500, attempt, id));
+			const error = asGatewayError(await failure(attempt, id));
 			assert.equal(error?.code, 'validation_failed');
 			assert.match(error?.message ?? '', message);
 		}
@@ -170,7 +179,7 @@ test('neither messages nor causes carry the values of a statement', async () => 
 	await using store = await testStore();
 	const user = { email: 'canary-mail@example.com', passwordHash: 'canary-hash', firstName: 'canary-first', lastName: 'canary-last' };
 	await store.accounts.register(user, { name: 'Acme', slugs: ['acme'] });
-	const taken = await within(2_500, store.accounts.register(user, { name: 'Acme', slugs: ['acme-2'] }));
+	const taken = await failure(store.accounts.register(user, { name: 'Acme', slugs: ['acme-2'] }));
 	assert.equal(asGatewayError(taken)?.code, 'conflict');
 	assert.doesNotMatch(inspect(taken, { depth: 10, showHidden: true }), /canary/);
 });
@@ -183,14 +192,14 @@ test('values that the database cannot hold are the client’s fault, never a 500
 	await store.gateways.assign(organizationId, gateway.id, [tool.id]);
 	const attempts: Record<string, () => Promise<unknown>> = {
 		'22003, a number out of range': () => store.gateways.updateAssignment(organizationId, gateway.id, tool.id, { rateLimit: 2 ** 31 }),
-		'22P02, a number that is none': () => store.gateways.updateAssignment(organizationId, gateway.id, tool.id, { rateLimit: 1.5 }),
+		'22P02, an invalid number': () => store.gateways.updateAssignment(organizationId, gateway.id, tool.id, { rateLimit: 1.5 }),
 		'22P05, NUL in imported text': () => importNul(store, organizationId),
-		'23514, a status that is none': () => store.tools.update(organizationId, tool.id, { status: 'sleeping' }),
+		'23514, an invalid status': () => store.tools.update(organizationId, tool.id, { status: 'sleeping' }),
 		'54000, an index entry too long': () => addGateway(store, organizationId, randomText()),
 		'2201W, a negative page': () => store.tools.list(organizationId, { limit: -2 }),
 	};
 	for (const [id, attempt] of Object.entries(attempts))
-		assert.equal(asGatewayError(await within(2_500, attempt(), id))?.code, 'validation_failed', id);
+		assert.equal(asGatewayError(await failure(attempt(), id))?.code, 'validation_failed', id);
 });
 
 async function importNul(store: Store, organizationId: string): Promise<void> {
@@ -202,10 +211,10 @@ async function importNul(store: Store, organizationId: string): Promise<void> {
 	}
 }
 
-/** Does not compress, so it stays longer than an index entry may be. */
+/** Returns incompressible text, so that it stays longer than an index entry may be. */
 const randomText = (): string => Array.from({ length: 9_000 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join('');
 
-test('JSON comes back as it was written: order of keys, numbers, half surrogates and NUL', async () => {
+test('JSON is returned as it was written: order of keys, numbers, half surrogates and NUL', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const parameters = { z: 1, a: { '10': 'x', '9': 'y', b: [1.5e300, -0.1] }, text: 'a\ud800b\0c', nothing: null };

@@ -1,4 +1,4 @@
-// Ids and pages: what every list and every look-up share.
+// Ids and pages, shared by all lists and look-ups.
 
 import { type Attributes, type FindOptions, literal, type Model, type ModelStatic, Op, type OrderItem, type WhereOptions } from 'sequelize';
 import { type GatewayError, invalid } from '../core/contract/errors.ts';
@@ -10,7 +10,7 @@ const NIL = '00000000-0000-0000-0000-000000000000';
 /** The greatest bigint. */
 const END = '9223372036854775807';
 
-/** What is no UUID names nothing, and so does the nil UUID: the database is asked for a row that is not there. */
+/** Replaces an invalid id by the nil UUID, which no row has: both name nothing. */
 export const uuid = (id: string): string => (UUID.test(id) ? id : NIL);
 
 /** One row of one organization. */
@@ -19,36 +19,36 @@ export const own = (organizationId: string, id: string): { organizationId: strin
 	id: uuid(id),
 });
 
-/** In order of creation, which every list has: by `seq` alone. */
+/** The order of creation, by `seq` alone, which every list has. */
 const CREATION = 'createdAt';
 
-/** How a list is walked, and where this page of it begins. */
+/** The order of a list, and the start of one page in it. */
 export interface Walk<R> {
-	/** The list in its order, as cursors tell it from others. */
+	/** The name of the list in its order, by which cursors tell it from others. */
 	name: string;
-	/** What rows are compared by before `seq`; null: `seq` is all. */
+	/** The key that rows are compared by before `seq`; null: by `seq` alone. */
 	key: SortKey<R> | null;
-	/** For a statement of one's own: rows are beyond it when their `seq` is. */
+	/** For hand-written statements: the comparison that `seq` must satisfy after the start. */
 	beyond: '>' | '<';
 	direction: 'ASC' | 'DESC';
-	/** The last row that the reader has; before the first page a `seq` that is before every row's. */
+	/** The last row of the previous page; before the first page, a `seq` that precedes every row's. */
 	last: Position;
 }
 
 interface Position {
 	seq: string;
-	/** Of the key; empty when there is none. */
+	/** The value of the key; empty when there is none. */
 	value: string;
 }
 
 interface Order<R> {
-	/** Beside `createdAt`. */
+	/** Orders besides `createdAt`. */
 	sorts?: SortKeys<R>;
-	/** When the reader asks for none. */
+	/** The default order. */
 	usual?: 'createdAt' | '-createdAt';
 }
 
-/** @throws validation_failed when the list has no such order, or the cursor is of another */
+/** @throws validation_failed when the list has no such order, or the cursor belongs to another */
 export function startWalk<R>(list: string, page: Page, { sorts = {}, usual = CREATION }: Order<R> = {}): Walk<R> {
 	const sort = page.sort ?? usual;
 	const isDescending = sort.startsWith('-');
@@ -103,7 +103,7 @@ interface Listing<M extends Model> {
 	sorts?: SortKeys<M>;
 }
 
-/** A page of a table. */
+/** Reads a page of a table. */
 export async function listPage<M extends Model & { seq: string }, T>(
 	model: ModelStatic<M>,
 	{ where, page, attributes, sorts }: Listing<M>,
@@ -113,7 +113,7 @@ export async function listPage<M extends Model & { seq: string }, T>(
 	const { key, direction } = walk;
 	const order: OrderItem[] = [['seq', direction]];
 	const rows = await model.findAll({
-		// What both parts allow, their conjunction does; for a model that is a parameter the compiler cannot see it.
+		// The conjunction of two valid conditions is valid; the compiler cannot see it for a generic model.
 		where: { [Op.and]: [where, literal(beyond(walk, page))] } as WhereOptions<Attributes<M>>,
 		order: key ? [[literal(key.sql), direction], ...order] : order,
 		limit: page.limit + 1,
@@ -123,7 +123,7 @@ export async function listPage<M extends Model & { seq: string }, T>(
 	return toPage(walk, rows, page, toRow);
 }
 
-/** The condition on rows that come after the last one. A cursor's `seq` has digits only. */
+/** Returns the condition for rows after the last one. A cursor's `seq` has digits only. */
 function beyond<R>({ key, beyond: than, last }: Walk<R>, page: Page): string {
 	if (!key) return `seq ${than} ${last.seq}`;
 	return page.cursor === undefined ? 'true' : `(${key.sql}, seq) ${than} (${key.literal(last.value)}, ${last.seq})`;

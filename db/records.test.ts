@@ -1,4 +1,4 @@
-// Plugins' documents, and what runs leave behind.
+// Plugins' documents, and the records of runs.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import type { PutOptions } from '../core/contract/nouns.ts';
 import type { Topic } from '../core/store/store.ts';
 import { actor, sorted, type Told, told } from '../test/helpers/audit.ts';
+import { until } from '../test/helpers/clock.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
-import { soon } from '../test/helpers/soon.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
 
 async function begin(store: TestStore) {
@@ -18,7 +18,7 @@ async function begin(store: TestStore) {
 	return { organizationId, scope, put, records: store.records };
 }
 
-test('a record comes back as it was put, to its own plugin only', async () => {
+test('a record is returned as it was put, to its own plugin only', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', { z: 1, a: 2 }, { tags: ['x', 'y'] });
@@ -31,7 +31,7 @@ test('a record comes back as it was put, to its own plugin only', async () => {
 	assert.equal(await records.get(organizationId, { ...scope, plugin: 'other' }, 'a'), null);
 });
 
-test('of fifty parallel takers one gets the record, and it is still read after that', async () => {
+test('one of fifty parallel takers gets the record, and it is still read after that', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('code');
@@ -40,7 +40,7 @@ test('of fifty parallel takers one gets the record, and it is still read after t
 	assert.ok((await records.get(organizationId, scope, 'code'))?.takenAt instanceof Date);
 });
 
-test('of fifty parallel updates of one revision one succeeds', async () => {
+test('one of fifty parallel updates of one revision succeeds', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a');
@@ -52,7 +52,7 @@ test('of fifty parallel updates of one revision one succeeds', async () => {
 	assert.equal(await records.update(organizationId, scope, { key: 'a', revision: 2, value: {} }), true);
 });
 
-test('of fifty parallel adders of one key one puts its document; the key is free again when that has expired', async () => {
+test('one of fifty parallel additions of one key succeeds; the key is free again when its document has expired', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	const add = (n: number, ttlMs = 60_000) => records.add(organizationId, scope, 'a', { n }, { ttlMs, tags: ['t'] });
@@ -68,7 +68,7 @@ test('of fifty parallel adders of one key one puts its document; the key is free
 	assert.equal(await records.add(organizationId, { ...scope, plugin: 'other' }, 'a', {}, {}), true, 'of another plugin');
 });
 
-test('an update may begin the lifetime anew, and without one it stays', async () => {
+test('an update may restart the lifetime, which otherwise stays', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', {}, { ttlMs: 60_000 });
@@ -80,7 +80,7 @@ test('an update may begin the lifetime anew, and without one it stays', async ()
 	assert.ok(later?.expiresAt && first?.expiresAt && later.expiresAt.getTime() - first.expiresAt.getTime() > 50_000);
 });
 
-test('what has expired is neither read, taken, updated nor found, and is pruned', async () => {
+test('an expired record is neither read, taken, updated nor found, and is pruned', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('old', {}, { tags: ['t'], ttlMs: -1_000 });
@@ -99,7 +99,7 @@ test('what has expired is neither read, taken, updated nor found, and is pruned'
 	assert.equal(await records.prune(), 0);
 });
 
-test('putting again replaces the document and makes it untaken', async () => {
+test('putting again replaces the document and resets its taking', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', { n: 1 }, { tags: ['x'] });
@@ -124,7 +124,7 @@ test('records are found by tag, newest first, page by page, and dropped by tag',
 	assert.equal(await records.drop(organizationId, scope, 't'), 0);
 });
 
-test('a record expires by the clock of the database, and every read tells what that clock said', async (t) => {
+test('a record expires by the clock of the database, and every read returns the time of that clock', async (t) => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	t.mock.timers.enable({ apis: ['Date'], now: new Date('2001-01-01T00:00:00Z') });
@@ -151,7 +151,7 @@ const EVENTS: [id: string, doing: (world: Awaited<ReturnType<typeof begin>>) => 
 	['one in its place that is not watched', ({ put }) => put('a', { n: 2 }, { tags: ['t'] })],
 ];
 
-/** Another replica: what it hears of records while something is done, up to a topic of ours that comes after it. */
+/** Runs another replica, and collects the topics of records that it receives until a topic of ours that comes after them. */
 async function listen(store: TestStore) {
 	const replica = await openReplica(store);
 	const heard: Topic[] = [];
@@ -160,14 +160,14 @@ async function listen(store: TestStore) {
 		await doing();
 		const end: Topic = `org:${randomUUID()}`;
 		await administer(store.database, `INSERT INTO changes (topic) VALUES ('${end}')`);
-		await soon(async () => heard.includes(end), 'the end');
+		await until(async () => heard.includes(end), 'the end');
 		return heard.splice(0).filter((topic) => topic.startsWith('record:'));
 	};
 	return { hear, [Symbol.asyncDispose]: () => replica[Symbol.asyncDispose]() };
 }
 
 for (const [id, doing] of EVENTS)
-	test(`${id} of a watched record is heard by every replica, and nothing when it is not watched`, async () => {
+	test(`${id} of a watched record is announced to every replica, but not of an unwatched one`, async () => {
 		await using store = await testStore();
 		const world = await begin(store);
 		const { organizationId, scope, put, records } = world;
@@ -181,7 +181,7 @@ for (const [id, doing] of EVENTS)
 		assert.deepEqual(await replica.hear(() => doing(world)), []);
 	});
 
-test('many watched records that go at once are one topic, and those that have expired go in silence', async () => {
+test('many watched records removed at once share one topic, and expired ones are removed unannounced', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, records } = await begin(store);
 	await using replica = await listen(store);
@@ -204,13 +204,13 @@ test('many watched records that go at once are one topic, and those that have ex
 
 const CLIENT = { type: 'oauth_client', name: 'Ada’s editor' };
 
-/** What the log says of records. */
+/** Returns the log's entries about records. */
 async function logOf(store: TestStore, organizationId: string): Promise<Told[]> {
 	const { items } = await store.audit.list(organizationId, { limit: 100 }, { resourceType: CLIENT.type });
 	return items.map(told);
 }
 
-test('a record with a name is told when it comes and goes, without its values, and by whom', async () => {
+test('adding and removing a named record is logged, with the actor and without its values', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put } = await begin(store);
 	const who = actor();
@@ -232,7 +232,7 @@ test('a record with a name is told when it comes and goes, without its values, a
 	assert.doesNotMatch(JSON.stringify(items), /secret/);
 });
 
-test('what has expired is not told as removed by anybody, and what is put in its place is told as new', async () => {
+test('an expired record is not logged as removed, and its replacement is logged as new', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', {}, { tags: ['t'], ttlMs: -1_000, audited: CLIENT });
@@ -249,7 +249,7 @@ test('what has expired is not told as removed by anybody, and what is put in its
 	assert.deepEqual((await logOf(store, organizationId))[0]?.slice(0, 3), ['delete', CLIENT.type, log[0]?.[2]]);
 });
 
-test('a gateway takes its records along, told by who removed it; an organization takes its log along', async () => {
+test('removing a gateway removes its records, logged with the actor; removing an organization removes its log', async () => {
 	await using store = await testStore();
 	const { organizationId, scope, put } = await begin(store);
 	const who = actor();
@@ -270,7 +270,7 @@ test('a gateway takes its records along, told by who removed it; an organization
 	assert.deepEqual(await logOf(store, rest.organizationId), []);
 });
 
-test('runs outlive their tool and gateway, and those of an organization that is gone are left out of the batch', async () => {
+test('runs outlive their tool and gateway, and those of a removed organization are left out of the batch', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const [gateway, tool] = [await addGateway(store, organizationId), await addTool(store, organizationId)];

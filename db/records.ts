@@ -1,4 +1,4 @@
-// Plugins' own documents. What has expired is not there, whether it was pruned yet or not; the database's clock decides.
+// Plugins' own documents. An expired one does not exist, whether it was pruned yet or not; the database's clock decides.
 
 import { QueryTypes } from 'sequelize';
 import type { PutOptions, StoredRecord } from '../core/contract/nouns.ts';
@@ -12,7 +12,7 @@ import { lenient, storable } from './text.ts';
 type Row = StoredRecord & { seq: string; watched: boolean };
 
 const LIST = 'records';
-/** Of a name that may be a stranger's. */
+/** The limit of a name, which an untrusted client may choose. */
 const NAME_LENGTH = 200;
 
 const COLUMNS = `seq, watched, key, value, tags, revision, created_at AS "createdAt", expires_at AS "expiresAt", taken_at AS "takenAt",
@@ -22,7 +22,8 @@ const IN_SCOPE = 'organization_id = $1 AND gateway_id = $2 AND plugin = $3';
 const ONE = `${IN_SCOPE} AND key = $4 AND ${LIVE}`;
 
 const GET = `SELECT ${COLUMNS} FROM records WHERE ${ONE}`;
-// A new document under an old key is new in all but its place in the order, unless the old one had expired: then it is another.
+// A new document under an old key replaces everything but its position in the order, unless the old one had expired: then it is a new
+// record.
 const PUT = `
 INSERT INTO records AS r (organization_id, gateway_id, plugin, key, value, tags, expires_at, watched, audit_type, audit_name)
 VALUES ($1, $2, $3, $4, $5::json, ARRAY(SELECT json_array_elements_text($6::json)), now() + $7::float8 * interval '1 millisecond',
@@ -93,7 +94,7 @@ export function createRecords({ ordinary, bulk, once }: Database): RecordStore {
 
 const place = (organizationId: string, { plugin, gatewayId }: RecordScope): unknown[] => [uuid(organizationId), uuid(gatewayId), plugin];
 
-/** Tags, lifetime, whether it is watched, and what the audit log calls it, as PUT takes them. */
+/** Returns tags, lifetime, the watched flag, and the names for the audit log, as PUT takes them. */
 const toColumns = ({ tags = [], ttlMs, watched = false, audited }: PutOptions): unknown[] => [
 	JSON.stringify(tags),
 	ttlMs ?? null,

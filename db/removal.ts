@@ -1,4 +1,4 @@
-// Removing a row together with what depends on it, counted in the transaction that removes it.
+// Removes a row together with its dependants, counted in the transaction that removes it.
 
 import { QueryTypes } from 'sequelize';
 import { GatewayError } from '../core/contract/errors.ts';
@@ -9,9 +9,9 @@ import { assertVersion } from './versions.ts';
 
 export interface Removal {
 	table: string;
-	/** What goes with the row, by its name in the answer: a condition on `$1`, the organization, and `$2`, the id. */
+	/** The rows removed along, by their name in the answer: a condition on `$1`, the organization, and `$2`, the id. */
 	dependants: Record<string, string>;
-	/** Those of the dependants that make it "in use". */
+	/** The dependants that make the row "in use". */
 	users: string[];
 }
 
@@ -27,7 +27,7 @@ export function remove(database: Database, removal: Removal, target: Target): Pr
 	const bind = [uuid(target.organizationId), uuid(target.id)];
 	const sequelize = database.bulk;
 	return database.transact(async (transaction) => {
-		// Locked, so that no dependant joins between the count and the removal.
+		// Locked, so that no dependant is added between the count and the removal.
 		const [locked] = await sequelize.query<{ version: number }>(
 			`SELECT version FROM ${removal.table} WHERE organization_id = $1 AND id = $2 FOR UPDATE`,
 			{

@@ -1,4 +1,4 @@
-// Statements that answer with rows.
+// Runs statements that answer with rows.
 
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 

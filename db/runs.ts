@@ -1,11 +1,11 @@
-// What runs of tools leave behind. Batches must not fail for one bad row, so rows without a place are left out.
+// Records of tool runs. A batch must not fail for one bad row, so rows without an organization are left out.
 
 import { QueryTypes, type Sequelize } from 'sequelize';
 import type { Runs } from '../core/store/store.ts';
 import { uuid } from './pages.ts';
 import { lenient } from './text.ts';
 
-// The lock keeps an organization from going away between the look at it and the check of the foreign key.
+// The lock keeps an organization from being removed between this check and that of the foreign key.
 const ADD = `
 INSERT INTO tool_runs (organization_id, tool_id, gateway_id, key_id, subject, status, error, logs, duration_ms, started_at)
 SELECT r.organization_id, r.tool_id, r.gateway_id, r.key_id, r.subject, r.status, r.error, r.logs, r.duration_ms, r.started_at
@@ -15,7 +15,7 @@ FROM json_to_recordset($1::json) AS r (
 )
 JOIN organizations o ON o.id = r.organization_id FOR KEY SHARE OF o`;
 
-// In one order everywhere, so that two replicas that touch the same keys do not deadlock.
+// In the same order everywhere, so that two replicas that touch the same keys do not deadlock.
 const TOUCH = `
 INSERT INTO gateway_key_uses (organization_id, key_id, last_used_at)
 SELECT k.organization_id, k.id, u.at

@@ -1,4 +1,4 @@
-// What lists are narrowed to.
+// The filters of lists.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,7 @@ import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
 
-/** By name, with what it does. */
+/** Descriptions by name. */
 const TEXTS: Record<string, string> = {
 	'Pet store': 'Sells animals.',
 	pet_clinic: 'Heals 100% of animals.',
@@ -17,7 +17,7 @@ const TEXTS: Record<string, string> = {
 	zoo: 'All animals, PETS too. 😀',
 };
 
-/** What is asked for, and the initials of what is found. */
+/** Queries, and the initials of the names found. */
 const QUERIES: [q: string, found: string][] = [
 	['', 'PpWz'],
 	[' \n\t ', 'PpWz'],
@@ -50,7 +50,7 @@ const QUERIES: [q: string, found: string][] = [
 	['p e t s o r a l n .', 'P'],
 ];
 
-/** An organization with one of each text, and how to search it. */
+/** Makes an organization with one item of each text, and searches it. */
 const NOUNS: Record<string, (store: Store, organizationId: string) => Promise<(q: string) => Promise<{ name: string }[]>>> = {
 	async apis(store, organizationId) {
 		for (const [name, description] of Object.entries(TEXTS)) await addApi(store, organizationId, { name, description });
@@ -86,7 +86,7 @@ const NOUNS: Record<string, (store: Store, organizationId: string) => Promise<(q
 };
 
 for (const [noun, of] of Object.entries(NOUNS))
-	test(`${noun} are found by the words of their name and description, each taken literally and without regard to case`, async () => {
+	test(`${noun} are found by the words of their name and description, each taken literally and ignoring case`, async () => {
 		await using store = await testStore();
 		const find = await of(store, (await addTenant(store)).organizationId);
 		await (await NOUNS[noun]?.(store, (await addTenant(store)).organizationId))?.('');
@@ -99,7 +99,7 @@ for (const [noun, of] of Object.entries(NOUNS))
 		await assert.rejects(find('a\0'), { code: 'validation_failed' });
 	});
 
-test('a tool is found by what users see of it, not by what the import said', async () => {
+test('a tool is found by the texts that users see, not by the imported ones', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
@@ -153,7 +153,7 @@ test('apis and gateways are narrowed to a type, a status, and words, all at once
 	}
 });
 
-test('pages of what was searched for hold nothing else, in any order', async () => {
+test('pages of a search hold only matches, in any order', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (let n = 0; n < 12; n++) await addTool(store, organizationId, { name: `${n % 2 ? 'odd' : 'even'} ${n}` });

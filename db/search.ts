@@ -1,4 +1,4 @@
-// Searching lists for words.
+// Searches lists for words.
 
 import pg from 'pg';
 import { literal, Op, type WhereOptions } from 'sequelize';
@@ -7,8 +7,8 @@ import { invalid } from '../core/contract/errors.ts';
 const MOST_WORDS = 10;
 
 /**
- * A condition for `where`: each word is in one of the columns, which are SQL. No index serves it: one for parts of words
- * takes an extension that not every server has, and an organization's rows are read in milliseconds.
+ * Builds a condition for `where`: each word is in one of the columns, which are SQL. No index serves it: one for parts of words needs an
+ * extension that not every server has, and an organization's rows are read in milliseconds.
  * @throws validation_failed
  */
 export function search(q: string | undefined, columns: string[]): WhereOptions {

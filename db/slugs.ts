@@ -1,15 +1,15 @@
-// A slug for a new organization: the first of its candidates that is free.
+// Finds a slug for a new organization: the first free one of its candidates.
 
 import type { Sequelize, Transaction } from 'sequelize';
 import { GatewayError } from '../core/contract/errors.ts';
 import { rows } from './rows.ts';
 
-/** Candidates that are looked at at once: a name with all its numbers, and some that are made up. */
+/** Candidates that are checked at once: a name with all its numbers, and some random ones. */
 const BATCH = 64;
-/** Others may take one between the look and the insertion, under names of which it is a candidate too. */
+/** Attempts: another organization may take a slug between the check and the insertion, under a different name with the same candidate. */
 const TRIES = 10;
 
-// Those who want the same name come one after the other, since each would else wait for the one before at every candidate.
+// Requests for the same name are serialized, since each would otherwise wait for the previous one at every candidate.
 const QUEUE = `SELECT pg_advisory_xact_lock(hashtextextended('slug:' || $1, 0))`;
 const FREE = `
 SELECT slug FROM unnest(ARRAY(SELECT json_array_elements_text($1::json))) WITH ORDINALITY AS candidate (slug, place)
@@ -36,7 +36,7 @@ export async function withSlug<T>(
 	throw new GatewayError('conflict', 'The name yields no free slug: choose another name.');
 }
 
-/** Null when all are taken. */
+/** Finds the first free slug; null when all are taken. */
 export async function findFreeSlug({ ordinary, transaction }: On, slugs: Iterable<string>): Promise<string | null> {
 	const [free] = await rows<{ slug: string }>(ordinary, FREE, [JSON.stringify(first(slugs))], transaction);
 	return free?.slug ?? null;

@@ -1,27 +1,29 @@
-// What lists are sorted by beside their order of creation.
+// The sort keys of lists, besides their order of creation.
 
 import pg from 'pg';
 
-/** Something that rows of type R are compared by. Those that are equal follow each other in order of `seq`. */
+/** A key that rows of type R are compared by. Rows with equal keys are ordered by `seq`. */
 export interface SortKey<R> {
 	sql: string;
-	/** What the cursor carries of a row. */
+	/** Returns the row's value for the cursor. */
 	read(row: R): string;
-	/** Whether a cursor may carry this. */
+	/** Tells whether a cursor may carry this value. */
 	accepts(value: string): boolean;
-	/** SQL that what a cursor carries is compared as. */
+	/** Returns the SQL that a cursor's value is compared as. */
 	literal(value: string): string;
 }
 
-/** By their names in the API. */
+/** Sort keys by their names in the API. */
 export type SortKeys<R> = Record<string, SortKey<R>>;
 
-/** Characters of a name that are compared, and travel in cursors. An index of the tools (migration 0004) has the same number. */
+/**
+ * The number of characters of a name that are compared, and carried by cursors. An index of the tools (migration 0004) has the same number.
+ */
 const NAME_LENGTH = 100;
 
 const folded = (sql: string): string => `fold(left(${sql}, ${NAME_LENGTH}))`;
 
-// The column holds whole milliseconds (migration 0001), so what JavaScript keeps of it is all of it.
+// The column holds whole milliseconds (migration 0001), so a JavaScript date loses nothing.
 const byUpdate: SortKey<{ updatedAt: Date }> = {
 	sql: 'updated_at',
 	read: ({ updatedAt }) => String(updatedAt.getTime()),
@@ -29,7 +31,7 @@ const byUpdate: SortKey<{ updatedAt: Date }> = {
 	literal: (value) => `'${new Date(Number(value)).toISOString()}'::timestamptz`,
 };
 
-/** @param sql of the name, which `read` gives as well */
+/** @param sql of the name, which `read` returns as well */
 export const byNameOr = <R extends { updatedAt: Date }>(sql: string, read: (row: R) => string): SortKeys<R> => ({
 	updatedAt: byUpdate,
 	name: {

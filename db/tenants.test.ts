@@ -1,4 +1,4 @@
-// What belongs to another organization does not exist, and lists are walked without loss.
+// Isolation of organizations, whose rows do not exist for each other, and lossless paging of lists.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,7 @@ import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
 
-/** Everything that one organization has. */
+/** Makes one of everything that an organization can have. */
 async function furnish(store: Store) {
 	const { organizationId, userId, slug } = await addTenant(store);
 	const api = (await addApi(store, organizationId)).id;
@@ -109,7 +109,7 @@ async function assertNothing(id: string, answer: Promise<unknown>): Promise<void
 	assert.ok(NOTHING.includes(shown as null), `${id} gives ${shown}`);
 }
 
-/** All that the organization sees of itself. */
+/** Returns everything that the organization can see of its own. */
 async function look(store: Store, { organizationId, api, gateway, slug }: Furniture): Promise<unknown> {
 	const { apis, gateways, tools, records } = store;
 	return Promise.all([
@@ -148,14 +148,14 @@ test('the same verbs find something under the organization’s own ids', async (
 	}
 });
 
-test('a mixed assignment, own gateway and another’s tool, is refused', async () => {
+test('an assignment of another organization’s tool to the own gateway is refused', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await furnish(store)];
 	await assert.rejects(store.gateways.assign(mine.organizationId, mine.gateway, [theirs.tool]), { code: 'not_found' });
 	await assert.rejects(store.gateways.assign(mine.organizationId, theirs.gateway, [mine.tool]), { code: 'not_found' });
 });
 
-test('an id that is no UUID is not there, as is an organization that is none', async (t) => {
+test('an invalid id finds nothing, and neither does an invalid organization', async (t) => {
 	await using store = await testStore();
 	const own = await furnish(store);
 	for (const bad of ['', 'x', '%', `${own.api} `, "' OR 1=1 --", '\0', '00000000-0000-0000-0000-000000000000']) {
@@ -189,7 +189,7 @@ async function walk<T>(list: (page: Page) => Promise<Listed<T>>, limit: number):
 	return all;
 }
 
-test('pages walk a list in order of creation without loss or repetition, whatever is added or removed meanwhile', async () => {
+test('pages list each row once in order of creation, whatever is added or removed meanwhile', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const made: string[] = [];
@@ -212,7 +212,7 @@ test('pages walk a list in order of creation without loss or repetition, whateve
 	);
 });
 
-test('a cursor that is not a former answer’s is refused with the field’s name', async () => {
+test('an invented cursor is refused naming the field', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const n of [1, 2]) await addTool(store, organizationId, { name: `t${n}` });

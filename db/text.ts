@@ -1,8 +1,8 @@
-// Text that PostgreSQL can hold: anything but NUL and half a surrogate pair. Inside JSON documents both are escaped and welcome.
+// Text that PostgreSQL can store: anything but NUL and lone surrogates. Inside JSON documents both are escaped and allowed.
 
 import { invalid } from '../core/contract/errors.ts';
 
-/** The same fields. @throws validation_failed naming the first whose text cannot be stored */
+/** Returns the same fields. @throws validation_failed naming the first whose text cannot be stored */
 export function storable<T extends object>(fields: T): T {
 	for (const [name, value] of Object.entries(fields)) {
 		const isText = typeof value === 'string';
@@ -12,8 +12,8 @@ export function storable<T extends object>(fields: T): T {
 	return fields;
 }
 
-/** For other people's text: half a surrogate pair becomes U+FFFD. */
+/** Makes other people's text storable: lone surrogates become U+FFFD. */
 export const text = (value: string): string => value.toWellFormed();
 
-/** For text that nobody will miss a character of: NUL is left out too. */
+/** Makes text storable of which a lost character does not matter: NUL is removed, too. */
 export const lenient = (value: string): string => text(value).replaceAll('\0', '');

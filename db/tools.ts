@@ -1,4 +1,4 @@
-// Tools: made by hand, or generated from an API's operations.
+// Tools: created by hand, or generated from an API's operations.
 
 import type { Attributes, WhereOptions } from 'sequelize';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
@@ -22,16 +22,16 @@ const REMOVAL: Removal = {
 };
 
 const NAME = 'coalesce(own_name, imported_name)';
-/** As users see them. */
+/** The texts that users see. */
 const TEXTS = [NAME, 'coalesce(own_description, imported_description)'];
 export const TOOL_SORTS = byNameOr<Tool>(NAME, nameOf);
 
-/** Users' own, else the imported one. A check of the table holds that one of the two is there. */
+/** Returns the users' own name, else the imported one. A check of the table ensures that there is one. */
 function nameOf({ ownName, importedName }: Attributes<Tool>): string {
 	return ownName ?? importedName ?? '';
 }
 
-/** A tool of an API was made with both. */
+/** Returns the imported texts: a tool of an API was created with both. */
 const importedOf = ({ importedName, importedDescription }: Attributes<Tool>): ToolRow['imported'] =>
 	importedName === null || importedDescription === null ? null : { name: importedName, description: importedDescription };
 

@@ -1,5 +1,5 @@
-// Access tokens to connected APIs, and whose turn it is to get the next one. No connection is held while a token server is asked:
-// a lease is a row's column with a time of its own, and the database's clock decides.
+// Access tokens to connected APIs, and the leases for obtaining them. No connection is held while a token server is asked: a lease is a
+// column of the row with an expiry time, and the database's clock decides.
 
 import { QueryTypes } from 'sequelize';
 import type { TokenOwner, TokenRow, TokenStore } from '../core/store/store.ts';
@@ -15,7 +15,7 @@ SELECT coalesce(t.revision, 0) AS revision, t.sealed, ${LEFT}, ${IS_LEASED} AS "
 FROM api_credentials c LEFT JOIN upstream_tokens t USING (organization_id, api_id, type, scheme)
 WHERE c.organization_id = $1 AND c.api_id = $2 AND c.type = $3 AND c.scheme = $4 AND c.secret = $5`;
 
-// The credential is locked first: whoever changes it waits, and then finds the row that goes with the former one.
+// The credential is locked first: a change of it waits, and then finds the row that belongs to the former one.
 const LEASE = `
 INSERT INTO upstream_tokens AS t (organization_id, api_id, type, scheme, lease, leased_until)
 SELECT organization_id, api_id, type, scheme, $6::uuid, now() + $7::float8 * interval '1 millisecond' FROM (
@@ -42,7 +42,7 @@ export function createUpstreamTokens({ ordinary }: Database): TokenStore {
 			const { isLeased, ...row } = found;
 			if (row.sealed !== null && row.leftMs > 0 && row.revision !== useless) return { state: 'found', row };
 			if (isLeased) return { state: 'wait' };
-			// Of several who found the same, one gets the lease; the others look again.
+			// One of several callers that found the same gets the lease; the others look again.
 			const [leased] = await rows<TokenRow>(ordinary, LEASE, [...credential, lease, leaseMs, row.revision]);
 			return leased ? { state: 'lease', row: leased } : { state: 'wait' };
 		},

@@ -1,4 +1,4 @@
-// Updates and removals of the version that somebody has seen.
+// Updates and removals of a version that the client has read.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -29,7 +29,7 @@ const NOUNS: Record<string, { of(store: Store): Verbs; add(store: Store, organiz
 const STALE = { code: 'precondition_failed', message: /^It has been changed since the version that If-Match names/ };
 
 for (const [noun, { of, add }] of Object.entries(NOUNS)) {
-	test(`of fifty parallel updates of one version of ${noun} one wins`, async () => {
+	test(`one of fifty parallel updates of one version of ${noun} wins`, async () => {
 		await using store = await testStore();
 		await using replica = await openReplica(store);
 		const { organizationId } = await addTenant(store);
@@ -45,7 +45,7 @@ for (const [noun, { of, add }] of Object.entries(NOUNS)) {
 		assert.deepEqual([left?.name, left?.version], [won[0], version + 1]);
 	});
 
-	test(`${noun} is changed and removed in the version that is named, and in no other`, async () => {
+	test(`${noun} is changed and removed only in the named version`, async () => {
 		await using store = await testStore();
 		const { organizationId } = await addTenant(store);
 		const { get, update, remove } = of(store);
@@ -64,7 +64,7 @@ for (const [noun, { of, add }] of Object.entries(NOUNS)) {
 		assert.equal(await update(organizationId, randomUUID(), {}, 1), null);
 	});
 
-	test(`of an update and a removal of one version of ${noun} one wins`, async () => {
+	test(`either an update or a removal of one version of ${noun} wins`, async () => {
 		await using store = await testStore();
 		const { organizationId } = await addTenant(store);
 		const { get, update, remove } = of(store);
@@ -99,7 +99,7 @@ test('a change of a base URL that comes too late leaves the credentials where th
 	assert.deepEqual(await store.apis.credentials(organizationId, id), []);
 });
 
-test('an API keeps the limits that its lane has, until they are taken away', async () => {
+test('an API keeps the limits of its lane until they are removed', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const outbound = { maxConcurrent: 2, minTimeMs: 10, maxQueued: 5, maxWaitMs: 1_000 };

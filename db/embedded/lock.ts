@@ -1,4 +1,4 @@
-// One service per data folder. A lock left behind by a service that was killed does not count.
+// Locks a data folder for one service. The lock of a service that was killed does not count.
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { commandLineOf, startOf } from './processes.ts';
 
 interface Holder {
 	pid: number;
-	/** When the process began: a number that comes around again belongs to another process. */
+	/** The start time of the process: a reused process number belongs to another process. */
 	start: string | null;
 	/** Removed by the next service if this one could not. */
 	socketDir: string;
 }
 
-/** @returns what unlocks it. @throws Error naming the folder when a live service has it */
+/** @returns the function that unlocks it. @throws Error naming the folder when a live service holds it */
 export function lockFolder(dataDir: string, socketDir: string): () => void {
 	const file = join(dataDir, 'service.lock');
 	const holder: Holder = { pid: process.pid, start: startOf(process.pid), socketDir };
@@ -27,7 +27,7 @@ export function lockFolder(dataDir: string, socketDir: string): () => void {
 	return () => rmSync(file, { force: true });
 }
 
-/** Appears with its content or not at all. */
+/** Creates a file with its content in one step. */
 function create(file: string, content: string): boolean {
 	const draft = `${file}.${process.pid}`;
 	writeFileSync(draft, content, { mode: 0o600 });
@@ -42,7 +42,7 @@ function create(file: string, content: string): boolean {
 	}
 }
 
-/** A dead service's lock, unless another process was quicker and this is its own: that one is put back. */
+/** Removes a dead service's lock; if another process replaced it meanwhile, that lock is put back. */
 function takeAway(file: string, former: string): void {
 	const aside = `${file}.former.${process.pid}`;
 	try {
@@ -65,15 +65,15 @@ function read(file: string): string | null {
 	}
 }
 
-// Only `lockFolder` writes these files, whole.
+// Only `lockFolder` writes these files, as a whole.
 const parse = (content: string): Holder => JSON.parse(content) as Holder;
 
 const isCode = (error: unknown, code: string): boolean => error instanceof Error && 'code' in error && error.code === code;
 
 /**
- * Makes way where a server's own lock remains though the service that started it is gone: a server that lost its service is
- * told to stop; a process number that belongs to something else by now says nothing, so its lock goes.
- * @returns false when no such lock is there
+ * Removes a server's own lock when the service that started the server is gone: a server that is still running is stopped; a process number
+ * that belongs to another program by now only loses its lock.
+ * @returns false when there is no such lock
  */
 export function evictOrphan(cluster: string): boolean {
 	const file = join(cluster, 'postmaster.pid');

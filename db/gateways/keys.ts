@@ -15,7 +15,7 @@ import { ofGateway } from './assignments.ts';
 const LAST_USED = literal('(SELECT last_used_at FROM gateway_key_uses u WHERE u.key_id = "gateway_keys"."id")');
 
 const LIVE = `
-SELECT k.id AS "keyId", k.scopes, o.id, o.name, o.slug, o.created_at AS "createdAt"
+SELECT k.id AS "keyId", k.scopes, k.expires_at AS "expiresAt", o.id, o.name, o.slug, o.created_at AS "createdAt"
 FROM gateway_keys k JOIN organizations o ON o.id = k.organization_id
 JOIN gateways g ON g.organization_id = k.organization_id AND g.id = k.gateway_id
 WHERE k.hash = $1 AND k.gateway_id = $2 AND g.status = 'active' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
@@ -23,7 +23,7 @@ WHERE k.hash = $1 AND k.gateway_id = $2 AND g.status = 'active' AND k.revoked_at
 type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash' | 'liveKey'>;
 
 export function createKeys(database: Database, { GatewayKey }: Models): Keys {
-	// Made afresh for each query: Sequelize writes into it.
+	// A fresh object for each query, since Sequelize writes into it.
 	const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
 	const find = async (where: Partial<Pick<GatewayKey, 'organizationId' | 'gatewayId' | 'id' | 'hash'>>): Promise<KeyRow | null> => {
 		const key = await GatewayKey.findOne({ where, attributes: attributes(), raw: true });
@@ -46,14 +46,14 @@ export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 		},
 		keyByHash: (organizationId, gatewayId, hash) => find({ ...ofGateway(organizationId, gatewayId), hash }),
 		async liveKey(gatewayId, hash) {
-			const found = await rows<OrganizationRow & Pick<KeyRow, 'scopes'> & { keyId: string }>(database.ordinary, LIVE, [
+			const found = await rows<OrganizationRow & Pick<KeyRow, 'scopes' | 'expiresAt'> & { keyId: string }>(database.ordinary, LIVE, [
 				hash,
 				uuid(gatewayId),
 			]);
 			const [row] = found;
 			if (!row) return null;
-			const { keyId, scopes, ...organization } = row;
-			return { id: keyId, scopes, organization };
+			const { keyId, scopes, expiresAt, ...organization } = row;
+			return { id: keyId, scopes, expiresAt, organization };
 		},
 	};
 }

@@ -1,5 +1,5 @@
-// Everything that serving one gateway needs, read by one statement: one consistent look, one round trip. Each row travels as
-// JSON of its own, so that a thousand large tools are parsed as they come and not in one go.
+// Reads everything needed to serve one gateway by one statement: one consistent snapshot, one round trip. Each row is a JSON text of its
+// own, so that a thousand large tools are parsed one by one as they arrive.
 
 import { type Attributes, QueryTypes, type Sequelize } from 'sequelize';
 import type { GatewaySnapshot } from '../../core/store/store.ts';
@@ -41,7 +41,7 @@ SELECT 'apis', row_to_json(p) FROM place JOIN apis p USING (organization_id) WHE
 UNION ALL
 SELECT 'api_credentials', row_to_json(c) FROM place JOIN api_credentials c USING (organization_id) WHERE c.api_id IN ${OF_TOOLS}`;
 
-/** A table's row under the names of its model's attributes. */
+/** Rows of the tables, under the names of their models' attributes. */
 interface Sources {
 	organizations: Attributes<Organization>;
 	gateways: Attributes<Gateway>;
@@ -57,7 +57,7 @@ interface Found {
 	row: Record<string, unknown>;
 }
 
-/** Null when there is no such gateway. */
+/** Reads the snapshot of a gateway; null when there is none. */
 export async function readSnapshot(sequelize: Sequelize, organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null> {
 	const found = await sequelize.query<Found>(SNAPSHOT, { bind: [organizationSlug, endpoint], type: QueryTypes.SELECT });
 	const rows = <S extends keyof Sources>(source: S): Sources[S][] =>
@@ -80,7 +80,7 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 	};
 }
 
-/** `created_at` is a text in JSON. */
+/** Converts a row; `created_at` is a text in JSON. */
 const toAttributes = (row: Record<string, unknown>): object =>
 	Object.fromEntries(
 		Object.entries(row).map(([column, value]) => [

@@ -1,11 +1,11 @@
-// Many rows in one statement: they travel as one JSON text, which `json_to_recordset` takes apart.
+// Writes many rows with one statement: they are sent as one JSON text, which `json_to_recordset` takes apart.
 
 import type { Json } from '../../core/contract/nouns.ts';
 
-/** Rows per statement: few round trips, and yet no text so large that writing it blocks the event loop. */
+/** Rows per statement: few round trips, without a text so large that writing it blocks the event loop. */
 const BATCH_ROWS = 100;
 
-/** A document as text inside the batch, so that it arrives byte by byte as it is, whatever its strings hold. */
+/** Embeds a document as text, so that it arrives unchanged byte by byte, whatever its strings hold. */
 export const document = (value: Json | object): string => JSON.stringify(value);
 
 export function* batches<T>(rows: T[]): Generator<T[]> {

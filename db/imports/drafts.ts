@@ -1,7 +1,7 @@
-// Tools of an API's operations: made, brought up to date, or left alone.
+// Writes the tools of an API's operations: creates or updates them, or leaves them alone.
 
 import type { Sequelize, Transaction } from 'sequelize';
-import type { OperationDraft } from '../../core/store/store.ts';
+import type { ApiToolDraft, OperationDraft } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { text } from '../text.ts';
@@ -13,33 +13,44 @@ export interface Written {
 	unchanged: number;
 }
 
-// The imported name stays as it was first, and users' own layer is not touched.
+/** The fields that a tool takes from its draft, without its texts, and the types of their columns. */
+const FIELDS: Readonly<Record<keyof Omit<ApiToolDraft, 'name' | 'description'>, 'text' | 'json'>> = {
+	executor: 'text',
+	parameters: 'json',
+	outputSchema: 'json',
+	annotations: 'json',
+	executionConfig: 'json',
+	wholeHash: 'text',
+	bodies: 'text',
+	flattened: 'json',
+	fillable: 'json',
+};
+
+const columnOf = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+// The keys of a record are those of its type.
+const COLUMNS = (Object.keys(FIELDS) as (keyof typeof FIELDS)[]).map((field) => ({ field, column: columnOf(field), type: FIELDS[field] }));
+const NAMES = COLUMNS.map(({ column }) => column).join(', ');
+const each = (write: (column: string, type: string) => string): string => COLUMNS.map(({ column, type }) => write(column, type)).join(', ');
+/** Documents as texts, since JSON cannot be compared. */
+const contentOf = (table: string): string => `${table}.imported_description, ${each((column) => `${table}.${column}::text`)}`;
+
+// The imported name stays as it was at first, and the users' own texts are not changed.
 const WRITE = `
 WITH draft AS (
-	SELECT o.id AS operation_id, o.seq, d.executor, d.name, d.description, d.parameters::json, d.output_schema::json,
-		d.annotations::json, d.execution_config::json, d.whole_hash, d.bodies, d.flattened::json,
-		d.fillable::json
+	SELECT o.id AS operation_id, o.seq, d.name, d.description, ${each((column, type) => `d.${column}::${type}`)}
 	FROM json_to_recordset($3::json) AS d (
-		operation_id uuid, as_of timestamptz, executor text, name text, description text, parameters text, output_schema text, annotations text,
-		execution_config text, whole_hash text, bodies text, flattened text, fillable text
+		operation_id uuid, as_of timestamptz, name text, description text, ${each((column) => `${column} text`)}
 	)
 	JOIN operations o ON o.organization_id = $1 AND o.api_id = $2 AND o.id = d.operation_id AND o.status = 'active'
 		AND (d.as_of IS NULL OR o.updated_at = d.as_of)
 ), written AS (
-	INSERT INTO tools (organization_id, api_id, operation_id, type, executor, imported_name, imported_description, parameters,
-		output_schema, annotations, execution_config, whole_hash, bodies, flattened, fillable)
-	SELECT $1, $2, operation_id, 'api', executor, name, description, parameters, output_schema, annotations, execution_config, whole_hash,
-		bodies, flattened, fillable
+	INSERT INTO tools (organization_id, api_id, operation_id, type, imported_name, imported_description, ${NAMES})
+	SELECT $1, $2, operation_id, 'api', name, description, ${NAMES}
 	FROM draft ORDER BY seq
 	ON CONFLICT ON CONSTRAINT tools_operation DO UPDATE SET
-		executor = excluded.executor, imported_description = excluded.imported_description, parameters = excluded.parameters,
-		output_schema = excluded.output_schema, annotations = excluded.annotations, execution_config = excluded.execution_config,
-		whole_hash = excluded.whole_hash, bodies = excluded.bodies, flattened = excluded.flattened, fillable = excluded.fillable
-	WHERE (tools.executor, tools.imported_description, tools.parameters::text, tools.output_schema::text, tools.annotations::text,
-		tools.execution_config::text, tools.whole_hash, tools.bodies, tools.flattened::text, tools.fillable::text)
-	IS DISTINCT FROM (excluded.executor, excluded.imported_description, excluded.parameters::text, excluded.output_schema::text,
-		excluded.annotations::text, excluded.execution_config::text, excluded.whole_hash, excluded.bodies, excluded.flattened::text,
-		excluded.fillable::text)
+		imported_description = excluded.imported_description, ${each((column) => `${column} = excluded.${column}`)}
+	WHERE (${contentOf('tools')}) IS DISTINCT FROM (${contentOf('excluded')})
 	RETURNING id, xmax = 0 AS is_new
 )
 SELECT (SELECT count(*) FROM draft)::int AS total, (count(*) FILTER (WHERE is_new))::int AS created,
@@ -50,8 +61,8 @@ SELECT (SELECT count(*) FROM draft)::int AS total, (count(*) FILTER (WHERE is_ne
 FROM written`;
 
 /**
- * Writes one tool per operation that is still there, under the lock of the API.
- * @param since tools that were changed since then count as updated
+ * Writes one tool per operation that still exists, under the lock of the API.
+ * @param since tools that were changed after this time count as updated
  */
 export async function writeDrafts(
 	bulk: Sequelize,
@@ -79,15 +90,11 @@ export async function writeDrafts(
 const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): object => ({
 	operation_id: uuid(operationId),
 	as_of: asOf ?? null,
-	executor: text(tool.executor),
 	name: text(tool.name),
 	description: text(tool.description),
-	parameters: document(tool.parameters),
-	output_schema: tool.outputSchema && document(tool.outputSchema),
-	annotations: document(tool.annotations),
-	execution_config: document(tool.executionConfig),
-	whole_hash: tool.wholeHash,
-	bodies: tool.bodies,
-	flattened: tool.flattened && document(tool.flattened),
-	fillable: tool.fillable && document(tool.fillable),
+	...Object.fromEntries(COLUMNS.map(({ field, column }) => [column, stored(tool[field])])),
 });
+
+function stored(value: object | string | null): string | null {
+	return typeof value === 'string' ? text(value) : value && document(value);
+}

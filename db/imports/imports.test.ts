@@ -1,4 +1,4 @@
-// Imports and re-imports: ids, names and users' edits stay.
+// Tests imports and re-imports: ids, names and users' edits stay.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -8,21 +8,23 @@ import { Worker } from 'node:worker_threads';
 import type { Operation } from '../../core/contract/nouns.ts';
 import { createImportReader } from '../../core/imports/changes.ts';
 import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
+import { elapsing, until } from '../../test/helpers/clock.ts';
+import { serverCpuMs } from '../../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, draft, operation, schema } from '../../test/helpers/samples.ts';
-import { testStore } from '../../test/helpers/store.ts';
+import { PATIENT, testStore } from '../../test/helpers/store.ts';
 
-interface Place {
+interface ImportingApi {
 	store: Store;
 	organizationId: string;
 	apiId: string;
 }
 
-async function begin(store: Store): Promise<Place> {
+async function begin(store: Store): Promise<ImportingApi> {
 	const { organizationId } = await addTenant(store);
 	return { store, organizationId, apiId: (await addApi(store, organizationId)).id };
 }
 
-async function importAll({ store, organizationId, apiId }: Place, operations: Operation[]) {
+async function importAll({ store, organizationId, apiId }: ImportingApi, operations: Operation[]) {
 	const writer = await store.apis.beginImport(organizationId, apiId);
 	assert.ok(writer);
 	await writer.operations(operations);
@@ -30,7 +32,7 @@ async function importAll({ store, organizationId, apiId }: Place, operations: Op
 	return { row, counts };
 }
 
-/** Begins an import in a thread of its own, which then does nothing more, as a process does that was frozen. */
+/** Begins an import in a thread of its own, which then does nothing more, like a frozen process. */
 const FREEZE = `
 const { parentPort, workerData } = require('node:worker_threads');
 import(workerData.helpers).then(async ({ openReplica }) => {
@@ -42,21 +44,21 @@ import(workerData.helpers).then(async ({ openReplica }) => {
 });`;
 
 test('an import of a process that was frozen lets the next one through after a while, and one that reads for long is not taken for that', async () => {
-	await using store = await testStore();
+	const waits = { ...PATIENT, idleMs: 2_000 };
+	await using store = await testStore({ waits });
 	const [frozen, slow] = [await begin(store), await begin(store)];
 	const { organizationId, apiId } = frozen;
 	const helpers = new URL('../../test/helpers/store.ts', import.meta.url).href;
-	const workerData = { helpers, store: { database: store.database }, organizationId, apiId, operation: operation('GET /pets') };
+	const workerData = { helpers, store: { database: store.database, waits }, organizationId, apiId, operation: operation('GET /pets') };
 	const thread = new Worker(FREEZE, { eval: true, workerData });
 	try {
 		await once(thread, 'message');
 		const reading = (await store.apis.beginImport(slow.organizationId, slow.apiId)) ?? assert.fail();
 		await reading.operations([operation('GET /pets')]);
-		const started = performance.now();
+		const [isWhile, isLong] = [elapsing(waits.idleMs / 2), elapsing(waits.idleMs * 1.2)];
 		await importAll(frozen, [operation('GET /pets')]);
-		const waitedMs = performance.now() - started;
-		assert.ok(waitedMs > 5_000 && waitedMs < 25_000, `waited ${waitedMs} ms`);
-		await sleep(Math.max(0, 17_000 - waitedMs));
+		assert.ok(isWhile(), 'it did not wait');
+		await until(isLong, 'the other one has read for long');
 		assert.equal((await reading.commit(schema)).added, 1);
 	} finally {
 		await thread.terminate();
@@ -65,25 +67,25 @@ test('an import of a process that was frozen lets the next one through after a w
 
 const LIMIT = { limit: 100 };
 
-async function operations({ store, organizationId, apiId }: Place): Promise<Map<string, OperationRow>> {
+async function operations({ store, organizationId, apiId }: ImportingApi): Promise<Map<string, OperationRow>> {
 	const { items } = await store.apis.operations(organizationId, apiId, LIMIT);
 	return new Map(items.map((item) => [item.key, item]));
 }
 
-async function generate(place: Place) {
-	const active = [...(await operations(place)).values()].filter(({ status }) => status === 'active');
+async function generate(api: ImportingApi) {
+	const active = [...(await operations(api)).values()].filter(({ status }) => status === 'active');
 	const drafts = active.map((row) => ({ operationId: row.id, tool: draft(row) }));
-	return place.store.tools.generate(place.organizationId, place.apiId, drafts);
+	return api.store.tools.generate(api.organizationId, api.apiId, drafts);
 }
 
-async function tools({ store, organizationId, apiId }: Place): Promise<Map<string, ToolRow>> {
+async function tools({ store, organizationId, apiId }: ImportingApi): Promise<Map<string, ToolRow>> {
 	const { items } = await store.tools.list(organizationId, LIMIT, { apiId });
 	return new Map(items.map((item) => [item.operationId ?? '', item]));
 }
 
-test('an import is stored whole, without what was skipped, in the order of the document', async () => {
+test('an import is stored completely, without skipped operations, in the order of the document', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
+	const api = await begin(store);
 	const full = operation('GET /pets/{id}', {
 		operationId: 'getPet',
 		tags: ['pets', 'with "quotes", commas and \\'],
@@ -95,9 +97,9 @@ test('an import is stored whole, without what was skipped, in the order of the d
 		outcome: 'degraded',
 		reasons: ['a reason'],
 	});
-	const { row, counts } = await importAll(place, [full, operation('skipped', { outcome: 'skipped' }), operation('a')]);
+	const { row, counts } = await importAll(api, [full, operation('skipped', { outcome: 'skipped' }), operation('a')]);
 	assert.deepEqual(counts, { added: 2, changed: 0, unchanged: 0, removed: 0 });
-	const { items } = await store.apis.operations(place.organizationId, place.apiId, LIMIT);
+	const { items } = await store.apis.operations(api.organizationId, api.apiId, LIMIT);
 	assert.deepEqual(
 		items.map(({ key }) => key),
 		['GET /pets/{id}', 'a'],
@@ -111,30 +113,30 @@ test('an import is stored whole, without what was skipped, in the order of the d
 	assert.equal(await store.apis.wholeParameters(other.organizationId, id), null);
 	assert.deepEqual([items[1]?.wholeHash, await store.apis.wholeParameters(organizationId, items[1]?.id ?? '')], [null, null]);
 	assert.equal(JSON.stringify(stored.parameters), JSON.stringify(full.parameters), 'in the order of the document');
-	assert.deepEqual([organizationId, apiId, status], [place.organizationId, place.apiId, 'active']);
-	assert.deepEqual((await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items, [row]);
+	assert.deepEqual([organizationId, apiId, status], [api.organizationId, api.apiId, 'active']);
+	assert.deepEqual((await store.apis.schemas(api.organizationId, api.apiId, LIMIT)).items, [row]);
 });
 
 test('a re-import of the same document changes nothing', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
+	const api = await begin(store);
 	const document = [operation('a', { operationId: 'a' }), operation('b')];
-	await importAll(place, document);
-	const before = await operations(place);
-	const { counts } = await importAll(place, document);
+	await importAll(api, document);
+	const before = await operations(api);
+	const { counts } = await importAll(api, document);
 	assert.deepEqual(counts, { added: 0, changed: 0, unchanged: 2, removed: 0 });
-	assert.deepEqual(await operations(place), before);
+	assert.deepEqual(await operations(api), before);
 });
 
 test('an operation keeps its id and name by its key, else by its operationId', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await importAll(place, [operation('GET /a', { operationId: 'x', name: 'x' }), operation('GET /b', { operationId: 'y', name: 'y' })]);
-	const before = await operations(place);
+	const api = await begin(store);
+	await importAll(api, [operation('GET /a', { operationId: 'x', name: 'x' }), operation('GET /b', { operationId: 'y', name: 'y' })]);
+	const before = await operations(api);
 	// `x` moved to another path, and a new operation took the path and the id of the other.
 	const moved = operation('GET /v2/a', { operationId: 'x', name: 'other_name', path: '/v2/a' });
-	const { counts } = await importAll(place, [moved, operation('GET /b', { operationId: 'z' }), operation('GET /c', { operationId: 'y' })]);
-	const now = await operations(place);
+	const { counts } = await importAll(api, [moved, operation('GET /b', { operationId: 'z' }), operation('GET /c', { operationId: 'y' })]);
+	const now = await operations(api);
 	assert.deepEqual(counts, { added: 1, changed: 2, unchanged: 0, removed: 0 });
 	assert.equal(now.get('GET /v2/a')?.id, before.get('GET /a')?.id);
 	assert.equal(now.get('GET /v2/a')?.name, 'x');
@@ -145,37 +147,37 @@ test('an operation keeps its id and name by its key, else by its operationId', a
 
 test('two operations that share an operationId stay two', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await importAll(place, [operation('GET /a', { operationId: 'same' }), operation('GET /b', { operationId: 'same' })]);
-	const { counts } = await importAll(place, [operation('GET /c', { operationId: 'same' }), operation('GET /d', { operationId: 'same' })]);
-	assert.equal((await operations(place)).size, 3);
+	const api = await begin(store);
+	await importAll(api, [operation('GET /a', { operationId: 'same' }), operation('GET /b', { operationId: 'same' })]);
+	const { counts } = await importAll(api, [operation('GET /c', { operationId: 'same' }), operation('GET /d', { operationId: 'same' })]);
+	assert.equal((await operations(api)).size, 3);
 	assert.deepEqual(counts, { added: 1, changed: 1, unchanged: 0, removed: 1 });
 });
 
 test('generating twice makes each tool once', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await importAll(place, [operation('a'), operation('b')]);
-	assert.deepEqual(await generate(place), { created: 2, updated: 0, unchanged: 0 });
-	const before = await tools(place);
-	assert.deepEqual(await generate(place), { created: 0, updated: 0, unchanged: 2 });
-	assert.deepEqual(await tools(place), before);
+	const api = await begin(store);
+	await importAll(api, [operation('a'), operation('b')]);
+	assert.deepEqual(await generate(api), { created: 2, updated: 0, unchanged: 0 });
+	const before = await tools(api);
+	assert.deepEqual(await generate(api), { created: 0, updated: 0, unchanged: 2 });
+	assert.deepEqual(await tools(api), before);
 });
 
-test('a re-import brings tools up to date and keeps their ids, names and users’ edits', async () => {
+test('a re-import updates tools and keeps their ids, names and users’ edits', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await importAll(place, [operation('a'), operation('b')]);
-	await generate(place);
-	const [first, second] = [...(await tools(place)).values()];
+	const api = await begin(store);
+	await importAll(api, [operation('a'), operation('b')]);
+	await generate(api);
+	const [first, second] = [...(await tools(api)).values()];
 	assert.ok(first && second);
-	await store.tools.update(place.organizationId, first.id, { name: 'mine', description: 'My own words.' });
+	await store.tools.update(api.organizationId, first.id, { name: 'mine', description: 'My own words.' });
 
 	const parameters = { type: 'object', required: ['new'] };
 	const document = ['a', 'b'].map((key) => operation(key, { description: 'Changed.', name: 'changed', parameters }));
-	assert.deepEqual((await importAll(place, document)).counts, { added: 0, changed: 2, unchanged: 0, removed: 0 });
-	assert.deepEqual(await generate(place), { created: 0, updated: 2, unchanged: 0 });
-	const now = [...(await tools(place)).values()];
+	assert.deepEqual((await importAll(api, document)).counts, { added: 0, changed: 2, unchanged: 0, removed: 0 });
+	assert.deepEqual(await generate(api), { created: 0, updated: 2, unchanged: 0 });
+	const now = [...(await tools(api)).values()];
 	assert.deepEqual(
 		now.map(({ id, name, description }) => ({ id, name, description })),
 		[
@@ -187,22 +189,22 @@ test('a re-import brings tools up to date and keeps their ids, names and users�
 	assert.deepEqual(now[0]?.parameters, parameters);
 });
 
-test('a schema of which only the part that is not shown changed is a change, and tools keep how their bodies lie', async () => {
+test('a change in the hidden part of a schema counts as a change, and tools keep the layout of their bodies', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
+	const api = await begin(store);
 	const wholeOf = (type: string) => ({ whole: { type: 'object', properties: { a: { type } } } });
-	await importAll(place, [operation('a', wholeOf('string')), operation('b')]);
-	const drafts = [...(await operations(place)).values()].map((row, index) => ({
+	await importAll(api, [operation('a', wholeOf('string')), operation('b')]);
+	const drafts = [...(await operations(api)).values()].map((row, index) => ({
 		operationId: row.id,
 		tool: { ...draft(row), wholeHash: row.wholeHash, bodies: index === 0 ? ('flat' as const) : ('nested' as const) },
 	}));
-	await store.tools.generate(place.organizationId, place.apiId, drafts);
+	await store.tools.generate(api.organizationId, api.apiId, drafts);
 	const asked: [name: string, bodies: string][] = [];
 	const reader = createImportReader((row, bodies) => {
 		asked.push([row.name, bodies]);
 		return { ...draft(row), wholeHash: row.wholeHash, bodies };
 	});
-	const writer = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	const writer = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
 	await writer.operations([operation('a', wholeOf('integer')), operation('b', { description: 'Changed.' })]);
 	const { changed, schema: kept } = await writer.commit(schema, reader);
 	assert.deepEqual([changed, kept.changes?.breaking, kept.changes?.toolsUpdated], [2, 1, 2]);
@@ -210,25 +212,25 @@ test('a schema of which only the part that is not shown changed is a change, and
 		['a', 'flat'],
 		['b', 'nested'],
 	]);
-	const [first, second] = [...(await tools(place)).values()];
-	const [row] = [...(await operations(place)).values()];
+	const [first, second] = [...(await tools(api)).values()];
+	const [row] = [...(await operations(api)).values()];
 	assert.deepEqual([first?.bodies, first?.wholeHash, first?.version], ['flat', row?.wholeHash, 2]);
 	assert.notEqual(first?.wholeHash, drafts[0]?.tool.wholeHash);
 	assert.deepEqual([second?.bodies, second?.wholeHash], ['nested', null]);
-	const ids = [...(await operations(place)).values()].map(({ id }) => id);
-	assert.deepEqual(await store.tools.flatOf(place.organizationId, ids), new Set([ids[0]]));
+	const ids = [...(await operations(api)).values()].map(({ id }) => id);
+	assert.deepEqual(await store.tools.flatOf(api.organizationId, ids), new Set([ids[0]]));
 	assert.deepEqual(await store.tools.flatOf((await addTenant(store)).organizationId, ids), new Set());
 });
 
-test('what left the document is marked as removed with its tool, and comes back as it was', async () => {
+test('an operation missing from the document is marked as removed with its tool, and is restored unchanged', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	const { organizationId } = place;
-	await importAll(place, [operation('a'), operation('b')]);
-	await generate(place);
+	const api = await begin(store);
+	const { organizationId } = api;
+	await importAll(api, [operation('a'), operation('b')]);
+	await generate(api);
 	const gateway = await addGateway(store, organizationId);
-	const made = await tools(place);
-	const tool = made.get((await operations(place)).get('a')?.id ?? '') ?? assert.fail();
+	const made = await tools(api);
+	const tool = made.get((await operations(api)).get('a')?.id ?? '') ?? assert.fail();
 	await store.gateways.assign(
 		organizationId,
 		gateway.id,
@@ -236,38 +238,38 @@ test('what left the document is marked as removed with its tool, and comes back 
 	);
 	await store.tools.update(organizationId, tool.id, { status: 'inactive' });
 
-	assert.deepEqual((await importAll(place, [operation('b')])).counts, { added: 0, changed: 0, unchanged: 1, removed: 1 });
-	assert.equal((await operations(place)).get('a')?.status, 'removed');
+	assert.deepEqual((await importAll(api, [operation('b')])).counts, { added: 0, changed: 0, unchanged: 1, removed: 1 });
+	assert.equal((await operations(api)).get('a')?.status, 'removed');
 	assert.equal((await store.tools.get(organizationId, tool.id))?.status, 'removed');
 	assert.deepEqual(
 		(await store.tools.list(organizationId, LIMIT, { status: 'removed' })).items.map(({ id }) => id),
 		[tool.id],
 	);
 
-	assert.deepEqual((await importAll(place, [operation('a'), operation('b')])).counts, { added: 0, changed: 1, unchanged: 1, removed: 0 });
+	assert.deepEqual((await importAll(api, [operation('a'), operation('b')])).counts, { added: 0, changed: 1, unchanged: 1, removed: 0 });
 	assert.equal((await store.tools.get(organizationId, tool.id))?.status, 'inactive', 'the user had switched it off');
 	assert.equal((await store.gateways.get(organizationId, gateway.id))?.toolCount, 2);
 });
 
-/** As `importAll`, with somebody who reads along. */
-async function compareAll({ store, organizationId, apiId }: Place, operations: Operation[]) {
+/** Does the same as `importAll`, with a reader. */
+async function compareAll({ store, organizationId, apiId }: ImportingApi, operations: Operation[]) {
 	const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
 	await writer.operations(operations);
 	return (await writer.commit(schema, createImportReader(draft))).schema.changes ?? assert.fail();
 }
 
-test('who reads along is told what was there before, and tools of what changed follow in the same transaction', async () => {
+test('a reader gets the former operations, and tools of changed ones are updated in the same transaction', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
+	const api = await begin(store);
 	const first = ['a', 'b', 'c'].map((key) => operation(key));
-	const { operations: listed, ...counts } = await compareAll(place, first);
+	const { operations: listed, ...counts } = await compareAll(api, first);
 	assert.deepEqual([counts.added, counts.unlisted, listed], [3, 0, []], 'nobody wants to read that all is new');
-	await generate(place);
-	const made = [...(await tools(place)).values()];
+	await generate(api);
+	const made = [...(await tools(api)).values()];
 
 	const parameters = { type: 'object', properties: { x: {} }, required: ['x'] };
 	const second = [operation('a', { parameters }), operation('b'), operation('d')];
-	const changes = await compareAll(place, second);
+	const changes = await compareAll(api, second);
 	assert.deepEqual(
 		changes.operations.map(({ key, change, kind }) => [key, change, kind]),
 		[
@@ -277,65 +279,65 @@ test('who reads along is told what was there before, and tools of what changed f
 		],
 	);
 	assert.deepEqual([changes.toolsUpdated, changes.unchanged], [1, 1]);
-	const now = await tools(place);
+	const now = await tools(api);
 	assert.deepEqual(
 		made.map(({ id, operationId }) => [id, now.get(operationId ?? '')?.id, now.get(operationId ?? '')?.status]),
 		made.map(({ id }, index) => [id, id, index === 2 ? 'removed' : 'active']),
 	);
 	assert.deepEqual(now.get(made[0]?.operationId ?? '')?.parameters, parameters);
 	assert.equal(now.get(made[1]?.operationId ?? '')?.version, made[1]?.version, 'what did not change is not written');
-	const kept = (await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items.at(-1);
+	const kept = (await store.apis.schemas(api.organizationId, api.apiId, LIMIT)).items.at(-1);
 	const { operations: _operations, ...numbers } = changes;
 	assert.deepEqual(kept?.changes, numbers);
-	assert.deepEqual((await store.apis.schema(place.organizationId, place.apiId, kept?.id ?? ''))?.changes, changes);
+	assert.deepEqual((await store.apis.schema(api.organizationId, api.apiId, kept?.id ?? ''))?.changes, changes);
 });
 
-test('whatever fails while it is told of the changes, all stays as it was', async () => {
+test('when the reader fails, everything stays unchanged', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await compareAll(place, [operation('a')]);
-	await generate(place);
-	const before = [await operations(place), await tools(place)];
+	const api = await begin(store);
+	await compareAll(api, [operation('a')]);
+	await generate(api);
+	const before = [await operations(api), await tools(api)];
 	const failing = { ...createImportReader(draft), draft: () => assert.fail('no tool') };
-	const writer = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	const writer = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
 	await writer.operations([operation('a', { description: 'Changed.' }), operation('b')]);
 	await assert.rejects(writer.commit(schema, failing), /no tool/);
-	assert.deepEqual([await operations(place), await tools(place)], before);
-	assert.equal((await store.apis.schemas(place.organizationId, place.apiId, LIMIT)).items.length, 1);
+	assert.deepEqual([await operations(api), await tools(api)], before);
+	assert.equal((await store.apis.schemas(api.organizationId, api.apiId, LIMIT)).items.length, 1);
 });
 
 test('a tool is not written from an operation that has changed since it was read', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await compareAll(place, [operation('a')]);
-	const [read] = [...(await operations(place)).values()];
+	const api = await begin(store);
+	await compareAll(api, [operation('a')]);
+	const [read] = [...(await operations(api)).values()];
 	assert.ok(read);
-	await compareAll(place, [operation('a', { description: 'Changed.' })]);
-	const write = (asOf: Date) =>
-		store.tools.generate(place.organizationId, place.apiId, [{ operationId: read.id, asOf, tool: draft(read) }]);
+	await compareAll(api, [operation('a', { description: 'Changed.' })]);
+	const write = (asOf: Date) => store.tools.generate(api.organizationId, api.apiId, [{ operationId: read.id, asOf, tool: draft(read) }]);
 	assert.deepEqual(await write(read.updatedAt), { created: 0, updated: 0, unchanged: 0 });
-	const [now] = [...(await operations(place)).values()];
+	const [now] = [...(await operations(api)).values()];
 	assert.deepEqual(await write(now?.updatedAt ?? assert.fail()), { created: 1, updated: 0, unchanged: 0 });
 });
 
 test('an import of thousands of operations, all of them changed, does not compare each with every other', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
+	const api = await begin(store);
 	const many = (description: string): Operation[] =>
 		Array.from({ length: 5_000 }, (_, index) =>
 			operation(`GET /p${index}`, { operationId: `p${index}`, description: description.repeat(50) }),
 		);
-	await compareAll(place, many('Old words. '));
-	const started = performance.now();
-	const changes = await compareAll(place, many('New words. '));
+	await compareAll(api, many('Old words. '));
+	const before = await serverCpuMs(store.database);
+	const changes = await compareAll(api, many('New words. '));
 	assert.deepEqual([changes.changed, changes.text, changes.operations.length, changes.unlisted], [5_000, 5_000, 2_000, 3_000]);
-	assert.ok(performance.now() - started < 15_000, `${performance.now() - started} ms`);
+	const cpuMs = (await serverCpuMs(store.database)) - before;
+	assert.ok(cpuMs < 12_000, `${cpuMs} ms of the server’s CPU`);
 });
 
-test('an aborted import leaves nothing, and an import is unseen until it is committed', async () => {
+test('an aborted import leaves nothing, and an import is invisible until it is committed', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	const { organizationId, apiId } = place;
+	const api = await begin(store);
+	const { organizationId, apiId } = api;
 	for (const end of ['abort', 'commit'] as const) {
 		const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
 		await writer.operations([operation('a')]);
@@ -348,15 +350,15 @@ test('an aborted import leaves nothing, and an import is unseen until it is comm
 
 test('a second import of the same API waits for the first, one of another API does not', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	const other = await addApi(store, place.organizationId);
-	const first = (await store.apis.beginImport(place.organizationId, place.apiId)) ?? assert.fail();
+	const api = await begin(store);
+	const other = await addApi(store, api.organizationId);
+	const first = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
 	let hasBegun = false;
-	const second = store.apis.beginImport(place.organizationId, place.apiId).then((writer) => {
+	const second = store.apis.beginImport(api.organizationId, api.apiId).then((writer) => {
 		hasBegun = true;
 		return writer;
 	});
-	await (await store.apis.beginImport(place.organizationId, other.id))?.abort();
+	await (await store.apis.beginImport(api.organizationId, other.id))?.abort();
 	await sleep(100);
 	assert.equal(hasBegun, false);
 	await first.abort();
@@ -366,13 +368,13 @@ test('a second import of the same API waits for the first, one of another API do
 
 test('operations are filtered by tag, method, path, operationId and deprecation', async () => {
 	await using store = await testStore();
-	const place = await begin(store);
-	await importAll(place, [
+	const api = await begin(store);
+	await importAll(api, [
 		operation('a', { tags: ['x', 'y'], method: 'GET', operationId: 'opA' }),
 		operation('b', { tags: ['y'], method: 'POST', deprecated: true }),
 		operation('c', { method: 'DELETE' }),
 	]);
-	const count = (filter: object) => store.apis.countOperations(place.organizationId, place.apiId, filter);
+	const count = (filter: object) => store.apis.countOperations(api.organizationId, api.apiId, filter);
 	const cases: [object, number][] = [
 		[{}, 3],
 		[{ tags: ['x'] }, 1],

@@ -1,9 +1,9 @@
-// Writing an imported schema: operations are staged as they come and meet the stored ones at the end, when all are known.
+// Writes an imported schema: operations are staged as they arrive and merged with the stored ones at the end, when all are known.
 // Everything happens in one transaction on a connection of its own.
 
 import type { Attributes, Sequelize, Transaction } from 'sequelize';
 import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
-import { type Database, IDLE_TIMEOUT_MS } from '../connection.ts';
+import type { Database } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { type ApiSchema, SCHEMA } from '../models/api.ts';
 import { pick } from '../models/columns.ts';
@@ -13,7 +13,7 @@ import { operationsWhere } from './operations.ts';
 import { noteWritten } from './queue.ts';
 import { type Import, openStage, stage } from './staging.ts';
 
-/** One import, or one generation of tools, of an API at a time; the others wait. Held until the transaction ends. */
+/** Lets one import, or one generation of tools, of an API run at a time; the others wait until the transaction ends. */
 export async function lockApi(sequelize: Sequelize, apiId: string, transaction: Transaction): Promise<void> {
 	await sequelize.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', { bind: [`api ${apiId}`], transaction });
 }
@@ -35,16 +35,15 @@ export async function beginImport(
 		}
 		const current = { sequelize, transaction, ...ofApi };
 		await openStage(current);
-		return createWriter(current, models);
+		return createWriter(current, models, new Pulse(current, database.waits.idleMs));
 	} catch (error) {
 		await transaction.rollback();
 		throw error;
 	}
 }
 
-function createWriter(current: Import, { ApiOperation, ApiSchema }: Models): ImportWriter {
+function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, pulse: Pulse): ImportWriter {
 	const { sequelize, transaction, organizationId, apiId } = current;
-	const pulse = new Pulse(current);
 	let isOpen = true;
 	const abort = async (): Promise<void> => {
 		if (!isOpen) return;
@@ -68,7 +67,7 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models): Imp
 					{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },
 					{ transaction },
 				);
-				// After the schema, whose API is locked with it: in this order nobody waits in a circle.
+				// The job's row is locked after the schema, which locks its API: in this order no deadlock is possible.
 				if (job) await noteWritten({ bulk: sequelize }, job, { schemaId: row.id, transaction });
 				isOpen = false;
 				await transaction.commit();
@@ -82,25 +81,28 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models): Imp
 	});
 }
 
-/** Keeps a transaction from being taken for one that nobody goes on with, while the document is read. Never beside another statement of it. */
+/** Keeps a transaction alive while its import reads the document. Never runs beside another statement of it. */
 class Pulse {
 	readonly #of: Pick<Import, 'sequelize' | 'transaction'>;
+	readonly #everyMs: number;
 	#timer: NodeJS.Timeout | undefined;
 	#last: Promise<unknown> = Promise.resolve();
 
-	constructor(of: Pick<Import, 'sequelize' | 'transaction'>) {
+	/** @param idleMs after which the database ends a transaction */
+	constructor(of: Pick<Import, 'sequelize' | 'transaction'>, idleMs: number) {
 		this.#of = of;
+		this.#everyMs = idleMs / 4;
 	}
 
 	start(): void {
 		const { sequelize, transaction } = this.#of;
 		this.#timer = setTimeout(() => {
-			// A connection that broke is told by the next statement that matters.
+			// A broken connection is reported by the next statement of the import.
 			this.#last = sequelize.query('SELECT 1', { transaction }).then(
 				() => this.#timer && this.start(),
 				() => undefined,
 			);
-		}, IDLE_TIMEOUT_MS / 4);
+		}, this.#everyMs);
 	}
 
 	async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-// Import jobs as an organization sees them: begun, looked at, cancelled. Running them is the queue's (`queue.ts`).
+// Import jobs as an organization sees them: created, read, cancelled. `queue.ts` runs them.
 
 import type { Attributes, Transaction } from 'sequelize';
 import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../../core/store/store.ts';
@@ -11,11 +11,11 @@ import { rows } from '../rows.ts';
 import { lenient } from '../text.ts';
 import { CLAIMED } from './queue.ts';
 
-/** Of one organization, at once: queued and running together. */
+/** The number of queued and running jobs of one organization together. */
 const MAX_ACTIVE = 20;
 const MAX_ACTIVE_BYTES = 256 * 1024 * 1024;
 const PART_BYTES = 256 * 1024;
-/** Each time another job of the API ended between two statements. */
+/** Each further attempt means that another job of the API ended between two statements. */
 const MAX_TRIES = 5;
 
 const OF_API = 'organization_id = $1 AND api_id = $2';
@@ -39,7 +39,7 @@ RETURNING ${CLAIMED}`;
 
 const ADD_PART = 'INSERT INTO import_bodies (organization_id, job_id, part, bytes) VALUES ($1, $2, $3, $4)';
 
-// What is written is not taken back; what has ended stays as it ended.
+// A written schema is not withdrawn, and an ended job stays as it ended.
 const CANCEL = `
 UPDATE import_jobs SET status = 'cancelled', lease = NULL, leased_until = NULL, finished_at = date_trunc('milliseconds', clock_timestamp())
 WHERE ${OF_API} AND id = $3 AND finished_at IS NULL AND schema_id IS NULL`;
@@ -79,7 +79,7 @@ export function createImportJobs(database: Database, { ImportJob }: Models): Imp
 	};
 }
 
-/** In one transaction with its body. Null when another job of the API was faster. */
+/** Adds a job with its body in one transaction; null when another job of the API came first. */
 const add = (database: Database, ofApi: string[], { actor, body, lease }: NewImport): Promise<ClaimedImport | null> =>
 	database.transact(async (transaction) => {
 		const told = JSON.stringify(actor, (_name, value) => (typeof value === 'string' ? lenient(value) : value));

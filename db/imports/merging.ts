@@ -1,4 +1,5 @@
-// What was staged meets what is stored: matched, compared, written. Large results come through cursors, a few rows at a time.
+// Merges the staged operations with the stored ones: matches, compares and writes them. Large results are read through cursors, a few rows
+// at a time.
 
 import { QueryTypes } from 'sequelize';
 import type { BodyLayout } from '../../core/contract/nouns.ts';
@@ -20,7 +21,7 @@ const OF_API = 'o.organization_id = $1 AND o.api_id = $2';
 
 const MATCH_BY_KEY = `UPDATE staged_operations s SET id = o.id FROM operations o WHERE ${OF_API} AND o.key = s.key`;
 
-// Only among what the keys left over on both sides; should an operationId occur twice, the first meets the first.
+// Matches only those left over by the keys on both sides; of operations with the same operationId, the first matches the first.
 const MATCH_BY_OPERATION_ID = `
 UPDATE staged_operations s SET id = stored.id
 FROM (
@@ -32,7 +33,7 @@ FROM (
 ) fresh USING (operation_id)
 WHERE s.seq = fresh.seq`;
 
-// As it is stored: the order of keys counts here, and so does every blank.
+// Compares the stored text: the order of keys counts here, and so does whitespace.
 const MARK_CHANGED = `
 UPDATE staged_operations s SET change = CASE o.status WHEN 'removed' THEN 'restored' ELSE 'changed' END
 FROM operations o
@@ -87,7 +88,7 @@ const FOLLOW_WITH_TOOLS = `
 UPDATE tools t SET removed = (o.status = 'removed') FROM operations o
 WHERE ${OF_API} AND t.organization_id = $1 AND t.operation_id = o.id AND t.removed <> (o.status = 'removed')`;
 
-/** Of those that changed, as they are now, the ones that a tool was made of. */
+/** The changed operations of which a tool exists, in their new state. */
 const WITH_TOOLS = `
 SELECT o.id, o.organization_id AS "organizationId", o.api_id AS "apiId", o.key, o.operation_id AS "operationId", o.name, o.description,
 	o.method, o.path, o.tags, o.deprecated, o.parameters, o.whole_hash AS "wholeHash", o.output_schema AS "outputSchema",
@@ -96,11 +97,11 @@ SELECT o.id, o.organization_id AS "organizationId", o.api_id AS "apiId", o.key, 
 FROM staged_operations s JOIN operations o ON o.id = s.id JOIN tools t ON t.organization_id = o.organization_id AND t.operation_id = o.id
 WHERE ${OF_API} AND s.change IS NOT NULL ORDER BY s.seq`;
 
-// That organization and API go together the planner does not know: it expects one operation where there are 11,000, and would read
-// all that was staged for each of them.
+// The planner does not know that organization and API depend on each other: it expects one operation where there are 11,000, and would read
+// all staged rows for each of them.
 const WITHOUT_LOOPS = 'SET LOCAL enable_nestloop = off';
 
-/** Of operations that came or went, as many are told of. */
+/** The number of added or removed operations that the reader gets. */
 const MAX_TOLD = 2_000;
 /** An operation has up to 1 MiB, and each row of a comparison two. */
 const ROWS_COMPARED = 10;
@@ -135,7 +136,7 @@ async function hasOperations({ sequelize, transaction, organizationId, apiId }: 
 	return (await rows(sequelize, `SELECT FROM operations o WHERE ${OF_API} LIMIT 1`, [organizationId, apiId], transaction)).length > 0;
 }
 
-/** Before anything is written: afterwards the former state is gone. */
+/** Passes the changes to the reader before anything is written: afterwards the former state is gone. */
 async function tell(current: Import, reader: ImportReader, isFirst: boolean): Promise<void> {
 	if (isFirst) return;
 	const { sequelize, transaction, organizationId, apiId } = current;
@@ -148,7 +149,7 @@ async function tell(current: Import, reader: ImportReader, isFirst: boolean): Pr
 		for (const operation of batch) await reader.differs(operation);
 }
 
-/** A tool must not go on calling an operation in a way that the API no longer has. */
+/** Updates the tools of changed operations, since a tool must not call an operation in a way that the API no longer has. */
 async function updateTools(current: Import, reader: ImportReader): Promise<number> {
 	let updated = 0;
 	await declare(current, 'with_tools', WITH_TOOLS);
@@ -160,7 +161,7 @@ async function updateTools(current: Import, reader: ImportReader): Promise<numbe
 	return updated;
 }
 
-/** A statement about the API: its rows stay what they are now. */
+/** Declares a cursor over a statement about the API; it shows the rows as they are now. */
 async function declare({ sequelize, transaction, organizationId, apiId }: Import, cursor: string, sql: string): Promise<void> {
 	await sequelize.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, { bind: [organizationId, apiId], transaction });
 }

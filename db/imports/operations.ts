@@ -1,4 +1,4 @@
-// Which operations of an API a filter means.
+// Turns a filter of an API's operations into a condition.
 
 import { Op, type WhereOptions } from 'sequelize';
 import type { OperationFilter } from '../../core/store/store.ts';

@@ -1,5 +1,5 @@
-// The queue of import jobs, worked off by all replicas. Whose turn it is says a lease, a row's column with a time of its own; the
-// database's clock decides, and every statement of a holder names its lease, so that one who was too slow changes nothing.
+// The queue of import jobs, which all replicas share. A job is held by a lease, a column of its row with an expiry time; the database's
+// clock decides, and every statement of a holder names its lease, so that a holder who was too slow changes nothing.
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
@@ -8,7 +8,7 @@ import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 
-/** Of `import_jobs`, as a `ClaimedImport`. */
+/** Columns of `import_jobs`, as a `ClaimedImport`. */
 export const CLAIMED = `id, organization_id AS "organizationId", api_id AS "apiId", status, phase, operations, attempts,
 	actor ->> 'userId' AS "requestedBy", error, schema_id AS "schemaId", tools, created_at AS "createdAt", started_at AS "startedAt",
 	finished_at AS "finishedAt", actor, tool_filter AS "generation"`;
@@ -17,7 +17,7 @@ const UNTIL = `now() + $2::float8 * interval '1 millisecond'`;
 const NO_LEASE = 'lease = NULL, leased_until = NULL';
 const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 
-// Who skips what is locked never waits for another who claims.
+// A claim skips locked rows, and so never waits for another claim.
 const CLAIM = `
 UPDATE import_jobs SET status = 'running', lease = $1, leased_until = ${UNTIL}, attempts = attempts + 1,
 	started_at = coalesce(started_at, ${NOW}), phase = CASE WHEN schema_id IS NULL THEN 'fetching' ELSE 'tools' END,
@@ -63,7 +63,7 @@ export function createImportQueue({ ordinary, bulk }: Database): ImportQueue {
 			const body = Buffer.allocUnsafeSlow(job.size);
 			for (let part = 0, at = 0; at < job.size; part++) {
 				const [found] = await rows<{ bytes: Buffer }>(bulk, PART, [id, lease, part]);
-				// It has just been taken away.
+				// The job has just been taken away.
 				if (!found) return null;
 				at += found.bytes.copy(body, at);
 			}
@@ -80,8 +80,8 @@ export function createImportQueue({ ordinary, bulk }: Database): ImportQueue {
 }
 
 /**
- * In the transaction that writes the schema: from its commit on, the job only has tools to make.
- * @throws conflict when the job was cancelled, or is another replica's by now
+ * Runs in the transaction that writes the schema: from its commit on, the job only has tools to make.
+ * @throws conflict when the job was cancelled, or another replica holds it by now
  */
 export async function noteWritten(
 	{ bulk }: Pick<Database, 'bulk'>,

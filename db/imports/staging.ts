@@ -1,4 +1,4 @@
-// Operations of an import as they come, in a temporary table: which operation a stored one is can be said only when all are known.
+// Collects the operations of an import in a temporary table, since they can be matched with the stored ones only when all are known.
 
 import { createHash } from 'node:crypto';
 import type { Sequelize, Transaction } from 'sequelize';
@@ -16,7 +16,7 @@ export interface Import {
 
 const HASH_CHARS = 16;
 
-// `id` and `change` are found out at the end: which stored operation it is, and whether that one is `changed` or `restored` by it.
+// `id` and `change` are determined at the end: the matching stored operation, and whether the import has `changed` or `restored` it.
 const STAGE = `
 CREATE TEMP TABLE staged_operations (
 	seq bigint GENERATED ALWAYS AS IDENTITY,

@@ -34,8 +34,8 @@ CREATE TABLE memberships (
 CREATE INDEX memberships_user ON memberships (user_id, seq);
 `;
 
-// Columns whose content must come back as it was written, key order included, are `json`, not `jsonb`.
-// An operation's key may be longer than an index entry, hence md5.
+// Columns whose content must be returned as it was written, key order included, are `json`, not `jsonb`. An operation's key may be longer
+// than an index entry, hence md5.
 const APIS = `
 CREATE TABLE apis (
 	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -109,8 +109,8 @@ CREATE INDEX operations_list ON operations (organization_id, api_id, seq);
 CREATE UNIQUE INDEX operations_key ON operations (api_id, md5(key));
 `;
 
-// A tool of an API has two layers of name and description: `imported_*` as the document had it, `own_*` as users edited it.
-// `removed` is the document's, `status` the users': an operation that returns finds the status that its tool had.
+// A tool of an API has two layers of name and description: `imported_*` from the document, `own_*` from users' edits. `removed` follows the
+// document, `status` the users: a restored operation finds the status that its tool had.
 const TOOLS = `
 CREATE TABLE tools (
 	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -255,7 +255,7 @@ CREATE INDEX tool_runs_list ON tool_runs (organization_id, started_at);
 CREATE INDEX tool_runs_age ON tool_runs (started_at);
 `;
 
-// Every update, whoever writes it, is timed at the millisecond that JavaScript keeps, and counted where the row has a version.
+// Every update, whoever writes it, gets a time in JavaScript's milliseconds, and increments the version of rows that have one.
 const TOUCH = `
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
@@ -275,7 +275,7 @@ $function$;
 const TOUCHED = ['organizations', 'users', 'memberships', 'api_credentials', 'operations', 'gateway_tools', 'gateway_auth', 'gateway_keys'];
 const REVISED = ['apis', 'tools', 'gateways'];
 
-// A trigger announces, so no code path can forget to. The row tells what a poll has missed, the notification cuts the wait.
+// A trigger announces changes, so no code path can forget to. The row records what a poll has missed, the notification shortens the wait.
 // Arguments: pairs of a topic's prefix and the column with its id.
 const ANNOUNCE = `
 CREATE TABLE changes (
@@ -300,7 +300,7 @@ $function$;
 `;
 
 const OF_ORGANIZATION = `'org:', 'organization_id'`;
-/** All that a gateway's snapshot, a key's check or an account reads. */
+/** The tables read for a gateway's snapshot, a key's check or an account. */
 const ANNOUNCED: Record<string, string> = {
 	organizations: `'org:', 'id'`,
 	users: `'user:', 'id'`,
@@ -319,7 +319,7 @@ const updateTrigger =
 	(table: string): string =>
 		`CREATE TRIGGER ${action} BEFORE UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${action}();`;
 
-/** PostgreSQL wants one trigger per event where there are transition tables. */
+/** PostgreSQL requires one trigger per event with transition tables. */
 const announceTriggers = ([table, topics]: [string, string]): string =>
 	[
 		['insert', 'NEW'],

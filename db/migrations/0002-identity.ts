@@ -1,4 +1,4 @@
-// Logins that can be ended, password resets, invitations, access keys; what is true of the whole installation.
+// Logins that can be ended, password resets, invitations, access keys; facts of the whole installation.
 
 import type { Migration } from '../migrate.ts';
 
@@ -45,8 +45,8 @@ CREATE INDEX invitations_list ON invitations (organization_id, seq);
 CREATE INDEX invitations_address ON invitations (organization_id, lower(email)) WHERE accepted_at IS NULL AND revoked_at IS NULL;
 `;
 
-// A key for one gateway lives no longer than the gateway, nor than its owner's membership. A null in `permissions` means
-// whatever the owner may do.
+// A key for one gateway exists no longer than the gateway, and no longer than its owner's membership. A null in `permissions` grants
+// everything that the owner may do.
 const ACCESS_KEYS = `
 CREATE TABLE access_keys (
 	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -78,7 +78,7 @@ CREATE TABLE access_key_uses (
 CREATE TRIGGER touch BEFORE UPDATE ON access_keys FOR EACH ROW EXECUTE FUNCTION touch();
 `;
 
-// Facts of the installation that were written once, such as the proof of its encryption key.
+// Facts of the installation that are written once, such as the proof of its encryption key.
 const INSTALLATION = `
 CREATE TABLE installation (
 	name text PRIMARY KEY,
@@ -87,7 +87,7 @@ CREATE TABLE installation (
 );
 `;
 
-// What a replica remembers of an account is dropped when one of these changes. A new login changes nothing that is remembered.
+// A change of these drops the replicas' cached data of an account. A new login changes nothing that is cached.
 const ANNOUNCE = [
 	['sessions', 'update', 'NEW'],
 	['access_keys', 'update', 'NEW'],

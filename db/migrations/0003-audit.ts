@@ -4,7 +4,7 @@ import { auditTriggers } from '../audit-triggers.ts';
 import { auditedIn } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
-// What the log says of a user, a key or a row stays true when they are gone, so these columns refer to nothing.
+// The log's facts about users, keys and rows remain true when these are gone, so its columns are no foreign keys.
 const LOG = `
 CREATE TABLE audit_log (
 	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -27,9 +27,9 @@ CREATE INDEX audit_log_list ON audit_log (organization_id, seq);
 CREATE INDEX audit_log_resource ON audit_log (organization_id, resource_id, seq);
 `;
 
-// Arguments: the action, the type of the resource, and a query over the transition tables `former` and `fresh` that gives
-// `organizations, id, name, changes`. An organization that is going away takes its log along, and gets no row any more.
-// The query is planned each time, because transition tables hold one row now and thousands then.
+// Arguments: the action, the type of the resource, and a query over the transition tables `former` and `fresh` that yields `organizations,
+// id, name, changes`. The log of an organization is removed with it, and gets no more rows meanwhile. The query is planned each time,
+// because transition tables hold one row now and thousands then.
 const WRITE = `
 CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
@@ -51,8 +51,8 @@ END
 $function$;
 `;
 
-// Documents are stored as they came; `jsonb` takes neither NUL nor half a surrogate pair. Both are always escaped, after an
-// even number of backslashes.
+// Documents are stored as received; `jsonb` accepts neither NUL nor lone surrogates. Both are always escaped, after an even number of
+// backslashes.
 const READABLE = `
 CREATE FUNCTION readable(document json) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $function$
 	SELECT regexp_replace(document::text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\\1\\ufffd', 'g')::jsonb

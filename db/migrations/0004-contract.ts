@@ -1,5 +1,5 @@
-// What the contract around every endpoint stores: limits of calls to an API, a tool's description for one gateway, the answers
-// kept under idempotency keys; and the function that lists compare text with.
+// Columns and tables for all endpoints: limits of calls to an API, a tool's description for one gateway, the answers kept under idempotency
+// keys; and the function that lists compare text with.
 
 import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
@@ -9,7 +9,7 @@ ALTER TABLE apis ADD COLUMN outbound json;
 ALTER TABLE gateway_tools ADD COLUMN description text;
 `;
 
-// `ended_at` is null while the request runs, `attempt` is of who runs it, and the answer is there when it has ended.
+// `ended_at` is null while the request runs, `attempt` belongs to the running process, and the answer is set when the request has ended.
 const IDEMPOTENCY = `
 CREATE TABLE idempotency_keys (
 	user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
@@ -30,9 +30,8 @@ ON idempotency_keys (user_id, coalesce(organization_id, '00000000-0000-0000-0000
 CREATE INDEX idempotency_keys_age ON idempotency_keys (started_at);
 `;
 
-// Without regard to case, whatever the locale of the database: the embedded one has "C", which knows only ASCII's letters. A
-// server that was built without ICU does as its locale says. The order is that of code points, which no update of a library
-// changes.
+// Ignores case, whatever the locale of the database: the embedded one has "C", which knows only ASCII letters. A server built without ICU
+// follows its locale. The order is that of code points, which no update of a library changes.
 const FOLD = `
 DO $block$
 DECLARE
@@ -48,8 +47,8 @@ END
 $block$;
 `;
 
-// An organization may have twenty thousand tools: a page in one of these orders then takes 3 ms, and 60 without. Of APIs and
-// gateways there are not that many.
+// An organization may have twenty thousand tools: a page in one of these orders then takes 3 ms, and 60 without. APIs and gateways are
+// fewer.
 const ORDERS = `
 CREATE INDEX tools_by_name ON tools (organization_id, fold(left(coalesce(own_name, imported_name), 100)), seq);
 CREATE INDEX tools_by_update ON tools (organization_id, updated_at, seq);

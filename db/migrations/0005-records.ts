@@ -1,10 +1,9 @@
-// What plugins' documents need to be remembered and told of: changes of watched ones are announced, and those that the
-// organization knows by name come and go in its audit log.
+// Announces changes of plugins' watched documents, and logs those that the organization knows by name.
 
 import type { Migration } from '../migrate.ts';
 
-// `id` is what the log calls a row; the key may be a secret. It is another one when an expired row is put again. `audit_told` counts the
-// updates that the log is to hear of.
+// `id` identifies a row in the log; the key may be a secret. An expired row that is put again gets a new id. `audit_told` counts the
+// updates that are to be logged.
 const COLUMNS = `
 ALTER TABLE records
 	ADD COLUMN id uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -15,8 +14,8 @@ ALTER TABLE records
 	ADD CONSTRAINT records_audited CHECK ((audit_type IS NULL) = (audit_name IS NULL));
 `;
 
-// Nobody remembers what has expired, so to replace or prune it is no news. One notification is enough for any number of rows, and
-// of a thousand rows one topic for all: the table of changes is read by every replica.
+// Expired rows are cached nowhere, so replacing or pruning them is not announced. One notification is enough for any number of rows, and
+// more than a thousand rows share one topic, since every replica reads the table of changes.
 const ANNOUNCE = `
 CREATE FUNCTION announce_records() RETURNS trigger LANGUAGE plpgsql AS $function$
 DECLARE
@@ -41,8 +40,8 @@ CREATE TRIGGER announce_delete AFTER DELETE ON records REFERENCING OLD TABLE AS 
 FOR EACH STATEMENT EXECUTE FUNCTION announce_records();
 `;
 
-// Arguments: the action, which side of the change is shown, and a condition on the rows of `told`. Most records are not in the
-// log at all, and are passed over before anything is planned.
+// Arguments: the action, the side of the change that is shown, and a condition on the rows of `told`. Most records are not logged at all,
+// and are skipped before anything is planned.
 const AUDIT = `
 CREATE FUNCTION audit_records() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN

@@ -1,8 +1,8 @@
-// What an import did to the operations of its API, kept with the schema that was imported.
+// The changes that an import made to the operations of its API, stored with the imported schema.
 
 import type { Migration } from '../migrate.ts';
 
-// Null: of an import from before, or one that nobody compared.
+// Null for an older import, or one that compared nothing.
 const CHANGES = 'ALTER TABLE api_schemas ADD COLUMN changes json';
 
 export const imports: Migration = {

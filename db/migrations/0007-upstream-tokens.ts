@@ -1,4 +1,4 @@
-// Access tokens to connected APIs: one per credential, got by one replica for all; and where a stored API key goes.
+// Access tokens to connected APIs, one per credential, obtained by one replica for all; and the location of a stored API key.
 
 import type { Migration } from '../migrate.ts';
 
@@ -6,7 +6,7 @@ const COLUMNS = `
 ALTER TABLE api_credentials ADD COLUMN place json;
 `;
 
-// `lease` is whose turn it is to ask the token server. A token that was never got has the revision 0.
+// `lease` identifies the replica that may ask the token server. Before the first token, the revision is 0.
 const TOKENS = `
 CREATE TABLE upstream_tokens (
 	organization_id uuid NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE upstream_tokens (
 );
 `;
 
-// A token of the former credential is nobody's. The statement that begins a lease locks the credential, so none slips in between.
+// A token is dropped with the former credential. The statement that begins a lease locks the credential, so none slips in between.
 const DROP = `
 CREATE FUNCTION drop_upstream_tokens() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
@@ -37,7 +37,7 @@ CREATE TRIGGER drop_tokens AFTER UPDATE ON api_credentials FOR EACH ROW
 WHEN (OLD.secret IS DISTINCT FROM NEW.secret) EXECUTE FUNCTION drop_upstream_tokens();
 `;
 
-// A topic of its own: to those who keep a gateway ready, a new token is no news.
+// A separate topic, since gateways kept ready do not depend on tokens.
 const ANNOUNCE = `
 CREATE FUNCTION announce_upstream_token() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN

@@ -1,10 +1,10 @@
-// Imports as jobs: what was asked for is kept until it is done, so that another replica, or the next start, can go on with it.
+// Imports as jobs: a request is kept until it is done, so that another replica, or the next start, can continue it.
 
 import { tell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
-// `lease` is of the replica that runs it. `schema_id` is set in the transaction that writes the schema: from then on only tools are left
-// to make, of what `tool_filter` admits.
+// `lease` belongs to the replica that runs the job. `schema_id` is set in the transaction that writes the schema: from then on only the
+// tools that `tool_filter` admits are left to make.
 const JOBS = `
 CREATE TABLE import_jobs (
 	id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -39,8 +39,8 @@ CREATE INDEX import_jobs_list ON import_jobs (organization_id, api_id, seq);
 CREATE INDEX import_jobs_age ON import_jobs (finished_at);
 `;
 
-// Up to 64 MiB, in parts: no message to or from the database is so large that reading it blocks the event loop. Not compressed: it is
-// read once, and gone in a minute.
+// Up to 64 MiB, in parts: no message to or from the database is so large that reading it blocks the event loop. Not compressed, since it is
+// read once, and removed within a minute.
 const BODIES = `
 CREATE TABLE import_bodies (
 	organization_id uuid NOT NULL,
@@ -61,7 +61,7 @@ CREATE TRIGGER drop_body AFTER UPDATE ON import_jobs FOR EACH ROW
 WHEN (NEW.finished_at IS NOT NULL AND OLD.finished_at IS NULL) EXECUTE FUNCTION drop_import_body();
 `;
 
-// That a lease was renewed is no news.
+// The renewal of a lease is not announced.
 const ANNOUNCE = `
 CREATE FUNCTION announce_import() RETURNS trigger LANGUAGE plpgsql AS $function$
 DECLARE

@@ -1,4 +1,5 @@
-// What tools that run code need: whether an organization lets them send requests, and what they printed, beside their runs.
+// Columns for tools that run code: whether an organization lets them send requests, and the output that they printed, stored with their
+// runs.
 
 import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';

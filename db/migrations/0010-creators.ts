@@ -1,13 +1,13 @@
-// The creator of each organization: the account for which its shares of scarce things count.
+// The creator of each organization: the account that the organization's quotas count for.
 
 import type { Migration } from '../migrate.ts';
 
-// The column refers to nothing, so that the id stays when the user is gone. It is null where nobody knows the creator, and where a replica of
-// an older release makes an organization after this migration.
+// The column is no foreign key, so that the id stays when the user is gone. It is null when the creator is unknown, and when a replica of
+// an older release creates an organization after this migration.
 const COLUMN = 'ALTER TABLE organizations ADD COLUMN created_by uuid;';
 
-// The audit log names the creator of organizations that were made since there is one; for others the first owner is taken, else the first
-// member. Triggers are off meanwhile: nothing that anybody was told of has changed.
+// The audit log names the creators of organizations that are younger than the log; others get their first owner, else their first member.
+// Triggers are disabled meanwhile, since nothing that was announced has changed.
 const BACK_FILL = `
 ALTER TABLE organizations DISABLE TRIGGER USER;
 UPDATE organizations o SET created_by = coalesce(

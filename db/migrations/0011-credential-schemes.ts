@@ -1,10 +1,10 @@
-// Credentials of connected APIs by security scheme, several of a type; and the arguments of tools in whose place they go.
+// Credentials of connected APIs by security scheme, several of one type; and the arguments of tools that they replace.
 
 import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';
 
-// The empty text is no scheme: such a credential goes wherever its type is asked for, and there is one of each type, as before. The key of
-// upstream tokens that refers to the former one goes with it.
+// The empty text stands for no scheme: such a credential serves every need of its type, and there is one per type, as before. The foreign
+// key of upstream tokens to the former primary key is replaced with it.
 const CREDENTIALS = `
 ALTER TABLE api_credentials ADD COLUMN scheme text NOT NULL DEFAULT '' CHECK (char_length(scheme) <= 200);
 ALTER TABLE api_credentials DROP CONSTRAINT api_credentials_pkey CASCADE;

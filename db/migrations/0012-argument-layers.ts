@@ -1,9 +1,9 @@
-// Arguments in two layers: what models are shown, and what calls are checked against and sent as.
+// Arguments in two layers: those shown to models, and those that calls are checked against and sent with.
 
 import type { Migration } from '../migrate.ts';
 
-// Of operations that were imported before nothing more is known: they get it with the next import. `whole_hash` tells whoever keeps something
-// compiled of the whole schema that it has changed.
+// Operations imported earlier get these columns with their next import. `whole_hash` tells users of the compiled whole schema that it has
+// changed.
 const OPERATIONS = `
 ALTER TABLE operations
 	ADD COLUMN whole_parameters json,
@@ -12,7 +12,7 @@ ALTER TABLE operations
 	ADD CHECK ((whole_parameters IS NULL) = (whole_hash IS NULL));
 `;
 
-// `bodies` is what was asked for; `flattened` is null where it could not be done, too.
+// `bodies` is the requested layout; `flattened` is null also when flattening was not possible.
 const TOOLS = `
 ALTER TABLE tools
 	ADD COLUMN whole_hash text,

@@ -1,4 +1,4 @@
-// Which headers of callers' own go on to an API.
+// The headers of callers' own credentials that are passed on to an API.
 
 import { retell } from '../audited.ts';
 import type { Migration } from '../migrate.ts';

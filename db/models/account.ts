@@ -40,7 +40,7 @@ export const ORGANIZATION = columnsOf(organization(), 'codeMayFetch', 'createdBy
 export const defineOrganization = defineTable<Organization>('organizations', organization);
 
 interface AccessKeyColumns extends Omit<AccessKeyRow, 'reach'>, Sequence {
-	/** With the gateway that the key is for; null when it is for the whole account. */
+	/** The organization and the gateway that the key is for; null when it is for the whole account. */
 	organizationId: string | null;
 	gatewayId: string | null;
 	hash: Buffer;
@@ -60,7 +60,7 @@ const accessKey = () =>
 		permissions: DataTypes.ARRAY(DataTypes.TEXT),
 		revokedAt: DataTypes.DATE,
 		createdAt: DataTypes.DATE,
-		// Read from `access_key_uses`: a use is no change of the key.
+		// Read from `access_key_uses`, so that a use is no change of the key.
 		lastUsedAt: DataTypes.VIRTUAL,
 	}) satisfies Columns<AccessKeyColumns>;
 

@@ -32,7 +32,7 @@ export const defineApi = defineTable<Api>('apis', api);
 
 interface ApiCredentialColumns extends Omit<CredentialRow, 'scheme'> {
 	organizationId: string;
-	/** Empty: none. */
+	/** Empty when the credential has no scheme. */
 	scheme: string;
 }
 export type ApiCredential = Entity<ApiCredentialColumns, 'scheme'>;
@@ -95,7 +95,7 @@ const apiOperation = () =>
 		tags: DataTypes.ARRAY(DataTypes.TEXT),
 		deprecated: DataTypes.BOOLEAN,
 		parameters: DataTypes.JSON,
-		// Without `whole_parameters`, which are read one by one.
+		// `whole_parameters` are left out, since they are read one by one.
 		wholeHash: DataTypes.TEXT,
 		outputSchema: DataTypes.JSON,
 		answerCut: DataTypes.BOOLEAN,

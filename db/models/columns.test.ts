@@ -4,7 +4,7 @@ import { columnsOf, pick } from './columns.ts';
 
 const COLUMNS = columnsOf({ id: 0, seq: 0, hash: 0, name: 0 }, 'seq', 'hash');
 
-test('a row has the columns of its table but for those that stay in the database', () => {
+test('a row has the columns of its table except those that stay in the database', () => {
 	assert.deepEqual(COLUMNS, ['id', 'name']);
 	assert.deepEqual(pick({ id: 1, seq: 2, hash: 'x', name: 'a', more: true }, COLUMNS), { id: 1, name: 'a' });
 });

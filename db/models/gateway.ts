@@ -89,7 +89,7 @@ const gatewayKey = () =>
 		revokedAt: DataTypes.DATE,
 		createdAt: DataTypes.DATE,
 		updatedAt: DataTypes.DATE,
-		// Read from `gateway_key_uses`: a use is no change of the key.
+		// Read from `gateway_key_uses`, so that a use is no change of the key.
 		lastUsedAt: DataTypes.VIRTUAL,
 	}) satisfies Columns<GatewayKeyColumns>;
 

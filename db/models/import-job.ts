@@ -1,4 +1,4 @@
-// Imports as jobs. Their queue is worked off in SQL (`../imports/queue.ts`); the model is for those who look at them.
+// Import jobs. SQL runs their queue (`../imports/queue.ts`); this model serves their readers.
 
 import { DataTypes } from 'sequelize';
 import type { Actor, ImportJobRow } from '../../core/store/store.ts';

@@ -1,5 +1,5 @@
-// What all models have in common. Types, defaults and checks are the migrations'; a model only names columns: rows of the port, and what
-// they differ in, are their types.
+// The parts that all models share. The migrations define types, defaults and checks; a model only names columns, and its type is the port's
+// row with its differences.
 
 import {
 	type DataType,
@@ -11,31 +11,31 @@ import {
 	type Sequelize,
 } from 'sequelize';
 
-/** A fresh object each time: Sequelize writes into it. */
+/** A fresh object each time, since Sequelize writes into it. */
 export const ID = (): ModelAttributeColumnOptions => ({ type: DataTypes.UUID, primaryKey: true, defaultValue: DataTypes.UUIDV4 });
 
-/** What rows are listed in the order of. */
+/** The column that gives rows their order. */
 export interface Sequence {
 	seq: string;
 }
 
 type Nullable<C> = { [K in keyof C]: null extends C[K] ? K : never }[keyof C];
-/** What the database gives a new row. */
+/** Columns that the database sets on a new row. */
 type Given = 'id' | 'seq' | 'status' | 'version' | 'createdAt' | 'updatedAt';
 
-/** A row of a table as Sequelize knows it. @typeParam D columns with a default, beside those that every table gives one */
+/** A row of a table as Sequelize knows it. @typeParam D columns with a default, besides those that have one in every table */
 export type Entity<C extends object, D extends keyof C = never> = Model<C, Optional<C, Extract<keyof C, Given> | Nullable<C> | D>> & C;
 
 /** Every column with its type. */
 export type Columns<C> = Record<keyof C, DataType | ModelAttributeColumnOptions>;
 
-/** @param columns a fresh object each time: Sequelize writes into it */
+/** @param columns a fresh object each time, since Sequelize writes into it */
 export const defineTable =
 	<M extends Model>(name: string, columns: () => Columns<M['_attributes']>) =>
 	(sequelize: Sequelize): ModelStatic<M> =>
 		sequelize.define<M, M['_attributes']>(name, columns(), {
 			tableName: name,
 			underscored: true,
-			// Creation and edits are timed by the database.
+			// The database sets the times of creation and edits.
 			timestamps: false,
 		});

@@ -1,4 +1,4 @@
-// Access keys: they reach what they were made for, as long as it and their owner are there.
+// Access keys: they give access to their resource, while it and their owner exist.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ async function addKey(store: Store, userId: string, change: Partial<AccessKeyRow
 	return { key, hash };
 }
 
-test('a key for the account brings its owner, without the password, and all memberships', async () => {
+test('a key for the account identifies its owner, without the password, and all memberships', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'viewer');
@@ -35,7 +35,7 @@ test('a key for the account brings its owner, without the password, and all memb
 	assert.equal(await store.accessKeys.byHash(randomBytes(32)), null);
 });
 
-test('permissions come back as they were given, none and all being two things', async () => {
+test('permissions are returned as given, and none differs from all', async () => {
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	for (const permissions of [null, [], ['tools:execute']] as AccessKeyRow['permissions'][]) {
@@ -44,7 +44,7 @@ test('permissions come back as they were given, none and all being two things', 
 	}
 });
 
-test('a key for a gateway brings the membership of its organization alone, with the role of now', async () => {
+test('a key for a gateway has the membership of its organization alone, with the current role', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'member');
@@ -65,7 +65,7 @@ test('a key for a gateway brings the membership of its organization alone, with 
 	assert.deepEqual((await store.accessKeys.list(userId, PAGE)).items, []);
 });
 
-test('a key is not made for a gateway that is not there, of another organization, or of one that the user is not in', async () => {
+test('no key is made for a missing gateway, one of another organization, or one that the user has no access to', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const [own, foreign] = [await addGateway(store, mine.organizationId), await addGateway(store, theirs.organizationId)];
@@ -99,7 +99,7 @@ test('a list has the user’s own keys in order of creation, revoked ones too, p
 	assert.deepEqual(await store.accessKeys.list('x', PAGE), { items: [], nextCursor: null });
 });
 
-test('a key is revoked once, by its owner only, and then opens nothing on any replica', async () => {
+test('a key is revoked once, by its owner only, and is then invalid on every replica', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
@@ -117,7 +117,7 @@ test('a key is revoked once, by its owner only, and then opens nothing on any re
 	for (const { accessKeys } of [store, replica]) assert.equal(await accessKeys.byHash(hash), null);
 });
 
-test('a use is told by its time, never moved back, and left out for keys that are gone', async () => {
+test('a use is recorded with its time, never moved back, and skipped for removed keys', async () => {
 	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const { key, hash } = await addKey(store, userId);

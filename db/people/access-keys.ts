@@ -14,7 +14,7 @@ import { type AccessColumns, MEMBERSHIP, PERSON, toAccess } from './rows.ts';
 
 const LAST_USED = literal('(SELECT last_used_at FROM access_key_uses u WHERE u.key_id = "access_keys"."id")');
 
-/** Made afresh for each query: Sequelize writes into it. */
+/** A fresh object for each query, since Sequelize writes into it. */
 const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
 
 const BY_HASH = `
@@ -27,7 +27,7 @@ LEFT JOIN organizations o ON o.id = m.organization_id
 WHERE k.hash = $1 AND k.revoked_at IS NULL
 ORDER BY m.seq`;
 
-// A key that is being removed is left out, not waited for: the removal may wait for keys that this has locked before it.
+// A key that is being removed is skipped without waiting: the removal may wait for keys that this statement has locked before.
 const TOUCH = `
 INSERT INTO access_key_uses (user_id, key_id, last_used_at)
 SELECT k.user_id, k.id, u.at
@@ -80,7 +80,7 @@ const placeOf = (reach: KeyReach): Pick<AccessKey, 'organizationId' | 'gatewayId
 		? { organizationId: uuid(reach.organizationId), gatewayId: uuid(reach.id) }
 		: { organizationId: null, gatewayId: null };
 
-/** Both or neither are there: `access_keys_scope` sees to it. */
+/** The constraint `access_keys_scope` ensures that both are set or neither. */
 const toReach = (organizationId: string | null, gatewayId: string | null): KeyReach =>
 	organizationId === null || gatewayId === null ? { type: 'account' } : { type: 'gateway', id: gatewayId, organizationId };
 

@@ -25,14 +25,14 @@ test('registering makes user, organization and the owner’s membership', async 
 	assert.deepEqual(await store.accounts.memberships('nobody'), []);
 });
 
-test('the first free slug is taken, of a list that may be endless', async () => {
+test('the first free slug of a possibly endless list is used', async () => {
 	await using store = await testStore();
 	await store.accounts.register(ada, { name: 'Acme', slugs: ['acme'] });
 	const { organization } = await store.accounts.register({ ...ada, email: 'b@example.com' }, { name: 'Acme', slugs: endless() });
 	assert.equal(organization.slug, 'acme-2');
 });
 
-test('of fifty parallel registrations of one address one succeeds, and no organization is left without its user', async () => {
+test('one of fifty parallel registrations of one address succeeds, and no organization is left without its user', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const attempts = Array.from({ length: 50 }, (_, n) => {
@@ -48,7 +48,7 @@ test('of fifty parallel registrations of one address one succeeds, and no organi
 		assert.deepEqual(await administer(store.database, `SELECT count(*)::int AS n FROM ${table}`), [{ n: 1 }], table);
 });
 
-test('an id that the caller minted is the user’s, and is taken once', async () => {
+test('an id chosen by the caller becomes the user’s, and can be used once', async () => {
 	await using store = await testStore();
 	const id = randomUUID();
 	const { user } = await store.accounts.register({ ...ada, id }, { name: 'Acme', slugs: ['acme'] });
@@ -57,7 +57,7 @@ test('an id that the caller minted is the user’s, and is taken once', async ()
 	await assert.rejects(again, { code: 'conflict' });
 });
 
-test('an update changes the names that are given, of that user alone', async () => {
+test('an update changes the given names of that user alone', async () => {
 	await using store = await testStore();
 	const { user } = await store.accounts.register(ada, { name: 'Acme', slugs: ['acme'] });
 	const { user: other } = await store.accounts.register({ ...ada, email: 'b@example.com' }, { name: 'Acme', slugs: ['acme-2'] });
@@ -68,7 +68,7 @@ test('an update changes the names that are given, of that user alone', async () 
 	for (const nobody of [randomUUID(), 'x', '']) assert.equal(await store.accounts.update(nobody, { firstName: 'X' }), null);
 });
 
-test('the first slug that nobody has is named', async () => {
+test('the first free slug is found', async () => {
 	await using store = await testStore();
 	for (const slug of ['acme', 'acme-2'])
 		await store.accounts.register({ ...ada, email: `${slug}@example.com` }, { name: 'Acme', slugs: [slug] });
@@ -90,7 +90,7 @@ test('text that cannot be stored is refused, naming the field', async () => {
 	assert.deepEqual(await administer(store.database, 'SELECT count(*)::int AS n FROM organizations'), [{ n: 1 }]);
 });
 
-test('twenty parallel registrations for one name each get a slug of their own', async () => {
+test('twenty parallel registrations for one name each get their own slug', async () => {
 	await using store = await testStore();
 	const slugs = Array.from({ length: 20 }, (_, n) => (n === 0 ? 'acme' : `acme-${n + 1}`));
 	const made = await Promise.all(
@@ -99,7 +99,7 @@ test('twenty parallel registrations for one name each get a slug of their own', 
 	assert.deepEqual(new Set(made.map(({ organization }) => organization.slug)), new Set(slugs));
 });
 
-test('the removal of an organization takes along all that it has', async () => {
+test('the removal of an organization removes everything that it has', async () => {
 	await using store = await testStore();
 	const { organization } = await store.accounts.register(ada, { name: 'Acme', slugs: ['acme'] });
 	const run = { organizationId: organization.id, toolId: organization.id, gatewayId: null, keyId: null, subject: 'anonymous' };

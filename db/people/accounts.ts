@@ -1,4 +1,4 @@
-// Users: registration, look-up, and where they belong. Logins are in `sessions.ts`, new passwords in `resets.ts`.
+// Users: registration, look-up, and memberships. Logins are in `sessions.ts`, new passwords in `resets.ts`.
 
 import { col, fn, type Transaction, where } from 'sequelize';
 import type { Accounts, UserRow } from '../../core/store/store.ts';
@@ -70,7 +70,7 @@ interface Registered {
 	createdAt: Date;
 }
 
-/** Null when the slug is taken. */
+/** Registers under one slug; null when it is taken. */
 async function tryRegister(
 	{ ordinary }: Database,
 	user: NewUser,

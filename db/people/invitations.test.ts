@@ -22,7 +22,7 @@ async function invite(store: Store, tenant: Tenant, email: string, minutes = 60)
 
 const bare = ({ hash: _, ...invitation }: Invited): InvitationRow => invitation;
 
-test('an invitation is found by its hash, with its organization and the role that its sender has now', async () => {
+test('an invitation is found by its hash, with its organization and its sender’s current role', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId } = tenant;
@@ -44,7 +44,7 @@ test('an invitation is found by its hash, with its organization and the role tha
 	assert.equal(await store.organizations.invitationByHash(randomBytes(32)), null);
 });
 
-test('the list has those that can still be accepted, of that organization alone, page by page', async () => {
+test('the list has the acceptable invitations of that organization alone, page by page', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	await invite(store, mine, 'expired@example.com', -1);
@@ -61,7 +61,7 @@ test('the list has those that can still be accepted, of that organization alone,
 	assert.deepEqual(await store.organizations.invitations('x', PAGE), { items: [], nextCursor: null });
 });
 
-test('a second invitation replaces one that waits for the same address, without regard to case, in that organization', async () => {
+test('a second invitation replaces a pending one for the same address, ignoring case, in that organization', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const [first, foreign, other] = [
@@ -75,7 +75,7 @@ test('a second invitation replaces one that waits for the same address, without 
 	for (const { hash } of [second, foreign, other]) assert.ok(await store.organizations.invitationByHash(hash));
 });
 
-test('of many parallel invitations of one address one waits', async () => {
+test('one of many parallel invitations of one address stays pending', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
@@ -83,7 +83,7 @@ test('of many parallel invitations of one address one waits', async () => {
 	assert.equal((await store.organizations.invitations(tenant.organizationId, PAGE)).items.length, 1);
 });
 
-test('an address of a member is not invited, without regard to case, and what waits for another stays', async () => {
+test('a member’s address is not invited, ignoring case, and other pending invitations stay', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	await assert.rejects(invite(store, mine, `${mine.slug.toUpperCase()}@EXAMPLE.com`), {
@@ -93,7 +93,7 @@ test('an address of a member is not invited, without regard to case, and what wa
 	await invite(store, mine, `${theirs.slug}@example.com`);
 });
 
-test('nobody is invited into what is no organization', async () => {
+test('nobody is invited into a missing organization', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	for (const organizationId of [randomUUID(), 'x'])
@@ -106,7 +106,7 @@ test('nobody is invited into what is no organization', async () => {
 	assert.deepEqual(await administer(store.database, 'SELECT count(*)::int AS n FROM invitations'), [{ n: 0 }]);
 });
 
-test('an acceptance makes the membership that was offered', async () => {
+test('an acceptance creates the offered membership', async () => {
 	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const { hash } = await invite(store, tenant, 'bob@example.com');
@@ -118,7 +118,7 @@ test('an acceptance makes the membership that was offered', async () => {
 	]);
 });
 
-test('of fifty parallel acceptances one makes a membership, be it one user or many', async () => {
+test('one of fifty parallel acceptances creates a membership, by one user or many', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const [tenant, ...guests] = await Promise.all(Array.from({ length: 11 }, () => addTenant(store)));
@@ -133,13 +133,13 @@ test('of fifty parallel acceptances one makes a membership, be it one user or ma
 	}
 });
 
-test('who is a member already gets a conflict, and the invitation stays for somebody else', async () => {
+test('an existing member gets a conflict, and the invitation stays for somebody else', async () => {
 	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const { hash } = await invite(store, tenant, 'bob@example.com');
 	await assert.rejects(store.organizations.accept(hash, tenant.userId), {
 		code: 'conflict',
-		message: 'The user is a member of the organization already.',
+		message: 'The user is already a member of the organization.',
 	});
 	assert.deepEqual((await store.accounts.memberships(tenant.userId))[0]?.role, 'owner');
 	assert.equal((await store.organizations.accept(hash, guest.userId))?.role, 'member');
@@ -159,7 +159,7 @@ test('two invitations of one user, accepted at once, make one membership', async
 	assert.equal((await store.organizations.invitations(tenant.organizationId, PAGE)).items.length, 1);
 });
 
-test('what expired, was revoked or is unknown cannot be accepted, nor by nobody; the database’s clock decides', async () => {
+test('an expired, revoked or unknown invitation cannot be accepted, nor by an unknown user; the database’s clock decides', async () => {
 	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const expired = await invite(store, tenant, 'a@example.com');
@@ -191,7 +191,7 @@ test('an invitation is revoked once, by its own organization', async () => {
 	assert.equal(revocations.filter((invitation) => invitation !== null).length, 1);
 });
 
-test('of an acceptance and a revocation at once one succeeds', async () => {
+test('either a concurrent acceptance or a revocation succeeds', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
@@ -200,7 +200,7 @@ test('of an acceptance and a revocation at once one succeeds', async () => {
 		const { id, hash } = await invite(store, tenant, `${round}@example.com`);
 		const done = await Promise.all([
 			store.organizations.accept(hash, guest.userId),
-			// Now before, now after the other.
+			// The revocation starts before or after the other, varying by round.
 			sleep(round).then(() => replica.organizations.revokeInvitation(tenant.organizationId, id)),
 		]);
 		assert.equal(done.filter((row) => row !== null).length, 1);

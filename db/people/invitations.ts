@@ -32,7 +32,7 @@ SELECT ${COLUMNS}, o.name AS "organizationName", o.slug, o.created_at AS "founde
 FROM invitations v JOIN organizations o ON o.id = v.organization_id
 LEFT JOIN memberships i ON i.organization_id = v.organization_id AND i.user_id = v.invited_by
 WHERE v.hash = $1 AND ${LIVE}`;
-// Both or neither: who is a member already runs into the key of `memberships`, and the invitation stays as it was.
+// Both rows or neither: for an existing member the key of `memberships` fails, and the invitation stays as it was.
 const ACCEPT = `
 WITH taken AS (
 	UPDATE invitations v SET accepted_at = now(), accepted_by = $2 WHERE v.hash = $1 AND ${LIVE} RETURNING organization_id, role
@@ -42,7 +42,7 @@ WITH taken AS (
 )
 SELECT ${MEMBERSHIP} FROM m JOIN organizations o ON o.id = m.organization_id`;
 
-/** `role`s are typed by the constraints that let nothing else in. */
+/** The constraints on `role` admit no other values than the type's. */
 type InvitationColumns = InvitationRow & { seq: string };
 type WithOrganization = InvitationColumns & { organizationName: string; slug: string; foundedAt: Date; inviterRole: Role | null };
 type Invitations = Pick<Organizations, 'invitations' | 'invite' | 'revokeInvitation' | 'invitationByHash' | 'accept'>;

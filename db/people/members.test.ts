@@ -1,4 +1,4 @@
-// Members and their roles: decided on what they are at that moment, and never without an owner.
+// Members and their roles: changes depend on the current roles, and never leave an organization without an owner.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -12,7 +12,7 @@ import { addGateway, addMember, addTenant } from '../../test/helpers/samples.ts'
 import { openReplica, testStore } from '../../test/helpers/store.ts';
 
 const anything: Permit = () => {};
-/** As the table of roles has it. */
+/** Permits changes by the table of roles. */
 const byTable: Permit = (actorRole, memberRole) => {
 	if (actorRole && permissionsOf(actorRole).includes(permissionToGrant(memberRole))) return;
 	throw new GatewayError('forbidden', 'no');
@@ -44,7 +44,7 @@ test('members are listed in order of joining, page by page, without passwords', 
 	await assert.rejects(store.organizations.members(mine.organizationId, { limit: 1, cursor: 'x' }), { code: 'validation_failed' });
 });
 
-test('a change gives the member’s new role, a removal the one that was', async () => {
+test('a change returns the member’s new role, a removal the former one', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId, userId: by } = tenant;
@@ -60,7 +60,7 @@ test('a change gives the member’s new role, a removal the one that was', async
 	assert.equal((await store.accounts.memberships(userId)).length, 1, 'the other membership stays');
 });
 
-test('what permits a change is asked with both roles, and its refusal changes nothing', async () => {
+test('the permission check gets both roles, and its refusal changes nothing', async () => {
 	await using store = await testStore();
 	const [tenant, stranger] = [await addTenant(store), await addTenant(store)];
 	const { organizationId } = tenant;
@@ -92,14 +92,14 @@ test('the last owner can neither leave nor step down, but one of two can', async
 	assert.equal((await rolesOf(store, organizationId))[second], 'owner');
 });
 
-test('of two owners that remove or demote each other at once one stays', async () => {
+test('when two owners remove or demote each other at once, one stays', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (let round = 0; round < 30; round++) {
 		const tenant = await addTenant(store);
 		const { organizationId, userId: first } = tenant;
 		const second = await addMember(store, tenant, 'owner');
-		// In one round of three nothing but the rule of the last owner stands in the way.
+		// In one round of three, only the rule of the last owner can refuse.
 		const permit = round % 3 ? byTable : anything;
 		const role = round % 2 ? null : 'viewer';
 		const results = await Promise.allSettled([
@@ -113,7 +113,7 @@ test('of two owners that remove or demote each other at once one stays', async (
 	}
 });
 
-test('of ten owners that all leave at once one stays', async () => {
+test('when ten owners leave at once, one stays', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
@@ -127,7 +127,7 @@ test('of ten owners that all leave at once one stays', async () => {
 	assert.deepEqual(Object.values(await rolesOf(store, organizationId)), ['owner']);
 });
 
-test('of twenty parallel removals of one member one finds the member', async () => {
+test('one of twenty parallel removals of one member succeeds', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
@@ -142,7 +142,7 @@ test('of twenty parallel removals of one member one finds the member', async () 
 	assert.equal((await Promise.all(removals)).filter((member) => member !== null).length, 1);
 });
 
-test('a removed member’s keys for gateways of the organization are gone, and no others', async () => {
+test('removing a member removes their keys for gateways of the organization, and no others', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId } = tenant;
@@ -157,7 +157,7 @@ test('a removed member’s keys for gateways of the organization are gone, and n
 	assert.equal(await store.accessKeys.byHash(hashes[1]), null);
 });
 
-test('there is no member under other ids, and nothing is changed there', async () => {
+test('other ids find no member, and change nothing', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	for (const [organizationId, userId] of [
@@ -173,7 +173,7 @@ test('there is no member under other ids, and nothing is changed there', async (
 	assert.deepEqual(await rolesOf(store, theirs.organizationId), { [theirs.userId]: 'owner' });
 });
 
-test('a change of the people does not wait for a long addition to the organization', async () => {
+test('a change of members does not wait for a long insertion into the organization', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'member');

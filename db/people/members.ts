@@ -1,4 +1,4 @@
-// Who belongs to an organization, and in which role.
+// The members of an organization, and their roles.
 
 import type { Sequelize, Transaction } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
@@ -14,7 +14,7 @@ const NAME = 'members';
 const list = ({ beyond, direction }: Walk<MemberColumns>): string => `
 SELECT ${PERSON}, ${MEMBER} FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.organization_id = $1 AND m.seq ${beyond} $2 ORDER BY m.seq ${direction} LIMIT $3`;
-// It leaves the checks of foreign keys alone, so that nobody who adds a tool waits for it, or it for them.
+// This lock does not conflict with foreign key checks, so that adding a tool and changing members do not wait for each other.
 const LOCK = 'SELECT id FROM organizations WHERE id = $1 FOR NO KEY UPDATE';
 const FIND = `
 SELECT ${PERSON}, ${MEMBER},
@@ -40,7 +40,7 @@ export function createMembers(database: Database): Pick<Organizations, 'members'
 			database.write(async (transaction) => {
 				const place = [uuid(organizationId), uuid(userId)];
 				if (!(await lockPeople(ordinary, uuid(organizationId), transaction))) return null;
-				// Read after the lock is held: a statement sees what was committed before it began.
+				// Read after the lock is held: a statement sees everything committed before it began.
 				const [member] = await rows<Found>(ordinary, FIND, [...place, uuid(change.by)], transaction);
 				if (!member) return null;
 				assertAllowed(member, change);
@@ -51,12 +51,12 @@ export function createMembers(database: Database): Pick<Organizations, 'members'
 	};
 }
 
-/** Until the transaction ends, nobody else changes who belongs to the organization. @returns whether there is such an organization */
+/** Serializes changes of the organization's members until the transaction ends. @returns whether there is such an organization */
 export async function lockPeople(sequelize: Sequelize, organizationId: string, transaction: Transaction): Promise<boolean> {
 	return (await rows(sequelize, LOCK, [organizationId], transaction)).length > 0;
 }
 
-/** @throws conflict, and what `permit` throws */
+/** @throws conflict, and the error of `permit` */
 function assertAllowed({ role, actorRole, otherOwners }: Found, change: Change): void {
 	change.permit(actorRole, role);
 	if (role !== 'owner' || change.role === 'owner' || otherOwners > 0) return;

@@ -1,4 +1,4 @@
-// Organizations: made with their owner, named by a slug that stays.
+// Organizations: created with their owner, named by a slug that stays.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -8,7 +8,7 @@ import { administer } from '../../test/helpers/postgres.ts';
 import { addMember, addTenant, unstorable } from '../../test/helpers/samples.ts';
 import { openReplica, testStore } from '../../test/helpers/store.ts';
 
-test('who makes an organization owns it, and finds it in order of joining', async () => {
+test('the creator of an organization owns it, and lists it in order of joining', async () => {
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'viewer');
@@ -28,7 +28,7 @@ test('who makes an organization owns it, and finds it in order of joining', asyn
 	assert.deepEqual(await store.organizations.list('x', { limit: 100 }), { items: [], nextCursor: null });
 });
 
-test('twenty parallel creations of one name each get a slug of their own, and with no slug left nothing is made', async () => {
+test('twenty parallel creations of one name each get their own slug, and with no slug left nothing is created', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId, slug } = await addTenant(store);
@@ -45,7 +45,7 @@ test('twenty parallel creations of one name each get a slug of their own, and wi
 	assert.deepEqual(await administer(store.database, 'SELECT count(*)::int AS n FROM organizations'), [{ n: 20 }]);
 });
 
-test('nobody makes no organization', async () => {
+test('an unknown user creates no organization', async () => {
 	await using store = await testStore();
 	for (const nobody of [randomUUID(), 'x'])
 		await assert.rejects(store.organizations.create(nobody, { name: 'Acme', slugs: ['acme'] }), { code: 'not_found' });
@@ -72,7 +72,7 @@ test('a name that cannot be stored is refused, naming the field', async () => {
 	}
 });
 
-test('its account is who created it, whoever owns it later, and also when they are gone', async () => {
+test('its account is its creator, whoever owns it later, and also when they are gone', async () => {
 	await using store = await testStore();
 	const { organizationId, userId } = await addTenant(store);
 	const { id: second } = await store.organizations.create(userId, { name: 'Second', slugs: ['second'] });
@@ -84,7 +84,7 @@ test('its account is who created it, whoever owns it later, and also when they a
 	assert.deepEqual([await store.organizations.account(organizationId), await store.organizations.account(second)], [userId, userId]);
 });
 
-test('where nobody knows who created it, an organization is an account of its own', async () => {
+test('an organization without a known creator is an account of its own', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	await administer(store.database, 'UPDATE organizations SET created_by = NULL');

@@ -1,4 +1,4 @@
-// Organizations. Their people are in `members.ts` and `invitations.ts`.
+// Organizations. Their members are in `members.ts` and `invitations.ts`.
 
 import type { OrganizationRow, Organizations } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';

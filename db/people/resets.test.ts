@@ -1,4 +1,4 @@
-// New passwords: one change at a time, and whatever the former one had opened is closed.
+// New passwords: changes are serialized, and each closes everything that the former password had opened.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -38,7 +38,7 @@ test('a change of the password ends every other login and every reset, of that u
 	assert.equal(await store.accounts.isResetLive(foreignReset), true);
 });
 
-test('a change from a password that is another by now does nothing', async () => {
+test('a change from an outdated password does nothing', async () => {
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const session = await logIn(store, userId);
@@ -50,7 +50,7 @@ test('a change from a password that is another by now does nothing', async () =>
 	assert.ok(await store.accounts.session(session, userId));
 });
 
-test('of twenty parallel changes of one password one succeeds', async () => {
+test('one of twenty parallel changes of one password succeeds', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId } = await addTenant(store);
@@ -60,7 +60,7 @@ test('of twenty parallel changes of one password one succeeds', async () => {
 	assert.equal((await Promise.all(changes)).filter(Boolean).length, 1);
 });
 
-test('a session to keep that is no id, or another user’s, keeps nothing', async () => {
+test('an invalid session to keep, or another user’s, keeps nothing', async () => {
 	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	for (const keep of ['', 'x', await logIn(store, other)]) {
@@ -89,7 +89,7 @@ test('a reset sets the password once, and ends every login and every other reset
 	assert.equal((await store.accounts.byId(other))?.passwordHash, 'hash');
 });
 
-test('of fifty parallel redemptions of a user’s resets, same or different, one succeeds', async () => {
+test('one of fifty parallel redemptions of a user’s resets, same or different, succeeds', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (const count of [1, 5]) {
@@ -104,7 +104,7 @@ test('of fifty parallel redemptions of a user’s resets, same or different, one
 	}
 });
 
-test('a reset that expired or is unknown does nothing; the database’s clock decides', async () => {
+test('an expired or unknown reset does nothing; the database’s clock decides', async () => {
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const session = await logIn(store, userId);
@@ -118,7 +118,7 @@ test('a reset that expired or is unknown does nothing; the database’s clock de
 	assert.ok(await store.accounts.session(session, userId));
 });
 
-test('a user has at most so many live resets, also when they are asked for at once', async () => {
+test('the number of a user’s live resets is limited, also for concurrent requests', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId } = await addTenant(store);

@@ -1,4 +1,4 @@
-// New passwords: with the former one, or with a reset that was sent by mail. Either ends the user's logins and resets.
+// New passwords: with the former one, or with a reset that was sent by mail. Both end the user's logins and resets.
 
 import type { Transaction } from 'sequelize';
 import type { Accounts } from '../../core/store/store.ts';
@@ -7,8 +7,8 @@ import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { PERSON, type PersonColumns, toPerson } from './rows.ts';
 
-// Everything here begins with the user's row, changed or locked. So a user's changes come one after the other, and the
-// statement after it sees all logins and resets that were added before.
+// Everything here begins with the user's row, changed or locked. So a user's changes are serialized, and the statement after it sees all
+// logins and resets that were added before.
 const CHANGE = 'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 RETURNING id';
 const LOCK = 'SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE';
 const LOCK_OWNER = `
@@ -34,7 +34,7 @@ UPDATE password_resets SET used_at = now() WHERE user_id = $1 AND used_at IS NUL
 type Resets = Pick<Accounts, 'changePassword' | 'addReset' | 'isResetLive' | 'redeemReset'>;
 
 export function createResets({ ordinary, write }: Database): Resets {
-	/** @param keep the session that goes on, if one does */
+	/** @param keep the session that continues, if any */
 	const endOthers = (userId: string, keep: string | null, transaction: Transaction) =>
 		rows(ordinary, END_OTHERS, [userId, keep], transaction);
 	return {

@@ -1,4 +1,4 @@
-// Rows of people and of where they belong, as the port shows them.
+// Converts rows of users and memberships to those of the port.
 
 import type { Role } from '../../core/contract/permissions.ts';
 import type { Access, MemberRow, MembershipRow, PersonRow, UserRow } from '../../core/store/store.ts';
@@ -7,7 +7,7 @@ import { pick } from '../models/columns.ts';
 
 /** Columns of `users u`, as `PersonColumns`. */
 export const PERSON = `u.id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName", u.created_at AS "registeredAt"`;
-/** Columns of `memberships m`, as `MemberColumns` has them beside the person's. */
+/** Columns of `memberships m`, as in `MemberColumns` besides the person's. */
 export const MEMBER = 'm.seq, m.role, m.created_at AS "joinedAt"';
 /** Columns of `memberships m` and `organizations o`, as `MembershipColumns`. */
 export const MEMBERSHIP = `${MEMBER}, o.id AS "organizationId", o.name AS "organizationName", o.slug, o.created_at AS "foundedAt"`;
@@ -22,7 +22,7 @@ export interface PersonColumns {
 
 interface RoleColumns {
 	seq: string;
-	/** The constraint `memberships_role` lets nothing else in. */
+	/** The constraint `memberships_role` admits no other values. */
 	role: Role;
 	joinedAt: Date;
 }
@@ -36,7 +36,7 @@ export interface MembershipColumns extends RoleColumns {
 	foundedAt: Date;
 }
 
-/** One row for each membership; of somebody who has none, one row with nulls. */
+/** One row per membership; a user without any has one row with nulls. */
 export type AccessColumns = PersonColumns & (MembershipColumns | Record<keyof MembershipColumns, null>);
 
 export const toPerson = ({ userId, email, firstName, lastName, registeredAt }: PersonColumns): PersonRow => ({

@@ -16,7 +16,7 @@ async function logIn(store: Store, userId: string): Promise<string> {
 	return id;
 }
 
-test('a live login gives its user, without the password, and all memberships in order of joining', async () => {
+test('a live login identifies its user, without the password, and all memberships in order of joining', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const userId = await addMember(store, theirs, 'viewer');
@@ -47,7 +47,7 @@ test('a user without an organization still has the login', async () => {
 	assert.deepEqual((await store.accounts.session(id, userId))?.memberships, []);
 });
 
-test('a login is nobody else’s, and what is no id names none', async () => {
+test('a login belongs to its user only, and an invalid id names none', async () => {
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const id = await logIn(store, mine.userId);
@@ -77,7 +77,7 @@ test('a login ends once, for every replica', async () => {
 	}
 });
 
-test('nothing begins for an unknown user, or with a password that is another by now', async () => {
+test('no login starts for an unknown user, or with an outdated password', async () => {
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const id = randomUUID();
@@ -86,7 +86,7 @@ test('nothing begins for an unknown user, or with a password that is another by 
 	assert.deepEqual(await administer(store.database, 'SELECT count(*)::int AS n FROM sessions'), [{ n: 0 }]);
 });
 
-test('no login with the former password outlives a change of it, however they meet', async () => {
+test('no login with the former password outlives its change, whatever the timing', async () => {
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (let round = 0; round < 20; round++) {
@@ -101,7 +101,7 @@ test('no login with the former password outlives a change of it, however they me
 	}
 });
 
-test('what a client says of itself never keeps it out', async () => {
+test('the client’s own description never keeps it out', async () => {
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const id = randomUUID();

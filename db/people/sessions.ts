@@ -7,8 +7,8 @@ import { rows } from '../rows.ts';
 import { lenient } from '../text.ts';
 import { type AccessColumns, MEMBERSHIP, PERSON, toAccess } from './rows.ts';
 
-// The lock waits for a change of the password that is under way, and then finds the new one: a login that was checked
-// against the former password cannot begin after the others were ended.
+// The lock waits for a running change of the password, and then finds the new one: a login that was checked against the former password
+// cannot begin after the others were ended.
 const START = `
 INSERT INTO sessions (id, user_id, address, user_agent)
 SELECT $1::uuid, id, $3, $4 FROM users WHERE id = $2 AND password_hash = $5 FOR SHARE

@@ -1,8 +1,8 @@
-// What a tool answered, as `CallToolResult`.
+// Writes the result of a tool as `CallToolResult`.
 
 import { type GatewayError, isObject, type Json, type JsonObject, type JsonSchema, type ToolResult } from '../../core/index.ts';
 
-/** @param outputSchema that the list showed, null when it showed none */
+/** @param outputSchema the one that the list showed, null when it showed none */
 export function encodeResult({ content, structured, isError }: ToolResult, outputSchema: JsonSchema | null): JsonObject {
 	// "Servers MUST provide structured results that conform to this schema" (tools, "Output Schema"): clients refuse a
 	// whole call without one, so where an object is promised, an answer that is none is wrapped in one.
@@ -21,7 +21,7 @@ const textOf = (content: ToolResult['content']): string =>
 
 /** "Input validation errors" and failures of upstreams are results that a model can read (tools, "Error Handling"). */
 export function encodeFailure({ message, details }: GatewayError): JsonObject {
-	// The message says the first of the details.
+	// The message already says the first detail.
 	const lines = [message, ...details.slice(1).map((detail) => `${detail.path || '/'} ${detail.message}`)];
 	return { content: [{ type: 'text', text: lines.join('\n') }], isError: true };
 }

@@ -1,4 +1,4 @@
-// The methods that both eras share, and what becomes of each error on the way out.
+// The methods that both eras share, and how each error is answered.
 
 import {
 	asGatewayError,
@@ -30,17 +30,17 @@ export interface Exchange {
 
 export type Method = (exchange: Exchange) => Promise<JsonObject>;
 
-/** What differs between the revisions that open with `initialize` and those without a handshake. */
+/** Everything that differs between the revisions that open with `initialize` and those without a handshake. */
 export interface Era {
 	methods: ReadonlyMap<string, Method>;
-	/** What every request must carry. @throws ProtocolError */
+	/** Checks what every request must carry. @throws ProtocolError */
 	check(message: RequestMessage, headers: Incoming['headers']): void;
 	unknownMethodStatus: 200 | 404;
-	/** Adds what every result of the era has. */
+	/** Adds the members that every result of the era has. */
 	seal(result: JsonObject, exchange: Exchange): JsonObject;
-	/** Headers beside the result. */
+	/** Headers that are sent with the result. */
 	headersOf(message: RequestMessage): Record<string, string>;
-	/** The era's own word for an error, null where it has none. */
+	/** The era's own form of an error, null where it has none. */
 	translate(error: GatewayError, message: RequestMessage): ProtocolError | null;
 	/** Whether a client that leaves before the answer has cancelled the request. */
 	leavingCancels: boolean;
@@ -105,13 +105,13 @@ function outward(thrown: unknown, era: Era, { message, call }: Exchange): unknow
 	return era.translate(error, message) ?? (typeof outcome === 'number' ? new ProtocolError(outcome, error.message) : error);
 }
 
-/** An error of `dispatch` where HTTP can no longer carry it: inside a stream that has begun. */
+/** The JSON-RPC form of an error that HTTP can no longer carry, since its stream has begun. */
 export function asProtocolError(thrown: unknown): ProtocolError {
 	if (thrown instanceof ProtocolError) return thrown;
 	return new ProtocolError(CODES.internalError, asGatewayError(thrown)?.message ?? 'Something went wrong on our side.');
 }
 
-/** In the gateway's own order, which changes only when its tools do. */
+/** Lists tools in the gateway's own order, which changes only when its tools do. */
 export const listTools: Method = async ({ message, call }) => {
 	const tools = await call.tools();
 	const start = message.params.cursor === undefined ? 0 : positionAfter(message.params.cursor, tools);
@@ -155,19 +155,19 @@ export const callTool: Method = async ({ message, call }) => {
 	}
 };
 
-/** The tool as this caller can have listed it; one without `tools:read` was promised nothing about it. */
+/** Finds the tool as this caller may have listed it; null for callers without `tools:read`, who were shown no schema. */
 export async function seenTool(call: Call, name: string): Promise<Tool | null> {
 	if (!call.caller?.scopes.includes('tools:read')) return null;
 	return (await call.tools()).find((tool) => tool.name === name) ?? null;
 }
 
-/** `Implementation` of both eras. */
+/** The `Implementation` object of both eras. */
 export function describeServer({ gateway }: Call): JsonObject {
 	if (!gateway) return { name: 'gatehouse', version: VERSION };
 	return { name: `${gateway.organizationSlug}${gateway.endpoint}`, title: gateway.name, version: VERSION };
 }
 
-/** Tools only; their list changes without notice, since nothing is pushed. */
+/** Capabilities: tools only, without `listChanged`, since nothing is pushed. */
 export const describeAbilities = ({ config }: Exchange): JsonObject => ({
 	capabilities: { tools: {} },
 	...(config.instructions !== undefined && { instructions: config.instructions }),

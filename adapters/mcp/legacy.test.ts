@@ -1,4 +1,4 @@
-// The revisions with a handshake: 2024-11-05 to 2025-11-25.
+// Tests of the revisions with a handshake: 2024-11-05 to 2025-11-25.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

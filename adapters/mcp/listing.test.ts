@@ -1,4 +1,4 @@
-// How tools are listed, and how what they answer is shown.
+// Tests of how tools are listed and how their results are shown.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -79,6 +79,24 @@ describe('an output schema', () => {
 		for (const sent of [{}, { id: 'x', extra: 1, owner: 5, tags: { b: 1 } }, { owner: { name: 1 }, tags: ['z'] }]) {
 			assert.equal(validate(sent).valid, true, JSON.stringify(sent));
 		}
+	});
+
+	test('follows references as RFC 6901 spells them: percent-encoded, escaped, into lists; others document nothing', () => {
+		const properties: JsonSchema = {
+			encoded: { $ref: '#/$defs/a%20pet%2C%7E1b%7E0' },
+			plain: { $ref: '#/$defs/a pet,~1b~0' },
+			listed: { $ref: '#/oneOf/1/properties/name' },
+			beyond: { $ref: '#/oneOf/2' },
+			length: { $ref: '#/oneOf/length' },
+			broken: { $ref: '#/$defs/%zz' },
+		};
+		const $defs = { 'a pet,/b~': { type: 'integer' }, '%zz': { type: 'boolean' } };
+		const shown = documentOutput({ type: 'object', properties, $defs, oneOf: [{}, { properties: { name: { type: 'string' } } }] });
+		const [integer, none] = [{ description: 'integer' }, {}];
+		assert.deepEqual(shown['properties'], {
+			...{ encoded: integer, plain: integer, listed: { description: 'string' } },
+			...{ beyond: none, length: none, broken: { description: 'boolean' } },
+		});
 	});
 
 	test('that refers to itself ends', () => {

@@ -1,4 +1,4 @@
-// One tool as `tools/list` shows it, and the output schema that no answer can break.
+// Shows a tool as `tools/list` does, with an output schema that no result can break.
 
 import { atFragment, type Call, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
 

@@ -1,4 +1,4 @@
-// What every revision says of a request's frame: JSON-RPC, Origin, Content-Type, and how errors leave.
+// Tests of a request's frame in every revision: JSON-RPC, Origin, Content-Type, and the form of errors.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

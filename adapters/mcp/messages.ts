@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 as MCP frames it: what a body may hold, and how an answer is written.
+// Reads and writes JSON-RPC 2.0 as MCP frames it.
 
 import { asGatewayError, isObject, type Json, type JsonObject, parseJson, type Reply } from '../../core/index.ts';
 
@@ -13,7 +13,7 @@ export interface RequestMessage {
 
 export type Message = RequestMessage | { kind: 'notification'; method: string; params: JsonObject } | { kind: 'response' };
 
-/** JSON-RPC 2.0 §5.1, and what MCP 2026-07-28 adds (basic, "Error Codes"). */
+/** The codes of JSON-RPC 2.0 §5.1, and those that MCP 2026-07-28 adds (basic, "Error Codes"). */
 export const CODES = {
 	parseError: -32700,
 	invalidRequest: -32600,
@@ -63,20 +63,20 @@ function readCall({ id, method, params = {} }: JsonObject): Message {
 	if (id === undefined) return { kind: 'notification', method, params };
 	// "The request ID MUST be a string or integer" (basic, "Requests"); a number that JSON cannot carry exactly could not be echoed.
 	if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalidRequest('"id" must be a string or an integer up to 2^53 - 1.');
-	// Just checked: a string or a safe integer.
+	// The line above checked that it is a string or a safe integer.
 	return { kind: 'request', id: id as RequestId, method, params };
 }
 
-/** Only text that is no JSON at all is a parse error; what JSON can say and we do not take is an invalid request. */
+/** Text that is not JSON is a parse error; JSON that is refused for another reason is an invalid request. */
 function readJson(body: unknown): Json {
 	if (!Buffer.isBuffer(body) || body.length === 0) throw new ProtocolError(CODES.parseError, 'The body is empty.', { status: 400 });
 	try {
-		// What JSON.parse makes is Json.
+		// `parseJson` returns nothing but JSON values.
 		return parseJson(body) as Json;
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (!error) throw thrown;
-		// `parseJson` gives a cause where there was nothing to look at: no UTF-8, or no JSON.
+		// `parseJson` sets a cause where the text is not UTF-8 or not JSON.
 		const code = error.cause === undefined ? CODES.invalidRequest : CODES.parseError;
 		throw new ProtocolError(code, error.message, { status: 400 });
 	}
@@ -89,7 +89,7 @@ export const metaOf = (params: JsonObject): JsonObject => (isObject(params._meta
 
 export const resultMessage = (id: RequestId, result: JsonObject): JsonObject => ({ jsonrpc: '2.0', id, result });
 
-/** @param id null when the request was not readable far enough to know it */
+/** @param id null when the request could not be read far enough to know it */
 export const errorMessage = (id: RequestId | null, error: ProtocolError): JsonObject => ({
 	jsonrpc: '2.0',
 	id,

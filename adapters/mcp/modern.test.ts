@@ -1,4 +1,4 @@
-// The revision without a handshake, 2026-07-28.
+// Tests of the revision without a handshake, 2026-07-28.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -53,7 +53,7 @@ describe('headers', () => {
 	for (const { title, change } of changed) {
 		test(`${title} is -32020 on HTTP 400 (transports, “Standard Headers”)`, async () => {
 			const sent = Object.fromEntries(Object.entries({ ...headers, ...change }).filter(([, value]) => value !== undefined));
-			// `undefined` was taken out above.
+			// The entries that are `undefined` were removed above.
 			const { status, message } = await mcpEndpoint()(body, sent as Record<string, string>);
 			assert.deepEqual([status, message.error.code, message.id], [400, -32020, 1]);
 		});

@@ -12,14 +12,14 @@ const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
 
-/** How long a client may keep a list. It is short, since nothing tells it of a change; a call always meets the truth. */
+/** The time for which a client may keep a list: short, since no notification follows a change. Calls always use the current tools. */
 const LIST_TTL_MS = 10_000;
 /** Lists differ by credential: a shared cache "MUST NOT" keep what is `private` (utilities, "Caching"). */
 const CACHEABLE = { ttlMs: LIST_TTL_MS, cacheScope: 'private' };
 /** `ErrorDetail.path` by which an executor names an ability of the client that it needs and does not have. */
 const CLIENT_ABILITY = 'client/';
 
-/** The body decides; the header alone does when the body makes no claim. */
+/** The body decides; where it names no version, the header does. */
 export const isModern = (params: JsonObject, headers: Incoming['headers']): boolean =>
 	metaOf(params)[VERSION_KEY] !== undefined || headers['mcp-protocol-version']?.trim() === MODERN_VERSION;
 

@@ -1,13 +1,13 @@
-// Arguments that a tool's schema mirrors into headers (`x-mcp-header`, 2026-07-28, transports, "Custom Headers"):
-// what routes by the header must see what the tool will get.
+// Checks arguments that a tool's schema mirrors into headers (`x-mcp-header`, 2026-07-28, transports, "Custom Headers"):
+// whoever routes by the header must see the value that the tool gets.
 
 import { type Call, type Incoming, isObject, type Json, type JsonObject, type Tool } from '../../core/index.ts';
 import { CODES, ProtocolError } from './messages.ts';
 
 export interface DeclaredHeader {
-	/** In lower case. */
+	/** Name of the header, in lower case. */
 	header: string;
-	/** Of the argument. */
+	/** Path of the argument. */
 	path: string[];
 }
 

@@ -1,4 +1,4 @@
-// Progress of a call over an event stream.
+// Tests of progress over an event stream.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,10 +1,10 @@
-// An answer that reports progress: JSON when it is there at once, else an event stream that ends with it.
+// Answers with progress: as JSON when the result is there at once, else as an event stream that ends with the result.
 
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Call, Json, JsonObject, Reply } from '../../core/index.ts';
 
-/** Without progress, the stream opens after this time, so that something flows while the tool works. */
+/** The stream opens after this time even without progress, so that something is sent while the tool works. */
 const OPEN_AFTER_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 /** A client that does not read misses progress rather than filling our memory. */
@@ -19,9 +19,9 @@ const STREAM_HEADERS = {
 };
 
 export interface Progressing {
-	/** As the client gave it: echoed in every report. */
+	/** The token that the client gave, echoed in every report. */
 	token: Json;
-	/** The whole message that answers. */
+	/** Makes the complete message that answers. */
 	run(call: Call): Promise<JsonObject>;
 	/** The message that answers instead when `run` fails after the stream has begun. */
 	fail(thrown: unknown): JsonObject;
@@ -70,7 +70,7 @@ class EventStream {
 	#keepAlive: NodeJS.Timeout | undefined;
 	#isFinished = false;
 
-	/** Until it is finished. */
+	/** Sends comments until the stream is finished. */
 	keepAlive(): void {
 		this.#keepAlive = setInterval(() => this.#write(': keep-alive\n\n'), KEEP_ALIVE_MS).unref();
 	}

@@ -1,4 +1,4 @@
-// Arguments as JSON Schema: what a server would take is taken, what it would refuse is not.
+// Tests of arguments as JSON Schema: values that a server would take are valid, those that it would refuse are not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -23,25 +23,25 @@ import {
 import { SELECT } from './config.ts';
 import { convertDefinition, convertType, describe, isEndless, type References } from './inputs.ts';
 
-/** Of a model's argument; longer names are shortened, which the document undoes. */
+/** The longest name of an argument for models; longer ones are shortened, and the document maps them back. */
 const MAX_NAME_CHARS = 64;
 interface Limits {
 	chars: number;
-	/** Definitions that lead from one to the next. */
+	/** The longest chain of definitions that refer to each other. */
 	levels: number;
 }
 
-/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+/** The limits of what models are shown. The schema compiler manages twice as many levels. */
 const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
-/** What is checked in a thread has eight times the stack. */
+/** The limits of what is checked in a thread, which has eight times the stack. */
 const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
 
 export interface Variable {
-	/** Of the tool's argument, and of the document's variable. */
+	/** Name of the tool's argument and of the document's variable. */
 	name: string;
-	/** Of the field's argument. */
+	/** Name of the field's argument. */
 	argument: string;
-	/** `[ID!]!` */
+	/** The type in SDL, such as `[ID!]!`. */
 	type: string;
 }
 
@@ -57,7 +57,7 @@ interface Definition {
 	sizeBytes: number;
 }
 
-/** What all operations of one schema share. */
+/** The state that all operations of one schema share. */
 export interface Inputs {
 	definitions: Map<GraphQLInputObjectType | GraphQLEnumType, Definition>;
 	endless: Map<GraphQLInputObjectType, boolean>;
@@ -66,13 +66,13 @@ export interface Inputs {
 
 export const createInputs = (): Inputs => ({ definitions: new Map(), endless: new Map(), wholes: new WholeSchemas() });
 
-/** Why nobody could fill the argument; null when somebody can. */
+/** Tells why no value can satisfy the argument; null when one can. */
 export function argumentFault({ name, type }: GraphQLArgument, { endless }: Inputs): string | null {
 	if (!isInputType(type)) return `its argument ${quote(name)} has a type that cannot be sent`;
 	return isEndless(type, endless) ? `its argument ${quote(name)} requires an input object that requires itself` : null;
 }
 
-/** @param selectable whether the answer has fields to choose from. @param faults what was lost */
+/** @param selectable whether the answer has fields to choose from. @param faults collects the losses */
 export function convertArguments(args: readonly GraphQLArgument[], selectable: boolean, inputs: Inputs, faults: Set<string>): Signature {
 	const references: References = new Set();
 	const names = shortNames(args);
@@ -124,12 +124,12 @@ function shortNames(args: readonly GraphQLArgument[]): string[] {
 	});
 }
 
-/** Every definition that is reached, within the limits. */
+/** Collects every definition that is reached, within the limits. */
 function closeOver(references: References, limits: Limits, inputs: Inputs): { definitions: JsonObject; left: string[] } {
 	const kept = nearest(references, limits.chars, inputs);
 	const definitions: JsonObject = {};
 	const left: string[] = [];
-	// In the order of the compiler, which overflows where one definition leads to the next too often.
+	// The order is the compiler's, which overflows on long chains of definitions.
 	const add = (type: GraphQLInputObjectType | GraphQLEnumType, level: number): void => {
 		if (Object.hasOwn(definitions, type.name)) return;
 		const definition = level < limits.levels ? kept.get(type) : undefined;
@@ -141,7 +141,7 @@ function closeOver(references: References, limits: Limits, inputs: Inputs): { de
 	return { definitions, left };
 }
 
-/** What fits, the nearest first. */
+/** Chooses the definitions that fit, the nearest first. */
 function nearest(references: References, maxBytes: number, inputs: Inputs): Map<GraphQLInputObjectType | GraphQLEnumType, Definition> {
 	const kept = new Map<GraphQLInputObjectType | GraphQLEnumType, Definition>();
 	const reached = new Set(references);

@@ -1,4 +1,4 @@
-// From text to a schema: SDL or an introspection result. What is no GraphQL schema is refused here; from here on, faults
+// Reads a schema from SDL or an introspection result. Text that is no GraphQL schema is refused here; later faults
 // belong to single operations.
 
 import { buildClientSchema, type GraphQLSchema, type IntrospectionQuery, isObjectType } from 'graphql';
@@ -10,12 +10,12 @@ export interface Description {
 	format: 'graphql sdl' | 'graphql introspection';
 }
 
-/** Of the largest public schemas, five times. */
+/** Five times the size of the largest public schemas. */
 const MAX_CHARS = 32 * 1024 * 1024;
-/** Types of real schemas are wrapped three times; whatever walks a result is safe with this many levels. */
+/** Types of real schemas are wrapped three times; every walk over a result is safe with this many levels. */
 const MAX_DEPTH = 100;
 
-/** @throws schema_invalid naming line and column, or what the document is instead */
+/** @throws schema_invalid naming line and column, or the format that the document has instead */
 export function readDescription(source: string, log: Log): Description {
 	const text = source.replace(/^\ufeff/, '');
 	if (text.length > MAX_CHARS) throw refused(`The schema is longer than ${MAX_CHARS} characters.`);
@@ -33,7 +33,7 @@ function buildFromJson(text: string): GraphQLSchema {
 	if (!isObject(result) || !isObject(result['__schema'])) throw refused(withoutSchema(root));
 	checkDepth(result);
 	try {
-		// What it lacks of this shape, `buildClientSchema` says.
+		// `buildClientSchema` reports whatever the shape lacks.
 		return buildClientSchema(result as unknown as IntrospectionQuery, { assumeValid: true });
 	} catch (cause) {
 		throw refused(`The introspection result cannot be read: ${faultOf(cause)}`, '/__schema');
@@ -57,7 +57,7 @@ function withoutSchema(root: Json): string {
 	return `The document is no introspection result, it has no "__schema"${said}.`;
 }
 
-/** Without recursion: the document that this refuses would overflow the stack of whatever recurses. */
+/** The check does not recurse, since the documents that it refuses would overflow the stack. */
 function checkDepth(root: Json): void {
 	const open: { value: Json; depth: number }[] = [{ value: root, depth: 0 }];
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -77,7 +77,7 @@ function checkRoots(schema: GraphQLSchema): void {
 	if (odd) throw refused(`The schema’s root type ${cleanText(String(odd), 100)} is no object type.`);
 }
 
-/** What a library says of a fault, short and without what would steer a terminal. */
+/** The message of a library's error, shortened and without terminal control characters. */
 export function faultOf(error: unknown): string {
 	if (error instanceof RangeError) return 'it is nested too deeply.';
 	return cleanText(error instanceof Error ? error.message : String(error), 300);

@@ -16,11 +16,11 @@ import {
 } from 'graphql';
 import { cleanText, type Json, type JsonObject } from '../../core/index.ts';
 
-/** What input objects and enums a schema refers to. */
+/** The input objects and enums that a schema refers to. */
 export type References = Set<GraphQLInputObjectType | GraphQLEnumType>;
 
 const MAX_DESCRIPTION_CHARS = 500;
-/** What is longer would be written out again at each use. */
+/** Longer enums become definitions instead of being repeated at each use. */
 const MAX_INLINE_VALUES = 20;
 const MAX_CHAIN = 500;
 
@@ -28,13 +28,13 @@ const INT: JsonObject = { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31
 const TEXT = 'string';
 const NUMBER_OR_TEXT = ['number', 'string'];
 
-/** The five of the specification (§3.5), and what servers agree on by name. All else accepts anything. */
+/** The five scalars of the specification (§3.5) and those whose meaning servers agree on. All others accept any value. */
 const SCALARS: Readonly<Record<string, JsonObject>> = {
 	Int: INT,
 	Float: { type: 'number' },
 	String: { type: TEXT },
 	Boolean: { type: 'boolean' },
-	// §3.5.5: a server takes either.
+	// A server takes either (§3.5.5).
 	ID: { type: ['string', 'integer'] },
 	Date: { type: TEXT },
 	DateTime: { type: TEXT },
@@ -54,7 +54,7 @@ export function convertType(type: GraphQLInputType, references: References): Jso
 	return isNonNullType(type) ? convertPresent(type.ofType, references) : orNull(convertPresent(type, references));
 }
 
-/** Of a value that is there. */
+/** Converts the type of a value that is not null. */
 export function convertPresent(type: GraphQLInputType, references: References): JsonObject {
 	if (isNonNullType(type)) return convertPresent(type.ofType, references);
 	if (isListType(type)) return convertList(type.ofType, references);
@@ -64,14 +64,14 @@ export function convertPresent(type: GraphQLInputType, references: References): 
 	return { $ref: `#/$defs/${type.name}` };
 }
 
-/** §3.11: where a list is expected, one item is taken as a list of one. */
+/** One item is taken as a list of one where a list is expected (§3.11). */
 function convertList(itemType: GraphQLInputType, references: References): JsonObject {
 	const list: JsonObject = { type: 'array', items: convertType(itemType, references) };
 	const item = isNonNullType(itemType) ? itemType.ofType : itemType;
 	if (isListType(item)) return list;
 	const single = convertPresent(item, references);
 	if (single['$ref'] !== undefined || single['enum'] !== undefined) return { anyOf: [list, single] };
-	// A scalar of which nothing is known is a list as well as an item.
+	// An unknown scalar may itself be a list.
 	return single['type'] === undefined ? list : { ...list, ...single, type: ['array', ...typesOf(single)] };
 }
 
@@ -96,7 +96,7 @@ function orNull(schema: JsonObject): JsonObject {
 	return { ...schema, ...values, type: [...typesOf(schema), 'null'] };
 }
 
-/** What stands under `$defs`. */
+/** Makes the schema that stands under `$defs`. */
 export function convertDefinition(type: GraphQLInputObjectType | GraphQLEnumType, references: References): JsonObject {
 	const words = describe(type.description);
 	if (isEnumType(type)) return { ...convertEnum(type), ...words };
@@ -108,7 +108,7 @@ export function convertDefinition(type: GraphQLInputObjectType | GraphQLEnumType
 		properties: Object.fromEntries(fields.map((field) => [field.name, convertField(field, type.isOneOf, references)])),
 		...(required.length > 0 ? { required } : {}),
 		additionalProperties: false,
-		// §3.10, "OneOf Input Objects": one field and no other, and not null.
+		// Exactly one field, which is not null (§3.10, "OneOf Input Objects").
 		...(type.isOneOf ? { minProperties: 1, maxProperties: 1 } : {}),
 	};
 }
@@ -118,7 +118,7 @@ function convertField(field: GraphQLInputField, isOneOf: boolean, references: Re
 	return { ...schema, ...describe(field.description, field), ...(field.deprecationReason == null ? {} : { deprecated: true }) };
 }
 
-/** A default is told, not filled in: an argument that is absent gets the server's, also when that has changed. */
+/** Defaults are documented, not filled in: an absent argument gets the server's current default. */
 export function describe(
 	description: string | null | undefined,
 	field?: Pick<GraphQLInputField, 'defaultValue'>,
@@ -128,14 +128,14 @@ export function describe(
 	return text === '' ? {} : { description: text };
 }
 
-/** Whether a value of the type would have to hold another of the same without end (§3.10, "Circular References"). */
+/** Tells whether every value of the type would have to hold another of the same type without end (§3.10, "Circular References"). */
 export function isEndless(type: GraphQLInputType, known: Map<GraphQLInputObjectType, boolean>, chain = 0): boolean {
 	if (!isNonNullType(type) || !isInputObjectType(type.ofType)) return false;
 	const object = type.ofType;
 	const found = known.get(object);
 	if (found !== undefined) return found;
 	if (chain > MAX_CHAIN) return true;
-	// Until it is known to end it does not: whoever meets it again on the way has closed a circle.
+	// The type counts as endless until it is known to end: meeting it again on the way closes a circle.
 	known.set(object, true);
 	const endless = Object.values(object.getFields()).some((field) => isRequiredInputField(field) && isEndless(field.type, known, chain + 1));
 	known.set(object, endless);

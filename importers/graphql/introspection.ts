@@ -1,4 +1,4 @@
-// Asking a GraphQL endpoint for its schema: newest form of the question first, since what a server does not know it refuses whole.
+// Asks a GraphQL endpoint for its schema, in the newest form of the query first, since servers refuse a query with a field that they do not know.
 
 import { getIntrospectionQuery, type IntrospectionOptions } from 'graphql';
 import { excerptOf, GatewayError, type ImportContext, type SchemaSource, statusLine } from '../../core/index.ts';
@@ -12,7 +12,7 @@ const FORMS: IntrospectionOptions[] = [
 	{},
 ];
 
-/** @throws schema_invalid with what the endpoint answered to the plain form */
+/** @throws schema_invalid with the answer of the endpoint to the plainest form */
 export async function introspect(
 	url: string,
 	{ request, signal }: Pick<ImportContext, 'request' | 'signal'>,

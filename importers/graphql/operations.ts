@@ -1,4 +1,4 @@
-// Fields of the root types, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
+// Converts the fields of the root types one by one, so that a fault of one costs no other.
 
 import {
 	type GraphQLField,
@@ -16,12 +16,12 @@ import type { Selector } from './selection.ts';
 
 export type RootKind = 'query' | 'mutation' | 'subscription';
 
-export interface Entry {
+export interface RootField {
 	kind: RootKind;
 	field: GraphQLField<unknown, unknown>;
 }
 
-export interface Surroundings {
+export interface FieldContext {
 	schema: GraphQLSchema;
 	inputs: Inputs;
 	select: Selector;
@@ -30,8 +30,8 @@ export interface Surroundings {
 const MAX_DESCRIPTION_CHARS = 1000;
 const MAX_DOCUMENT_CHARS = 48 * 1024;
 
-/** In the schema's order: queries, mutations, subscriptions. */
-export function listOperations(schema: GraphQLSchema): Entry[] {
+/** Lists fields in the schema's order: queries, mutations, subscriptions. */
+export function listOperations(schema: GraphQLSchema): RootField[] {
 	const roots: [RootKind, GraphQLObjectType | null | undefined][] = [
 		['query', schema.getQueryType()],
 		['mutation', schema.getMutationType()],
@@ -40,9 +40,9 @@ export function listOperations(schema: GraphQLSchema): Entry[] {
 	return roots.flatMap(([kind, root]) => Object.values(root?.getFields() ?? {}).map((field) => ({ kind, field })));
 }
 
-export const named = ({ kind, field }: Entry): Named => ({ method: kind.toUpperCase(), path: field.name, operationId: field.name });
+export const named = ({ kind, field }: RootField): Named => ({ method: kind.toUpperCase(), path: field.name, operationId: field.name });
 
-export function convertOperation(entry: Entry, name: string, surroundings: Surroundings): Operation {
+export function convertOperation(entry: RootField, name: string, context: FieldContext): Operation {
 	const { kind, field } = entry;
 	const common = {
 		...named(entry),
@@ -53,14 +53,14 @@ export function convertOperation(entry: Entry, name: string, surroundings: Surro
 		deprecated: field.deprecationReason != null,
 		outputSchema: null,
 	};
-	const fault = faultOf(entry, surroundings);
-	const result = fault === null ? convertField(entry, surroundings) : { skip: fault };
+	const fault = faultOf(entry, context);
+	const result = fault === null ? convertField(entry, context) : { skip: fault };
 	if (!('skip' in result)) return { ...common, ...result };
 	return { ...common, parameters: { type: 'object' }, definition: {}, outcome: 'skipped', reasons: [sentence(result.skip)] };
 }
 
-/** Why there is no tool to make of it; null when there is. */
-function faultOf({ kind, field }: Entry, { inputs }: Surroundings): string | null {
+/** Tells why no tool can be made of the field; null when one can. */
+function faultOf({ kind, field }: RootField, { inputs }: FieldContext): string | null {
 	if (kind === 'subscription') return 'no tool is made of subscriptions: a call is answered once';
 	if (!isOutputType(field.type)) return 'its type is none that can be answered';
 	return field.args.map((arg) => argumentFault(arg, inputs)).find((fault) => fault !== null) ?? null;
@@ -68,7 +68,7 @@ function faultOf({ kind, field }: Entry, { inputs }: Surroundings): string | nul
 
 type Converted = Pick<Operation, 'parameters' | 'whole' | 'definition' | 'outcome' | 'reasons'>;
 
-function convertField(entry: Entry, { schema, inputs, select }: Surroundings): Converted | { skip: string } {
+function convertField(entry: RootField, { schema, inputs, select }: FieldContext): Converted | { skip: string } {
 	const faults = new Set<string>();
 	const { type, args } = entry.field;
 	const { parameters, whole = null, variables, selects } = convertArguments(args, isCompositeType(getNamedType(type)), inputs, faults);
@@ -82,19 +82,19 @@ function convertField(entry: Entry, { schema, inputs, select }: Surroundings): C
 	return { parameters, whole, definition: { query, selects }, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
 }
 
-function writeDocument({ kind, field }: Entry, variables: Variable[], selection: string): string {
+function writeDocument({ kind, field }: RootField, variables: Variable[], selection: string): string {
 	const declared = variables.map(({ name, type }) => `$${name}: ${type}`).join(', ');
 	const passed = variables.map(({ name, argument }) => `${argument}: $${name}`).join(', ');
 	const head = `${kind} ${field.name}${declared && `(${declared})`}`;
 	return `${head} { ${field.name}${passed && `(${passed})`}${selection && ` ${selection}`} }`;
 }
 
-/** The aliases keep fields apart in every schema that we know; in one that was made to defeat them, this finds it. */
+/** Aliases keep fields apart in every known schema; this check catches one that was made to defeat them. */
 function isValid(query: string, schema: GraphQLSchema): boolean {
 	return query.length <= MAX_DOCUMENT_CHARS && validate(schema, parse(query, { noLocation: true })).length === 0;
 }
 
-function describe({ kind, field }: Entry): string {
+function describe({ kind, field }: RootField): string {
 	const reason = field.deprecationReason;
 	const parts = [reason == null ? '' : `Deprecated: ${reason || 'no reason is given'}`, field.description ?? ''];
 	const text = parts

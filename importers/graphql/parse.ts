@@ -1,4 +1,4 @@
-// A schema's operations, one after the other: loaded in the worker alone, with the library that reads GraphQL.
+// Yields a schema's operations one by one. Only the worker loads this file, with the library that reads GraphQL.
 
 import Joi from 'joi';
 import { type ImportContext, nameOperations, type Operation, type SchemaSource, type SchemaSummary } from '../../core/index.ts';
@@ -17,7 +17,7 @@ export async function* parse(
 	const { schema, format } = readDescription(source.text, log);
 	const surroundings = { schema, inputs: createInputs(), select: createSelector(schema, limits) };
 	const entries = listOperations(schema);
-	// A subscription becomes no tool, so it takes no tool's name.
+	// Subscriptions become no tools, so they take no names from tools.
 	const callable = entries.filter(({ kind }) => kind !== 'subscription');
 	const names = nameOperations(callable.map(named));
 	for (const [index, entry] of entries.entries())

@@ -1,4 +1,4 @@
-// SDL → schema, as tolerantly as it can be read: GitHub publishes fields twice, teams publish files one after the other,
+// Builds a schema from SDL as tolerantly as possible: GitHub publishes fields twice, teams publish files one after the other,
 // subgraphs extend what they do not define. (GraphQL, September 2025, §3.)
 
 import {
@@ -24,7 +24,7 @@ import {
 import { cleanText, GatewayError, type Log } from '../../core/index.ts';
 import { faultOf, refused } from './document.ts';
 
-/** GitHub’s schema has 61,000 tokens; each takes some hundred bytes while it is read. */
+/** The most tokens of a document. GitHub’s schema has 61,000; each takes some hundred bytes while it is read. */
 const MAX_TOKENS = 2_000_000;
 const MAX_DEPTH = 100;
 const MAX_WARNINGS = 20;
@@ -32,7 +32,7 @@ const MAX_WARNINGS = 20;
 const OPENING: ReadonlySet<string> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
 const CLOSING: ReadonlySet<string> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
-/** Kinds of extension and of the definition that each extends. */
+/** Maps each kind of extension to the kind of definition that it extends. */
 const DEFINITION_OF = {
 	[Kind.SCALAR_TYPE_EXTENSION]: Kind.SCALAR_TYPE_DEFINITION,
 	[Kind.OBJECT_TYPE_EXTENSION]: Kind.OBJECT_TYPE_DEFINITION,
@@ -73,7 +73,7 @@ function checkTokens(source: Source): void {
 	}
 }
 
-/** Of several definitions of one name the later ones extend the first, and what extends nothing is the first. */
+/** Joins definitions of one name: later ones extend the first, and an extension without a definition becomes one. */
 function joinDefinitions(document: DocumentNode): DocumentNode {
 	const known = new Set(document.definitions.filter(isTypeDefinitionNode).map(({ name }) => name.value));
 	const seen = new Set<string>();
@@ -91,11 +91,11 @@ function joinDefinitions(document: DocumentNode): DocumentNode {
 	return { ...document, definitions };
 }
 
-// A definition and its extension have the same members but for the description, which an extension has none of and nobody reads.
+// A definition has the members of its extension and a description, which nothing here reads.
 const asDefinition = (node: TypeExtensionNode): DefinitionNode => ({ ...node, kind: DEFINITION_OF[node.kind] }) as TypeDefinitionNode;
 const asExtension = (node: TypeDefinitionNode): DefinitionNode => ({ ...node, kind: EXTENSION_OF[node.kind] }) as TypeExtensionNode;
 
-/** `buildASTSchema` says which type is unknown, but not where. */
+/** Reports unknown types with their line, which `buildASTSchema` does not tell. */
 function checkNames(document: DocumentNode): void {
 	const known = new Set(specifiedScalarTypes.map(({ name }) => name));
 	for (const node of document.definitions) if (isTypeDefinitionNode(node)) known.add(node.name.value);

@@ -1,4 +1,4 @@
-// What a tool asks of an answer: leaves first, nearest first, until the budget is spent. No type is entered twice on one path.
+// Chooses the fields that a tool asks for: leaves first, nearest first, until the budget is spent. No type is entered twice on one path.
 
 import {
 	type GraphQLAbstractType,
@@ -18,20 +18,20 @@ import {
 } from 'graphql';
 
 export interface SelectionLimits {
-	/** Levels of objects below the answer itself; what wrappers hold does not count. */
+	/** Levels of objects below the answer itself; the content of wrappers does not count. */
 	depth: number;
 	maxLeaves: number;
-	/** What is paged is asked for so many at a time: servers refuse lists without a length (GitHub). */
+	/** Items asked for of each paged field: servers such as GitHub refuse lists without a length. */
 	pageSize: number;
 }
 
-/** `{ id name }`; empty for leaves. */
+/** Makes a selection such as `{ id name }`; empty for leaves. */
 export type Selector = (type: GraphQLOutputType) => string;
 
 interface Selection {
-	/** By what stands before the selection of their own: `name`, `Issue_state: state`, `items(first: 10)`. */
+	/** Selections by the text before them: `name`, `Issue_state: state`, `items(first: 10)`. */
 	fields: Map<string, Selection | null>;
-	/** By type. */
+	/** Selections by type name. */
 	fragments: Map<string, Selection>;
 }
 
@@ -47,15 +47,15 @@ interface Walk {
 	queue: Visit[];
 	leavesLeft: number;
 	differing: Map<GraphQLAbstractType, ReadonlySet<string>>;
-	/** `(first: 10)` */
+	/** The arguments of a page, such as `(first: 10)`. */
 	page: string;
 }
 
-/** Objects that are looked into, and how far below each other: enough for any budget of leaves, and an end for what has none. */
+/** The most objects that are visited, and their depth: enough for any budget of leaves, and a bound for endless types. */
 const MAX_VISITS = 500;
 const MAX_PATH = 12;
 
-/** Types that only hold what was asked for, and the fields of theirs that lead to it or say how it went. */
+/** Types that only wrap a result, and their fields that lead to it or report the outcome. */
 const WRAPPER = /(?:Connection|Edge|Payload|PageInfo)$/;
 const WRAPPED: ReadonlySet<string> = new Set(['nodes', 'edges', 'node', 'pageInfo', 'errors', 'userErrors']);
 
@@ -68,7 +68,7 @@ export function createSelector(schema: GraphQLSchema, limits: SelectionLimits): 
 		const first: Visit = { type: named, into: root, depth: limits.depth, path: new Set([named.name]) };
 		const page = `(first: ${limits.pageSize})`;
 		const walk: Walk = { schema, queue: [first], leavesLeft: limits.maxLeaves, differing, page };
-		// It grows while it is walked, up to MAX_VISITS.
+		// The queue grows while it is walked, up to MAX_VISITS.
 		for (const visit of walk.queue) visitType(visit, walk);
 		return write(root) || '{ __typename }';
 	};
@@ -83,7 +83,7 @@ function visitType(visit: Visit, walk: Walk): void {
 	if (isAbstractType(type)) addFragments(visit, type, walk);
 }
 
-/** Each possible type gets an equal part of what is left of the budget; where that is nothing, what they share must do. */
+/** Each possible type gets an equal part of the remaining budget; without one, their common fields must do. */
 function addFragments({ into, depth, path }: Visit, type: GraphQLAbstractType, walk: Walk): void {
 	const possible = walk.schema.getPossibleTypes(type).filter((each) => isObjectType(each) && !path.has(each.name));
 	const share = Math.floor(walk.leavesLeft / Math.max(1, possible.length));
@@ -100,12 +100,12 @@ function addFragments({ into, depth, path }: Visit, type: GraphQLAbstractType, w
 	}
 }
 
-/** Under its own name, at the abstract type itself. */
+/** Whether the field was chosen at the abstract type itself, under its own name. */
 const isChosen = ({ fields }: Selection, name: string, { page }: Walk): boolean => fields.has(name) || fields.has(name + page);
 
 /**
  * Names that possible types give to fields of different types: two answers under one name must have one shape (§5.3.2).
- * Of the types, not of what a budget chose, so that one type is written alike wherever it is met.
+ * All fields of the types count, not only the chosen ones, so that a type is written alike wherever it appears.
  */
 function differingFields(type: GraphQLAbstractType, { schema, differing }: Walk): ReadonlySet<string> {
 	const known = differing.get(type);
@@ -159,7 +159,7 @@ function addLeaf(into: Selection, text: string, walk: Walk): void {
 	into.fields.set(text, null);
 }
 
-/** Empty when nothing was chosen, neither here nor below. */
+/** Writes the selection; empty when nothing was chosen here or below. */
 function write({ fields, fragments }: Selection): string {
 	const pieces: string[] = [];
 	for (const [text, child] of fields) {

@@ -1,4 +1,4 @@
-// From a stored operation to a tool of the `graphql` executor.
+// Makes a tool of the `graphql` executor from a stored operation.
 
 import type { Operation, ToolDraft } from '../../core/index.ts';
 import { SELECT } from './config.ts';
@@ -11,7 +11,7 @@ export function toTool({ name, description, method, parameters, outputSchema, de
 		executor: 'graphql',
 		parameters,
 		outputSchema,
-		// §6.2.2: only the fields of a mutation may have side effects.
+		// Only the fields of a mutation may have side effects (§6.2.2).
 		annotations: { readOnlyHint: method === 'QUERY', openWorldHint: true },
 		executionConfig: { query, ...(selects === true ? { selectArgument: SELECT } : {}) },
 	};

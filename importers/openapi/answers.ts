@@ -1,4 +1,4 @@
-// What an operation answers: the media type to ask for, and a schema of the answer where one is safe to promise.
+// Reads the responses of an operation: the media types to accept, and an output schema where one is safe to promise.
 
 import { isObject, type Json, type JsonObject } from '../../core/index.ts';
 import { type Definitions, MAX_STEPS } from './definitions.ts';
@@ -7,17 +7,17 @@ import { follow, lookUp } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 
 export interface Answer {
-	/** Value of the Accept header, all that the successes may be; null when the document names no content. */
+	/** Value of the Accept header: every media type of the successful responses. Null when the document names no content. */
 	accept: string | null;
-	/** Null unless every success is a JSON object of this one shape. */
+	/** Schema of the output; null unless every successful response is a JSON object of this one shape. */
 	schema: JsonObject | null;
-	/** It would have one, were it smaller or converted without a loss. */
+	/** Whether the schema is missing only because it is too large or could not be converted without a loss. */
 	isCut: boolean;
 }
 
 const SUCCESS = /^2(?:\d\d|XX)$/i;
 const MAX_SCHEMA_BYTES = 32 * 1024;
-/** MCP clients take no other root, and models no combination there. */
+/** Keywords that the root of an output schema must not have: MCP clients expect a plain object. */
 const ROOT_COMBINATORS = ['$ref', 'allOf', 'anyOf', 'not', 'enum', 'const'];
 
 export function readAnswer(responses: Json | undefined, definitions: Definitions): Answer {
@@ -29,16 +29,16 @@ export function readAnswer(responses: Json | undefined, definitions: Definitions
 	});
 	const accept = acceptOf(contents.flat());
 	const [only] = contents.map(([preferred]) => preferred);
-	// With a second kind of success, or one without content, there is no shape to promise.
+	// No single shape can be promised when there is a second kind of success, or one without content.
 	if (contents.length !== 1 || only?.kind !== 'json' || only.raw['schema'] === undefined) return { accept, schema: null, isCut: false };
 	return { accept, ...safeSchema(only.raw['schema'], definitions) };
 }
 
 const MAX_OFFERED = 20;
-/** It would be read to its end, which may be far. */
+/** Event streams are accepted last: a response is read to its end, and a stream may not end soon. */
 const STREAM = /^text\/event-stream\b/i;
 
-/** What is read best first; all the others, since a server may have nothing else to give (RFC 9110 §12.5.1). */
+/** Puts the preferred media type first and lists all others too, since the server may offer nothing else (RFC 9110 §12.5.1). */
 function acceptOf(types: readonly MediaType[]): string | null {
 	const ranked = types.toSorted((a, b) => rankOf(a) - rankOf(b));
 	const names = [...new Set(ranked.map(({ name }) => name))].slice(0, MAX_OFFERED);
@@ -58,7 +58,7 @@ function safeSchema(raw: Json, definitions: Definitions): Pick<Answer, 'schema' 
 	return { schema: Object.keys(closure.definitions).length > 0 ? { ...schema, $defs: closure.definitions } : schema, isCut: false };
 }
 
-/** The definition itself where the answer is nothing but a reference to it. */
+/** Returns the definition itself where the response schema is nothing but a reference to it. */
 function rootOf(raw: Json, definitions: Definitions): Converted | null {
 	const ref = isObject(raw) ? raw['$ref'] : undefined;
 	if (typeof ref !== 'string') return convertSchema(raw, definitions.mode, null, definitions.conversion);

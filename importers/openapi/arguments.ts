@@ -1,8 +1,9 @@
-// Parameter objects as arguments of a tool: path, query, header and cookie side by side, each with the place where its
-// value goes on the wire.
+// Converts Parameter Objects to arguments of a tool: path, query, header and cookie side by side, each with the location of its
+// value in the request.
 
 import { createHash } from 'node:crypto';
 import { cleanText, headerNameFault, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import type { Parameter as Wire } from '../../plugins/executors/http/config.ts';
 import { convertBody } from './body.ts';
 import type { Definitions } from './definitions.ts';
 import type { Document } from './document.ts';
@@ -10,13 +11,13 @@ import type { ConvertedBody } from './forms.ts';
 import { type MediaType, preferredMediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
-import { place } from './security.ts';
+import { wireLocation } from './security.ts';
 
-/** One argument: how the tool calls it, what it accepts, and where it goes. */
+/** One argument: its name, the schema of its values, and its location in the request. */
 export interface Argument extends Converted {
 	arg: string;
 	isRequired: boolean;
-	/** An entry of the executor's `parameters`. */
+	/** The argument's entry in the executor's `parameters`. */
 	wire: JsonObject;
 }
 
@@ -27,8 +28,8 @@ interface Parameter {
 	raw: JsonObject;
 }
 
-const LOCATIONS = ['path', 'query', 'querystring', 'header', 'cookie'] as const;
-type Location = (typeof LOCATIONS)[number];
+const LOCATIONS: readonly Location[] = ['path', 'query', 'querystring', 'header', 'cookie'];
+type Location = Wire['in'];
 
 const STYLES: Readonly<Record<Location, readonly string[]>> = {
 	path: ['simple', 'label', 'matrix'],
@@ -38,7 +39,7 @@ const STYLES: Readonly<Record<Location, readonly string[]>> = {
 	cookie: ['form', 'cookie'],
 };
 
-/** OpenAPI 3.1.1 §4.8.12.2: "the parameter definition SHALL be ignored". */
+/** Headers that are no parameters (OpenAPI 3.1.1 §4.8.12.2): "the parameter definition SHALL be ignored". */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
 const COOKIE_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PLACEHOLDER = /\{([^{}]+)\}/g;
@@ -47,18 +48,18 @@ const MAX_EXAMPLE_CHARS = 500;
 const ARG = /^[A-Za-z0-9_.-]{1,64}$/;
 
 export interface ParameterSource {
-	/** Of the path item, then of the operation, which override. */
+	/** The parameter lists of the path item and of the operation; the latter overrides. */
 	lists: (Json | undefined)[];
 	path: string;
-	/** Those that the path itself names, as a query template. */
+	/** Query parameters that the path itself names in a query template. */
 	queryNames: readonly string[];
 	document: Document;
 }
 
-/** A path, or a placeholder's name in it, without the blanks that no URL has. */
+/** Percent-encodes white space, which URLs cannot contain, in a path or in the name of a placeholder. */
 export const spell = (path: string): string => path.replace(/\s/g, encodeURIComponent);
 
-/** Arguments in the document's order; what is left out or made up is named in `faults`. */
+/** Returns the arguments in the document's order; `faults` names parameters that were left out or added. */
 export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): Argument[] {
 	const declared = declaredParameters(source, faults);
 	const placeholders = new Set([...source.path.matchAll(PLACEHOLDER)].map(([, name]) => name ?? ''));
@@ -76,7 +77,7 @@ export function readParameters(source: ParameterSource, definitions: Definitions
 
 function declaredParameters({ lists, document }: ParameterSource, faults: Set<string>): Parameter[] {
 	const found = new Map<string, Parameter>();
-	if (lists.some((list) => list !== undefined && !Array.isArray(list))) faults.add('its parameters are no list and were left out');
+	if (lists.some((list) => list !== undefined && !Array.isArray(list))) faults.add('its parameters are not a list and were left out');
 	for (const raw of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
 		const at = follow(document.root, raw);
 		if ('fault' in at) {
@@ -89,7 +90,7 @@ function declaredParameters({ lists, document }: ParameterSource, faults: Set<st
 			faults.add(`the parameter ${quote(String(name))} in ${quote(String(location))} was left out`);
 			continue;
 		}
-		found.set(place(known, name), { name, in: known, raw: at.object });
+		found.set(wireLocation(known, name), { name, in: known, raw: at.object });
 	}
 	return [...found.values()];
 }
@@ -101,7 +102,7 @@ function isUsable(parameter: Parameter, source: ParameterSource, placeholders: R
 		return false;
 	}
 	if (location === 'querystring' && !wholeQuery(parameter.raw, source.document.root)) {
-		faults.add(`the query ${quote(name)} has a media type that no URL can hold and was left out`);
+		faults.add(`the query ${quote(name)} has a media type that a URL cannot hold and was left out`);
 		return false;
 	}
 	if (location === 'header' && IGNORED_HEADERS.has(name.toLowerCase())) return false;
@@ -125,7 +126,7 @@ function convertValue(raw: JsonObject, location: Location, { mode, conversion }:
 	return { ...convertSchema(schema, mode, null, conversion), wire };
 }
 
-/** By `schema`, or by the one media type of `content`. */
+/** Reads the schema from `schema`, or from the one media type of `content`. */
 function describedBy({ content, schema }: JsonObject, root: JsonObject): { contentType: string | null; schema: Json } {
 	const [entry] = isObject(content) ? Object.entries(content) : [];
 	if (!entry) return { contentType: null, schema: schema ?? { type: 'string' } };
@@ -133,7 +134,7 @@ function describedBy({ content, schema }: JsonObject, root: JsonObject): { conte
 	return { contentType: entry[0], schema: ('object' in at ? at.object['schema'] : undefined) ?? {} };
 }
 
-/** OpenAPI 3.2 §4.12.1: the whole query in one media type. Null where it is none that is text. */
+/** Returns the media type of a whole query string (OpenAPI 3.2 §4.12.1); null where it is not a text format. */
 function wholeQuery({ content }: JsonObject, root: JsonObject): MediaType | null {
 	const mediaType = preferredMediaType(content, root);
 	return mediaType?.kind === 'binary' || mediaType?.kind === 'multipart' ? null : mediaType;
@@ -144,11 +145,11 @@ function annotate(schema: JsonObject, raw: JsonObject): void {
 	if (raw['deprecated'] === true) schema['deprecated'] = true;
 	if (raw['example'] !== undefined && schema['examples'] === undefined && JSON.stringify(raw['example']).length <= MAX_EXAMPLE_CHARS)
 		schema['examples'] = [raw['example']];
-	// Nobody reads an argument's `readOnly`: a parameter is always sent.
+	// `readOnly` has no meaning here: a parameter is always sent.
 	delete schema['readOnly'];
 }
 
-/** Only what differs from the defaults of its place is said; the executor knows those. */
+/** Names only the settings that the document gives; the executor knows the defaults of each location. */
 function serialization(raw: JsonObject, location: Location): JsonObject {
 	const { style, explode, allowReserved } = raw;
 	const wire: JsonObject = {};
@@ -158,7 +159,7 @@ function serialization(raw: JsonObject, location: Location): JsonObject {
 	return wire;
 }
 
-/** Names that are valid and differ, the same whatever the order: of those that collide, each says where it goes. */
+/** Gives each parameter a valid and unique name, independent of their order: names that collide get the location as a suffix. */
 function nameArguments(parameters: readonly Parameter[]): string[] {
 	const plain = parameters.map(({ name }) => argName(name));
 	const placed = plain.map((name, index) => (countOf(plain, name) > 1 ? `${name.slice(0, 57)}_${parameters[index]?.in}` : name));

@@ -1,4 +1,4 @@
-// A request body as one nested argument, whatever its media type: the root of the arguments stays a plain object.
+// Converts a request body of any media type to one nested argument, so that the root of the arguments stays a plain object.
 
 import { cleanText, type Json, type JsonObject } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
@@ -14,7 +14,7 @@ export interface Body extends ConvertedBody {
 
 const MAX_DESCRIPTION_CHARS = 500;
 
-/** Null: there is none. `skip`: there is one, and nobody can know what it looks like. */
+/** @returns null when there is no body; `skip` when there is one that cannot be resolved */
 export function readBody(raw: Json | undefined, definitions: Definitions, faults: Set<string>): Body | null | { skip: string } {
 	if (raw === undefined) return null;
 	const at = follow(definitions.conversion.document.root, raw);
@@ -30,7 +30,7 @@ export function readBody(raw: Json | undefined, definitions: Definitions, faults
 	return { ...body, isRequired: at.object['required'] === true };
 }
 
-/** What the executor is told of the media type, in `wire`. */
+/** Converts the schema; `wire` holds what the executor must know of the media type. */
 export function convertBody(mediaType: MediaType, definitions: Definitions): ConvertedBody {
 	const { kind, contentType, raw } = mediaType;
 	if (kind === 'multipart' || kind === 'form') return convertForm(mediaType, definitions);
@@ -45,8 +45,8 @@ export function convertBody(mediaType: MediaType, definitions: Definitions): Con
 }
 
 /**
- * Base64 on the wire too: OpenAPI 3.0.4 §4.4 has `byte` for "base64 encoded data" and `binary` for bytes; since 3.1 it is `contentEncoding`
- * (JSON Schema 2020-12 §8.3).
+ * Tells whether the server expects base64: OpenAPI 3.0.4 §4.4 has `byte` for "base64 encoded data" and `binary` for bytes; since 3.1 it is
+ * `contentEncoding` (JSON Schema 2020-12 §8.3).
  */
 function isEncodedText(schema: Json | undefined, { conversion }: Definitions): boolean {
 	const at = follow(conversion.document.root, schema);
@@ -55,7 +55,7 @@ function isEncodedText(schema: Json | undefined, { conversion }: Definitions): b
 	return format === 'byte' || (typeof contentEncoding === 'string' && /^base64(?:url)?$/i.test(contentEncoding));
 }
 
-/** OpenAPI 3.2 §4.14.3: of a media type that is one value after the other, the description tells what each is. */
+/** Returns the schema of a sequential media type as an array, since its `itemSchema` describes each value (OpenAPI 3.2 §4.14.3). */
 function sequenceOf({ contentType, raw }: MediaType): JsonObject | null {
 	const { itemSchema } = raw;
 	return itemSchema !== undefined && JSON_SEQUENCE.test(contentType) ? { type: 'array', items: itemSchema } : null;

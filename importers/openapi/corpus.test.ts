@@ -1,5 +1,5 @@
-// Documents that the importer was not written against: all of @readme/oas-examples, GitHub's and Kubernetes' own; and those that
-// were written for what these lack.
+// Tests with documents that the importer was not written against, all of @readme/oas-examples, GitHub's and Kubernetes' own, and with
+// documents that were written for the features that these lack.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const severalFiles = globSync('**/*.*', { cwd: new URL('openapi/several/', FIXTU
 const files = new Map(severalFiles.map((file) => [file, Buffer.from(textOf(`several/${file}`))]));
 readings.set('several', await readWith(importer, textOf('several/openapi.yaml'), null, { path: 'openapi.yaml', files }));
 
-/** By another way than the importer's: keys that look like methods. */
+/** Counts operations in another way than the importer: keys that look like methods. */
 function countOperations(text: string): number {
 	const document = parse(text) as { paths?: Record<string, Record<string, unknown> & { $ref?: string; additionalOperations?: object }> };
 	const method = /^(get|put|post|delete|options|head|patch|trace|query)$/;
@@ -51,21 +51,21 @@ function countOperations(text: string): number {
 
 const parse = (text: string): unknown => (text.startsWith('{') ? JSON.parse(text) : parseYaml(text, { merge: true }));
 
-/** Of our own documents. */
+/** Every loss in our own documents. */
 const LOST = [
-	'degraded GET /bytes: The query “all” has a media type that no URL can hold and was left out.',
+	'degraded GET /bytes: The query “all” has a media type that a URL cannot hold and was left out.',
 	'degraded POST /any: The pattern “^(?!x).*$” cannot be checked in linear time and was dropped.',
 	'degraded POST /chain: Models are shown the schema without “Link175”, “Link176”, “Link177”, “Link178”, “Link179”, “Link180”, “Link181”, “Link182”, “Link183”, “Link184” and 115 more: arguments are checked against the whole one.',
 	'degraded POST /made: The pattern “^(?!x).*$” cannot be checked in linear time and was dropped.',
 	'degraded POST /parts: The parts of its body have no names: such parts cannot be sent.',
-	'degraded POST /pet: Pet includes itself without end: the inner one accepts anything.',
-	'degraded POST /self: Self includes itself without end: the inner one accepts anything.',
+	'degraded POST /pet: Pet includes itself endlessly: the inner one accepts anything.',
+	'degraded POST /self: Self includes itself endlessly: the inner one accepts anything.',
 	'degraded POST /upload: The pattern “^(?!x).*$” cannot be checked in linear time and was dropped.',
-	'degraded POST /xml: Its XML body is asked for as text, with an outline of its elements: an element or attribute cannot be called “$ref” in XML.',
-	'skipped HEAD /pets/{ids}: A tool of HEAD is made only where the import asks for it: options.methods.',
-	'skipped WHATEVER /events: Its method “WHATEVER” is not a registered one, spelled as it is sent.',
-	'skipped additionalOperations.POST /events: The path has an operation of this method already.',
-	'skipped copy /events: Its method “copy” is not a registered one, spelled as it is sent.',
+	'degraded POST /xml: Its XML body is a text argument, with an outline of its elements: an element or attribute cannot be called “$ref” in XML.',
+	'skipped HEAD /pets/{ids}: HEAD operations become tools only where options.methods of the import names them.',
+	'skipped WHATEVER /events: Its method “WHATEVER” is not a registered method in its exact spelling.',
+	'skipped additionalOperations.POST /events: The path already has an operation with this method.',
+	'skipped copy /events: Its method “copy” is not a registered method in its exact spelling.',
 ];
 
 function eachTool(check: (operation: Operation, label: string) => void): void {
@@ -82,7 +82,7 @@ const eachSchema = (schema: unknown, visit: (schema: JsonObject) => void): void 
 	for (const child of Object.values(schema)) eachSchema(child, visit);
 };
 
-/** Many operations answer alike; once is enough. */
+/** Many operations share an output schema; compiling it once is enough. */
 const compiled = new Set<string>();
 function assertCompiles(schema: JsonObject, label: string): void {
 	const text = JSON.stringify(schema);
@@ -91,7 +91,7 @@ function assertCompiles(schema: JsonObject, label: string): void {
 	assert.doesNotThrow(() => compileArguments(schema), label);
 }
 
-test('the corpus is there', () => {
+test('the corpus is complete', () => {
 	assert.equal(exampleFiles.length, 70);
 	const examples = exampleFiles.map((file) => readings.get(file)?.operations.length ?? 0);
 	assert.equal(
@@ -123,7 +123,7 @@ test('an operation that lies in another file is reported like any other', () => 
 	);
 });
 
-test('of what is published only operations without an answer are skipped, and every loss is explained', () => {
+test('of published documents only operations without a useful response are skipped, and every loss is explained', () => {
 	const counts = { converted: 0, degraded: 0, skipped: 0 };
 	for (const [name] of published) {
 		for (const { outcome, method } of readings.get(name)?.operations ?? []) {
@@ -131,7 +131,7 @@ test('of what is published only operations without an answer are skipped, and ev
 			assert.equal(outcome === 'skipped', method === 'HEAD' || method === 'OPTIONS');
 		}
 	}
-	// Of Kubernetes those that take a schema of schemas, or all that a pod may be.
+	// In Kubernetes, these operations take a schema of schemas, or a whole pod.
 	const large = (readings.get('Kubernetes')?.operations ?? []).filter(({ outcome }) => outcome === 'degraded');
 	for (const { reasons, whole } of large) {
 		assert.match(reasons.join(), /^Models are shown the schema without .*: arguments are checked against the whole one\.$/);
@@ -141,7 +141,7 @@ test('of what is published only operations without an answer are skipped, and ev
 	eachOperation(({ outcome, reasons }, label) => assert.equal(reasons.length > 0, outcome !== 'converted', label));
 });
 
-test('of our own documents that is lost which cannot be sent or checked, and no more', () => {
+test('our own documents lose only what cannot be sent or checked', () => {
 	const lost = own.flatMap(([name]) =>
 		(readings.get(name)?.operations ?? [])
 			.filter(({ outcome }) => outcome !== 'converted')
@@ -177,7 +177,7 @@ test('a schema has the definitions that it refers to, and no others', () => {
 
 test('no pattern of a schema can run longer than linear time, and no vendor field is left', () => {
 	eachOperation(({ parameters, outputSchema }, label) => {
-		// Under `properties` a name may be any, `pattern` and `x-id` among them.
+		// Under `properties` any name is allowed, such as `pattern` and `x-id`.
 		eachSchema([parameters, outputSchema], (schema) => {
 			if (typeof schema['pattern'] === 'string') assert.equal(patternFault(schema['pattern']), null, label);
 			if (typeof schema['type'] !== 'string') return;
@@ -187,14 +187,14 @@ test('no pattern of a schema can run longer than linear time, and no vendor fiel
 	});
 });
 
-test('what is promised of an answer is an object, small, and compiles', () => {
+test('each output schema is an object, small, and compiles', () => {
 	let promised = 0;
 	eachOperation(({ outputSchema }, label) => {
 		if (!outputSchema) return;
 		promised++;
 		assert.equal(outputSchema['type'], 'object', label);
 		assert.ok(JSON.stringify(outputSchema).length <= 33 * 1024, label);
-		// Of GitHub's, which are large and alike, every fifth: all of them would take too long.
+		// Every fifth of GitHub's schemas is compiled: they are large and alike, and all of them would take too long.
 		if (!label.startsWith('GitHub') || promised % 5 === 0) assertCompiles(outputSchema, label);
 	});
 	assert.ok(promised > 500, `${promised} promised`);
@@ -219,7 +219,7 @@ test('the http executor accepts the config of every tool', () => {
 	});
 });
 
-test('YAML is read as the JSON that says the same', () => {
+test('YAML is read like the equivalent JSON', () => {
 	for (const [name, text] of documents) {
 		if (name === 'GitHub' || name === 'Kubernetes') continue;
 		const document: unknown = parse(text);
@@ -242,7 +242,7 @@ test('two readings of one document are the same to the byte', async () => {
 	assert.equal(JSON.stringify(again.operations), JSON.stringify(readings.get('GitHub')?.operations));
 });
 
-/** Paths, methods and everything that has a name, from last to first. */
+/** Reverses the order of paths, methods and all named objects. */
 function reversed(text: string): string {
 	const turn = (value: unknown, levels: number): unknown => {
 		if (value === null || typeof value !== 'object' || Array.isArray(value) || levels === 0) return value;
@@ -254,7 +254,7 @@ function reversed(text: string): string {
 	return JSON.stringify(turn(Object.fromEntries(Object.entries(document).map(([key, value]) => [key, turn(value, deep[key] ?? 0)])), 1));
 }
 
-test('the order of a document changes nothing of its operations', async () => {
+test('the order of a document does not change its operations', async () => {
 	for (const [name, text] of documents) {
 		const byKey = (reading: Reading): string[] => reading.operations.map((operation) => JSON.stringify(operation)).toSorted();
 		const turned = await readWith(importer, reversed(text));
@@ -262,7 +262,7 @@ test('the order of a document changes nothing of its operations', async () => {
 	}
 });
 
-test('Swagger 2.0 is read as another converter would have it', async () => {
+test('Swagger 2.0 is converted as another converter does it', async () => {
 	for (const [name, text] of documents) {
 		const { swagger, ...rest } = parse(text) as { swagger?: string };
 		if (swagger === undefined || name === 'forms.yaml') continue;

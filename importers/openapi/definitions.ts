@@ -1,14 +1,14 @@
-// The definitions that a schema needs, as its own `$defs`: converted once per document and shared, never expanded in place.
+// Collects the definitions that a schema needs as its own `$defs`: converted once per document and shared, never expanded inline.
 
 import { type JsonObject, LEFT_OUT } from '../../core/index.ts';
 import { definitionName, lookUp } from './references.ts';
 import { type Conversion, type Converted, convertSchema, type Mode } from './schemas.ts';
 
 export interface Closure {
-	/** By the name under which `#/$defs/` refers to it. */
+	/** Schemas by the name that `#/$defs/` references use. */
 	definitions: JsonObject;
 	faults: Set<string>;
-	/** The names of those that were left out. */
+	/** Names of the definitions that were left out. */
 	left: string[];
 }
 
@@ -21,13 +21,13 @@ export interface Definitions {
 	readonly mode: Mode;
 	readonly conversion: Conversion;
 	at(pointer: string): Converted;
-	/** The nearest come first; what would exceed the limits accepts anything. */
+	/** Collects all reachable definitions, the nearest first; those beyond the limits accept anything. */
 	close(pointers: Iterable<string>, limits: Limits): Closure;
 }
 
 /**
- * The compiler of schemas recurses over levels of nesting, and from one definition into the next, in an order of its own: so all
- * of them together are bounded. It gets through about 1,000 such steps, wherever they are (`schemas.test.ts`).
+ * The schema compiler recurses over levels of nesting and from one definition into the next, in an order of its own, so their sum
+ * is bounded. It manages about 1,000 such steps, wherever they are (`schemas.test.ts`).
  */
 export const MAX_STEPS = 700;
 const stepsOf = ({ levels }: Converted): number => 2 * levels + 2;
@@ -48,7 +48,7 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 		const closure: Closure = { definitions: {}, faults: new Set(), left: [] };
 		const seen = new Set(pointers);
 		let { bytes: bytesLeft, steps: stepsLeft } = limits;
-		// A set that grows while it is walked is walked to its end: the nearest come first.
+		// Elements that are added during the iteration are visited too, so the nearest come first.
 		for (const pointer of seen) {
 			const definition = at(pointer);
 			const fits = definition.sizeBytes <= bytesLeft && stepsOf(definition) <= stepsLeft;

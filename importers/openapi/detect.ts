@@ -1,9 +1,9 @@
-// How sure it is that a document is OpenAPI or Swagger.
+// Estimates how likely a document is OpenAPI or Swagger.
 
 const JSON_MARK = /"(?:openapi|swagger)"\s*:\s*"?\d/;
 const YAML_MARK = /^["']?(?:openapi|swagger)["']?[ \t]*:[ \t]*["']?\d/m;
 
-/** 0–1. The marks of a JSON document may stand at its end, so the whole text is looked at. */
+/** @returns 0 to 1; the whole text is searched, since the version field of a JSON document may be at its end */
 export function detect(source: string): number {
 	const isJson = /^\s*\{/.test(source);
 	if ((isJson ? JSON_MARK : YAML_MARK).test(source)) return 1;

@@ -1,46 +1,46 @@
-// From text to a document: JSON or YAML, of a version that this importer reads. What is no OpenAPI is refused here;
-// from here on, faults belong to single operations.
+// Parses the text of a document, JSON or YAML, and checks its version. Text that is not OpenAPI is refused here; later faults
+// belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
 import { cleanText, GatewayError, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;
-	/** By whose rules it is read. */
+	/** The version whose rules apply. */
 	version: '2.0' | '3.0' | '3.1' | '3.2';
-	/** As the document spells it: `openapi 3.0.3`. */
+	/** Format and version as the document spells them: `openapi 3.0.3`. */
 	format: string;
-	/** What stands before the names of its schemas in references: `#/components/schemas/`. */
+	/** Prefix of references to its schemas: `#/components/schemas/`. */
 	schemas: string;
-	/** Why it is read as another version than its own. */
+	/** Reason for reading it as another version than its own; null when it is not. */
 	note: string | null;
 }
 
-const READ = 'Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 are read';
+const SUPPORTED = 'Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 are supported';
 
-/** Real documents nest 30 to 60 levels; whatever walks one is safe with this many. */
+/** The deepest nesting that every recursive function here survives. Real documents nest 30 to 60 levels. */
 const MAX_DEPTH = 500;
-/** How often one anchor may be expanded, nested ones multiplied. Large documents repeat an anchor some hundred times. */
+/** The number of times one anchor may be expanded, nested ones multiplied. Large documents repeat an anchor some hundred times. */
 const MAX_ALIASES = 5_000;
 
-/** @throws schema_invalid naming line and column of a syntax error, or what the document is instead */
+/** @throws schema_invalid naming line and column of a syntax error, or the reason why the document is not OpenAPI */
 export function readDocument(text: string): Document {
 	const value = readValue(text);
-	if (!isObject(value)) throw refused(`The document is no OpenAPI: its root must be an object, not ${typeName(value)}.`);
+	if (!isObject(value)) throw refused(`The document is not OpenAPI: its root must be an object, not ${typeName(value)}.`);
 	const version = versionOf(value);
 	if (value['paths'] !== undefined && !isObject(value['paths']))
 		throw refused(`/paths must be an object, not ${typeName(value['paths'])}.`, '/paths');
 	return { root: value, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
 }
 
-/** JSON or YAML of any kind. @throws schema_invalid naming line and column of a syntax error */
+/** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
 export function readValue(text: string): Json {
 	const value = parseText(text.replace(/^\ufeff/, ''));
 	checkDepth(value);
 	return value;
 }
 
-/** JSON is tried first, since it is ten times as fast; YAML's reading of the same text also names the line of its fault. */
+/** Tries JSON first, which is ten times as fast; the YAML parser then names the line of a fault. */
 function parseText(text: string): Json {
 	try {
 		return JSON.parse(text) as Json;
@@ -66,14 +66,14 @@ function parseYaml(text: string): Json {
 
 function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayError {
 	const { line, col } = lineCounter.linePos(error.pos[0]);
-	// The parser recurses, and tells of its own stack as of the text.
+	// The parser recurses, and reports an overflow of its own stack as a fault of the text.
 	if (/call stack/i.test(error.message)) return refused(`The document is nested too deeply to be read: line ${line}, column ${col}.`);
 	if (error.code === 'MULTIPLE_DOCS')
-		return refused(`The text holds several YAML documents: the second begins at line ${line}. Hand them in as files.`);
+		return refused(`The text holds several YAML documents: the second begins at line ${line}. Import them as files.`);
 	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);
 }
 
-/** Without recursion: the document that this refuses would overflow the stack of whatever recurses. */
+/** Walks without recursion, since the documents that it refuses would overflow the stack. */
 function checkDepth(root: Json): void {
 	const open: { value: Json; depth: number }[] = [{ value: root, depth: 0 }];
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -88,15 +88,15 @@ function checkDepth(root: Json): void {
 
 function versionOf(root: JsonObject): Pick<Document, 'version' | 'format' | 'note'> {
 	const { openapi, swagger } = root;
-	if (openapi === undefined && swagger === undefined) throw refused('The document is no OpenAPI: it has no field "openapi".');
+	if (openapi === undefined && swagger === undefined) throw refused('The document is not OpenAPI: it has no field "openapi".');
 	if (openapi === undefined) {
 		// YAML reads an unquoted 2.0 as the number 2.
 		if (/^2(?:\.0)?$/.test(String(swagger))) return { version: '2.0', format: 'swagger 2.0', note: null };
-		throw refused(`This is a Swagger ${quote(String(swagger))} document; ${READ}.`, '/swagger');
+		throw refused(`This is a Swagger ${quote(String(swagger))} document; ${SUPPORTED}.`, '/swagger');
 	}
 	const spelled = openapi === 3 ? '3.0' : String(openapi);
 	const [, minor] = /^3\.(\d{1,3})(?:\.\d+)?(?:-[\w.]+)?$/.exec(spelled) ?? [];
-	if (minor === undefined) throw refused(`This is an OpenAPI ${quote(spelled)} document; ${READ}.`, '/openapi');
+	if (minor === undefined) throw refused(`This is an OpenAPI ${quote(spelled)} document; ${SUPPORTED}.`, '/openapi');
 	const format = `openapi ${spelled}`;
 	const known = (['3.0', '3.1', '3.2'] as const)[Number(minor)];
 	return known

@@ -1,4 +1,4 @@
-// The importer's configs meet the executor that runs them: two plugins that may not import each other, compared here.
+// Tests that the executor accepts the importer's configs: two plugins that may not import each other are compared here.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { ADDITIONAL } from './operations.ts';
 
 const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com/v1' };
 
-/** The request that the tool of one operation sends. */
+/** Returns the request that the tool of one operation sends. */
 async function requestOf(path: string, operation: object, args: JsonObject) {
 	const document = { openapi: '3.0.3', info: { title: 'x', version: '1' }, paths: { [path]: { post: { responses: {}, ...operation } } } };
 	const { operations } = await readWith(importer, JSON.stringify(document));

@@ -1,4 +1,4 @@
-// Forms, urlencoded and multipart: always an object, with what the executor must know of single fields beside it.
+// Converts forms, urlencoded and multipart, to an object schema, with the settings of single fields for the executor beside it.
 
 import { cleanText, headerNameFault, headerValueFault, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
@@ -8,7 +8,7 @@ import { type Converted, convertSchema } from './schemas.ts';
 import { convertXmlPart } from './xml/body.ts';
 
 export interface ConvertedBody extends Converted {
-	/** The executor's `requestBody`, but for the name of its argument. */
+	/** The executor's `requestBody`, without the name of its argument. */
 	wire: JsonObject;
 }
 
@@ -19,21 +19,21 @@ interface Shape extends JsonObject {
 	required: Json[];
 }
 
-/** OpenAPI 3.2 §4.15.3: parts by their place. */
+/** Fields that describe parts by position instead of by name (OpenAPI 3.2 §4.15.3). */
 const SEQUENCE = ['itemSchema', 'prefixEncoding', 'itemEncoding'];
 const MAX_MERGED = 50;
 const MAX_WRAPPERS = 8;
 const MAX_DESCRIPTION_CHARS = 500;
-/** The executor writes them from the part itself. */
+/** Headers that the executor derives from the part itself. */
 const OWN_HEADER = /^content-(?:type|disposition)$/i;
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const XML = /[/+]xml(?:;|$)/i;
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
-/** The first of a list is a file's own type unless it names another. */
+/** A list of types; the first is the type of a file that names none. */
 const PART_TYPES = /^[\w.+*-]+\/[\w.+*-]+(?:, ?[\w.+*-]+\/[\w.+*-]+)*$/;
 
-/** A file in a form: its bytes in base64, and how the part is named. */
+/** Schema of a file in a form: its bytes in base64, its name and its type. */
 const FILE: JsonObject = {
 	type: 'object',
 	properties: {
@@ -51,7 +51,7 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add('the parts of its body have no names: such parts cannot be sent');
 	const shape = gatherFields(raw['schema'], root, faults);
 	const encoding = isObject(raw['encoding']) ? raw['encoding'] : {};
-	/** Fields that are asked for in another form than their schema has. */
+	/** Fields that are shown with another schema than the document has. */
 	const shown: JsonObject = {};
 	const parts: JsonObject = {};
 	for (const [name, field] of Object.entries(shape.properties)) {
@@ -78,7 +78,7 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 	return { ...fields, schema, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };
 }
 
-/** From the schema and what it is composed of. Only what every composition asks for is required. */
+/** Collects the fields of the schema and of its compositions. A field is required only if all alternatives require it. */
 function gatherFields(schema: Json | undefined, root: JsonObject, faults: Set<string>): Shape {
 	const shape: Shape = { type: 'object', properties: {}, required: [] };
 	const open: { part: Json; isCertain: boolean }[] = schema === undefined ? [] : [{ part: schema, isCertain: true }];
@@ -102,7 +102,7 @@ function gatherFields(schema: Json | undefined, root: JsonObject, faults: Set<st
 
 const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
 
-/** The schema of a field that holds one file or several; null when it holds none. */
+/** Returns the schema of a field that holds one file or several; null when it holds none. */
 function fileOf(field: Json, hint: Json | undefined, root: JsonObject): JsonObject | null {
 	const { schema, isNullable } = unwrapped(field, root);
 	const { schema: items } = unwrapped(schema['items'], root);
@@ -113,7 +113,7 @@ function fileOf(field: Json, hint: Json | undefined, root: JsonObject): JsonObje
 	return isNullable ? { ...words, anyOf: [file, { type: 'null' }] } : { ...file, ...words };
 }
 
-/** What a field is where it is there: an optional file is written `anyOf: [file, null]`, `type: [string, null]` or `allOf: [file]`. */
+/** Strips null and combinators of one member: optional files are `anyOf: [file, null]`, `type: [string, null]` or `allOf: [file]`. */
 function unwrapped(field: Json | undefined, root: JsonObject, hops = 0): { schema: JsonObject; isNullable: boolean } {
 	const at = follow(root, field);
 	if ('fault' in at || hops > MAX_WRAPPERS) return { schema: {}, isNullable: false };
@@ -130,7 +130,7 @@ function unwrapped(field: Json | undefined, root: JsonObject, hops = 0): { schem
 	return { schema: { ...found.schema, ...schema }, isNullable: isNullable || found.isNullable || inner.length < combined.length };
 }
 
-/** `format: binary` in 3.0; in 3.1 a string of a media type that is no text and not encoded already (§4.8.14.5). */
+/** Recognizes a file: `format: binary` in 3.0; in 3.1 a string of a media type that is neither text nor encoded already (§4.8.14.5). */
 function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject, hint: Json | undefined): boolean {
 	if (type === 'file') return true;
 	if ((type !== 'string' && type !== undefined) || contentEncoding !== undefined) return false;
@@ -139,7 +139,7 @@ function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject,
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 
-/** The required headers of a part, where one value is possible (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
+/** Reads the required headers of a part that have a single value (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
 function readHeaders(field: string, hint: Json | undefined, root: JsonObject, faults: Set<string>): Record<string, string> {
 	const declared = isObject(hint) && isObject(hint['headers']) ? hint['headers'] : {};
 	const headers: Record<string, string> = {};
@@ -154,7 +154,7 @@ function readHeaders(field: string, hint: Json | undefined, root: JsonObject, fa
 	return headers;
 }
 
-/** Neither an example nor a default is one: the first belongs to something else, the second is what the server assumes. */
+/** Returns the only possible value, else null. Examples and defaults do not count: a default is what the server assumes without it. */
 function fixedValue({ schema }: JsonObject, root: JsonObject): string | null {
 	const at = follow(root, schema);
 	if ('fault' in at) return null;
@@ -163,7 +163,7 @@ function fixedValue({ schema }: JsonObject, root: JsonObject): string | null {
 	return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
 }
 
-/** What the executor does not do by itself. */
+/** Reads the settings of a part that differ from what the executor does by default. */
 function readPart(hint: Json | undefined, isBinary: boolean): JsonObject {
 	const part: JsonObject = isBinary ? { binary: true } : {};
 	if (!isObject(hint)) return part;

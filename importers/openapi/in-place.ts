@@ -1,13 +1,13 @@
-// References in place: by `$ref`, `allOf`, `anyOf` and `oneOf` a schema applies others to the very same value. A schema
-// that includes itself so (`A: allOf: [A]`, or a base that lists its subtypes, each of which lists the base) sends a
-// validator round for ever: JSON Schema 2020-12 core §9.4.1 forbids it, documents do it. One that doubles at each step
-// takes it exponential time. Both are found here and left out by the converter. Recursion through properties is neither.
+// Finds endless in-place references: by `$ref`, `allOf`, `anyOf` and `oneOf` a schema applies others to the very same value. A
+// schema that includes itself this way (`A: allOf: [A]`, or a base that lists its subtypes, each of which lists the base) makes a
+// validator loop forever: JSON Schema 2020-12 core §9.4.1 forbids it, but documents do it. One that doubles at each step takes
+// exponential time. The converter leaves out both. Recursion through properties is neither.
 
 import { isObject, type Json, type JsonObject } from '../../core/index.ts';
 import type { Document } from './document.ts';
 import { lookUp } from './references.ts';
 
-/** The nearest combinator around a reference. Of a cycle, the `allOf` edges go first: a base keeps the list of its subtypes. */
+/** The nearest combinator around a reference. In a cycle, `allOf` edges are cut first, so that a base keeps the list of its subtypes. */
 export type Edge = 'allOf' | 'other';
 
 interface Target {
@@ -17,7 +17,7 @@ interface Target {
 
 const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 const MAX_VISITED = 2_000;
-/** The largest unions of real documents apply some hundred. */
+/** The most schemas that one may apply. The largest unions of real documents apply some hundred. */
 const MAX_APPLIED = 2_000;
 const MAX_CHAIN = 500;
 const MAX_DEPTH = 40;
@@ -31,7 +31,7 @@ export class InPlace {
 		this.#root = root;
 	}
 
-	/** Whether the reference from one definition to another closes a cycle that must be broken here. */
+	/** Tells whether the reference from one definition to another closes a cycle that must be cut here. */
 	closesCycle(from: string, to: string, edge: Edge): boolean {
 		const open = [to];
 		const visited = new Set(open);
@@ -46,7 +46,7 @@ export class InPlace {
 		return false;
 	}
 
-	/** Whether the definition applies so many others in place that no validator should follow it. */
+	/** Tells whether the definition applies too many others in place for a validator to follow. */
 	isEndless(pointer: string): boolean {
 		return this.#countApplied(pointer, 0) > MAX_APPLIED;
 	}
@@ -55,7 +55,7 @@ export class InPlace {
 		const known = this.#applied.get(pointer);
 		if (known !== undefined) return known;
 		if (chain > MAX_CHAIN) return Number.POSITIVE_INFINITY;
-		// Until it is counted it is a cycle, which is broken elsewhere.
+		// A definition that is met again before it is counted is a cycle, which `closesCycle` handles.
 		this.#applied.set(pointer, 1);
 		const count = this.#targetsOf(pointer).reduce((sum, target) => sum + this.#countApplied(target.pointer, chain + 1), 1);
 		this.#applied.set(pointer, count);
@@ -76,7 +76,7 @@ export class InPlace {
 	}
 }
 
-/** The references of a schema that apply in place, each as often as it is written. */
+/** Collects the references of a schema that apply in place, each as often as it is written. */
 function collect(schema: Json | undefined, edge: Edge, depth: number): Target[] {
 	if (!isObject(schema) || depth > MAX_DEPTH) return [];
 	const own: Target[] = typeof schema['$ref'] === 'string' ? [{ pointer: schema['$ref'], edge }] : [];

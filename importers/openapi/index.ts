@@ -1,4 +1,4 @@
-// OpenAPI documents: every operation becomes a tool that calls it over HTTP.
+// Imports OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
 import type { SchemaImporter } from '../../core/index.ts';
 import { detect } from './detect.ts';

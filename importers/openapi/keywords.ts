@@ -1,13 +1,13 @@
-// The keywords of a schema that are kept, each with the reader that checks its value. What is not here is dropped:
-// `discriminator`, `xml`, `externalDocs`, `x-…`, identifiers and anchors (references go by pointer), and the
-// rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which the server makes itself.
+// Lists the schema keywords that are kept, each with the reader that checks its value. All others are dropped:
+// `discriminator`, `xml`, `externalDocs`, `x-…`, identifiers and anchors (references use pointers), and the
+// rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which are left to the server.
 
 import { cleanText, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { lookUp } from './references.ts';
-import type { Place, Visit } from './schemas.ts';
+import type { SchemaPosition, Visit } from './schemas.ts';
 
-/** Undefined: the keyword is dropped. */
-type Reader = (value: Json, visit: Visit, place: Place, schema: JsonObject) => Json | undefined;
+/** Reads the value of a keyword. @returns undefined to drop the keyword */
+type Reader = (value: Json, visit: Visit, position: SchemaPosition, schema: JsonObject) => Json | undefined;
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
 const MAX_TITLE_CHARS = 100;
@@ -16,7 +16,7 @@ const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARS = 500;
 const MAX_APPLIED = 200;
 
-/** Names the loss in the report. */
+/** Adds the loss to the report. */
 export function lose(visit: Visit, fault: string): undefined {
 	visit.faults.add(fault);
 }
@@ -26,7 +26,7 @@ const words =
 	(value) =>
 		typeof value === 'string' ? cleanText(value, maxChars) || undefined : undefined;
 
-/** A value that the dialect does not allow for the keyword. */
+/** Reports a value that the dialect does not allow for the keyword. */
 const misused = (keyword: string, visit: Visit): undefined => lose(visit, `a malformed ${keyword} was dropped`);
 
 const when =
@@ -40,17 +40,17 @@ const onlyTrue: Reader = (value) => (value === true ? true : undefined);
 
 const forRequests =
 	(read: Reader): Reader =>
-	(value, visit, place, schema) =>
-		visit.mode === 'request' ? read(value, visit, place, schema) : undefined;
+	(value, visit, position, schema) =>
+		visit.mode === 'request' ? read(value, visit, position, schema) : undefined;
 
-const inside = (place: Place): Place => ({ depth: place.depth + 1, edge: null, around: [] });
-const applied = (place: Place, edge: 'allOf' | 'other', schema: JsonObject): Place => ({
-	depth: place.depth + 1,
-	edge: place.edge && edge,
-	around: [...place.around, schema],
+const inside = (position: SchemaPosition): SchemaPosition => ({ depth: position.depth + 1, edge: null, around: [] });
+const applied = (position: SchemaPosition, edge: 'allOf' | 'other', schema: JsonObject): SchemaPosition => ({
+	depth: position.depth + 1,
+	edge: position.edge && edge,
+	around: [...position.around, schema],
 });
 
-const child: Reader = (value, visit, place) => visit.convert(value, visit, inside(place));
+const child: Reader = (value, visit, position) => visit.convert(value, visit, inside(position));
 
 const readType: Reader = (value, visit) => {
 	const names = [...new Set((Array.isArray(value) ? value : [value]).map((name) => (name === 'file' ? 'string' : name)))];
@@ -64,7 +64,7 @@ const readEnum: Reader = (value, visit) => {
 	return [...new Map(value.map((member) => [JSON.stringify(member), member])).values()];
 };
 
-/** In 3.0 a switch beside `minimum`, later the bound itself. */
+/** Reads `exclusiveMinimum` or `exclusiveMaximum`: a flag beside `minimum` in 3.0, the bound itself in later versions. */
 const exclusive =
 	(bound: 'minimum' | 'maximum', keyword: string): Reader =>
 	(value, visit, _place, schema) => {
@@ -85,25 +85,25 @@ const readPattern: Reader = (value, visit) => {
 	return lose(visit, `the pattern ${quote(value)} cannot be checked in linear time and was dropped`);
 };
 
-const readProperties: Reader = (value, visit, place) => {
+const readProperties: Reader = (value, visit, position) => {
 	if (!isObject(value)) return misused('properties', visit);
 	const members = Object.entries(value).filter(([name]) => name !== '__proto__');
-	return Object.fromEntries(members.map(([name, schema]) => [name, visit.convert(schema, visit, inside(place))]));
+	return Object.fromEntries(members.map(([name, schema]) => [name, visit.convert(schema, visit, inside(position))]));
 };
 
-const readPatternProperties: Reader = (value, visit, place) => {
+const readPatternProperties: Reader = (value, visit, position) => {
 	if (!isObject(value)) return misused('patternProperties', visit);
 	const usable = Object.entries(value).filter(([pattern]) => visit.conversion.patternFault(pattern) === null);
-	// Beside `additionalProperties: false` a lost pattern would refuse what it admitted.
+	// All are dropped together: beside `additionalProperties: false`, losing one pattern would refuse the names that it allowed.
 	if (usable.length < Object.keys(value).length) return lose(visit, 'patternProperties that cannot be checked were dropped');
-	return Object.fromEntries(usable.map(([pattern, schema]) => [pattern, visit.convert(schema, visit, inside(place))]));
+	return Object.fromEntries(usable.map(([pattern, schema]) => [pattern, visit.convert(schema, visit, inside(position))]));
 };
 
-const readAdditionalProperties: Reader = (value, visit, place, schema) => {
-	// What the lost ones admitted would count as additional.
+const readAdditionalProperties: Reader = (value, visit, position, schema) => {
+	// Names that dropped patterns allowed would count as additional.
 	if (!keepsMembers(schema, visit)) return undefined;
 	if (value === false) return visit.mode === 'response' ? undefined : false;
-	return value === true ? true : visit.convert(value, visit, inside(place));
+	return value === true ? true : visit.convert(value, visit, inside(position));
 };
 
 function keepsMembers({ properties = {}, patternProperties = {} }: JsonObject, visit: Visit): boolean {
@@ -111,9 +111,9 @@ function keepsMembers({ properties = {}, patternProperties = {} }: JsonObject, v
 	return isReadable && Object.keys(patternProperties).every((pattern) => visit.conversion.patternFault(pattern) === null);
 }
 
-/** A request need not bring what only the server sets, an answer not what only the client sends (OpenAPI 3.0.4 §4.7.24.2). */
+/** Requests need no property that only the server sets, responses none that only the client sends (OpenAPI 3.0.4 §4.7.24.2). */
 const readRequired: Reader = (value, visit, { around }, schema) => {
-	// `required: true` on a property itself is draft 3; it says nothing here.
+	// A boolean `required` on a property is JSON Schema draft 3, and has no meaning here.
 	if (!Array.isArray(value)) return undefined;
 	const flag = visit.mode === 'request' ? 'readOnly' : 'writeOnly';
 	const names = value.filter((name): name is string => typeof name === 'string' && name !== '__proto__');
@@ -124,10 +124,10 @@ const readRequired: Reader = (value, visit, { around }, schema) => {
 	return kept.length > 0 ? kept : undefined;
 };
 
-/** The `properties` of all that apply to the same value: a subtype requires what its base has declared. */
+/** Collects the `properties` of all schemas that apply to the same value: a subtype may require properties that its base declares. */
 function membersOf(schemas: readonly JsonObject[], root: JsonObject): JsonObject[] {
 	const applied = new Set<Json>(schemas);
-	// A set that grows while it is walked is walked to its end.
+	// Elements that are added during the iteration are visited too.
 	for (const schema of applied) {
 		if (!isObject(schema) || applied.size > MAX_APPLIED) continue;
 		const { $ref: ref, allOf } = schema;
@@ -149,19 +149,19 @@ function isMarked(properties: JsonObject, name: string, flag: string, root: Json
 
 const list =
 	(keyword: 'allOf' | 'anyOf' | 'oneOf'): Reader =>
-	(value, visit, place, schema) => {
+	(value, visit, position, schema) => {
 		if (!Array.isArray(value) || value.length === 0) return misused(keyword, visit);
-		const below = applied(place, keyword === 'allOf' ? 'allOf' : 'other', schema);
+		const below = applied(position, keyword === 'allOf' ? 'allOf' : 'other', schema);
 		return value.map((member) => visit.convert(member, visit, below));
 	};
 
 /**
- * Under `not` whatever was loosened refuses more, not less: it is kept only if nothing was lost in it and it needs no
+ * Keeps `not` only if nothing was lost in it, since a loosened schema under `not` refuses more, not less; and only if it needs no
  * other definition, which may itself be loosened or left out.
  */
-const negation: Reader = (value, visit, place, schema) => {
+const negation: Reader = (value, visit, position, schema) => {
 	const trial: Visit = { ...visit, faults: new Set(), refs: new Set(), isExact: true };
-	const negated = visit.convert(value, trial, applied(place, 'other', schema));
+	const negated = visit.convert(value, trial, applied(position, 'other', schema));
 	visit.nodes = trial.nodes;
 	visit.levels = trial.levels;
 	return trial.isExact && trial.faults.size === 0 && trial.refs.size === 0
@@ -173,13 +173,13 @@ const isNames = (value: Json): boolean => Array.isArray(value) && value.every((n
 
 const readDependentRequired: Reader = (value, visit) => {
 	if (!isObject(value) || !Object.values(value).every(isNames)) return misused('dependentRequired', visit);
-	// Each value was found to be a list.
+	// The line above checked that each value is a list.
 	return Object.fromEntries(Object.entries(value).map(([name, names]) => [name, [...new Set(names as Json[])]]));
 };
 
-const readPrefixItems: Reader = (value, visit, place) => {
+const readPrefixItems: Reader = (value, visit, position) => {
 	if (!Array.isArray(value) || value.length === 0) return misused('prefixItems', visit);
-	return value.map((member) => visit.convert(member, visit, inside(place)));
+	return value.map((member) => visit.convert(member, visit, inside(position)));
 };
 
 const readExample: Reader = (value) => (JSON.stringify(value).length <= MAX_EXAMPLE_CHARS ? value : undefined);
@@ -213,7 +213,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
 	maxItems: when('maxItems', isCount),
 	uniqueItems: onlyTrue,
 	contains: child,
-	// Without it one item must fit. `maxContains` is dropped: of what is loosened there are more.
+	// `maxContains` is dropped: more items match a loosened schema.
 	minContains: when('minContains', isCount),
 	properties: readProperties,
 	patternProperties: readPatternProperties,
@@ -235,11 +235,11 @@ export const READERS: Readonly<Record<string, Reader>> = {
 	writeOnly: onlyTrue,
 	contentEncoding: when('contentEncoding', isWord),
 	contentMediaType: when('contentMediaType', isWord),
-	// Where only one schema could be meant, `linking.ts` has made it a plain reference.
-	$dynamicRef: (_value, visit) => lose(visit, 'a $dynamicRef that several schemas could be meant by accepts anything'),
+	// If only one schema could be meant, `linking.ts` has already made it a plain reference.
+	$dynamicRef: (_value, visit) => lose(visit, 'a $dynamicRef that could mean several schemas accepts anything'),
 };
 
-/** They check nothing, so to drop one makes no schema accept more. */
+/** Keywords that check nothing, so that dropping one does not loosen the schema. */
 const SILENT = new Set(
 	[
 		'title description default example examples deprecated readOnly writeOnly contentEncoding contentMediaType',

@@ -1,5 +1,5 @@
-// Where the other documents of a description are, should it refer to any: among the files that came with it, beside the URL
-// that it came from, or nowhere.
+// Finds the other documents that a description refers to: among the files that were imported with it, on the web relative to its
+// URL, or nowhere.
 
 import { asGatewayError, GatewayError, type ImportContext, quote, type SchemaSource } from '../../core/index.ts';
 import { refused } from './document.ts';
@@ -7,11 +7,11 @@ import { refused } from './document.ts';
 export interface Library {
 	/** Address of the document itself. */
 	home: string;
-	/** How many documents may lie between it and another. */
+	/** The longest chain of references from the document to another. */
 	maxDepth: number;
-	/** @returns the address that a reference means, without its fragment. @throws schema_invalid for places that nobody may read */
+	/** @returns the address that a reference means, without its fragment. @throws schema_invalid for locations that must not be read */
 	resolve(ref: string, from: string): string;
-	/** `fault`: why it is not there, null when nobody needs to be told. @throws egress_refused, schema_invalid when it is too much */
+	/** @returns `fault`, the reason for a failure, null when it is not reported. @throws egress_refused, schema_invalid beyond the limits */
 	read(address: string, ref: string): Promise<{ text: string; address: string } | { fault: string | null }>;
 }
 
@@ -21,10 +21,10 @@ const MAX_FETCHED_DEPTH = 5;
 const FETCH_TIMEOUT_MS = 30_000;
 const ACCEPT = 'application/json, application/yaml, text/yaml, text/plain, */*;q=0.5';
 
-/** Addresses of what has none; nobody asks for them (RFC 2606 §2). */
+/** Base addresses of documents that have none of their own; they are never requested (RFC 2606 §2). */
 const FILES = 'https://files.invalid/';
 const DOCUMENT = 'https://document.invalid/';
-/** What a file calls itself, so that others may call it so. */
+/** Finds the URI that a file gives itself, by which other files may refer to it. */
 const OWN_NAME = /["']?\$(?:self|id)["']?\s*:\s*["']?([^"'\s,}]+)/g;
 
 export function libraryOf({ url, path, files }: SchemaSource, context: ImportContext): Library {
@@ -32,7 +32,7 @@ export function libraryOf({ url, path, files }: SchemaSource, context: ImportCon
 	return url === null ? NOWHERE : createWeb(url, context);
 }
 
-/** Nothing came with the text, so it can only refer to itself. */
+/** The library of a single text, which can refer only to itself. */
 const NOWHERE: Library = {
 	home: DOCUMENT,
 	maxDepth: Number.POSITIVE_INFINITY,
@@ -48,7 +48,7 @@ function createFiles(files: SchemaSource['files'], path: string): Library {
 		maxDepth: Number.POSITIVE_INFINITY,
 		resolve: (ref, from) => {
 			if (/^file:/i.test(ref) || (from.startsWith(FILES) && leavesFiles(ref, from)))
-				throw refused(`The reference ${quote(ref)} leads out of the files that were handed in.`);
+				throw refused(`The reference ${quote(ref)} points outside the imported files.`);
 			return URL.parse(ref, from)?.href ?? '';
 		},
 		read: async (address) => {
@@ -64,7 +64,7 @@ function createFiles(files: SchemaSource['files'], path: string): Library {
 
 const addressOf = (path: string): string => FILES + path.split('/').map(encodeURIComponent).join('/');
 
-/** `..` above the topmost folder, which a URL would fold away, and paths that begin at a root. */
+/** Detects `..` above the topmost folder, which URL parsing would remove silently, and absolute paths. */
 function leavesFiles(ref: string, from: string): boolean {
 	if (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(ref)) return false;
 	if (/^[/\\]/.test(ref)) return true;
@@ -96,25 +96,25 @@ function createWeb(home: string, { request, signal }: ImportContext): Library {
 		maxDepth: MAX_FETCHED_DEPTH,
 		resolve: (ref, from) => {
 			const url = URL.parse(ref, from);
-			if (url?.protocol === 'file:') throw refused(`The reference ${quote(ref)} leads to a file of this machine, and none is read.`);
+			if (url?.protocol === 'file:') throw refused(`The reference ${quote(ref)} points to a local file, which is never read.`);
 			return url?.href ?? '';
 		},
 		read: async (address, ref) => {
 			if (!/^https?:/.test(address)) return { fault: 'it is no http or https URL' };
 			if (++count > MAX_FETCHED)
-				throw refused(`The document refers to more than ${MAX_FETCHED} others: hand them in together, as files or a zip.`);
+				throw refused(`The document refers to more than ${MAX_FETCHED} others: import them together, as files or a zip.`);
 			const asked = { method: 'GET', url: address, headers: { accept: ACCEPT }, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: left, signal };
 			const answer = await request(asked).catch((error: unknown) => blame(error, ref));
 			if ('fault' in answer) return answer;
 			left -= answer.body.byteLength;
-			if (answer.status !== 200) return { fault: `it was answered with status ${answer.status}` };
+			if (answer.status !== 200) return { fault: `the server answered with status ${answer.status}` };
 			const text = decode(answer.body);
 			return text === null ? { fault: 'it is not UTF-8 text' } : { text, address: answer.url };
 		},
 	};
 }
 
-/** An address that is refused fails the import: whoever wrote the document wants to see what is there. */
+/** Fails the import if the address is refused, since its author may be probing the network; failed requests become faults. */
 function blame(error: unknown, ref: string): { fault: string } {
 	const known = asGatewayError(error);
 	if (known?.code === 'egress_refused')
@@ -127,7 +127,7 @@ function decode(bytes: Uint8Array): string | null {
 	try {
 		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 	} catch {
-		// `fatal` has no other way to say no.
+		// With `fatal`, invalid UTF-8 throws.
 		return null;
 	}
 }

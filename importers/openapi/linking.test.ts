@@ -1,4 +1,4 @@
-// References from one document to another, and schemas that have names of their own.
+// Tests of references from one document to another, and of schemas with names of their own.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const documentOf = (rest: object): object => ({ openapi: '3.1.0', info: { title:
 const taking = (schema: unknown): object => ({ post: { requestBody: { content: { 'application/json': { schema } } }, responses: {} } });
 const bodyOf = ({ parameters }: Operation): JsonObject => (parameters['properties'] as JsonObject)['body'] as JsonObject;
 
-/** Whether the one operation takes a body. */
+/** Tells whether the only operation accepts the body. */
 function admits({ operations }: Reading, body: unknown): boolean {
 	return compileArguments(operations[0]?.parameters ?? {})({ body } as JsonObject).length === 0;
 }
@@ -25,7 +25,7 @@ function readFiles(files: Files, path = 'openapi.json'): Promise<Reading> {
 
 const HOME = 'https://api.example.com/docs/openapi.json';
 
-/** The files are what a server has below HOME; a number is a status. */
+/** Serves the files below HOME, or a status where the value is a number. */
 async function fetchFrom(files: Files, root: unknown, asked: string[] = []): Promise<Reading> {
 	const request: ImportContext['request'] = async ({ url }) => {
 		asked.push(url);
@@ -49,7 +49,7 @@ async function refusal(reading: Promise<unknown>): Promise<GatewayError> {
 
 const NAMED = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 
-test('references lead through other files, relative to each, by pointer, whole, back and in circles', async () => {
+test('references are followed through other files: relative to each, by pointer, whole, back and in circles', async () => {
 	const reading = await readFiles(
 		{
 			'api/openapi.json': documentOf({
@@ -108,7 +108,7 @@ test('paths and schemas may be kept in a file as a whole', async () => {
 	assert.ok(admits(reading, { name: 'x' }) && !admits(reading, {}));
 });
 
-test('what an extension holds is linked if something refers to it', async () => {
+test('references inside an extension are linked if something refers to it', async () => {
 	const reading = await readFiles({
 		'openapi.json': documentOf({
 			paths: { '/a': taking({ $ref: '#/x-own/Pet' }) },
@@ -122,7 +122,7 @@ test('what an extension holds is linked if something refers to it', async () => 
 	assert.ok(admits(reading, { name: 'x' }) && !admits(reading, {}));
 });
 
-test('what only looks like a reference is not followed', async () => {
+test('values that only look like references are not followed', async () => {
 	const asked: string[] = [];
 	const ref = { $ref: 'https://other.example/x.json' };
 	const schema = {
@@ -144,7 +144,7 @@ test('what only looks like a reference is not followed', async () => {
 	assert.deepEqual(asked, ['https://api.example.com/docs/x.json']);
 });
 
-test('references of a fetched document are fetched once each, relative to where they stand', async () => {
+test('references of a fetched document are fetched once each, relative to the document that they are in', async () => {
 	const asked: string[] = [];
 	const files = {
 		'https://api.example.com/docs/a/b.yaml': 'Pet: { $ref: "../c.json#/Pet" }\nOther: { $ref: "https://cdn.example/d.json" }',
@@ -162,7 +162,7 @@ test('references of a fetched document are fetched once each, relative to where 
 	assert.ok(admits(reading, { name: 'x' }) && admits(reading, { pet: 1 }) && !admits(reading, { pet: 'x' }));
 });
 
-test('what cannot be read costs what needs it, and a warning says why', async () => {
+test('a document that cannot be read affects only the operations that need it, and a warning says why', async () => {
 	const files = {
 		'https://api.example.com/docs/bytes.json': new GatewayError('upstream_failed', 'The upstream closed the connection.'),
 		'https://api.example.com/docs/broken.yaml': 'a: [',
@@ -175,7 +175,7 @@ test('what cannot be read costs what needs it, and a warning says why', async ()
 		['degraded', 'degraded', 'degraded', 'degraded', 'converted'],
 	);
 	const said = warnings.map(({ message }) => message).join('\n');
-	assert.match(said, /“none\.json” could not be read: it was answered with status 404\./);
+	assert.match(said, /“none\.json” could not be read: the server answered with status 404\./);
 	assert.match(said, /“bytes\.json” could not be read: The upstream closed/);
 	assert.match(said, /“broken\.yaml” could not be read: Neither JSON nor YAML: line 1/);
 	assert.match(said, /“urn:example:x” could not be read: it is no http or https URL\./);
@@ -195,7 +195,7 @@ test('a reference to a refused address or to a file of the machine fails the imp
 	}
 });
 
-test('a reference out of the files that were handed in fails the import, and one to the net is not fetched', async () => {
+test('a reference out of the imported files fails the import, and one to the web is not fetched', async () => {
 	for (const ref of [
 		'../up.json',
 		'a/../../up.json',
@@ -209,7 +209,7 @@ test('a reference out of the files that were handed in fails the import, and one
 	]) {
 		const error = await refusal(readFiles({ 'openapi.json': documentOf({ paths: { '/a': taking({ $ref: ref }) } }) }));
 		assert.equal(error.code, 'schema_invalid', ref);
-		assert.match(error.message, /leads out of the files/);
+		assert.match(error.message, /points outside the imported files/);
 	}
 	const inside = await readFiles(
 		{
@@ -243,7 +243,7 @@ test('a document may refer to 50 others, five deep, and no further', async () =>
 	assert.match((await refusal(fetchFrom(deep(6), first))).message, /through more than 5 documents/);
 });
 
-test('schemas are found by their own names, in one document and in others', async () => {
+test('schemas are found by their own identifiers, in one document and in others', async () => {
 	const schemas = {
 		Pet: {
 			$id: 'https://schemas.example/pet',
@@ -270,7 +270,7 @@ test('schemas are found by their own names, in one document and in others', asyn
 	}
 });
 
-test('$self is what a document of 3.2 is referred to by, and what its references are relative to', async () => {
+test('a document of 3.2 can be referred to by its $self, and its references are relative to it', async () => {
 	const reading = await readFiles(
 		{
 			'main.json': {
@@ -290,7 +290,7 @@ test('$self is what a document of 3.2 is referred to by, and what its references
 	assert.match(bodyOf(reading.operations[0] ?? assert.fail())['$ref'] as string, /Pet_/);
 });
 
-test('a document reads the same wherever it lies', async () => {
+test('a document is read the same wherever it is stored', async () => {
 	const files = { 'openapi.json': documentOf({ paths: { '/a': taking({ $ref: 's/pet.json' }) } }), 's/pet.json': NAMED };
 	const moved = Object.fromEntries(Object.entries(files).map(([path, content]) => [`deep/down/${path}`, content]));
 	const fetched = { 'https://api.example.com/docs/s/pet.json': NAMED };

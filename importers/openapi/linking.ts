@@ -1,6 +1,6 @@
-// References to other documents become references inside one: what is referred to is put under `x-documents` of the document, as
-// it is, and each reference is turned into a pointer. Nothing is expanded, so cycles stay cycles. Names that schemas give
-// themselves (`$id`, `$anchor`; JSON Schema 2020-12 core §8.2) become pointers too.
+// Turns references to other documents into references inside one: the other documents are embedded unchanged under `x-documents`,
+// and each reference becomes a pointer. Nothing is expanded, so cycles stay cycles. Names that schemas give themselves (`$id`,
+// `$anchor`; JSON Schema 2020-12 core §8.2) become pointers too.
 
 import { createHash } from 'node:crypto';
 import { asGatewayError, escapeToken, GatewayError, isObject, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
@@ -10,46 +10,47 @@ import { lookUp } from './references.ts';
 
 interface Reference {
 	holder: JsonObject;
-	/** As it is written, and its two parts. */
+	/** The reference as it is written; `uri` and `fragment` are its two parts. */
 	ref: string;
 	uri: string;
 	fragment: string;
-	document: Place;
-	/** The innermost schema around it that has a name of its own, or the document. */
-	resource: Place;
-	/** Pointer of its holder. */
+	document: LinkedResource;
+	/** The innermost enclosing schema with a URI of its own, or the document. */
+	resource: LinkedResource;
+	/** Pointer to the holder. */
 	at: string;
 }
 
-interface Place {
-	/** What references in it are relative to. */
+/** A document, or a schema with a URI of its own (a "schema resource"). */
+interface LinkedResource {
+	/** Base URI of the references in it. */
 	base: string;
-	/** Pointer of it in the root document, without `#`. */
+	/** Its pointer in the root document, without `#`. */
 	at: string;
 }
 
-/** What is known of all documents that were read so far. */
+/** The references and names of all documents that were read so far. */
 interface Links {
 	references: Reference[];
-	/** Pointers by address. */
+	/** Pointers of resources by their address. */
 	resources: Map<string, string>;
-	/** Pointers by `<pointer of the resource>#<anchor>`. */
+	/** Pointers of anchors by `<pointer of the resource>#<anchor>`. */
 	anchors: Map<string, string>;
-	/** Schemas with a `$dynamicRef`, and the pointers of those that each name could mean. */
+	/** Schemas with a `$dynamicRef`, and the pointers of the schemas that each name could mean. */
 	dynamic: { holders: JsonObject[]; targets: Map<string, string[]> };
-	/** Objects of YAML aliases are met more than once. */
+	/** Visited objects: YAML aliases make the same object occur more than once. */
 	seen: Set<Json>;
 }
 
 const KEY = 'x-documents';
-/** Below these, keys are names of whoever wrote the document, not fields. */
+/** Fields whose keys are names that the author chose, not keywords. */
 const NAMED = new Set(
 	[
 		'properties patternProperties dependentSchemas $defs definitions schemas responses parameters requestBodies headers securitySchemes',
 		'securityDefinitions links callbacks pathItems paths webhooks content mediaTypes encoding additionalOperations',
 	].flatMap((names) => names.split(' ')),
 );
-/** Values, which may look like references and are none. */
+/** Fields that hold plain values, which are not references even if they look like one. */
 const LITERAL = /^(?:example|examples|default|enum|const|value|x-.*)$/;
 const OWN = /^x-/;
 
@@ -71,7 +72,7 @@ export async function linkDocuments({ root, version }: Document, library: Librar
 	for (const holder of links.dynamic.holders) settle(holder, links);
 }
 
-/** Which schema a `$dynamicRef` means depends on the way to it (JSON Schema 2020-12 core §8.2.3.2), unless there is only one of that name. */
+/** Resolves a `$dynamicRef` with a single candidate; else its target depends on the dynamic scope (JSON Schema 2020-12 core §8.2.3.2). */
 function settle(holder: JsonObject, { dynamic }: Links): void {
 	const [, name = ''] = String(holder['$dynamicRef']).split('#');
 	const [only, ...more] = dynamic.targets.get(name) ?? [];
@@ -80,7 +81,7 @@ function settle(holder: JsonObject, { dynamic }: Links): void {
 	delete holder['$dynamicRef'];
 }
 
-/** OpenAPI 3.2 §4.1.1: `$self` "provides the self-assigned URI of this document, which also serves as its base URI". */
+/** Returns the base URI: `$self` "provides the self-assigned URI of this document, which also serves as its base URI" (3.2 §4.1.1). */
 function selfOf(value: Json, address: string): string {
 	const self = isObject(value) ? value['$self'] : undefined;
 	return (typeof self === 'string' ? withoutFragment(self, address) : null) ?? address;
@@ -89,22 +90,22 @@ function selfOf(value: Json, address: string): string {
 const withoutFragment = (uri: string, base: string): string | null => URL.parse(uri, base)?.href.split('#')[0] ?? null;
 
 interface Dialect {
-	/** Whether it has `$id` and `$anchor`. */
+	/** Whether `$id` and `$anchor` have a meaning in this document. */
 	identifies: boolean;
-	/** What else lies in other documents, under names of their own, is there to be referred to; in the root only if it is. */
+	/** Whether this is the root document, whose top-level extensions are linked only if something refers to them; in others, always. */
 	isRoot: boolean;
 }
 
-function collect(value: Json, document: Place, { identifies, isRoot }: Dialect, links: Links): void {
+function collect(value: Json, document: LinkedResource, { identifies, isRoot }: Dialect, links: Links): void {
 	links.resources.set(document.base, document.at);
 	const path: string[] = [];
-	const within = (key: string, child: Json, resource: Place, isNamed: boolean): void => {
+	const within = (key: string, child: Json, resource: LinkedResource, isNamed: boolean): void => {
 		path.push(key);
 		walk(child, resource, isNamed);
 		path.pop();
 	};
 
-	function walk(node: Json, around: Place, isNamed: boolean): void {
+	function walk(node: Json, around: LinkedResource, isNamed: boolean): void {
 		if (node === null || typeof node !== 'object' || links.seen.has(node)) return;
 		links.seen.add(node);
 		if (Array.isArray(node)) {
@@ -125,25 +126,25 @@ function collect(value: Json, document: Place, { identifies, isRoot }: Dialect, 
 	}
 
 	walk(value, document, false);
-	// The list grows while it is walked.
+	// References that are found during the iteration are visited too.
 	for (const { uri, fragment } of isRoot ? links.references : []) {
 		const [, key = ''] = fragment.split('/');
 		if (uri === '' && OWN.test(key) && isObject(value) && Object.hasOwn(value, key)) within(key, value[key] ?? null, document, false);
 	}
 }
 
-interface Spot {
-	document: Place;
-	around: Place;
-	/** Keys from the document to here. */
+interface NodePosition {
+	document: LinkedResource;
+	around: LinkedResource;
+	/** Keys from the document to the schema. */
 	path: readonly string[];
 }
 
-/** As a reference would name it. */
-const pointerOf = ({ at }: Place, path: readonly string[]): string =>
+/** Returns the pointer by which a reference would name the value. */
+const pointerOf = ({ at }: LinkedResource, path: readonly string[]): string =>
 	at + path.map((key) => `/${escapeToken(key).replaceAll('%', '%25')}`).join('');
 
-function identify({ $id: id, ...node }: JsonObject, { document, around, path }: Spot, links: Links): Place {
+function identify({ $id: id, ...node }: JsonObject, { document, around, path }: NodePosition, links: Links): LinkedResource {
 	const { $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node;
 	const anchors = [anchor, dynamicAnchor].filter((name) => typeof name === 'string');
 	if (anchors.length === 0 && typeof id !== 'string') return around;
@@ -151,7 +152,7 @@ function identify({ $id: id, ...node }: JsonObject, { document, around, path }: 
 	const base = typeof id === 'string' ? withoutFragment(id, around.base) : null;
 	const resource = base === null ? around : { base, at };
 	if (base !== null && !links.resources.has(base)) links.resources.set(base, at);
-	// A plain reference takes either (core §8.2.2).
+	// A plain reference may use either kind of anchor (core §8.2.2).
 	for (const name of anchors) links.anchors.set(`${resource.at}#${name}`, at);
 	if (typeof dynamicAnchor === 'string') {
 		const { targets } = links.dynamic;
@@ -162,7 +163,7 @@ function identify({ $id: id, ...node }: JsonObject, { document, around, path }: 
 	return resource;
 }
 
-/** @returns pointers of what was read, by the address that was asked for */
+/** @returns pointers to the embedded documents, by the address that was requested */
 async function readOthers(root: JsonObject, links: Links, library: Library, log: Log): Promise<ReadonlyMap<string, string>> {
 	const found = new Map<string, string>();
 	const asked = new Set<string>();
@@ -177,7 +178,7 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 			if (asked.has(address) || links.resources.has(address)) continue;
 			asked.add(address);
 			if (depth > library.maxDepth) {
-				const message = `The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: hand them in as files.`;
+				const message = `The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: import them as files.`;
 				throw refused(message, reference.at);
 			}
 			const other = await readOther(address, ref, library).catch((error: unknown) => blame(reference, error));
@@ -206,7 +207,7 @@ function blaming<T>(reference: Reference, work: () => T): T {
 	}
 }
 
-/** A refusal names the place of the reference that led to it. */
+/** Adds the location of the reference to a refusal. */
 function blame({ at }: Reference, error: unknown): never {
 	const known = asGatewayError(error);
 	if (!known || known.details.some(({ path }) => path !== '')) throw error;
@@ -234,7 +235,7 @@ async function readOther(
 	}
 }
 
-/** The same wherever the documents lie, as long as they lie together. */
+/** Returns a key that depends only on where the documents are relative to each other. */
 function keyOf(address: string, home: string): string {
 	const folder = home.slice(0, home.lastIndexOf('/') + 1);
 	const name = address.startsWith(folder) ? address.slice(folder.length) : address;
@@ -242,21 +243,21 @@ function keyOf(address: string, home: string): string {
 	return `${last.slice(0, 40)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
-interface Everything {
+interface LinkContext {
 	root: JsonObject;
 	links: Links;
 	library: Library;
 }
 
-/** Null when the reference is right as it is, or leads to what was not read. */
-function locate(reference: Reference, found: ReadonlyMap<string, string>, { root, links, library }: Everything): string | null {
+/** @returns null when the reference is right as it is, or its target was not read */
+function locate(reference: Reference, found: ReadonlyMap<string, string>, { root, links, library }: LinkContext): string | null {
 	const { uri, fragment, document, resource } = reference;
 	const target = uri === '' ? resource.at : targetOf(reference, found, links, library);
 	if (target === undefined) return null;
 	if (fragment !== '' && !fragment.startsWith('/')) return links.anchors.get(`${target}#${fragment}`) ?? null;
 	const pointer = target + fragment;
 	if (uri !== '') return pointer === '' ? null : pointer;
-	// Many a schema that names itself is still written as a part of its document.
+	// Many schemas with an `$id` still use pointers that are relative to the whole document.
 	const inDocument = target !== document.at && 'fault' in lookUp(root, `#${pointer}`);
 	return inDocument ? document.at + fragment : pointer === fragment ? null : pointer;
 }

@@ -1,4 +1,4 @@
-// Media types of bodies: which one of several is used, and what kind of body it makes.
+// Ranks the media types of a body and tells which kind of body each one is.
 
 import { isObject, type Json, type JsonObject, mediaTypeOf } from '../../core/index.ts';
 import { follow } from './references.ts';
@@ -6,9 +6,9 @@ import { follow } from './references.ts';
 export type BodyKind = 'json' | 'form' | 'multipart' | 'text' | 'binary' | 'xml';
 
 export interface MediaType {
-	/** As the document spells it; may be a range. */
+	/** The media type as the document spells it; may be a range. */
 	name: string;
-	/** As it goes on the wire: never a range. */
+	/** The media type that is sent: never a range. */
 	contentType: string;
 	kind: BodyKind;
 	/** The Media Type Object. */
@@ -17,23 +17,23 @@ export interface MediaType {
 
 const WIRE = /^[A-Za-z0-9!#$&^_.+*-]+\/[A-Za-z0-9!#$&^_.+*-]+(?:\s*;\s*[\w.-]+=(?:[\w.+/-]+|"[\w .:/+-]*"))*$/;
 
-/** One JSON text after the other: https://jsonlines.org, https://github.com/ndjson/ndjson-spec, RFC 7464 and RFC 8142. */
+/** Media types of JSON texts in sequence: https://jsonlines.org, https://github.com/ndjson/ndjson-spec, RFC 7464 and RFC 8142. */
 export const JSON_SEQUENCE = /^application\/(?:(?:x-)?(?:jsonl|jsonlines|ndjson)|(?:[^;]*\+)?json-seq)\s*(?:;|$)/i;
 
-/** In order of preference. A type that no other pattern knows is bytes. The `http` executor tells them apart alike. */
+/** The kinds in order of matching; the last pattern makes all other types bytes. The `http` executor uses the same rules. */
 const KINDS: readonly (readonly [pattern: RegExp, kind: BodyKind])[] = [
 	[/^text\/(?!json$|xml$)|[+/](?:x-)?yaml$|\/(?:graphql|javascript|sql|xml-dtd)$/, 'text'],
 	[JSON_SEQUENCE, 'text'],
 	[/json|^\*\/\*$|^application\/\*$/, 'json'],
 	[/^application\/x-www-form-urlencoded$/, 'form'],
-	// Not registered, and yet written where multipart is meant.
+	// This type is not registered, but documents use it for multipart.
 	[/^multipart\/|^application\/form-data$/, 'multipart'],
 	[/[/+]xml$/, 'xml'],
 	[/^/, 'binary'],
 ];
 const PREFERENCE: readonly BodyKind[] = ['json', 'form', 'multipart', 'text', 'binary', 'xml'];
 
-/** Ranges and misnomers, and what is sent for them. */
+/** Ranges and misnomers, and the media type that is sent for each. */
 const SENT_AS: Readonly<Record<string, string>> = {
 	'*/*': 'application/json',
 	'application/*': 'application/json',
@@ -42,13 +42,13 @@ const SENT_AS: Readonly<Record<string, string>> = {
 	'application/form-data': 'multipart/form-data',
 };
 
-/** The one to use of a `content` map; null when there is none. */
+/** Returns the preferred media type of a `content` map; null when there is none. */
 export const preferredMediaType = (content: Json | undefined, root: JsonObject): MediaType | null =>
 	rankedMediaTypes(content, root)[0] ?? null;
 
 export const rankOf = ({ kind }: MediaType): number => PREFERENCE.indexOf(kind);
 
-/** All of a `content` map, the one to use first. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
+/** Returns all media types of a `content` map, the preferred one first. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
 export function rankedMediaTypes(content: Json | undefined, root: JsonObject): MediaType[] {
 	const types = Object.entries(isObject(content) ? content : {}).flatMap(([name, raw]) => {
 		const at = follow(root, raw);

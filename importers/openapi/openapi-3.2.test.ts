@@ -1,4 +1,4 @@
-// What OpenAPI 3.2 adds, and that documents of earlier versions are read without it.
+// Tests of the additions of OpenAPI 3.2, and that they do not apply to documents of earlier versions.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const named = (operationId: string): Operation =>
 	operations.find((operation) => operation.operationId === operationId) ?? assert.fail(operationId);
 const argumentsOf = ({ parameters }: Operation): Record<string, JsonObject> => parameters['properties'] as Record<string, JsonObject>;
 
-/** What the tool sends for these arguments, which its parameters admit. */
+/** Returns the request that the tool sends for these arguments, after checking them. */
 function requestOf(operationId: string, args: JsonObject) {
 	const operation = named(operationId);
 	assert.deepEqual(compileArguments(operation.parameters)(args), []);
@@ -85,32 +85,32 @@ test('fields of a whole query and of media types by reference are written as the
 	assert.equal(buildRequest(value, { all: { tags: ['a', 'b'] } }, api).url, 'https://api.example.com/x?tags=a%7Cb');
 });
 
-test('what is one value after the other is a list of them', () => {
+test('sequential media types are lists of values', () => {
 	const { properties, items } = argumentsOf(named('sendEvents'))['body'] as { properties?: unknown; items: JsonObject };
 	assert.deepEqual([properties, items], [undefined, { $ref: '#/$defs/Event' }]);
 	const lines = requestOf('sendEvents', { body: [{ name: 'a' }, { name: 'b' }] });
 	assert.deepEqual([lines.body, lines.headers?.['content-type']], ['{"name":"a"}\n{"name":"b"}\n', 'application/jsonl']);
-	// RFC 7464 §2.2: a record separator before each, a line feed after it.
+	// RFC 7464 §2.2: a record separator precedes each text, and a line feed follows it.
 	assert.equal(requestOf('sendSequence', { body: [1, 2] }).body, '\u001e1\n\u001e2\n');
 });
 
-test('a tag stands for those below it', () => {
+test('operations also get the parents of their tags', () => {
 	assert.deepEqual(named('queryEvents').tags, ['clicks', 'events', 'data']);
 });
 
-test('tags that are above each other end', async () => {
+test('tags that are parents of each other are listed once', async () => {
 	const tags = [{ name: 'a', parent: 'b' }, { name: 'b', parent: 'a' }, { name: 'c', parent: 'none' }, null, { parent: 'a' }];
 	const paths = { '/a': { get: { tags: ['a', 'c'], responses: {} } } };
 	const reading = await readWith(importer, JSON.stringify({ openapi: '3.2.0', tags, paths }));
 	assert.deepEqual(reading.operations[0]?.tags, ['a', 'c', 'b', 'none']);
 });
 
-test('the device flow is OAuth 2 like the others', () => {
+test('the device flow becomes an OAuth 2 credential like the other flows', () => {
 	const needs = ['oauth2', 'bearer_token'].map((type) => [{ scheme: 'device', type }]);
 	assert.deepEqual(named('device').definition['security'], needs);
 });
 
-test('earlier versions have none of it', async () => {
+test('documents of earlier versions are read without these additions', async () => {
 	const item = {
 		query: { responses: {} },
 		additionalOperations: { COPY: { responses: {} } },

@@ -44,7 +44,7 @@ test('parameters of path item and operation become arguments side by side; the o
 	);
 });
 
-test('arguments of one name each say where they go, and the body is always called body', async () => {
+test('arguments with the same name get their location as a suffix, and the body is always called body', async () => {
 	const requestBody = { content: { 'application/json': { schema: { type: 'object', properties: { id: {} } } } } };
 	const operation = await readOne('/x/{id}', {
 		parameters: [param('id', 'path'), param('id', 'query'), param('a[b]', 'query'), param('$a.b', 'query')],
@@ -57,7 +57,7 @@ test('arguments of one name each say where they go, and the body is always calle
 	assert.equal((taken.definition['requestBody'] as JsonObject)['arg'], 'request_body');
 });
 
-test('style, explode and reserved characters are handed to the executor where they are valid', async () => {
+test('style, explode and allowReserved are passed to the executor where they are valid', async () => {
 	const more = { style: 'deepObject', explode: true, allowReserved: true };
 	const operation = await readOne('/x', {
 		parameters: [
@@ -82,7 +82,7 @@ test('a path parameter that is not declared is added, one that is not in the pat
 	assert.equal(operation.reasons.length, 3);
 });
 
-test('a query template at the end of a path is query, declared or not', async () => {
+test('a query template at the end of a path names query parameters, declared or not', async () => {
 	const parameters = [param('limit', 'query', { schema: { type: 'integer' } })];
 	const operation = await readOne('/pets/{id}{?limit,tags*,name:3}', {
 		parameters: [...parameters, param('id', 'path', { required: true })],
@@ -99,7 +99,7 @@ test('a query template at the end of a path is query, declared or not', async ()
 	]);
 });
 
-test('what a protocol or the executor sends itself is no argument', async () => {
+test('headers that the protocol or the executor sends itself are no arguments', async () => {
 	const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' }, query: { type: 'apiKey', in: 'query', name: 'key' } };
 	const names = ['x-key', 'Accept', 'content-type', 'Authorization', 'Host', 'Content-Length', 'bad name', 'X-Good'];
 	const operation = await readOne(
@@ -111,7 +111,7 @@ test('what a protocol or the executor sends itself is no argument', async () => 
 	assert.equal(operation.reasons.length, 3);
 });
 
-test('of several media types the one that is easiest to fill is taken, and a range or misnomer is sent as what it means', async () => {
+test('the media type that is easiest to fill is preferred, and a range or misnomer is sent as the type that it means', async () => {
 	for (const [types, taken] of [
 		[['application/xml', 'application/json'], 'application/json'],
 		[['multipart/form-data', 'application/vnd.api+json; charset=utf-8'], 'application/vnd.api+json; charset=utf-8'],
@@ -128,7 +128,7 @@ test('of several media types the one that is easiest to fill is taken, and a ran
 	}
 });
 
-test('bytes are asked for in base64, text and XML as they are', async () => {
+test('bytes are given in base64, text and XML as they are', async () => {
 	const bodyOf = async (type: string): Promise<unknown> =>
 		argumentsOf(await readOne('/x', { requestBody: { content: { [type]: { schema: { type: 'object' } } } } }))['body'];
 	assert.deepEqual(await bodyOf('application/pdf'), {
@@ -169,12 +169,12 @@ test('files of a multipart form are objects with data, and the rest of the form 
 	});
 });
 
-test('a file that may be left out is a file, however the document writes that', async () => {
+test('an optional file is a file, however the document writes it', async () => {
 	const File = { type: 'string', format: 'binary' };
 	const none = { type: 'null' };
 	const properties = {
 		list: { type: ['string', 'null'], format: 'binary' },
-		// FastAPI's optional uploads.
+		// FastAPI writes optional uploads like this.
 		any: { anyOf: [File, none] },
 		many: { anyOf: [{ type: 'array', items: File }, none] },
 		wrapped: { allOf: [{ $ref: '#/components/schemas/File' }], nullable: true, description: 'A face.' },
@@ -196,7 +196,7 @@ test('a file that may be left out is a file, however the document writes that', 
 	assert.equal(converted['wrapped']?.['description'], 'A face.');
 });
 
-test('a part’s headers are those that are required and can have one value, and a required one that can have others is named', async () => {
+test('a part has the required headers with a single value, and other required ones are reported', async () => {
 	const headers = {
 		'X-Const': { schema: { const: 'c' }, required: true },
 		'X-Only': { $ref: '#/components/headers/Only' },
@@ -248,7 +248,7 @@ test('a broken operation is skipped with the reason, and its neighbours are not'
 	const reasonOf = (key: string): string | undefined => skipped.find((operation) => operation.key === key)?.reasons[0];
 	assert.match(reasonOf('* /file') ?? '', /external reference “\.\/paths\.json”/);
 	assert.match(reasonOf('POST /body') ?? '', /external reference “http:\/\/127\.0\.0\.1\/body\.json”/);
-	assert.match(reasonOf('HEAD /head') ?? '', /^A tool of HEAD is made only where the import asks for it/);
+	assert.match(reasonOf('HEAD /head') ?? '', /^HEAD operations become tools only where options\.methods of the import names them\.$/);
 });
 
 test('a parameter that is an external reference is left out, and the operation says so', async () => {
@@ -257,7 +257,7 @@ test('a parameter that is an external reference is left out, and the operation s
 	assert.deepEqual(operation.parameters['required'], ['id']);
 });
 
-test('an answer is promised only if every success is one JSON object without a loss', async () => {
+test('an output schema is given only if every success is one JSON object without a loss', async () => {
 	const json = (schema: unknown): object => ({ description: 'ok', content: { 'application/json': { schema } } });
 	const Pet = {
 		type: 'object',
@@ -315,7 +315,7 @@ test('HEAD and OPTIONS become tools where the import asks for them, and TRACE ne
 	assert.deepEqual(await usable({ methods: ['HEAD', 'OPTIONS'] }), ['GET', 'OPTIONS', 'HEAD']);
 });
 
-test('an operation without words is described by its operationId in words, and by its place', async () => {
+test('an operation without a description is described by its operationId in words, and by its method and path', async () => {
 	for (const [operationId, described] of [
 		['listUserRepos', 'List user repos (POST /a)'],
 		['pets.find_byID', 'Pets find by ID (POST /a)'],
@@ -327,9 +327,9 @@ test('an operation without words is described by its operationId in words, and b
 	assert.equal((await readOne('/a', { operationId: 'listUserRepos', summary: 'All of them.' })).description, 'All of them.');
 });
 
-test('parameters that are no list are named', async () => {
+test('parameters that are not a list are reported', async () => {
 	const { outcome, reasons } = await readOne('/a', { parameters: {} });
-	assert.deepEqual([outcome, reasons], ['degraded', ['Its parameters are no list and were left out.']]);
+	assert.deepEqual([outcome, reasons], ['degraded', ['Its parameters are not a list and were left out.']]);
 });
 
 test('base64 that the server decodes is sent as it is, and bytes are sent as bytes', async () => {
@@ -342,7 +342,7 @@ test('base64 that the server decodes is sent as it is, and bytes are sent as byt
 	assert.deepEqual(await bodyOf({}), plain);
 });
 
-test('all media types of the answers are asked for, streams last', async () => {
+test('all media types of the responses are accepted, streams last', async () => {
 	const content = { 'text/event-stream': {}, 'audio/mpeg': {}, 'application/json': {} };
 	const { definition } = await readOne('/a', {
 		responses: { 200: { description: 'ok', content }, 202: { description: 'later', content: { 'text/plain': {} } } },

@@ -1,9 +1,9 @@
-// The options of an import of OpenAPI, which users give with the document each time.
+// Declares the options of an OpenAPI import, which are given with each import.
 
 import Joi from 'joi';
 import type { ServerVariables } from './servers.ts';
 
-/** They answer headers: few want them as tools. */
+/** Methods that become tools only on request, since they return nothing but headers. */
 export const ON_REQUEST = ['HEAD', 'OPTIONS'] as const;
 
 export interface ImportOptions {
@@ -18,10 +18,10 @@ export const config = Joi.object<ImportOptions>({
 		.pattern(Joi.string().max(100), Joi.string().allow('').max(500))
 		.max(50)
 		.default({})
-		.description('Values of variables in the URLs of servers, by name. Others have their defaults.'),
+		.description('Values of variables in server URLs, by name. Variables that are not named have their defaults.'),
 	methods: Joi.array()
 		.items(Joi.string().valid(...ON_REQUEST))
 		.max(ON_REQUEST.length)
 		.default([])
-		.description('Methods that become tools as well; their tools answer the headers.'),
+		.description('Further methods that become tools; such tools return the response headers.'),
 });

@@ -1,4 +1,4 @@
-// A document's operations, one after the other: loaded in the worker alone, with the libraries that read YAML and validate.
+// Yields the operations of a document one by one. Only the worker loads this file, with the libraries that read YAML and validate.
 
 import {
 	cleanText,
@@ -12,7 +12,7 @@ import {
 import { type Document, readDocument } from './document.ts';
 import { libraryOf } from './library.ts';
 import { linkDocuments } from './linking.ts';
-import { convertOperation, listOperations, surroundingsOf } from './operations.ts';
+import { convertOperation, createDocumentContext, listOperations } from './operations.ts';
 import { type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';
 import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
@@ -32,23 +32,23 @@ export async function* parse(
 	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
 	await linkDocuments(written, libraryOf(source, context), context.log);
 	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
-	const entries = listOperations(document);
+	const operations = listOperations(document);
 	const { root } = document;
 	checkVariables(serverVariables, [
 		root['servers'],
-		...entries.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
+		...operations.flatMap(({ item, raw }) => [item['servers'], isObject(raw) ? raw['servers'] : undefined]),
 	]);
-	const surroundings = surroundingsOf(document, source.url, options);
-	const names = nameOperations(entries);
+	const shared = createDocumentContext(document, source.url, options);
+	const names = nameOperations(operations);
 	let writtenAsXml = 0;
-	for (const [index, entry] of entries.entries()) {
-		const operation = convertOperation(entry, names[index] ?? '', surroundings);
+	for (const [index, listed] of operations.entries()) {
+		const operation = convertOperation(listed, names[index] ?? '', shared);
 		const body = operation.definition['requestBody'];
 		if (isObject(body) && body['xml'] !== undefined) writtenAsXml++;
 		yield operation;
 	}
 	if (writtenAsXml > 0)
-		context.log.warn({}, `Bodies in XML that are written from JSON, by the XML Objects of their schemas: ${writtenAsXml}.`);
+		context.log.warn({}, `XML bodies that are written from JSON arguments, by the XML Objects of their schemas: ${writtenAsXml}.`);
 	const summary = summarize(document, source.url, serverVariables);
 	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
 	return summary;

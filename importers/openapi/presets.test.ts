@@ -58,12 +58,12 @@ const CASES: [scheme: JsonObject, preset: JsonObject | null][] = [
 ];
 
 for (const [scheme, preset] of CASES)
-	test(`${JSON.stringify(scheme).slice(0, 90)} tells ${JSON.stringify(preset)}`, () => {
+	test(`${JSON.stringify(scheme).slice(0, 90)} gives ${JSON.stringify(preset)}`, () => {
 		const expected = preset === null ? [] : [{ scheme: 'one', ...preset }];
 		assert.deepEqual(readPresets(rootOf({ one: scheme }), 'https://api.example.com/openapi.json'), expected);
 	});
 
-test('Swagger 2.0 tells of its flows too, and a document tells of all its schemes in its summary', async () => {
+test('the flows of Swagger 2.0 are read too, and the summary has all schemes of a document', async () => {
 	const document = {
 		swagger: '2.0',
 		info: { title: 't', version: '1' },
@@ -80,7 +80,7 @@ test('Swagger 2.0 tells of its flows too, and a document tells of all its scheme
 	]);
 });
 
-test('what is told is bounded', () => {
+test('the number and length of presets are bounded', () => {
 	const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`s${at}`, { type: 'http', scheme: 'basic' }]));
 	assert.equal(readPresets(rootOf(many), null).length, 50);
 	const scopes = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`s${at}`, '']));

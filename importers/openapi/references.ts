@@ -1,27 +1,27 @@
-// Reference objects: local ones are followed, all others are named and left alone. What was read from other documents is local
-// by then (`linking.ts`).
+// Follows local references; all others are reported as faults. Documents that could be read are embedded by then, so that
+// references to them are local (`linking.ts`).
 
 import { createHash } from 'node:crypto';
 import { escapeToken, isObject, type Json, type JsonObject, quote, tokensOf, unescapeToken } from '../../core/index.ts';
 import type { Document } from './document.ts';
 
-/** What a reference leads to, or why it leads nowhere. */
+/** The target of a reference, or the reason why it cannot be resolved. */
 export type Found = { value: Json; pointer: string } | { fault: string };
 
 const MAX_HOPS = 16;
 
-/** @param ref value of `$ref` */
+/** Resolves a local reference. @param ref value of `$ref` */
 export function lookUp(root: JsonObject, ref: string, hops = 0): Found {
 	if (!ref.startsWith('#')) return { fault: `external reference ${quote(ref)}` };
 	const tokens = parsePointer(ref.slice(1));
-	if (!tokens) return { fault: `reference ${quote(ref)} is no JSON pointer` };
+	if (!tokens) return { fault: `reference ${quote(ref)} is not a JSON Pointer` };
 	let value: Json | undefined = root;
 	for (const token of tokens) value = member(value, token) ?? member(referred(root, value, hops), token);
-	if (value === undefined) return { fault: `reference ${quote(ref)} leads nowhere` };
+	if (value === undefined) return { fault: `reference ${quote(ref)} has no target` };
 	return { value, pointer: `#${tokens.map((token) => `/${escapeToken(token)}`).join('')}` };
 }
 
-/** Many a description keeps all of its paths or schemas in another document: `schemas: { $ref: index.yaml }`. */
+/** Follows a reference in the middle of a pointer, since many descriptions keep sections elsewhere: `schemas: { $ref: index.yaml }`. */
 function referred(root: JsonObject, value: Json | undefined, hops: number): Json | undefined {
 	const ref = isObject(value) ? value['$ref'] : undefined;
 	if (typeof ref !== 'string' || hops > MAX_HOPS) return undefined;
@@ -29,7 +29,7 @@ function referred(root: JsonObject, value: Json | undefined, hops: number): Json
 	return 'fault' in found ? undefined : found.value;
 }
 
-/** An object of the document with its references followed to the end (Reference Object, OpenAPI 3.1.1 §4.8.23). */
+/** Returns an object of the document after following all references (Reference Object, OpenAPI 3.1.1 §4.8.23). */
 export function follow(root: JsonObject, value: Json | undefined): { object: JsonObject } | { fault: string } {
 	let current = value;
 	for (let hop = 0; hop < MAX_HOPS; hop++) {
@@ -40,12 +40,12 @@ export function follow(root: JsonObject, value: Json | undefined): { object: Jso
 		if ('fault' in found) return found;
 		current = found.value;
 	}
-	return { fault: 'references that lead in a circle' };
+	return { fault: 'its references form a cycle' };
 }
 
 const PLAIN = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** Key in `$defs` of the schema at a pointer: the schema's own name where that is unmistakable. */
+/** Returns the key in `$defs` for the schema at a pointer: the schema's own name where that is unambiguous. */
 export function definitionName(pointer: string, { schemas }: Pick<Document, 'schemas'>): string {
 	const name = pointer.startsWith(schemas) ? pointer.slice(schemas.length) : '';
 	if (PLAIN.test(name) && name !== '__proto__') return name;
@@ -53,7 +53,7 @@ export function definitionName(pointer: string, { schemas }: Pick<Document, 'sch
 	return `${last.slice(0, 60)}_${createHash('sha256').update(pointer).digest('hex').slice(0, 12)}`;
 }
 
-/** Null when it is none (an anchor, a bad escape) or points at the whole document. */
+/** @returns null when the fragment is not a JSON Pointer (such as an anchor) or points at the whole document */
 function parsePointer(fragment: string): string[] | null {
 	if (!fragment.startsWith('/')) return null;
 	try {
@@ -62,13 +62,13 @@ function parsePointer(fragment: string): string[] | null {
 			.split('/')
 			.map((token) => unescapeToken(decodeURIComponent(token)));
 	} catch {
-		// A name with a bare `%`, which is not percent-encoded at all.
+		// A name with a bare `%` is not percent-encoded at all.
 		return tokensOf(fragment);
 	}
 }
 
 function member(value: Json | undefined, token: string): Json | undefined {
 	if (Array.isArray(value)) return /^\d{1,9}$/.test(token) ? value[Number(token)] : undefined;
-	// Own members only: `#/components/schemas/constructor` must not find Object's.
+	// Only own members count: `#/components/schemas/constructor` must not find Object's.
 	return isObject(value) && Object.hasOwn(value, token) ? value[token] : undefined;
 }

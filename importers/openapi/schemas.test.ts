@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileArguments, type JsonObject, type Operation } from '../../core/index.ts';
+import { threadCpuMs } from '../../test/helpers/clock.ts';
 import { readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
 
-/** The one operation of a document whose JSON body has this schema. */
+/** Returns the only operation of a document whose JSON body has this schema. */
 async function withBody(schema: unknown, schemas: unknown = {}, version = '3.0.3'): Promise<Operation> {
 	const post = { requestBody: { content: { 'application/json': { schema } } }, responses: { 204: { description: 'done' } } };
 	const info = { title: 'x', version: '1' };
@@ -20,7 +21,7 @@ async function withBody(schema: unknown, schemas: unknown = {}, version = '3.0.3
 
 const bodyOf = ({ parameters }: Operation): JsonObject => (parameters['properties'] as JsonObject)['body'] as JsonObject;
 
-/** Whether the arguments of the operation admit a body. */
+/** Tells whether the operation accepts the body. */
 const admits = ({ parameters }: Operation, body: unknown): boolean => compileArguments(parameters)({ body } as JsonObject).length === 0;
 
 test('nullable admits null beside every form of schema', async () => {
@@ -32,7 +33,7 @@ test('nullable admits null beside every form of schema', async () => {
 		{ allOf: [{ $ref: '#/components/schemas/Pet' }], nullable: true },
 		{ type: 'object', anyOf: [{ $ref: '#/components/schemas/Pet' }], nullable: true, description: 'kept' },
 	]) {
-		// In 3.0 the siblings of `$ref` are ignored, but this one is written and meant everywhere.
+		// In 3.0 siblings of `$ref` are ignored, but `nullable` is widely used there and meant.
 		const operation = await withBody({ type: 'object', properties: { it: schema } }, { Pet });
 		assert.ok(admits(operation, { it: null }), JSON.stringify(schema));
 		assert.ok(!admits(operation, { it: 7 }), JSON.stringify(schema));
@@ -45,7 +46,7 @@ test('boolean bounds of 3.0 become bounds', async () => {
 	assert.deepEqual(bodyOf(await withBody({ type: 'integer', exclusiveMinimum: 3 }, {}, '3.1.0')), { type: 'integer', exclusiveMinimum: 3 });
 });
 
-test('keywords of OpenAPI alone are dropped, and example becomes examples', async () => {
+test('keywords that only OpenAPI has are dropped, and example becomes examples', async () => {
 	const schema = {
 		type: 'string',
 		example: 'x',
@@ -97,7 +98,7 @@ test('a property may be called $ref, constructor or pattern, but not __proto__',
 	assert.ok(admits(operation, { $ref: 'x', pattern: 1 }));
 });
 
-test('what only the server sets need not be sent', async () => {
+test('properties that only the server sets need not be sent', async () => {
 	const Id = { type: 'string', readOnly: true };
 	const schema = {
 		type: 'object',
@@ -107,7 +108,7 @@ test('what only the server sets need not be sent', async () => {
 	assert.deepEqual(bodyOf(await withBody(schema, { Id }))['required'], ['name']);
 });
 
-test('what only the server sets need not be sent by a subtype that requires it either', async () => {
+test('properties that only the server sets need not be sent even if a subtype requires them', async () => {
 	const Base = { type: 'object', properties: { id: { type: 'integer', readOnly: true }, name: { type: 'string' } } };
 	const base = { $ref: '#/components/schemas/Base' };
 	for (const [schema, version] of [
@@ -122,20 +123,20 @@ test('what only the server sets need not be sent by a subtype that requires it e
 	}
 });
 
-test('a list may go without what it may contain none of', async () => {
+test('minContains 0 allows a list without a matching item', async () => {
 	const operation = await withBody({ type: 'array', contains: { type: 'string' }, minContains: 0 }, {}, '3.1.0');
 	assert.ok(admits(operation, [1]));
 	const two = await withBody({ type: 'array', contains: { type: 'string' }, minContains: 2, maxContains: 3 }, {}, '3.1.0');
 	assert.deepEqual([admits(two, ['a', 1]), admits(two, ['a', 'b'])], [false, true]);
 });
 
-test('additional properties are those of a lost pattern too, so their schema goes with it', async () => {
+test('the schema of additional properties is dropped together with a pattern that cannot be checked', async () => {
 	const patternProperties = { '^(?=a)b': { type: 'integer' } };
 	for (const additionalProperties of [false, { type: 'string' }])
 		assert.ok(admits(await withBody({ type: 'object', patternProperties, additionalProperties }, {}, '3.1.0'), { ab: 1 }));
 });
 
-test('a negation of what was loosened is dropped, and named', async () => {
+test('a negation of a loosened schema is dropped and reported', async () => {
 	const readOnly = { properties: { id: { readOnly: true } }, required: ['id'] };
 	for (const [negated, body] of [
 		[{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, { a: 1, b: 1 }],
@@ -152,7 +153,7 @@ test('a negation of what was loosened is dropped, and named', async () => {
 	assert.deepEqual([admits(whole, { a: 1 }), admits(whole, {}), whole.reasons], [false, true, []]);
 });
 
-test('a dynamic reference is followed where only one schema bears its name', async () => {
+test('a dynamic reference is followed if only one schema has its name', async () => {
 	const Tree = {
 		$dynamicAnchor: 'node',
 		type: 'object',
@@ -165,7 +166,7 @@ test('a dynamic reference is followed where only one schema bears its name', asy
 	);
 	const Strict = { $dynamicAnchor: 'node', $ref: '#/components/schemas/Tree' };
 	const several = await withBody({ $ref: '#/components/schemas/Tree' }, { Tree, Strict }, '3.1.0');
-	assert.deepEqual(several.reasons, ['A $dynamicRef that several schemas could be meant by accepts anything.']);
+	assert.deepEqual(several.reasons, ['A $dynamicRef that could mean several schemas accepts anything.']);
 	assert.ok(admits(several, { children: [{ value: 'x' }] }));
 });
 
@@ -184,7 +185,7 @@ test('a default stays only if its own schema accepts it', async () => {
 	);
 });
 
-test('alternatives that overlap refuse nobody', async () => {
+test('overlapping alternatives of oneOf refuse no valid body', async () => {
 	const operation = await withBody({ oneOf: [{ type: 'integer' }, { type: 'number' }], anyOf: [{ minimum: 3 }] });
 	assert.ok(admits(operation, 7));
 	assert.ok(!admits(operation, 'x'));
@@ -199,7 +200,7 @@ test('recursion through properties stays whole', async () => {
 	assert.ok(!admits(operation, { next: { next: { value: 'x' } } }));
 });
 
-test('a schema that includes itself in place is cut there, and checks arguments without end no more', async () => {
+test('a schema that includes itself in place is cut there, and no longer checks arguments endlessly', async () => {
 	for (const A of [
 		{ $ref: '#/components/schemas/A' },
 		{ allOf: [{ $ref: '#/components/schemas/A' }, { type: 'object' }] },
@@ -235,9 +236,8 @@ test('schemas that combine others exponentially are cut before a validator follo
 	const schemas = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, twice(index + 1)]));
 	const operation = await withBody({ $ref: '#/components/schemas/S0' }, { ...schemas, S60: { type: 'object' } });
 	assert.match(operation.reasons.join(), /combines too many/);
-	const start = performance.now();
-	assert.ok(admits(operation, {}));
-	assert.ok(performance.now() - start < 2_000);
+	const cpuMs = await threadCpuMs(() => assert.ok(admits(operation, {})));
+	assert.ok(cpuMs < 2_000, `${cpuMs} ms`);
 });
 
 test('nesting of any depth ends in a schema that accepts anything', async () => {
@@ -256,7 +256,7 @@ test('a long chain of definitions is cut before a validator overflows on it', as
 	assert.ok(JSON.stringify(operation.parameters).length < 65 * 1024);
 });
 
-/** Every definition leads to the next, and the body to all of them, so that none is far from it. */
+/** Makes definitions that each refer to the next, and a body that refers to all of them, so that none is far from it. */
 function linked(length: number, link: (next: object) => object): [schema: object, schemas: object] {
 	const refTo = (index: number): object => ({ $ref: `#/components/schemas/S${index}` });
 	const schemas = Object.fromEntries(Array.from({ length }, (_, index) => [`S${index}`, link(refTo((index + 1) % length))]));
@@ -266,7 +266,7 @@ function linked(length: number, link: (next: object) => object): [schema: object
 const nested = (depth: number, wrap: (inner: object) => object): ((next: object) => object) =>
 	depth === 0 ? (next) => next : (next) => wrap(nested(depth - 1, wrap)(next));
 
-test('definitions that link in a chain are cut before the compiler of schemas overflows on it, however they link', async () => {
+test('definitions that link in a chain are cut before the schema compiler overflows on it, however they link', async () => {
 	for (const [length, link] of [
 		[60, (next: object) => ({ properties: { next } })],
 		[300, (next: object) => ({ properties: { next } })],
@@ -283,7 +283,7 @@ test('definitions that link in a chain are cut before the compiler of schemas ov
 	}
 });
 
-test('a reference that leads nowhere, to an anchor or out of the document accepts anything and says so', async () => {
+test('a reference without a target, to an anchor or out of the document accepts anything and says so', async () => {
 	for (const ref of [
 		'#/components/schemas/None',
 		'#anchor',
@@ -302,7 +302,7 @@ test('a reference that leads nowhere, to an anchor or out of the document accept
 	assert.match(external.reasons.join(), /External reference “\.\/pet\.json#\/Pet”/);
 });
 
-test('what a model or a terminal would be steered with is stripped from words', async () => {
+test('control and invisible characters are stripped from titles and descriptions', async () => {
 	const operation = await withBody({ type: 'string', description: 'a\u001b[31mb\u202ec\u200bd\u{e0041}e\u0000f' });
 	assert.equal(bodyOf(operation)['description'], 'a[31mbcdef');
 });

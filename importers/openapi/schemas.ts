@@ -1,5 +1,5 @@
-// Schema objects of OpenAPI 2.0 to 3.2 as JSON Schema 2020-12. Keywords are taken from a list, each with a value that
-// the dialect allows, so the result always compiles; what is lost on the way is named. Only ever loosened, never tightened.
+// Converts Schema Objects of OpenAPI 2.0 to 3.2 to JSON Schema 2020-12. Only listed keywords with valid values are kept, so the
+// result always compiles. Losses are reported, and they only ever loosen the schema, never tighten it.
 
 import { compileArguments, isObject, type Json, type JsonObject, patternFault } from '../../core/index.ts';
 import type { Document } from './document.ts';
@@ -7,43 +7,44 @@ import { type Edge, InPlace } from './in-place.ts';
 import { isSilent, lose, READERS } from './keywords.ts';
 import { definitionName, lookUp } from './references.ts';
 
-/** Arguments are checked before a call; answers are only described, so what servers are known to get wrong is left out. */
+/** Requests are checked before a call; responses are only described, without the checks that servers are known to break. */
 export type Mode = 'request' | 'response';
 
-/** What all conversions of one document share. */
+/** The state that all conversions of one document share. */
 export interface Conversion {
 	document: Document;
 	inPlace: InPlace;
-	/** `patternFault`, remembered. */
+	/** Calls `patternFault` and caches its result. */
 	patternFault(pattern: string): string | null;
-	/** Whether a schema accepts the default that it names itself. */
+	/** Tells whether a schema accepts its own default. */
 	acceptsDefault(schema: JsonObject): boolean;
 }
 
-/** One schema being converted. */
+/** The state of one schema's conversion. */
 export interface Visit {
 	conversion: Conversion;
 	mode: Mode;
-	/** Pointer of the definition that is converted; null for a schema that lies inside an operation. */
+	/** Pointer of the definition that is converted; null for a schema inside an operation. */
 	self: string | null;
 	/** Pointers of the definitions that the result refers to. */
 	refs: Set<string>;
-	/** What was lost, a sentence each. */
+	/** Losses, as a clause each. */
 	faults: Set<string>;
-	/** False once the result accepts more than what was written, told as a fault or not. */
+	/** False once the result accepts more than the original schema, whether a fault was reported or not. */
 	isExact: boolean;
 	nodes: number;
-	/** Of the schemas in it, how far below its root the deepest one lies. */
+	/** Depth of the deepest schema in it, below its root. */
 	levels: number;
-	/** For the readers of single keywords, to convert what they hold. */
-	convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject;
+	/** Converts subschemas, for the readers of single keywords. */
+	convert(raw: Json | undefined, visit: Visit, position: SchemaPosition): JsonObject;
 }
 
-/** Where in the schema: how deep, and by which combinator in place of the root (null below a property or an item). */
-export interface Place {
+/** The position of a subschema. */
+export interface SchemaPosition {
 	depth: number;
+	/** The combinator through which it applies to the same value as the root; null below a property or an item. */
 	edge: Edge | null;
-	/** The schemas around it that apply to the very same value, as they are written. */
+	/** The enclosing schemas, unconverted, that apply to the very same value. */
 	around: readonly JsonObject[];
 }
 
@@ -52,12 +53,12 @@ export interface Converted {
 	refs: Set<string>;
 	faults: Set<string>;
 	sizeBytes: number;
-	/** How far below its root the deepest schema in it lies. */
+	/** Depth of the deepest schema in it, below its root. */
 	levels: number;
 }
 
 const MAX_DEPTH = 40;
-/** Schemas in one definition: an alias of YAML may repeat a large one many times. */
+/** The most schemas in one definition, since a YAML alias may repeat a large one many times. */
 const MAX_NODES = 20_000;
 const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'];
 const COMBINED = ['$ref', 'allOf', 'anyOf', 'not'];
@@ -76,45 +77,45 @@ export function createConversion(document: Document): Conversion {
 	};
 }
 
-/** @param self pointer of the schema if it is a definition */
+/** @param self pointer of the schema if it is a definition, else null */
 export function convertSchema(raw: Json | undefined, mode: Mode, self: string | null, conversion: Conversion): Converted {
 	const visit: Visit = { conversion, mode, self, refs: new Set(), faults: new Set(), isExact: true, nodes: 0, levels: 0, convert };
 	const schema = convert(raw, visit, { depth: 0, edge: 'other', around: [] });
 	return { schema, refs: visit.refs, faults: visit.faults, sizeBytes: JSON.stringify(schema).length, levels: visit.levels };
 }
 
-function convert(raw: Json | undefined, visit: Visit, place: Place): JsonObject {
+function convert(raw: Json | undefined, visit: Visit, position: SchemaPosition): JsonObject {
 	if (raw === true || raw === undefined) return {};
 	if (raw === false) return { not: {} };
 	if (!isObject(raw)) return anything(visit, 'a schema that is not an object accepts anything');
-	if (place.depth > MAX_DEPTH) return anything(visit, `a schema nested deeper than ${MAX_DEPTH} levels accepts anything below`);
+	if (position.depth > MAX_DEPTH) return anything(visit, `a schema nested deeper than ${MAX_DEPTH} levels accepts anything below`);
 	if (++visit.nodes > MAX_NODES) return anything(visit, `a schema of more than ${MAX_NODES} parts accepts anything beyond`);
-	visit.levels = Math.max(visit.levels, place.depth);
-	const schema = readKeywords(ownKeywords(raw, visit), visit, place);
-	const ref = typeof raw['$ref'] === 'string' ? reference(raw['$ref'], visit, place) : undefined;
+	visit.levels = Math.max(visit.levels, position.depth);
+	const schema = readKeywords(ownKeywords(raw, visit), visit, position);
+	const ref = typeof raw['$ref'] === 'string' ? reference(raw['$ref'], visit, position) : undefined;
 	if (ref) schema['$ref'] = ref;
 	keepFittingDefault(schema, visit);
 	return raw['nullable'] === true || raw['x-nullable'] === true ? nullable(schema) : schema;
 }
 
-/** OpenAPI 3.0.4 §4.7.23: siblings of `$ref` "SHALL be ignored"; a description does no harm. In 3.1 all of them count. */
+/** Drops the siblings of `$ref` in 3.0, which "SHALL be ignored" (3.0.4 §4.7.23), but keeps a description. In 3.1 all of them count. */
 function ownKeywords(raw: JsonObject, { conversion }: Visit): JsonObject {
 	if (typeof raw['$ref'] !== 'string' || conversion.document.version !== '3.0') return raw;
 	return typeof raw['description'] === 'string' ? { description: raw['description'] } : {};
 }
 
-function readKeywords(raw: JsonObject, visit: Visit, place: Place): JsonObject {
+function readKeywords(raw: JsonObject, visit: Visit, position: SchemaPosition): JsonObject {
 	const schema: JsonObject = {};
 	for (const [keyword, value] of Object.entries(raw)) {
 		const read = Object.hasOwn(READERS, keyword) ? READERS[keyword] : undefined;
-		const kept = read?.(value, visit, place, raw);
+		const kept = read?.(value, visit, position, raw);
 		if (kept !== undefined) Object.assign(schema, merge(schema, keyword, kept));
 		if ((kept === undefined && !isSilent(keyword)) || keyword === 'oneOf') visit.isExact = false;
 	}
 	return schema;
 }
 
-/** Documents overlap the alternatives of `oneOf`, and servers take them: as `anyOf` no good call is refused. */
+/** Adds a converted keyword. `oneOf` becomes `anyOf`, since alternatives in real documents overlap, and valid calls would be refused. */
 function merge(schema: JsonObject, keyword: string, kept: Json): JsonObject {
 	const { allOf, anyOf, examples } = schema;
 	if (keyword === 'example') return examples === undefined ? { examples: [kept] } : {};
@@ -125,26 +126,26 @@ function merge(schema: JsonObject, keyword: string, kept: Json): JsonObject {
 
 const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
 
-function reference(ref: string, visit: Visit, place: Place): string | undefined {
+function reference(ref: string, visit: Visit, position: SchemaPosition): string | undefined {
 	const { document, inPlace } = visit.conversion;
 	const found = lookUp(document.root, ref);
 	if ('fault' in found) return lose(visit, `${found.fault}: it accepts anything`);
 	const name = definitionName(found.pointer, document);
-	if (place.edge !== null && inPlace.isEndless(found.pointer))
+	if (position.edge !== null && inPlace.isEndless(found.pointer))
 		return lose(visit, `${name} combines too many other schemas to be checked: it accepts anything`);
-	if (visit.self !== null && place.edge !== null && inPlace.closesCycle(visit.self, found.pointer, place.edge))
-		return lose(visit, `${name} includes itself without end: the inner one accepts anything`);
+	if (visit.self !== null && position.edge !== null && inPlace.closesCycle(visit.self, found.pointer, position.edge))
+		return lose(visit, `${name} includes itself endlessly: the inner one accepts anything`);
 	visit.refs.add(found.pointer);
 	return `#/$defs/${name}`;
 }
 
-/** Callers send the defaults that they are told, so one that the schema refuses would fail their calls. */
+/** Removes a default that the schema itself refuses: clients would send it, and their calls would fail. */
 function keepFittingDefault(schema: JsonObject, visit: Visit): void {
 	if (schema['default'] === undefined || visit.conversion.acceptsDefault(schema)) return;
 	delete schema['default'];
 }
 
-/** Those that need another definition to be checked are left to the server, which knows its own default. */
+/** Checks a schema's default; false for schemas with references, whose defaults are left to the server. */
 function accepts(schema: JsonObject): boolean {
 	if (JSON.stringify(schema).includes('"$ref"')) return false;
 	const { default: value, ...rest } = schema;
@@ -152,7 +153,7 @@ function accepts(schema: JsonObject): boolean {
 	return check({ value: structuredClone(value ?? null) }).length === 0;
 }
 
-/** OpenAPI 3.0.4 §4.7.24.1: null beside what the schema accepts. Documents of 3.1 write it too. */
+/** Makes the schema accept null as well (`nullable`, OpenAPI 3.0.4 §4.7.24.1). Documents of 3.1 use it too. */
 function nullable(schema: JsonObject): JsonObject {
 	const { type, enum: values } = schema;
 	if (COMBINED.some((keyword) => Object.hasOwn(schema, keyword)) || Object.hasOwn(schema, 'const')) {

@@ -1,4 +1,4 @@
-// Security requirements: what of them can be sent, and which arguments a credential may fill.
+// Tests of security requirements: which of them can be sent, and which arguments a credential may fill.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const KEYS = {
 	bearer: { type: 'http', scheme: 'bearer' },
 };
 
-test('two keys of one alternative are two credentials, each with its place, and nothing is lost', async () => {
+test('two keys of one alternative are two credentials, each with its location, and nothing is lost', async () => {
 	const parameters = ['key', 'token', 'page'].map((name) => ({ ...param(name, 'query'), required: true }));
 	const operation = await readOne('/x', { parameters, security: [{ id: [], token: [] }] }, { components: { securitySchemes: KEYS } });
 	assert.deepEqual(operation.definition['security'], [
@@ -50,7 +50,7 @@ test('two keys of one alternative are two credentials, each with its place, and 
 	assert.equal(moved.fillable?.origin, 'https://other.example.com');
 });
 
-test('what may be filled are arguments at the places of the operation’s own schemes, or of all where it says nothing', async () => {
+test('a credential may fill arguments in the key locations of the operation’s schemes, or of all schemes where it names none', async () => {
 	const parameters = [param('key', 'query'), param('token', 'query'), param('x-api-key', 'header'), param('SID', 'cookie')];
 	const fillable = async (security: unknown, root: object = {}): Promise<unknown> =>
 		(
@@ -69,12 +69,12 @@ test('what may be filled are arguments at the places of the operation’s own sc
 const UNSENDABLE: [security: object[], reason: RegExp][] = [
 	[[{ tls: [] }], /^Its security scheme “tls” is of the type “mutualTLS”, which cannot be sent\.$/],
 	[[{ digest: [] }], /“digest” is of the type “http Digest”/],
-	[[{ body: [] }], /“body” is a key in “body” called “k”, where none can be sent/],
+	[[{ body: [] }], /“body” is a key in “body” called “k”, which cannot be sent/],
 	[[{ host: [] }], /“host” is a key in “header” called “Host”/],
 	[[{ pair: [] }], /“pair” is a key in “cookie” called “a=b”/],
 	[[{ long: [] }], /“long” is a key in “query”/],
 	[[{ nowhere: [] }], /“nowhere” is not in the document/],
-	[[{ bearer: [], basic: [] }], /“bearer” and “basic” go together to one place, where only the last is sent: “header authorization”/],
+	[[{ bearer: [], basic: [] }], /“bearer” and “basic” share one location, where only the last is sent: “header authorization”/],
 	[[Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`s${at}`, []]))], /more than 10 credentials at once/],
 ];
 

@@ -1,26 +1,26 @@
-// Server objects: where an operation is called (OpenAPI 3.1.1 §4.8.5). The base URL that the user gave to the API wins
-// over the document's; only an operation's or a path's own server leads elsewhere.
+// Reads Server Objects, which tell where an operation is called (OpenAPI 3.1.1 §4.8.5). The base URL that the user gave to the API
+// takes precedence over the document's; only the own server of an operation or a path leads elsewhere.
 
 import { escapeToken, invalid, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 const NAME = /\{([^{}]+)\}/g;
 const MAX_NAMED = 20;
 
-/** What the user set, by the variable's name. */
+/** Values that the user set, by the variable's name. */
 export type ServerVariables = Readonly<Record<string, string>>;
 
-/** The first usable server; null when there is none. May be relative. */
+/** Returns the URL of the first usable server, which may be relative; null when there is none. */
 export function firstServer(servers: Json | undefined, given: ServerVariables): string | null {
 	return allServers(servers, given)[0] ?? null;
 }
 
-/** The URLs of a list of servers, without a trailing slash. Variables are what the user set, or their defaults. */
+/** Returns the URLs of a list of servers, without a trailing slash. Variables have the values that the user set, or their defaults. */
 export function allServers(servers: Json | undefined, given: ServerVariables): string[] {
 	if (!Array.isArray(servers)) return [];
 	return servers.map((server) => serverUrl(server, given)).filter((url) => url !== null);
 }
 
-/** @param lists every list of servers in the document. @throws validation_failed for what no server has, or none of its variables may be */
+/** @param lists every list of servers in the document. @throws validation_failed for unknown variables and for values that none allows */
 export function checkVariables(given: ServerVariables, lists: (Json | undefined)[]): void {
 	const servers = lists.flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
 	for (const [name, value] of Object.entries(given)) {
@@ -46,7 +46,7 @@ export function absoluteUrl(relative: string, base: string | null): string | nul
 function serverUrl(server: Json, given: ServerVariables): string | null {
 	if (!isObject(server) || typeof server['url'] !== 'string') return null;
 	const values = new Map(namesIn(server['url']).map((name) => [name, fillOf(server, name, given)]));
-	// A variable without a value: nobody can know where that is.
+	// The URL is unknown if a variable has no value.
 	if ([...values.values()].includes(null)) return null;
 	const url = server['url'].replace(NAME, (_, name: string) => values.get(name) ?? '');
 	return /[\s\\{}]/.test(url) ? null : url;

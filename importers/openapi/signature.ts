@@ -1,14 +1,14 @@
-// The arguments of a tool as one JSON Schema: a plain object at the root, with the definitions it needs and no more.
+// Joins the arguments of a tool into one JSON Schema: a plain object at the root, with exactly the definitions that it needs.
 
 import { type CutSchema, type JsonObject, type JsonSchema, LEFT_OUT, MAX_WHOLE_CHARS, type Operation } from '../../core/index.ts';
 import type { Argument } from './arguments.ts';
 import type { Body } from './body.ts';
 import { type Definitions, type Limits, MAX_STEPS } from './definitions.ts';
-import type { Surroundings } from './operations.ts';
+import type { DocumentContext } from './operations.ts';
 
-/** Above this a model reads a schema no more. */
+/** The limits of what models are shown. */
 const SHOWN: Limits = { bytes: 64 * 1024, steps: MAX_STEPS };
-/** What is checked in a thread has eight times the stack. */
+/** The limits of what is checked in a thread, which has eight times the stack. */
 const WHOLE: Limits = { bytes: MAX_WHOLE_CHARS, steps: 8 * MAX_STEPS };
 
 interface Member {
@@ -20,7 +20,7 @@ interface Member {
 	isRequired: boolean;
 }
 
-/** `body`, unless a parameter is called so. */
+/** Returns `body`, with a prefix if a parameter has that name. */
 export function nameBody(args: readonly Argument[]): string {
 	const taken = new Set(args.map(({ arg }) => arg));
 	let name = 'body';
@@ -31,14 +31,14 @@ export function nameBody(args: readonly Argument[]): string {
 export function joinArguments(
 	args: readonly Argument[],
 	body: (Body & { arg: string }) | null,
-	{ requests, wholes }: Pick<Surroundings, 'requests' | 'wholes'>,
+	{ requests, wholes }: Pick<DocumentContext, 'requests' | 'wholes'>,
 	faults: Set<string>,
 ): Pick<Operation, 'parameters' | 'whole'> {
 	const members: Member[] = body ? [...args, body] : [...args];
 	const lost = new Set<string>();
 	const shown = join(members, requests, { limits: SHOWN, faults: lost });
 	const { whole, reason } = wholes.settle(shown.left, () => join(members, requests, { limits: WHOLE, faults: lost }));
-	// First, since of many faults only some are told.
+	// The reason comes first, since only some of many faults are reported.
 	for (const fault of reason === null ? lost : [reason, ...lost]) faults.add(fault);
 	return { parameters: shown.parameters, whole };
 }
@@ -56,7 +56,7 @@ function join(all: readonly Member[], definitions: Definitions, { limits, faults
 	return { parameters, left: [...left, ...closure.left] };
 }
 
-/** The largest go first. */
+/** Cuts the largest arguments first. */
 function withinBudget(members: readonly Member[], maxBytes: number): { members: Member[]; sizeBytes: number; left: string[] } {
 	let sizeBytes = members.reduce((sum, member) => sum + member.sizeBytes, 0);
 	const cut = new Set<Member>();

@@ -1,4 +1,4 @@
-// From a stored operation to a tool of the `http` executor.
+// Converts a stored operation to a tool of the `http` executor.
 
 import {
 	type Api,
@@ -14,7 +14,7 @@ import {
 import { absoluteUrl } from './servers.ts';
 
 export function toTool(operation: Operation, api: Api): ToolDraft {
-	// These four are the importer's own; all else is the executor's config as it stands.
+	// These four belong to the importer; the rest is the executor's config.
 	const { server, rootServer, path, fillable, ...config } = operation.definition;
 	const prefix = typeof server === 'string' ? absoluteUrl(server, api.baseUrl) : rootPath(rootServer, api.baseUrl);
 	return {
@@ -33,10 +33,10 @@ export function toTool(operation: Operation, api: Api): ToolDraft {
 const bodyArgumentOf = (body: Json | undefined): Pick<ToolDraft, 'bodyArgument'> =>
 	isObject(body) && typeof body['arg'] === 'string' ? { bodyArgument: body['arg'] } : {};
 
-/** @param prefix an URL where the operation is elsewhere than the API */
+/** @param prefix the URL of the operation's own server, where that is not the API's; else a path */
 function fillableOf(names: Json | undefined, config: JsonObject, prefix: string | null): Pick<ToolDraft, 'fillable'> {
 	if (!Array.isArray(names)) return {};
-	// As `convertOperation` wrote them.
+	// `convertOperation` wrote these fields.
 	const wires = (config['parameters'] ?? []) as ({ arg: string } & Omit<Fillable['arguments'][number], 'argument'>)[];
 	const security = (config['security'] ?? null) as CredentialNeed[][] | null;
 	const filled = wires.filter(({ arg }) => names.some((name) => isObject(name) && name['arg'] === arg));
@@ -46,7 +46,7 @@ function fillableOf(names: Json | undefined, config: JsonObject, prefix: string 
 	};
 }
 
-/** The path of the document's server, where the user named that server but not its path. */
+/** Returns the path of the document's server where the user gave that server without its path; else an empty string. */
 function rootPath(rootServer: Json | undefined, baseUrl: string): string {
 	const base = URL.parse(baseUrl);
 	const server = typeof rootServer === 'string' ? absoluteUrl(rootServer, baseUrl) : null;
@@ -57,7 +57,7 @@ function rootPath(rootServer: Json | undefined, baseUrl: string): string {
 
 const SAFE = new Set(['GET', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH']);
 
-/** RFC 9110 §9.2 and the IANA registry of methods: which methods are safe, and which may be repeated. What POST and PATCH destroy, nobody can tell. */
+/** Tells which methods are safe and which are idempotent (RFC 9110 §9.2, IANA registry). The effects of POST and PATCH are unknown. */
 function annotationsOf(method: string): ToolAnnotations {
 	if (SAFE.has(method)) return { readOnlyHint: true, openWorldHint: true };
 	const annotations: ToolAnnotations = { readOnlyHint: false, openWorldHint: true };

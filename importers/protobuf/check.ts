@@ -1,5 +1,5 @@
-// What must hold of a file before its types are put together: names, numbers, sizes. protoc sees to it, other makers of descriptor
-// sets need not, and the parser of texts sees to some of it only.
+// Checks a file before its types are linked: names, numbers, sizes. protoc guarantees them, other makers of descriptor sets may not,
+// and the parser of texts checks only some.
 
 import { isFieldSet } from '@bufbuild/protobuf';
 import {
@@ -13,13 +13,13 @@ import {
 import { quote } from '../../core/index.ts';
 import { refused } from './fault.ts';
 
-/** Of a message: work on it grows with their square, and so does the parser's. No real one that we know comes near. */
+/** Most fields of a message: our work and the parser's grow with their square. No real message that we know has nearly as many. */
 export const MAX_FIELDS = 2000;
-/** Each stands in an answer as often as its value does, so a long one makes a large answer of a few bytes. */
+/** Longest name. Answers repeat names with each value, so a long one would make a large answer of a few bytes. */
 const MAX_NAME_CHARS = 256;
 const MAX_FULL_NAME_CHARS = 512;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** https://protobuf.dev/programming-guides/proto3/#assigning */
+/** Largest field number: https://protobuf.dev/programming-guides/proto3/#assigning */
 const MAX_FIELD_NUMBER = 2 ** 29 - 1;
 const NAMED: ReadonlySet<Type> = new Set([Type.ENUM, Type.GROUP, Type.MESSAGE]);
 const KEY_TYPES: ReadonlySet<Type> = new Set([
@@ -37,7 +37,7 @@ const KEY_TYPES: ReadonlySet<Type> = new Set([
 	Type.UINT64,
 ]);
 
-/** @throws schema_invalid naming the file and what of it is wrong */
+/** @throws schema_invalid naming the file and its fault */
 export function checkFile({ name: path, package: scope, messageType, enumType, extension, service }: FileDescriptorProto): void {
 	const fail: Fail = (said) => {
 		throw refused(`${quote(path)} cannot be read: ${said}.`, path);
@@ -58,7 +58,8 @@ type Fail = (said: string) => never;
 const joined = (scope: string, name: string): string => (scope === '' ? name : `${scope}.${name}`);
 
 function checkName(name: string, fullName: string, fail: Fail): void {
-	if (!NAME.test(name)) fail(`${quote(name.slice(0, MAX_NAME_CHARS))} is no name: it must be letters, digits and underscores`);
+	if (!NAME.test(name))
+		fail(`${quote(name.slice(0, MAX_NAME_CHARS))} is not a valid name: it must consist of letters, digits and underscores`);
 	if (name.length > MAX_NAME_CHARS || fullName.length > MAX_FULL_NAME_CHARS)
 		fail(`the name ${quote(`${name.slice(0, 50)}…`)} is too long: at most ${MAX_NAME_CHARS} characters, ${MAX_FULL_NAME_CHARS} in full`);
 }
@@ -84,17 +85,17 @@ function checkField(field: FieldDescriptorProto, scope: string, fail: Fail): voi
 	if (jsonName.length > MAX_NAME_CHARS) fail(`the "json_name" of ${quote(fullName)} is longer than ${MAX_NAME_CHARS} characters`);
 	if (!Number.isInteger(number) || number < 1 || number > MAX_FIELD_NUMBER)
 		fail(`the number of the field ${quote(fullName)} is ${number}: it must be from 1 to ${MAX_FIELD_NUMBER}`);
-	// With a name it need not be told whether that is of a message or of an enum.
+	// A field with a type name need not say whether that is a message or an enum.
 	const isScalar = isFieldSet(field, FieldDescriptorProtoSchema.field.type) && Type[type] !== undefined && !NAMED.has(type);
 	if (!isScalar && typeName === '') fail(`the field ${quote(fullName)} has no type`);
 }
 
-/** https://protobuf.dev/programming-guides/proto3/#maps */
+/** Checks a map's entry: https://protobuf.dev/programming-guides/proto3/#maps */
 function checkEntry(field: readonly FieldDescriptorProto[], fullName: string, fail: Fail): void {
 	const key = field.find(({ name, number }) => name === 'key' && number === 1);
 	const value = field.find(({ name, number }) => name === 'value' && number === 2);
 	if (field.length !== 2 || !key || !value || !KEY_TYPES.has(key.type))
-		fail(`${quote(fullName)} is no entry of a map: it must be "key = 1", a text, a boolean or an integer, and "value = 2"`);
+		fail(`${quote(fullName)} is not an entry of a map: it must be "key = 1", a string, a boolean or an integer, and "value = 2"`);
 }
 
 function checkEnum({ name, value }: EnumDescriptorProto, scope: string, fail: Fail): void {

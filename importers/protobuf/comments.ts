@@ -1,13 +1,13 @@
-// Comments of a compiled file, which are kept apart from what they stand before, under its place in the file.
+// Reads the comments of a compiled file, which are stored apart from their definitions, by the location of these in the file.
 
 import type { DescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
-/** Numbers of fields in descriptor.proto, of which such places are made. */
+/** Numbers of fields in descriptor.proto, of which such locations consist. */
 const FILE = { messageType: 4, enumType: 5, service: 6, extension: 7 };
 const MESSAGE = { field: 2, nestedType: 3, enumType: 4, extension: 6 };
 const SERVICE_METHOD = 2;
 
-/** By full name. */
+/** Returns comments by full name. */
 export function commentsOf(file: FileDescriptorProto): Map<string, string> {
 	const byPlace = new Map<string, string>();
 	for (const { path, leadingComments, trailingComments } of file.sourceCodeInfo?.location ?? []) {
@@ -32,7 +32,7 @@ export function commentsOf(file: FileDescriptorProto): Map<string, string> {
 	return found;
 }
 
-/** Compilers leave the space before each line, and of `///` the last slash. */
+/** Strips what compilers leave: the space before each line, and the last slash of `///`. */
 const plain = (comment: string): string =>
 	comment
 		.split('\n')

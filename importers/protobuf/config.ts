@@ -1,10 +1,10 @@
-// The options of an import of Protobuf.
+// Options of a Protobuf import.
 
 import { X509Certificate } from 'node:crypto';
 import Joi from 'joi';
 import type { ImportOptions } from './operations.ts';
 
-/** What is no certificate would be ignored, and the server not be trusted for a reason that nobody could find. */
+/** Anything but a certificate would be ignored by TLS, and the server not be trusted for a reason that nobody could find. */
 const certificates = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport => {
 	try {
 		new X509Certificate(value);
@@ -22,6 +22,6 @@ export const config = Joi.object<ImportOptions>({
 	rootCertificates: Joi.string()
 		.max(16_384)
 		.custom(certificates)
-		.description('PEM certificates that the server’s is checked against, instead of those that everybody trusts. gRPC only'),
+		.description('PEM certificates that the server’s certificate is checked against, instead of the public roots. gRPC only'),
 	timeoutMs: Joi.number().integer().min(1).max(120_000).description('Milliseconds for a whole call. Default 30,000'),
 });

@@ -9,7 +9,7 @@ import { readDescription } from './document.ts';
 import importer from './index.ts';
 
 const MESSAGES = `message Pet {
-  // What it is called.
+  // The name of the pet.
   string name = 1;
   repeated Pet friends = 2;
   map<string, int64> weights = 3;

@@ -1,4 +1,4 @@
-// Real services, which the importer was not written against: all that google-gax brings along.
+// Real services, which the importer was not written against: all those in google-gax.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ test('every rpc that an independent count finds is converted, once', () => {
 	assert.deepEqual(warnings, []);
 });
 
-test('every http rule that stands in the texts is one of an operation', async () => {
+test('every http rule in the texts is the binding of an operation', async () => {
 	const texts = [...files.values()].map((bytes) => Buffer.from(bytes).toString());
 	const rules = texts.reduce((sum, text) => sum + (text.match(/^\s*option\s*\(google\.api\.http\)/gm)?.length ?? 0), 0);
 	const read = await readWith(

@@ -1,11 +1,11 @@
-// The definitions that a schema reaches, within bounds.
+// Collects the definitions that a schema reaches, within bounds.
 
 import { type JsonObject, LEFT_OUT, WholeSchemas } from '../../core/index.ts';
 import { convertDefinition, type Definable, type Direction, type References, type Types } from './schemas.ts';
 
 export interface Limits {
 	chars: number;
-	/** Definitions that lead from one to the next. */
+	/** Longest chain of definitions that refer to each other. */
 	levels: number;
 }
 
@@ -15,7 +15,7 @@ interface Definition {
 	sizeBytes: number;
 }
 
-/** What all operations of one description share. */
+/** The definitions that all operations of one description share. */
 export interface Definitions {
 	types: Types;
 	input: Map<Definable, Definition>;
@@ -25,7 +25,7 @@ export interface Definitions {
 
 export interface Closure {
 	definitions: JsonObject;
-	/** What was left out: it accepts anything. */
+	/** Names of definitions that were left out, and accept anything. */
 	left: string[];
 }
 
@@ -36,12 +36,12 @@ export const createDefinitions = (types: Types): Definitions => ({
 	wholes: new WholeSchemas(),
 });
 
-/** Every definition that is reached; where they are too many, the nearest ones. */
+/** Returns every definition that is reached; if there are too many, the nearest. */
 export function closeOver(references: References, { chars, levels }: Limits, direction: Direction, known: Definitions): Closure {
 	const kept = nearest(references, chars, direction, known);
 	const definitions = new Map<string, JsonObject>();
 	const left: string[] = [];
-	// In the order of the compiler, which overflows where one definition leads to the next too often.
+	// The order is that of the compiler, whose stack overflows if a chain of definitions is too long.
 	const add = (desc: Definable, level: number): void => {
 		if (definitions.has(desc.typeName)) return;
 		const definition = level < levels ? kept.get(desc) : undefined;
@@ -54,12 +54,12 @@ export function closeOver(references: References, { chars, levels }: Limits, dir
 	return { definitions: Object.fromEntries(definitions), left };
 }
 
-/** What fits, the nearest first. */
+/** Selects the definitions that fit, the nearest first. */
 function nearest(references: References, maxBytes: number, direction: Direction, known: Definitions): Map<Definable, Definition> {
 	const kept = new Map<Definable, Definition>();
 	const reached = new Set(references);
 	let sizeBytes = 0;
-	// A set that grows while it is walked is walked to its end.
+	// Iteration over a Set also visits members added meanwhile.
 	for (const desc of reached) {
 		const definition = definitionOf(desc, direction, known);
 		if (sizeBytes + definition.sizeBytes > maxBytes) continue;

@@ -1,4 +1,4 @@
-// Compiled descriptions: what `protoc --descriptor_set_out` and `buf build -o` write.
+// Reads compiled descriptions, as `protoc --descriptor_set_out` and `buf build -o` write them.
 
 import { fromBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
@@ -14,11 +14,11 @@ export function readDescriptorSet(bytes: Uint8Array, path: string): FileDescript
 		return file;
 	} catch (error) {
 		const said = cleanText(error instanceof Error ? error.message : String(error), 200);
-		throw refused(`${path === '' ? 'The document' : quote(path)} is no descriptor set: ${said}.`, path);
+		throw refused(`${path === '' ? 'The document' : quote(path)} is not a descriptor set: ${said}.`, path);
 	}
 }
 
-/** protoc writes the names that fields have in JSON; not everything else that makes sets does. */
+/** Adds the JSON names of fields, which protoc writes, but some other tools do not. */
 function completeNames(message: FileDescriptorProto['messageType'][number]): void {
 	for (const field of message.field) if (field.jsonName === '') field.jsonName = camelCase(field.name);
 	message.nestedType.forEach(completeNames);

@@ -1,6 +1,6 @@
-// How sure it is that a document is Protobuf.
+// Detects whether a document is Protobuf.
 
-/** Field 1, length-delimited: of the set a file, of the file its name. */
+/** Tag of field 1, length-delimited: a file in the set, and the name in a file. */
 const FIRST_FIELD = 0x0a;
 const MAX_VARINT_BYTES = 5;
 /** Enough to get past a licence. */
@@ -11,7 +11,7 @@ const SERVICE = /^\s*service\s+\w+\s*\{\s*(?:option\b[^;]*;\s*)*rpc\s+\w+\s*\(/m
 const MESSAGE = /^\s*message\s+\w+\s*\{/m;
 const FIELD = /=\s*\d+\s*[;[]/;
 
-/** 0–1. Without the statement of its syntax a file is proto2, and looks a little like other languages. */
+/** Returns the confidence, 0 to 1. A file without a syntax statement is proto2, and resembles other languages. */
 export function detect(text: string, bytes: Uint8Array): number {
 	if (isDescriptorSet(bytes)) return 1;
 	const plain = text
@@ -23,14 +23,14 @@ export function detect(text: string, bytes: Uint8Array): number {
 	return MESSAGE.test(plain) && FIELD.test(plain) ? 0.8 : 0;
 }
 
-/** Tells what `protoc --descriptor_set_out` and `buf build -o` write. */
+/** Recognizes the output of `protoc --descriptor_set_out` and `buf build -o`. */
 export function isDescriptorSet(bytes: Uint8Array): boolean {
 	if (bytes[0] !== FIRST_FIELD) return false;
 	const end = bytes.subarray(1, 1 + MAX_VARINT_BYTES).findIndex((byte) => byte < 0x80);
 	const at = 2 + end;
 	if (end < 0 || bytes[at] !== FIRST_FIELD) return false;
 	const length = bytes[at + 1] ?? 0;
-	// Names of files are shorter than what a second byte of the length would be for, or they end like this anyway.
+	// A name whose length takes a second byte, so 128 and more, is accepted without a look at its end.
 	const name = Buffer.from(bytes.subarray(at + 2, at + 3 + length)).toString('latin1');
 	return length >= 0x80 || name.slice(0, length).endsWith('.proto');
 }

@@ -1,4 +1,4 @@
-// What is read, what is refused, and what is said of it: files that import each other, descriptor sets, hostile texts.
+// Uploads that are read and refused, with their messages: files that import each other, descriptor sets, hostile texts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ test('every syntax and edition is read, and named in the summary', async () => {
 	assert.equal(reading.operations.length, 15);
 });
 
-test('an import is found by its path, or by the end of a path, the nearest to who asks', async () => {
+test('an import is found by its path, or by the end of a path, the nearest to the importing file', async () => {
 	const service = (from: string): string => proto(`package ${from}; import "types.proto"; service S { rpc Call(M) returns (M); }`);
 	const types = (from: string, field: string): string => proto(`package ${from}; message M { string ${field} = 1; }`);
 	const { operations } = await read({
@@ -64,7 +64,7 @@ test('an import is found by its path, or by the end of a path, the nearest to wh
 	);
 });
 
-test('well-known and Google’s common files need not be handed in, and vendored copies of the former do not matter', async () => {
+test('well-known and Google’s common files need not be uploaded, and vendored copies of the former are ignored', async () => {
 	const { operations } = await read({
 		't.proto': proto('import "vendor/google/protobuf/timestamp.proto"; message T { google.protobuf.Timestamp at = 1; }'),
 		's.proto':
@@ -78,7 +78,7 @@ test('well-known and Google’s common files need not be handed in, and vendored
 	assert.deepEqual(Object.keys($defs), ['google.type.Money', 'google.rpc.Status']);
 });
 
-test('an import that is missing is a warning while only its options are used; where all methods need it, an error that names both', async () => {
+test('a missing import is a warning if only its options are used, and an error that names both if all methods need it', async () => {
 	const text = proto(`import "gogoproto/gogo.proto"; message M { string a = 1 [(gogoproto.nullable) = false]; } ${SERVICE}`);
 	const reading = await read({ 'a.proto': text });
 	assert.deepEqual(keys(reading), ['S/Call']);
@@ -86,10 +86,7 @@ test('an import that is missing is a warning while only its options are used; wh
 		{ fields: { pointer: 'gogoproto/gogo.proto' }, message: '“gogoproto/gogo.proto” is missing, and its options are ignored.' },
 	]);
 	const needed = await refusal(read({ 'a.proto': proto(`import "other/b.proto"; message M { other.B b = 1; } ${SERVICE}`) }));
-	assert.equal(
-		needed.message,
-		'“a.proto” uses the type “other.B”, which nothing defines, and what it imports is missing: “other/b.proto”.',
-	);
+	assert.equal(needed.message, '“a.proto” uses the type “other.B”, which is not defined, and these imports are missing: “other/b.proto”.');
 	assert.deepEqual(needed.details[0]?.path, 'a.proto');
 });
 
@@ -107,7 +104,7 @@ for (const path of [
 		assert.match(error.message, /only files of the upload/);
 	});
 
-test('what no service needs may contradict itself, what one needs may not', async () => {
+test('files that no service needs may contradict each other, those that one needs may not', async () => {
 	const spare = { 'x.proto': proto('message Twice { string a = 1; }'), 'y.proto': proto('message Twice { string b = 1; }') };
 	const text = proto(`message M {} ${SERVICE}`);
 	assert.deepEqual(keys(await read({ 's.proto': text, ...spare })), ['S/Call']);
@@ -121,7 +118,7 @@ test('one file under two paths is one file', async () => {
 	assert.deepEqual(keys(await read({ 'a/m.proto': text, 'b/m.proto': text, 'c.proto': user })), ['S/Call', 'T/Call']);
 });
 
-test('files that import each other in a circle are refused', async () => {
+test('circular imports are refused', async () => {
 	const error = await refusal(
 		read({ 'a.proto': proto(`import "b.proto"; message M {} ${SERVICE}`), 'b.proto': proto('import "a.proto"; message B {}') }),
 	);
@@ -140,7 +137,7 @@ test('a name means the innermost type that has it', async () => {
 	);
 });
 
-test('an optional field of proto3 is no oneof, wherever it stands before one', () => {
+test('an optional field of proto3 is not a oneof, even before one', () => {
 	const { registry } = readDescription({ text: '', files: shopFiles() }, silent);
 	const everything = registry.getMessage('shop.v1.Everything');
 	assert.deepEqual(
@@ -153,7 +150,7 @@ test('an optional field of proto3 is no oneof, wherever it stands before one', (
 	);
 });
 
-test('a descriptor set says the same as the texts that it was made of', async () => {
+test('a descriptor set gives the same operations as the texts that it was made of', async () => {
 	const { registry } = readDescription({ text: '', files: shopFiles() }, silent);
 	const set = create(FileDescriptorSetSchema, { file: [...registry.files].map(({ proto: file }) => file) });
 	const files = new Map([['shop.binpb', toBinary(FileDescriptorSetSchema, set)]]);
@@ -187,7 +184,7 @@ test('comments of a descriptor set are descriptions', async () => {
 	assert.deepEqual(operations[0]?.parameters['properties'], { a: { type: 'string', description: 'A field.\n\nOf text: /v1.' } });
 });
 
-/** Of a descriptor set with the messages M and what is given. */
+/** Imports a descriptor set with the message M and the given parts. */
 function setOf({ field = [], ...more }: { field?: object[]; messageType?: object[]; enumType?: object[]; service?: object[] }): Uint8Array {
 	const { messageType = [], ...rest } = more;
 	const service = [{ name: 'S', method: [{ name: 'Call', inputType: '.M', outputType: '.M' }] }];
@@ -210,14 +207,14 @@ const WRONG_SETS: [what: string, given: Parameters<typeof setOf>[0], says: RegEx
 	['a name twice', { field: [field('a', 1), field('a', 2)] }, /“a” is twice a field of “M”/],
 	['a number twice', { field: [field('a', 1), field('b', 1)] }, /“1” is twice a number of a field of “M”/],
 	['a method twice', { service: [{ name: 'S', method: [method, method] }] }, /“Call” is twice a method of “S”/],
-	['a name that is none', { field: [field('a/b', 1)] }, /“a\/b” is no name/],
-	['a service without a name', { service: [{ method: [method] }] }, /“” is no name/],
+	['a name that is none', { field: [field('a/b', 1)] }, /“a\/b” is not a valid name/],
+	['a service without a name', { service: [{ method: [method] }] }, /“” is not a valid name/],
 	['a long name', { field: [field('a'.repeat(257), 1)] }, /the name “a{50}…” is too long: at most 256 characters, 512 in full/],
 	['a long name in JSON', { field: [field('a', 1, { jsonName: 'a'.repeat(257) })] }, /the "json_name" of “M.a” is longer than 256/],
 	['a long full name', { messageType: [{ name: 'A'.repeat(256), nestedType: [{ name: 'B'.repeat(256) }] }] }, /is too long/],
 	['an enum without values', { enumType: [{ name: 'E' }] }, /the enum “E” has no value/],
-	['an entry of three', entry(field('key', 1), field('value', 2), field('more', 3)), /“N.E” is no entry of a map/],
-	['an entry by a message', entry(field('key', 1, { type: 11, typeName: '.M' }), field('value', 2)), /“N.E” is no entry of a map/],
+	['an entry of three', entry(field('key', 1), field('value', 2), field('more', 3)), /“N.E” is not an entry of a map/],
+	['an entry by a message', entry(field('key', 1, { type: 11, typeName: '.M' }), field('value', 2)), /“N.E” is not an entry of a map/],
 	['2,001 fields', { field: numbered(2001, (index) => field(`f${index}`, index + 1)) }, /“M” has more than 2000 fields/],
 ];
 for (const [what, given, says] of WRONG_SETS)
@@ -227,7 +224,7 @@ for (const [what, given, says] of WRONG_SETS)
 		assert.equal(error.details[0]?.path, 'a.proto');
 	});
 
-test('as many fields as there may be are read, and values and methods beyond that number', async () => {
+test('a message with the most fields allowed is read, and so are more values and methods than that', async () => {
 	const files = new Map([['a.pb', setOf({ field: numbered(2000, (index) => field(`f${index}`, index + 1)) })]]);
 	assert.deepEqual(keys(await readWith(importer, '', null, { files })), ['S/Call']);
 	const values = numbered(2100, (index) => `V${index} = ${index};`).join(' ');
@@ -243,7 +240,7 @@ const REFUSED: [what: string, text: string, says: RegExp][] = [
 	['an unknown syntax', 'syntax = "proto4"; message M {}', /there is no syntax “proto4”/],
 	['an unknown edition', 'edition = "2099"; message M {}', /edition '2099'/],
 	['3,000 messages in each other', proto(`${'message M {'.repeat(DEEP)}${'}'.repeat(DEEP)}`), /max depth|too deeply/],
-	['a type that nothing defines', proto('service S { rpc Call(Nothing) returns (Nothing); }'), /the type “Nothing”, which nothing defines/],
+	['a type that nothing defines', proto('service S { rpc Call(Nothing) returns (Nothing); }'), /the type “Nothing”, which is not defined/],
 	['an enum for a request', proto('enum E { A = 0; } service S { rpc Call(E) returns (E); }'), /the type “E”/],
 	['a field twice', proto(`message M { string a = 1; string a = 2; } ${SERVICE}`), /duplicate/],
 	['a number twice', proto(`message M { string a = 1; string b = 1; } ${SERVICE}`), /duplicate/],
@@ -268,10 +265,13 @@ test('without a service there is nothing to call, which is refused', async () =>
 	assert.match((await refusal(readWith(importer, '', null, { files, path: 'a.proto' }))).message, /no service with a method/);
 });
 
-test('bytes that only begin like a descriptor set are refused, and texts that are none of UTF-8', async () => {
+test('bytes that only begin like a descriptor set are refused, and so are texts that are not UTF-8', async () => {
 	const bytes = Buffer.concat([Buffer.from([0x0a, 0x10, 0x0a, 0x07]), Buffer.from('a.proto'), Buffer.from([0xff, 0xff, 0xff])]);
-	assert.match((await refusal(readWith(importer, '', null, { files: new Map([['a.pb', bytes]]) }))).message, /“a.pb” is no descriptor set/);
-	assert.match((await refusal(readWith(importer, '', null, { files: new Map([['a.proto', Buffer.of(0xff)]]) }))).message, /no UTF-8/);
+	assert.match(
+		(await refusal(readWith(importer, '', null, { files: new Map([['a.pb', bytes]]) }))).message,
+		/“a.pb” is not a descriptor set/,
+	);
+	assert.match((await refusal(readWith(importer, '', null, { files: new Map([['a.proto', Buffer.of(0xff)]]) }))).message, /not UTF-8/);
 });
 
 for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])

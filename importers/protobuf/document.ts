@@ -1,51 +1,51 @@
-// From an upload to types: one .proto, several that import each other, or descriptor sets. What is missing comes from the
-// well-known and the bundled files; nothing is read from disk or network.
+// Reads the types of an upload: one .proto, several that import each other, or descriptor sets. Imports that are not in it are taken
+// from the well-known and the bundled files; nothing is read from disk or network.
 
 import { create, createFileRegistry, type DescFile, type FileRegistry } from '@bufbuild/protobuf';
 import { Edition, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
+import { createBundle, wellKnownAt } from './bundled-files.ts';
 import { checkFile } from './check.ts';
 import { commentsOf } from './comments.ts';
 import { readDescriptorSet } from './descriptor-sets.ts';
 import { isDescriptorSet } from './detect.ts';
 import { refused } from './fault.ts';
 import { checkImport, checkSize, createFinder, decode } from './files.ts';
-import { createBundle, wellKnownAt } from './known-files.ts';
 import { listSymbols, resolveReferences, type Unresolved } from './references.ts';
 import { parseText } from './text.ts';
 
 export interface Description {
 	registry: FileRegistry;
-	/** Knows the options that say something of a method or field. */
+	/** Registry with the options that describe a method or field. */
 	options: FileRegistry;
-	/** What was handed in, or named of it, in the order of paths. */
+	/** The uploaded files, or the one named as `entry`, in the order of paths. */
 	files: DescFile[];
-	/** By full name. */
+	/** Comments by full name. */
 	comments: ReadonlyMap<string, string>;
-	/** Of messages, extensions and methods that use a type which nothing defines, by full name. */
+	/** Faults of messages, extensions and methods that use an undefined type, by full name. */
 	unresolved: ReadonlyMap<string, GatewayError>;
 	format: string;
 }
 
-/** Of a single text that was handed in without a name. */
+/** Path of a single text that was uploaded without a name. */
 const ONLY = 'schema.proto';
 const MAX_NAMED = 10;
 const MAX_CHAIN = 200;
 
 interface Loading {
-	/** What was handed in, not yet read: a text or a compiled file. */
+	/** The uploaded files, not yet read: texts or compiled files. */
 	given: Map<string, string | FileDescriptorProto>;
 	find: (wanted: string, from: string) => string | null;
 	bundle: FileRegistry;
 	comments: Map<string, string>;
 	read: Map<string, FileDescriptorProto>;
-	/** What is imported stands before what imports it. */
+	/** Loaded files, each after its imports. */
 	done: Map<string, FileDescriptorProto>;
 	open: Set<string>;
 	missing: Map<string, string[]>;
 }
 
-/** Of one file that was named as the root only its services are. @throws schema_invalid naming the file */
+/** Reads an upload; with an `entry`, only the services of that file. @throws schema_invalid naming the file */
 export function readDescription(source: Handed, log: Log): Description {
 	checkSize(source.files);
 	const { given, copies } = uploaded(source);
@@ -63,7 +63,7 @@ export function readDescription(source: Handed, log: Log): Description {
 		open: new Set(),
 		missing: new Map(),
 	};
-	// What no service needs is not looked at any further: uploads have tests and examples that define one name twice.
+	// Files that no service needs are ignored: uploads have tests and examples that define one name twice.
 	for (const path of roots) if (read(path, loading).service.length > 0) load(path, loading);
 	const { registry, unresolved, needed } = link(loading);
 	warnOfMissing(loading.missing, needed, log);
@@ -75,7 +75,7 @@ type Handed = Pick<SchemaSource, 'text' | 'files'> & Partial<Pick<SchemaSource, 
 
 interface Uploaded {
 	given: Loading['given'];
-	/** From the path of a file to that of another with the same text: many uploads have one file twice. */
+	/** Path of the first file with the same text, by path: many uploads have one file twice. */
 	copies: Map<string, string>;
 }
 
@@ -104,7 +104,7 @@ function uploaded({ text, files, path: entry }: Handed): Uploaded {
 	return { given, copies };
 }
 
-/** A descriptor set that is named has many files, which are all what is meant. */
+/** Selects the files to import. A descriptor set named as `entry` holds many files, all of which are meant. */
 function rootsOf({ path: entry = null, files }: Handed, copies: Uploaded['copies']): (path: string) => boolean {
 	if (entry === null || isDescriptorSet(files.get(entry) ?? new Uint8Array())) return () => true;
 	return (path) => path === (copies.get(entry) ?? entry);
@@ -120,7 +120,7 @@ function finderOf(paths: readonly string[], copies: Uploaded['copies']): Loading
 
 const withoutMark = (text: string): string => text.replace(/^\ufeff/, '');
 
-/** What a file imports comes first. @throws schema_invalid for cycles, imports from elsewhere, and what no file may have */
+/** Loads a file after its imports. @throws schema_invalid for cycles, imports from outside the upload, and invalid files */
 function load(path: string, loading: Loading): void {
 	const { open, done } = loading;
 	if (done.has(path)) return;
@@ -144,7 +144,7 @@ function read(path: string, { given, bundle, comments, read: known }: Loading): 
 	return file;
 }
 
-/** @returns the path of what is meant; null when nobody has it */
+/** @returns the path of the imported file; null if it is missing */
 function locate(wanted: string, from: string, loading: Loading): string | null {
 	checkImport(wanted, from);
 	const known = wellKnownAt(wanted);
@@ -171,7 +171,7 @@ function adopt(file: DescFile, loading: Loading): string {
 interface Linked {
 	registry: FileRegistry;
 	unresolved: Unresolved;
-	/** Imports that are missing in files that use types which nothing defines. */
+	/** Missing imports of files that use undefined types. */
 	needed: Set<string>;
 }
 
@@ -191,15 +191,15 @@ function link({ done, given, missing }: Loading): Linked {
 	try {
 		return { registry: createFileRegistry(create(FileDescriptorSetSchema, { file: files })), unresolved, needed };
 	} catch (error) {
-		throw refused(`The types cannot be put together: ${cleanText(error instanceof Error ? error.message : String(error), 300)}.`);
+		throw refused(`The types cannot be linked: ${cleanText(error instanceof Error ? error.message : String(error), 300)}.`);
 	}
 }
 
-/** What nothing lacks can have been imported for options only. */
+/** Warns of missing imports. One that no type needs was imported for its options only. */
 function warnOfMissing(missing: ReadonlyMap<string, string[]>, needed: ReadonlySet<string>, log: Log): void {
 	const wanted = [...new Set([...missing.values()].flat())];
 	for (const path of wanted.slice(0, MAX_NAMED)) {
-		const loss = needed.has(path) ? 'what needs its types is skipped' : 'its options are ignored';
+		const loss = needed.has(path) ? 'methods that need its types are skipped' : 'its options are ignored';
 		log.warn({ pointer: path }, `${quote(path)} is missing, and ${loss}.`);
 	}
 	if (wanted.length > MAX_NAMED) log.warn({}, `${wanted.length - MAX_NAMED} more imports are missing.`);

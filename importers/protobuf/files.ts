@@ -1,9 +1,9 @@
-// The files of an upload under the names by which they import each other. Nothing is looked for anywhere else.
+// Finds the files of an upload by the names in imports. Nothing is searched for anywhere else.
 
 import { cleanText, quote } from '../../core/index.ts';
 import { refused } from './fault.ts';
 
-/** Of an upload: no archive of protos that we know comes near. */
+/** Limits of an upload; no archive of .proto files that we know has nearly as many. */
 const MAX_FILES = 10_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 
@@ -14,7 +14,7 @@ export function checkImport(path: string, from: string): void {
 		throw refused(`${quote(from)} imports ${quote(path)}: only files of the upload, by paths without "." and "..", can be imported.`, from);
 }
 
-/** @returns the uploaded file that an import means: by its path, else by the end of it, the nearest to who asks */
+/** @returns a function that finds the file of an import: by its path, else by the end of the path, the nearest to the importing file */
 export function createFinder(paths: readonly string[]): (wanted: string, from: string) => string | null {
 	const whole = new Set(paths);
 	const byName = Map.groupBy(paths, nameOf);
@@ -46,7 +46,7 @@ export function decode(path: string, bytes: Uint8Array): string {
 	try {
 		return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 	} catch {
-		// `fatal` has no other way to say no.
-		throw refused(`${quote(cleanText(path, 200))} is no UTF-8 text.`, path);
+		// `fatal` reports invalid text only by throwing.
+		throw refused(`${quote(cleanText(path, 200))} is not UTF-8 text.`, path);
 	}
 }

@@ -1,4 +1,4 @@
-// Protobuf: every method of every service becomes a tool that calls it by gRPC, or by HTTP where the service has rules for that.
+// The `protobuf` importer: every method of a service becomes a tool that calls it by gRPC, or by HTTP if it has a rule for that.
 
 import type { SchemaImporter } from '../../core/index.ts';
 import { config } from './config.ts';

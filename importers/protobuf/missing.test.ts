@@ -1,4 +1,4 @@
-// What becomes of methods where a type is missing: those that reach it are skipped, the others are tools.
+// Undefined types: the methods that reach one are skipped, the others become tools.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,9 +11,9 @@ const proto = (body: string): string => `syntax = "proto3";\n${body}`;
 const read = (files: Record<string, string>): Promise<Reading> =>
 	readWith(importer, '', null, { files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])) });
 
-const MISSING = '“a.proto” uses the type “other.B”, which nothing defines, and what it imports is missing: “other/b.proto”';
+const MISSING = '“a.proto” uses the type “other.B”, which is not defined, and these imports are missing: “other/b.proto”';
 
-/** Messages of which each lacks the type in another way, and the methods that reach them. */
+/** Messages that depend on the undefined type, each in another way, and the methods that reach them. */
 const LACKING = `package p; import "other/b.proto"; import "google/protobuf/any.proto";
 	message Fine { string a = 1; google.protobuf.Any any = 2; }
 	message Field { other.B b = 1; }
@@ -31,7 +31,7 @@ const LACKING = `package p; import "other/b.proto"; import "google/protobuf/any.
 		rpc Far(Fine) returns (Far); rpc Deep(Holder) returns (Fine);
 	}`;
 
-test('a type that is missing skips the methods that reach it, and no others', async () => {
+test('the methods that reach an undefined type are skipped, and no others', async () => {
 	const { operations, warnings } = await read({
 		'a.proto': proto(LACKING),
 		'c.proto': proto('import "a.proto"; service T { rpc Near(p.Fine) returns (p.Fine); rpc Far(p.Field) returns (p.Fine); }'),
@@ -41,13 +41,13 @@ test('a type that is missing skips the methods that reach it, and no others', as
 	assert.deepEqual(converted, ['p.S/Call', 'p.S/Empty', 'T/Near', 'p.U/Near']);
 	const skipped = operations.filter(({ outcome }) => outcome === 'skipped');
 	assert.equal(skipped.length, 10);
-	assert.deepEqual(skipped.pop()?.reasons, ['“d.proto” uses the type “other.C”, which nothing defines.']);
+	assert.deepEqual(skipped.pop()?.reasons, ['“d.proto” uses the type “other.C”, which is not defined.']);
 	for (const { key, reasons } of skipped) assert.deepEqual(reasons, [`${MISSING}.`], key);
 	assert.deepEqual(
 		warnings.map(({ message }) => message),
-		['“other/b.proto” is missing, and what needs its types is skipped.'],
+		['“other/b.proto” is missing, and methods that need its types are skipped.'],
 	);
-	// The messages beside a method are what its Any may hold; those that lack something are left out of its descriptors.
+	// An Any may hold the messages of the method's file; those that depend on an undefined type are left out of its descriptors.
 	const [call = assert.fail()] = operations;
 	const { file } = fromBinary(FileDescriptorSetSchema, Buffer.from(String(call.definition['descriptors']), 'base64'));
 	assert.deepEqual(
@@ -56,7 +56,7 @@ test('a type that is missing skips the methods that reach it, and no others', as
 	);
 });
 
-test('an extension lacks its own type, or what it extends: only the former matters to those who reach that', async () => {
+test('an extension of an undefined type affects methods that reach the extended message; one of an undefined message affects none', async () => {
 	const text = (inside: string) => `syntax = "proto2"; package p; import "other/b.proto"; message M { extensions 100 to 200; } message N {}
 		${inside} service S { rpc Call(M) returns (N); rpc Spare(N) returns (N); }`;
 	const outcomes = async (inside: string) =>
@@ -66,7 +66,7 @@ test('an extension lacks its own type, or what it extends: only the former matte
 	assert.deepEqual(await outcomes('extend other.B { optional string b = 100; }'), [['converted'], ['converted']]);
 });
 
-test('a descriptor set may lack a type as well, and a message may be called as what stands in its place', async () => {
+test('a descriptor set may lack a type as well, and a message may have the name of the substitute', async () => {
 	const missing = { name: 'UndefinedType', field: [{ name: 'a', number: 1, label: 3, type: 11, typeName: '.other.B' }] };
 	const method = [
 		{ name: 'Call', inputType: '.M', outputType: '.M' },
@@ -76,7 +76,7 @@ test('a descriptor set may lack a type as well, and a message may be called as w
 	const file = { name: 'a.proto', syntax: 'proto3', messageType: [missing, { name: 'M' }], service: [{ name: 'S', method }] };
 	const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [file] }));
 	const { operations } = await readWith(importer, '', null, { files: new Map([['a.pb', bytes]]) });
-	const lost = '“a.proto” uses the type “.other.B”, which nothing defines.';
+	const lost = '“a.proto” uses the type “.other.B”, which is not defined.';
 	assert.deepEqual(
 		operations.map(({ reasons }) => reasons),
 		[[], [lost], [lost]],

@@ -1,16 +1,16 @@
-// Types that nothing defines: which messages and methods cannot do without them, near or far.
+// Undefined types: finds the messages and methods that depend on them, directly or not.
 
 import type { DescExtension, DescMessage, DescMethod, FileRegistry } from '@bufbuild/protobuf';
 import type { GatewayError } from '../../core/index.ts';
 
 export interface Missing {
-	/** Why nobody knows all that the message can hold; null when all is known. */
+	/** The fault of a message that depends on an undefined type; null if there is none. */
 	ofMessage(desc: DescMessage): GatewayError | null;
-	/** The same of what a method takes and answers. */
+	/** The fault of a method whose request or answer depends on an undefined type; null if there is none. */
 	ofMethod(method: DescMethod): GatewayError | null;
 }
 
-/** @param unresolved faults by full names. @param extensions by the full name of what they extend */
+/** @param unresolved faults by full names. @param extensions extensions by the full name of the extended message */
 export function createMissing(
 	unresolved: ReadonlyMap<string, GatewayError>,
 	registry: FileRegistry,
@@ -25,7 +25,7 @@ export function createMissing(
 	};
 }
 
-/** Full names of the messages that hold a message or an extension, by its full name. */
+/** Returns the full names of the messages that hold a message or an extension, by its full name. */
 function holders(registry: FileRegistry, extensions: ReadonlyMap<string, DescExtension[]>): Map<string, string[]> {
 	const found = new Map<string, string[]>();
 	const add = (held: string, holder: string): void => {
@@ -42,8 +42,8 @@ function holders(registry: FileRegistry, extensions: ReadonlyMap<string, DescExt
 	return found;
 }
 
-/** What holds something with a fault has it, too. */
+/** Passes each fault on to all holders of its message. */
 function spread(faults: Map<string, GatewayError>, holding: ReadonlyMap<string, string[]>): void {
-	// A map that grows while it is walked is walked to its end.
+	// Iteration over a Map also visits entries added meanwhile.
 	for (const [held, fault] of faults) for (const holder of holding.get(held) ?? []) if (!faults.has(holder)) faults.set(holder, fault);
 }

@@ -1,4 +1,4 @@
-// Methods → operations → tools: names, keys, what goes to the executor, and what import options change.
+// Methods → operations → tools: names, keys, the executor's config, and the effect of import options.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import importer from './index.ts';
 const shop = await readWith(importer, '', null, { files: shopFiles() });
 const find = (name: string) => shop.operations.find((one) => one.name === name) ?? assert.fail(`no ${name}`);
 
-test('a method is known by service and name, its kind stands for the method, its path is that of the call', () => {
+test('an operation has service and name as its key, the kind as its method, and the path of the call', () => {
 	const { key, method, path, operationId, tags, deprecated } = find('Shop_Watch');
 	assert.deepEqual(
 		{ key, method, path, operationId, tags, deprecated },
@@ -48,7 +48,7 @@ test('names do not depend on the order of files, and services of one name get th
 	assert.equal(new Set(Object.values(first)).size, 4);
 });
 
-test('a tool has the descriptors of what its method reaches, and of nothing else', () => {
+test('a tool has the descriptors of the types that its method reaches, and of nothing else', () => {
 	const { definition } = find('Shop_GetItem');
 	const { file } = fromBinary(FileDescriptorSetSchema, Buffer.from(String(definition['descriptors']), 'base64'));
 	assert.deepEqual(
@@ -66,14 +66,14 @@ test('a tool has the descriptors of what its method reaches, and of nothing else
 	assert.deepEqual([maybe?.proto3Optional, maybe?.oneofIndex], [true, 1]);
 });
 
-test('what an operation will answer goes with it, though only an Any holds it', () => {
+test('the answer of a long-running operation is among its descriptors, though only an Any holds it', () => {
 	const { file } = fromBinary(FileDescriptorSetSchema, Buffer.from(String(find('Shop_Sell').definition['descriptors']), 'base64'));
 	const names = file.flatMap((one) => one.messageType.map(({ name }) => `${one.package}.${name}`));
 	for (const name of ['shop.v1.Item', 'shop.v1.Summary', 'google.longrunning.Operation', 'google.rpc.Status'])
 		assert.ok(names.includes(name), name);
 });
 
-test('every tool is one that the executor’s config takes, and only what has no side effects is read-only', async () => {
+test('the executor accepts the config of every tool, and only methods without side effects are read-only', async () => {
 	const tools = await importTools(importer, shopFiles());
 	assert.equal(tools.size, 15);
 	for (const { executor, executionConfig } of tools.values()) {
@@ -84,7 +84,7 @@ test('every tool is one that the executor’s config takes, and only what has no
 	assert.deepEqual(readOnly, ['Shop_GetItem', 'Shop_ListItems']);
 });
 
-test('for HTTP the rules are handed on, what has none is skipped, and what the path needs is required', async () => {
+test('for HTTP the rules are passed on, methods without one are skipped, and fields in the path are required', async () => {
 	const tools = await importTools(importer, shopFiles(), { protocol: 'http' });
 	assert.deepEqual([...tools.keys()].toSorted(), shop.operations.map(({ name }) => name).toSorted());
 	const bindings = (name: string) => tools.get(name)?.executionConfig['bindings'];
@@ -122,7 +122,7 @@ test('options of an import reach every tool, and wrong ones are refused', async 
 	await assert.rejects(importTools(importer, shopFiles(), { rootCertificates: 'x' }), /must be PEM certificates/);
 });
 
-test('an option that is set item by item has all items, and one that is set member by member all members', async () => {
+test('an option that is set item by item has all items, and one set member by member has all members', async () => {
 	const { operations } = await readWith(
 		importer,
 		`syntax = "proto3"; import "google/api/annotations.proto"; import "google/api/field_behavior.proto";

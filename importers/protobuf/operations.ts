@@ -1,23 +1,24 @@
-// Methods of services, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
+// Converts methods of services one by one: a fault in one never affects the others.
 
 import type { DescExtension, DescFile, DescMethod, FileRegistry } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
 import { cleanText, type JsonObject, type Named, type Operation } from '../../core/index.ts';
+import type { HttpBinding } from '../../plugins/executors/grpc/config.ts';
 import { createDefinitions, type Definitions } from './definitions.ts';
 import type { Description } from './document.ts';
 import { createMissing } from './missing.ts';
-import { type HttpBinding, methodOptionsOf } from './options.ts';
+import { methodOptionsOf } from './options.ts';
 import { compactSet, type Reachable } from './reachable-types.ts';
 import { convertAnswer, convertRequest } from './signature.ts';
 
-/** What an import may choose; it goes with each operation into its tool. */
+/** Options of an import, which each operation passes on to its tool. */
 export interface ImportOptions {
 	protocol: 'grpc' | 'http';
 	rootCertificates?: string;
 	timeoutMs?: number;
 }
 
-export interface Surroundings {
+export interface DescriptionContext {
 	description: Description;
 	definitions: Definitions;
 	reachable: Reachable;
@@ -25,9 +26,9 @@ export interface Surroundings {
 }
 
 const MAX_DESCRIPTION_CHARS = 1000;
-/** As base64. Among all of Google's methods none needs half of it. */
+/** Limit of the descriptors in base64, of which no method of Google's needs half. */
 const MAX_DESCRIPTORS_CHARS = 512 * 1024;
-/** Of these and the whole schema, so that the rest of the operation has room in the mebibyte that one may take. */
+/** Limit of descriptors and whole schema, which leaves room for the rest of the operation in its mebibyte. */
 const MAX_DESCRIBED_CHARS = 880 * 1024;
 
 const METHODS: Readonly<Record<DescMethod['methodKind'], string>> = {
@@ -37,7 +38,7 @@ const METHODS: Readonly<Record<DescMethod['methodKind'], string>> = {
 	bidi_streaming: 'BIDI_STREAM',
 };
 
-export function createSurroundings(description: Description, given: ImportOptions): Surroundings {
+export function createDescriptionContext(description: Description, given: ImportOptions): DescriptionContext {
 	const extensions = extensionsOf(description.registry);
 	const { options, comments } = description;
 	const order = new Map([...description.registry.files].map((file, index) => [file, index]));
@@ -46,17 +47,17 @@ export function createSurroundings(description: Description, given: ImportOption
 	return { description, definitions: createDefinitions({ options, comments, extensions }), reachable, given };
 }
 
-/** Options are no data. */
+/** Indexes extensions by the extended message. */
 function extensionsOf(registry: FileRegistry): Map<string, DescExtension[]> {
 	const all = [...registry].filter((desc) => desc.kind === 'extension');
 	return Map.groupBy(all, ({ extendee }) => extendee.typeName);
 }
 
-/** In the order of files and of what stands in them. */
+/** Lists all methods, in the order of the files and of their content. */
 export const listMethods = (files: readonly DescFile[]): DescMethod[] =>
 	files.flatMap(({ services }) => services.flatMap(({ methods }) => methods));
 
-/** `Service_Method`; where two services have one name, the package goes before it. */
+/** Names methods `Service_Method`; if two services have one name, the package precedes it. */
 export function namedMethods(methods: readonly DescMethod[]): Named[] {
 	const short = ({ parent, name }: DescMethod): string => `${parent.name}_${name}`;
 	const count = Map.groupBy(methods, (method) => short(method).toLowerCase());
@@ -71,16 +72,16 @@ export function namedMethods(methods: readonly DescMethod[]): Named[] {
 	});
 }
 
-export function convertMethod(method: DescMethod, named: Named, name: string, surroundings: Surroundings): Operation {
+export function convertMethod(method: DescMethod, named: Named, name: string, context: DescriptionContext): Operation {
 	const common = {
 		...named,
 		key: named.path.slice(1),
 		name,
-		description: describe(method, surroundings.description),
+		description: describe(method, context.description),
 		tags: [method.parent.typeName],
 		deprecated: method.deprecated,
 	};
-	const result = convert(method, surroundings);
+	const result = convert(method, context);
 	if (!('skip' in result)) return { ...common, ...result };
 	const nothing = { parameters: { type: 'object' }, outputSchema: null, definition: {} };
 	return { ...common, ...nothing, outcome: 'skipped', reasons: [sentence(result.skip)] };
@@ -88,7 +89,7 @@ export function convertMethod(method: DescMethod, named: Named, name: string, su
 
 type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
-function convert(method: DescMethod, { description, definitions, reachable, given }: Surroundings): Converted | { skip: string } {
+function convert(method: DescMethod, { description, definitions, reachable, given }: DescriptionContext): Converted | { skip: string } {
 	const missing = reachable.missing.ofMethod(method);
 	if (missing) return { skip: missing.message.replace(/\.$/, '') };
 	const { bindings, answers } = methodOptionsOf(method, description.options);
@@ -122,7 +123,7 @@ function convert(method: DescMethod, { description, definitions, reachable, give
 	};
 }
 
-/** Why it cannot be called over HTTP; null when it can. */
+/** Returns the reason why a method cannot be called over HTTP; null if it can. */
 function httpFault({ methodKind }: DescMethod, bindings: readonly HttpBinding[]): string | null {
 	if (bindings.length === 0) return 'it has no google.api.http rule, and the import asks for HTTP';
 	if (methodKind === 'client_streaming' || methodKind === 'bidi_streaming')
@@ -130,7 +131,7 @@ function httpFault({ methodKind }: DescMethod, bindings: readonly HttpBinding[])
 	return null;
 }
 
-/** Of the request itself; what is deeper is looked for when it is called. */
+/** Returns the request's own fields that the path needs; nested ones are checked at the call. */
 function pathFields({ input }: DescMethod, binding: HttpBinding | undefined): string[] {
 	const names = [...(binding?.path ?? '').matchAll(/\{([^}=]+)/g)].map(([, name]) => name);
 	return input.fields.filter(({ name }) => names.includes(name)).map(({ jsonName }) => jsonName);

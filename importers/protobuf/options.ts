@@ -1,4 +1,4 @@
-// What options say of a field or a method beyond its types: google.api.http, field_behavior, operation_info.
+// Reads the options of fields and methods that affect tools: google.api.http, field_behavior, operation_info.
 
 import {
 	type DescExtension,
@@ -11,22 +11,14 @@ import {
 } from '@bufbuild/protobuf';
 import { FieldOptionsSchema, MethodOptionsSchema } from '@bufbuild/protobuf/wkt';
 import { isObject } from '../../core/index.ts';
-
-/** One way to call a method over HTTP: google/api/http.proto. */
-export interface HttpBinding {
-	method: string;
-	/** `/v1/{name=shelves/*}:close` */
-	path: string;
-	/** `*` for all that is not in the path, the name of a field, or absent. */
-	body?: string;
-}
+import type { HttpBinding } from '../../plugins/executors/grpc/config.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const;
-/** What an executor can fill: `{field}` and `{field=pattern}`, and no braces elsewhere. */
+/** A template that the executor can fill: `{field}` and `{field=pattern}`, and no other braces. */
 const TEMPLATE = /^\/(?:[^{}?#\s]|\{[A-Za-z0-9_.]+(?:=[^{}?#\s]+)?\})*$/;
 const MAX_BINDINGS = 20;
 
-/** `REQUIRED`, `OUTPUT_ONLY`, … */
+/** Returns the behaviors of a field: `REQUIRED`, `OUTPUT_ONLY`, … */
 export function behaviorsOf({ proto }: DescField | DescExtension, registry: FileRegistry): readonly JsonValue[] {
 	const { options } = proto;
 	if (!options?.$unknown) return [];
@@ -35,15 +27,15 @@ export function behaviorsOf({ proto }: DescField | DescExtension, registry: File
 		const behaviors = told['[google.api.field_behavior]'];
 		return Array.isArray(behaviors) ? behaviors : [];
 	} catch {
-		// Bytes that a compiled file has under this number, and that mean something else.
+		// A compiled file has bytes of another meaning under this number.
 		return [];
 	}
 }
 
 export interface MethodOptions {
-	/** The first is the one to use, the others are for requests that it cannot carry. */
+	/** The first binding is preferred; the others are for requests that it cannot express. */
 	bindings: HttpBinding[];
-	/** Types that the Any of an operation holds. */
+	/** Types of the Any in a long-running operation. */
 	answers: string[];
 }
 
@@ -58,7 +50,7 @@ export function methodOptionsOf({ proto, parent }: DescMethod, registry: FileReg
 		const inPackage = answers.map((name) => (name.includes('.') ? name : `${parent.file.proto.package}.${name}`));
 		return { bindings: bindingsOf(told['[google.api.http]']).slice(0, MAX_BINDINGS), answers: inPackage };
 	} catch {
-		// As above.
+		// A compiled file has bytes of another meaning under this number.
 		return { bindings: [], answers: [] };
 	}
 }

@@ -1,4 +1,4 @@
-// What a tool needs to know of the types: a descriptor set with one method and all that its messages can hold, and nothing else.
+// Makes the descriptor set of a tool: one method and all types that its messages can hold, and nothing else.
 
 import {
 	create,
@@ -23,19 +23,19 @@ import {
 	FileDescriptorProtoSchema,
 	FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
-import { WELL_KNOWN } from './known-files.ts';
+import { WELL_KNOWN } from './bundled-files.ts';
 import type { Missing } from './missing.ts';
 import { camelCase } from './text-types.ts';
 
-/** Of the messages beside a method that its Any may hold. */
+/** Most messages of the method's file that are added because its Any may hold them. */
 const MAX_GUESSED = 200;
 
-/** What all methods of one description share. */
+/** The types of a description, which all its methods share. */
 export interface Reachable {
 	registry: FileRegistry;
-	/** By the full name of what they extend. */
+	/** Extensions by the full name of the extended message. */
 	extensions: ReadonlyMap<string, DescExtension[]>;
-	/** Of files: each stands behind what it needs. */
+	/** Position of each file, after its imports. */
 	order: ReadonlyMap<DescFile, number>;
 	missing: Missing;
 }
@@ -52,7 +52,7 @@ export function compactSet(method: DescMethod, answers: readonly string[], world
 	const add = (desc: DescMessage | undefined): void => {
 		if (desc) reach(desc, reached, world);
 	};
-	/** An Any of what is not known stays one that nobody can read. */
+	/** Adds a message that an Any may hold, unless it depends on an undefined type. */
 	const guess = (desc: DescMessage | undefined): void => {
 		if (desc && world.missing.ofMessage(desc) === null) add(desc);
 	};
@@ -101,14 +101,14 @@ function pruneFile(file: DescFile, method: DescMethod, reached: Reached) {
 	});
 }
 
-/** Only the core's own: what languages add to them changes nothing on the wire. */
+/** Keeps only the core features: those of languages change nothing on the wire. */
 function withFeatures(features: FeatureSet | undefined): { options?: { features: FeatureSet } } {
 	if (features === undefined) return {};
 	const { $unknown, ...core } = features;
 	return { options: { features: core } };
 }
 
-/** Null when neither it nor anything in it is reached. */
+/** Reduces a message to what is reached; null if neither it nor anything in it is. */
 function pruneMessage(desc: DescMessage, reached: Reached): DescriptorProto | null {
 	const nestedType = desc.nestedMessages.map((one) => pruneMessage(one, reached)).filter((one) => one !== null);
 	const enumType = pruneEnums(desc.nestedEnums, reached);
@@ -118,7 +118,7 @@ function pruneMessage(desc: DescMessage, reached: Reached): DescriptorProto | nu
 		if (nestedType.length + enumType.length + extension.length === 0) return null;
 		return create(DescriptorProtoSchema, { name, nestedType, enumType, extension, ...withFeatures(options?.features) });
 	}
-	// Entries of maps are messages that nothing but their field refers to.
+	// Entries of maps are messages to which only their field refers.
 	const entries = desc.proto.nestedType.filter((one) => one.options?.mapEntry === true);
 	return create(DescriptorProtoSchema, {
 		name,
@@ -134,13 +134,13 @@ function pruneMessage(desc: DescMessage, reached: Reached): DescriptorProto | nu
 const pruneEntry = ({ name, field }: DescriptorProto): DescriptorProto =>
 	create(DescriptorProtoSchema, { name, field: field.map(pruneField), options: { mapEntry: true } });
 
-/** What is unset must stay so: presence and oneofs are told by it. */
+/** Copies a field. Unset members must stay unset: presence and oneofs depend on that. */
 function pruneField(proto: FieldDescriptorProto): FieldDescriptorProto {
 	const { name, number, label, type, typeName, extendee, jsonName, oneofIndex, proto3Optional, options } = proto;
 	const made = create(FieldDescriptorProtoSchema, { name, number, label, type });
 	if (typeName !== '') made.typeName = typeName;
 	if (extendee !== '') made.extendee = extendee;
-	// The executor derives the others.
+	// The executor derives all other JSON names.
 	if (jsonName !== camelCase(name)) made.jsonName = jsonName;
 	if (isFieldSet(proto, FieldDescriptorProtoSchema.field.oneofIndex)) made.oneofIndex = oneofIndex;
 	if (proto3Optional) made.proto3Optional = true;

@@ -1,5 +1,5 @@
-// What the names of types mean: in every file the innermost scope that knows a name decides
-// (https://protobuf.dev/programming-guides/proto3/#name-resolution). Files that were compiled name types in full already.
+// Resolves the names of types: in every file a name belongs to the innermost scope that defines it
+// (https://protobuf.dev/programming-guides/proto3/#name-resolution). Compiled files already name types in full.
 
 import { create } from '@bufbuild/protobuf';
 import type { FieldDescriptorProto } from '@bufbuild/protobuf/wkt';
@@ -15,10 +15,10 @@ import { refused } from './fault.ts';
 
 type Kind = 'message' | 'enum' | 'service';
 
-/** Every type by its full name. */
+/** All types and services by their full names. */
 export type Symbols = Map<string, { kind: Kind; path: string }>;
 
-/** @throws schema_invalid when two files define one name */
+/** @throws schema_invalid if two files define one name */
 export function listSymbols(files: Iterable<FileDescriptorProto>): Symbols {
 	const symbols: Symbols = new Map();
 	for (const file of files) {
@@ -49,12 +49,12 @@ function addTypes(scope: string, { messages, enums }: Types, add: (name: string,
 
 const joined = (scope: string, name: string): string => (scope === '' ? name : `${scope}.${name}`);
 
-/** Faults by the full names of the messages, extensions and methods that use a type which nothing defines. */
+/** Faults by the full names of the messages, extensions and methods that use an undefined type. */
 export type Unresolved = Map<string, GatewayError>;
 
 /**
- * Replaces every name by its full one, in place. Where there is none, something else stands, so that the rest can be put together.
- * @param missing imports of the file that nobody has
+ * Replaces every name by its full one, in place; undefined ones by a substitute, so that the rest can be linked.
+ * @param missing imports of the file that are missing
  */
 export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, missing: readonly string[]): Unresolved {
 	const unresolved: Unresolved = new Map();
@@ -76,7 +76,7 @@ export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, m
 		else field.typeName = found.name;
 		if (found && field.type !== Type.GROUP) field.type = found.kind === 'enum' ? Type.ENUM : Type.MESSAGE;
 	};
-	/** Whether what it extends is known; what is not is reached by nobody. */
+	/** Returns whether the extended message is defined; otherwise nothing reaches the extension. */
 	const resolveExtension = (field: FieldDescriptorProto, scope: string): boolean => {
 		const owner = joined(scope, field.name);
 		const extended = find(field.extendee, scope, ['message'], owner);
@@ -84,7 +84,7 @@ export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, m
 		resolveField(field, scope, owner);
 		return extended !== null;
 	};
-	/** What an entry of a map lacks, the message around it does. */
+	/** Resolves a message. The fault of a map's entry is that of the message around it. */
 	const resolveMessage = (message: DescriptorProto, outer: string): void => {
 		const scope = joined(outer, message.name);
 		for (const field of message.field) resolveField(field, scope, message.options?.mapEntry === true ? outer : scope);
@@ -110,14 +110,14 @@ export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, m
 	return unresolved;
 }
 
-/** The full name of an empty message for what methods take or answer and nothing defines. */
+/** Returns the full name of an empty message that replaces undefined requests and answers of methods. */
 function nameOfStandIn({ package: scope }: FileDescriptorProto, symbols: Symbols): string {
 	let name = joined(scope, 'UndefinedType');
 	while (symbols.has(name)) name += '_';
 	return name;
 }
 
-/** From the innermost scope outwards. */
+/** Yields full names, from the innermost scope outwards. */
 function* candidates(name: string, scope: string): Generator<string> {
 	if (name.startsWith('.')) {
 		yield name.slice(1);
@@ -128,6 +128,6 @@ function* candidates(name: string, scope: string): Generator<string> {
 }
 
 function unknownType(path: string, name: string, missing: readonly string[]): GatewayError {
-	const wanted = missing.length === 0 ? '' : `, and what it imports is missing: ${missing.slice(0, 10).map(quote).join(', ')}`;
-	return refused(`${quote(path)} uses the type ${quote(name)}, which nothing defines${wanted}.`, path);
+	const wanted = missing.length === 0 ? '' : `, and these imports are missing: ${missing.slice(0, 10).map(quote).join(', ')}`;
+	return refused(`${quote(path)} uses the type ${quote(name)}, which is not defined${wanted}.`, path);
 }

@@ -1,4 +1,4 @@
-// Types → JSON Schema, each form of the canonical JSON against what it must and must not take.
+// Types → JSON Schema: values of the canonical JSON that each must accept, and others that it must refuse.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -55,25 +55,25 @@ const FORMS: [field: string, good: Json[], bad: Json[]][] = [
 	['times', [['2024-01-01T00:00:00Z']], [['x']]],
 ];
 for (const [field, good, bad] of FORMS)
-	test(`${field} takes its canonical JSON and nothing else`, () => {
+	test(`${field} accepts its canonical JSON and nothing else`, () => {
 		for (const value of good) assert.ok(accepts(echo, { [field]: value }), JSON.stringify(value));
 		for (const value of bad) assert.ok(!accepts(echo, { [field]: value }), JSON.stringify(value));
 	});
 
-test('every field of every type is an argument under its name in JSON, and no other is taken', () => {
+test('every field of every type is an argument under its name in JSON, and no other is accepted', () => {
 	const properties = Object.keys(echo.parameters['properties'] ?? {});
 	assert.equal(properties.length, 47);
 	assert.ok(!properties.includes('renamed') && !accepts(echo, { renamed: 'x' }));
 	assert.ok(!accepts(echo, { an_int32: 1 }) && !accepts(echo, { unknown: 1 }));
 });
 
-test('the members of a oneof are optional, and a note says that there can be one', () => {
+test('the members of a oneof are optional, and a note says that at most one can be given', () => {
 	assert.match(String(echo.parameters['description']), /At most one of text, tree, nothing\./);
 	assert.ok(!String(echo.parameters['description']).includes('maybe'));
 	assert.equal(echo.parameters['required'], undefined);
 });
 
-test('comments are descriptions, deprecated is told, defaults of proto2 are told and not filled in', () => {
+test('comments are descriptions; deprecation and defaults of proto2 are shown, and defaults are not filled in', () => {
 	const properties = echo.parameters['properties'] as Record<string, JsonObject>;
 	assert.equal(properties['aString']?.['description'], 'A text.');
 	assert.equal(properties['old']?.['deprecated'], true);
@@ -83,7 +83,7 @@ test('comments are descriptions, deprecated is told, defaults of proto2 are told
 	assert.equal(named('Shop_Echo').description, 'Gives back what it gets.');
 });
 
-test('REQUIRED is required, OUTPUT_ONLY is no argument but an answer, and so are required fields of proto2 and editions', () => {
+test('REQUIRED fields and those of proto2 and editions are required, OUTPUT_ONLY fields are in answers only', () => {
 	const { $defs } = named('Shop_CreateItem').parameters as { $defs: Record<string, JsonObject> };
 	const item = $defs['shop.v1.Item'];
 	assert.deepEqual(Object.keys(item?.['properties'] ?? {}), ['name', 'title', 'picture']);
@@ -101,13 +101,13 @@ test('groups and extensions are fields: extensions under their full names in bra
 	assert.ok(!accepts(library, { request: { id: 'x', author: [{}] } }));
 });
 
-test('a stream that the client sends is a list, and a request that is no object has an argument of its own', () => {
+test('a client’s stream is a list, and a request that is not an object has an argument of its own', () => {
 	assert.ok(accepts(named('Shop_Upload'), { messages: [{ title: 'a' }] }) && !accepts(named('Shop_Upload'), { messages: {} }));
 	assert.ok(accepts(named('Shop_Upper'), { request: 'a' }) && !accepts(named('Shop_Upper'), {}));
 	assert.deepEqual(named('Shop_Wait').parameters, { type: 'object', properties: {}, additionalProperties: false });
 });
 
-test('an answer has a schema where it is an object, with numbers for values of open enums that are not known yet', () => {
+test('an answer that is an object has a schema, with numbers for unknown values of open enums', () => {
 	assert.equal(named('Shop_Upper').outputSchema, null);
 	const { properties } = named('Cards_Echo').outputSchema as { properties: Record<string, JsonObject> };
 	assert.deepEqual(properties['open'], { anyOf: [{ type: 'string', enum: ['OPEN_NONE', 'OPEN_ONE'] }, { type: 'integer' }] });
@@ -118,12 +118,12 @@ test('an answer has a schema where it is an object, with numbers for values of o
 
 const fields = (count: number, type: (index: number) => string): string =>
 	Array.from({ length: count }, (_, index) => `${type(index)} field_number_${index} = ${index + 1};`).join(' ');
-/** Each some 2 kB as a schema, and more with words. */
+/** Messages of some 2 kB each as a schema, and more with comments. */
 const wide = (count: number, words = ''): string =>
 	Array.from({ length: count }, (_, index) => `message W${index} { ${fields(40, () => `${words} string`)} }`).join('\n') +
 	`message M { ${fields(count, (index) => `W${index}`)} } service S { rpc Call(M) returns (M); }`;
 
-test('models are shown the nearest of what is too large, and arguments are checked against the whole', async () => {
+test('the nearest part of a schema that is too large is shown, and arguments are checked against the whole', async () => {
 	const { outcome, reasons, parameters, whole, outputSchema, answerCut } = await only(wide(60));
 	assert.equal(outcome, 'degraded');
 	assert.match(
@@ -140,7 +140,7 @@ test('models are shown the nearest of what is too large, and arguments are check
 	assert.deepEqual([none, isCut], [null, false]);
 });
 
-test('what is too large to be checked is checked as it is shown, and a chain of any length compiles', async () => {
+test('arguments of a schema that is too large to be checked are checked as shown, and a chain of any length compiles', async () => {
 	const { reasons, parameters, whole } = await only(wide(60, `/** ${'Words. '.repeat(60)} */`));
 	assert.match(
 		reasons.join(),
@@ -180,7 +180,7 @@ test('a type that leads to itself in many ways is checked in bounded time', asyn
 	assertBounded(echo.parameters, '/parameters');
 });
 
-test('a name that no model’s host takes is replaced by the name in the description, or told', async () => {
+test('a name that hosts of models do not accept is replaced by the field’s own name, or reported', async () => {
 	const { parameters, outcome } = await only('message M { string a = 1 [json_name = "ü b"]; } service S { rpc Call(M) returns (M); }');
 	assert.deepEqual([Object.keys(parameters['properties'] ?? {}), outcome], [['a'], 'converted']);
 	const long = 'x'.repeat(65);

@@ -7,30 +7,30 @@ import { cleanText, type JsonObject } from '../../core/index.ts';
 import { behaviorsOf } from './options.ts';
 
 export type Definable = DescMessage | DescEnum;
-/** What a schema refers to. */
+/** The types that a schema refers to. */
 export type References = Set<Definable>;
 
-/** What all schemas of one description share. */
+/** The parts of a description that all its schemas share. */
 export interface Types {
 	options: FileRegistry;
 	comments: ReadonlyMap<string, string>;
-	/** By the full name of what they extend. */
+	/** Extensions by the full name of the extended message. */
 	extensions: ReadonlyMap<string, DescExtension[]>;
 }
 
-/** Of arguments, or of answers: those may hold more than is known. */
+/** Whether a schema is of arguments or of answers, which may hold more than is known. */
 export type Direction = 'input' | 'output';
 
 const MAX_DESCRIPTION_CHARS = 500;
 const MAX_DEFAULT_CHARS = 100;
-/** What is longer would be written out again at each use. */
+/** A longer enum is a definition, since inline it would be repeated at each use. */
 const MAX_INLINE_VALUES = 20;
 
 const text = (more: JsonObject = {}): JsonObject => ({ type: 'string', ...more });
 const int = (minimum: number, maximum: number): JsonObject => ({ type: 'integer', minimum, maximum });
 const INT32 = int(-(2 ** 31), 2 ** 31 - 1);
 const UINT32 = int(0, 2 ** 32 - 1);
-/** JavaScript and others lose digits above 2^53, so both are taken. */
+/** JavaScript and others lose digits above 2^53, so both integers and texts are accepted. */
 const INT64: JsonObject = { type: ['string', 'integer'], pattern: '^-?[0-9]+$' };
 const UINT64: JsonObject = { type: ['string', 'integer'], pattern: '^[0-9]+$', minimum: 0 };
 const FLOAT: JsonObject = { type: ['number', 'string'], pattern: '^(?:NaN|-?Infinity)$' };
@@ -81,7 +81,7 @@ const OWN_JSON: ReadonlyMap<string, JsonObject> = new Map(
 
 export const hasOwnJson = ({ typeName }: DescMessage): boolean => OWN_JSON.has(typeName);
 
-/** Of a value of the type, wherever it stands. */
+/** Returns the schema of a message's use. */
 export function convertMessageUse(desc: DescMessage, references: References): JsonObject {
 	const own = OWN_JSON.get(desc.typeName);
 	if (own) return own;
@@ -90,7 +90,7 @@ export function convertMessageUse(desc: DescMessage, references: References): Js
 	return { $ref: `#/$defs/${desc.typeName}` };
 }
 
-/** What stands under `$defs`. */
+/** Returns the schema of a type under `$defs`. */
 export function convertDefinition(desc: Definable, direction: Direction, types: Types, references: References): JsonObject {
 	const comment = types.comments.get(desc.typeName) ?? '';
 	if (desc.kind === 'enum') return { ...convertEnum(desc, direction), ...described(comment) };
@@ -105,7 +105,7 @@ export function convertDefinition(desc: Definable, direction: Direction, types: 
 }
 
 export interface Fields {
-	/** By the names that fields have in JSON. */
+	/** Schemas by the JSON names of fields. */
 	properties: Record<string, JsonObject>;
 	required: string[];
 }
@@ -122,7 +122,7 @@ export function convertFields(desc: DescMessage, direction: Direction, types: Ty
 	return fields;
 }
 
-/** `optional` fields of proto3 are no oneofs here. */
+/** Describes the oneofs of a message, without those of proto3's `optional` fields. */
 export const oneofNotes = ({ oneofs }: DescMessage): string[] =>
 	oneofs
 		.filter(({ fields }) => fields.length > 1)
@@ -149,7 +149,7 @@ function convertValue(field: DescField | DescExtension, direction: Direction, re
 	return field.scalar === undefined ? {} : SCALARS[field.scalar];
 }
 
-/** In JSON every key is a text. */
+/** Restricts the keys of a map, which are texts in JSON. */
 function keysOf(key: ScalarType): JsonObject {
 	if (key === ScalarType.STRING) return {};
 	if (key === ScalarType.BOOL) return { propertyNames: { enum: ['true', 'false'] } };
@@ -162,7 +162,7 @@ function convertEnumUse(desc: DescEnum, direction: Direction, references: Refere
 	return { $ref: `#/$defs/${desc.typeName}` };
 }
 
-/** A value that nobody knew yet when the description was written is a number. */
+/** Returns the schema of an enum. In answers a value unknown to the description is a number. */
 function convertEnum(desc: DescEnum, direction: Direction): JsonObject {
 	if (desc.typeName === 'google.protobuf.NullValue') return { type: 'null' };
 	const names: JsonObject = { type: 'string', enum: desc.values.map(({ name }) => name) };

@@ -1,39 +1,40 @@
-// What a method takes and answers, as the schemas of a tool.
+// Makes the schemas of a tool from a method's request and answer.
 
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation } from '../../core/index.ts';
+import type { GrpcConfig } from '../../plugins/executors/grpc/config.ts';
 import { closeOver, type Definitions, type Limits } from './definitions.ts';
 import { convertFields, convertMessageUse, described, hasOwnJson, oneofNotes, type References } from './schemas.ts';
 
-/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+/** A model does not read a schema larger than this. The levels are half of those that the compiler of schemas can handle. */
 const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
-/** What is checked in a thread has eight times the stack. */
+/** Limits of the whole schema, which is checked in a thread with eight times the stack. */
 const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
 const ANSWER: Limits = { ...SHOWN, chars: 32 * 1024 };
-/** What models' hosts take as the name of an argument. */
+/** Names of arguments that the hosts of models accept. */
 const ARGUMENT_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The argument that holds the request; null when the arguments are its fields. */
-export type RequestArgument = 'messages' | 'request' | null;
+export type RequestArgument = NonNullable<GrpcConfig['argument']> | null;
 
 export interface Signature extends Pick<Operation, 'parameters' | 'whole'> {
 	argument: RequestArgument;
 }
 
-/** Extensions have names that cannot be those of arguments. */
+/** Returns the argument of a request. One with extensions needs its own, since their names cannot be those of arguments. */
 function requestArgumentOf({ input, methodKind }: DescMethod, { types }: Definitions): RequestArgument {
 	if (methodKind === 'client_streaming' || methodKind === 'bidi_streaming') return 'messages';
 	return hasOwnJson(input) || types.extensions.has(input.typeName) ? 'request' : null;
 }
 
 export interface Asked {
-	/** Names of fields that the request cannot do without, beside those that the message says. */
+	/** Names of fields that are required in addition to those that the message requires. */
 	required: readonly string[];
-	/** Of the schema that arguments are checked against. */
+	/** Limit of the schema that arguments are checked against. */
 	maxChars: number;
 }
 
-/** @param faults what was lost */
+/** @param faults collects what was lost */
 export function convertRequest(method: DescMethod, { required, maxChars }: Asked, known: Definitions, faults: Set<string>): Signature {
 	const argument = requestArgumentOf(method, known);
 	const references: References = new Set();
@@ -62,7 +63,7 @@ function wrapped(argument: 'messages' | 'request', input: DescMessage, reference
 	return { properties: { [argument]: argument === 'messages' ? list : one }, required: [argument] };
 }
 
-/** A name that no host takes is replaced by that of the description, which is as good in JSON. */
+/** Returns the fields as arguments. A JSON name that hosts do not accept is replaced by the field's own name, which JSON accepts, too. */
 function fieldsOf(desc: DescMessage, { types }: Definitions, references: References, faults: Set<string>): Root {
 	const { properties, required } = convertFields(desc, 'input', types, references);
 	const names = new Map(desc.fields.map(({ jsonName, name }) => [jsonName, ARGUMENT_NAME.test(jsonName) ? jsonName : name]));
@@ -79,7 +80,7 @@ function fieldsOf(desc: DescMessage, { types }: Definitions, references: Referen
 	return root;
 }
 
-/** No schema where the answer is no object, or its schema is too large, which is then said. */
+/** Makes the answer's schema; none if the answer is not an object, or if its schema is too large, which is then reported. */
 export function convertAnswer({ output, methodKind }: DescMethod, known: Definitions): Pick<Operation, 'outputSchema' | 'answerCut'> {
 	if (hasOwnJson(output)) return { outputSchema: null };
 	const references: References = new Set();
@@ -100,7 +101,7 @@ const streamOf = (items: JsonObject): JsonObject => ({
 	type: 'object',
 	properties: {
 		messages: { type: 'array', items },
-		cut: { type: 'string', description: 'Why there are no more messages here, when the stream had not ended' },
+		cut: { type: 'string', description: 'Why there are no more messages, if the stream had not ended' },
 	},
 	required: ['messages'],
 });

@@ -1,4 +1,4 @@
-// The options of a parsed text that change what is sent, or say something of it; all others are of no use here and are left out.
+// Converts the options of a parsed text that affect or describe the messages; all others are left out.
 
 import {
 	create,
@@ -26,14 +26,14 @@ const KEPT: ReadonlySet<string> = new Set([
 
 type Optioned = Pick<protobuf.ReflectionObject, 'parsedOptions'>;
 
-/** @param registry knows the extensions among the options */
+/** @param registry registry with the extensions among the options */
 export function convertOptions<D extends DescMessage>(schema: D, given: Optioned, registry: Registry): MessageShape<D> {
 	const options = create(schema);
 	for (const [name, value] of mergedLists(entriesOf(given), registry)) setOption(schema, options, name, value, registry);
 	return options;
 }
 
-/** An option that is a list may be set item by item: `[(x) = A, (x) = B]`. */
+/** Joins list options, which may be set item by item: `[(x) = A, (x) = B]`. */
 function mergedLists(entries: readonly [string, JsonValue][], registry: Registry): [string, JsonValue][] {
 	const lists = new Map<string, JsonValue[]>();
 	const merged: [string, JsonValue][] = [];
@@ -54,7 +54,7 @@ function mergedLists(entries: readonly [string, JsonValue][], registry: Registry
 
 const extensionOf = (name: string, registry: Registry) => (name.startsWith('(') ? registry.getExtension(name.slice(1, -1)) : undefined);
 
-/** The parser's own type says that it is a record; it is a list of such, as one option may stand there several times. */
+/** Lists the options. The parser declares a record, but returns a list of records, as one option may be set several times. */
 function entriesOf({ parsedOptions }: Optioned): [string, JsonValue][] {
 	const list = (Array.isArray(parsedOptions) ? parsedOptions : []) as Record<string, JsonValue>[];
 	return list.flatMap((option) => Object.entries(option));
@@ -66,11 +66,11 @@ function setOption<D extends DescMessage>(schema: D, options: MessageShape<D>, n
 	try {
 		mergeFromJson(schema, options, { [extension ? `[${extension.typeName}]` : name]: shaped }, { registry, ignoreUnknownFields: true });
 	} catch {
-		// An option of the wrong type says nothing: the description is usable without it.
+		// An option of the wrong type is ignored: the description is usable without it.
 	}
 }
 
-/** In the text format a list of one item is that item. */
+/** Wraps single values of list fields: in the text format a list of one item is that item. */
 function shape(desc: DescMessage, value: JsonValue): JsonValue {
 	if (!isObject(value)) return value;
 	const shaped: JsonObject = {};

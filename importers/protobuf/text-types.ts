@@ -17,8 +17,8 @@ import {
 import protobuf from 'protobufjs';
 import { convertOptions } from './text-options.ts';
 
-/** Where a definition stands, and what all of one file share. */
-export interface Place {
+/** The full name of a definition, and the state that all definitions of one file share. */
+export interface DefinitionContext {
 	/** Full name; empty at the top of a file without a package. */
 	name: string;
 	comments: Map<string, string>;
@@ -53,46 +53,49 @@ const LABELS: ReadonlyMap<string, Label> = new Map([
 	['repeated', Label.REPEATED],
 ]);
 
-export const within = (place: Place, name: string): Place => ({ ...place, name: place.name === '' ? name : `${place.name}.${name}` });
+export const within = (context: DefinitionContext, name: string): DefinitionContext => ({
+	...context,
+	name: context.name === '' ? name : `${context.name}.${name}`,
+});
 
-export function addComment({ comments }: Place, name: string, comment: string | null | undefined): void {
+export function addComment({ comments }: DefinitionContext, name: string, comment: string | null | undefined): void {
 	if (comment) comments.set(name, comment);
 }
 
-/** What stands in a file or a message, fields aside. */
-export function convertMembers(scope: protobuf.NamespaceBase, place: Place): Members {
+/** Converts the members of a file or a message, except fields. */
+export function convertMembers(scope: protobuf.NamespaceBase, context: DefinitionContext): Members {
 	const members: Members = { messages: [], enums: [], extensions: [] };
 	const groups = groupsOf(scope);
 	for (const one of scope.nestedArray) {
-		if (one instanceof protobuf.Type) members.messages.push(convertMessage(one, within(place, one.name)));
-		if (one instanceof protobuf.Enum) members.enums.push(convertEnum(one, within(place, one.name)));
-		if (one instanceof protobuf.Field) members.extensions.push(convertField(one, place, groups));
+		if (one instanceof protobuf.Type) members.messages.push(convertMessage(one, within(context, one.name)));
+		if (one instanceof protobuf.Enum) members.enums.push(convertEnum(one, within(context, one.name)));
+		if (one instanceof protobuf.Field) members.extensions.push(convertField(one, context, groups));
 	}
 	return members;
 }
 
-/** Names of groups are names of types and of fields at once. */
+/** Returns the names of groups, each of which is the name of both a type and a field. */
 function groupsOf(scope: protobuf.NamespaceBase): ReadonlySet<string> {
 	// `group` is missing from the parser's declarations of types.
 	const groups = scope.nestedArray.filter((one) => one instanceof protobuf.Type && (one as { group?: boolean }).group === true);
 	return new Set(groups.map(({ name }) => name));
 }
 
-function convertMessage(type: protobuf.Type, place: Place): DescriptorProto {
-	addComment(place, place.name, type.comment);
+function convertMessage(type: protobuf.Type, context: DefinitionContext): DescriptorProto {
+	addComment(context, context.name, type.comment);
 	const groups = groupsOf(type);
-	// An extension that extends a message of the same file stands among its fields, too, under a full name.
+	// The parser also lists extensions of the same file among the fields, under their full names.
 	const fields = type.fieldsArray.filter(({ name }) => !name.startsWith('.'));
 	const oneofs = type.oneofsArray.filter((oneof) => oneof.fieldsArray.some((field) => fields.includes(field)));
-	// protoc has the oneofs of `optional` fields behind the others.
+	// Like protoc, the oneofs of `optional` fields follow the others.
 	const ordered = [...oneofs.filter((oneof) => !isSynthetic(oneof)), ...oneofs.filter(isSynthetic)];
 	const entries: DescriptorProto[] = [];
 	const field = fields.map((one) => {
-		const made = one instanceof protobuf.MapField ? convertMap(one, place, entries) : convertField(one, place, groups);
+		const made = one instanceof protobuf.MapField ? convertMap(one, context, entries) : convertField(one, context, groups);
 		if (one.partOf) made.oneofIndex = ordered.indexOf(one.partOf);
 		return made;
 	});
-	const { messages, enums, extensions } = convertMembers(type, place);
+	const { messages, enums, extensions } = convertMembers(type, context);
 	return create(DescriptorProtoSchema, {
 		name: type.name,
 		field,
@@ -101,24 +104,24 @@ function convertMessage(type: protobuf.Type, place: Place): DescriptorProto {
 		enumType: enums,
 		extension: extensions,
 		extensionRange: (type.extensions ?? []).map(([start = 0, end = 0]) => ({ start, end: end + 1 })),
-		options: convertOptions(MessageOptionsSchema, type, place.registry),
+		options: convertOptions(MessageOptionsSchema, type, context.registry),
 	});
 }
 
 const isSynthetic = ({ fieldsArray }: protobuf.OneOf): boolean => fieldsArray.every(({ options }) => options?.['proto3_optional'] === true);
 
-function convertField(field: protobuf.Field, place: Place, groups: ReadonlySet<string>): FieldDescriptorProto {
+function convertField(field: protobuf.Field, context: DefinitionContext, groups: ReadonlySet<string>): FieldDescriptorProto {
 	const isGroup = groups.has(field.type) && field.type.toLowerCase() === field.name.toLowerCase();
 	// The parser keeps the case of all but the first letter; protoc's fields of groups are in lower case.
 	const name = isGroup ? field.name.toLowerCase() : field.name;
-	addComment(place, within(place, name).name, field.comment);
-	const made = describeField(field, name, place);
+	addComment(context, within(context, name).name, field.comment);
+	const made = describeField(field, name, context);
 	const scalar = SCALARS.get(field.type);
 	if (scalar !== undefined) return Object.assign(made, { type: scalar });
 	return Object.assign(made, { typeName: field.type }, isGroup ? { type: Type.GROUP } : {});
 }
 
-function describeField(field: protobuf.FieldBase, name: string, place: Place): FieldDescriptorProto {
+function describeField(field: protobuf.FieldBase, name: string, context: DefinitionContext): FieldDescriptorProto {
 	const fallback = defaultOf(field);
 	return create(FieldDescriptorProtoSchema, {
 		name,
@@ -128,32 +131,32 @@ function describeField(field: protobuf.FieldBase, name: string, place: Place): F
 		...(field.extend === undefined ? {} : { extendee: field.extend }),
 		...(field.options?.['proto3_optional'] === true && field.extend === undefined ? { proto3Optional: true } : {}),
 		...(fallback === null ? {} : { defaultValue: fallback }),
-		options: convertOptions(FieldOptionsSchema, field, place.registry),
+		options: convertOptions(FieldOptionsSchema, field, context.registry),
 	});
 }
 
-/** `rule` and `jsonName` are missing from the parser's declarations, or are declared otherwise. */
+/** Reads `rule`, which like `jsonName` is missing from the parser's declarations, or declared with another type. */
 const ruleOf = (field: protobuf.FieldBase): string => String((field as { rule?: string | undefined }).rule ?? '');
 const jsonNameOf = (field: protobuf.FieldBase): string | undefined => {
 	const given = (field as { jsonName?: unknown }).jsonName;
 	return typeof given === 'string' ? given : undefined;
 };
 
-/** Null where the parser has no more than about the number. */
+/** Returns the default; null if the parser has lost digits of the number. */
 function defaultOf({ options }: protobuf.FieldBase): string | null {
 	const value: unknown = options?.['default'];
 	if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return null;
 	return value === undefined ? null : String(value);
 }
 
-/** As protoc derives names for JSON. */
+/** Derives a field's JSON name like protoc. */
 export function camelCase(name: string): string {
 	return name.replace(/_+(.?)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** A map is a list of entries, each a message (https://protobuf.dev/programming-guides/proto3/#backwards). */
-function convertMap(field: protobuf.MapField, place: Place, entries: DescriptorProto[]): FieldDescriptorProto {
-	addComment(place, within(place, field.name).name, field.comment);
+/** Converts a map into a list of entries, each a message (https://protobuf.dev/programming-guides/proto3/#backwards). */
+function convertMap(field: protobuf.MapField, context: DefinitionContext, entries: DescriptorProto[]): FieldDescriptorProto {
+	addComment(context, within(context, field.name).name, field.comment);
 	const entryName = `${camelCase(`_${field.name}`)}Entry`;
 	const scalar = SCALARS.get(field.type);
 	const value = scalar === undefined ? { typeName: field.type } : { type: scalar };
@@ -167,15 +170,15 @@ function convertMap(field: protobuf.MapField, place: Place, entries: DescriptorP
 			options: { mapEntry: true },
 		}),
 	);
-	const made = describeField(field, field.name, place);
+	const made = describeField(field, field.name, context);
 	return Object.assign(made, { label: Label.REPEATED, type: Type.MESSAGE, typeName: entryName });
 }
 
-function convertEnum(given: protobuf.Enum, place: Place): EnumDescriptorProto {
-	addComment(place, place.name, given.comment);
+function convertEnum(given: protobuf.Enum, context: DefinitionContext): EnumDescriptorProto {
+	addComment(context, context.name, given.comment);
 	return create(EnumDescriptorProtoSchema, {
 		name: given.name,
 		value: Object.entries(given.values).map(([name, number]) => ({ name, number })),
-		options: convertOptions(EnumOptionsSchema, given, place.registry),
+		options: convertOptions(EnumOptionsSchema, given, context.registry),
 	});
 }

@@ -1,4 +1,4 @@
-// One .proto text → its FileDescriptorProto, with the names of types as they are written: what they mean depends on other files.
+// One .proto text → its FileDescriptorProto, with the names of types as they are written: they are resolved over all files later.
 
 import { create } from '@bufbuild/protobuf';
 import {
@@ -17,16 +17,16 @@ import { cleanText, quote } from '../../core/index.ts';
 import { MAX_FIELDS } from './check.ts';
 import { refused } from './fault.ts';
 import { convertOptions } from './text-options.ts';
-import { addComment, convertMembers, type Place, within } from './text-types.ts';
+import { addComment, convertMembers, type DefinitionContext, within } from './text-types.ts';
 
 export interface ParsedFile {
 	file: FileDescriptorProto;
-	/** By full name: `pkg.Message.field`. */
+	/** Comments by full name: `pkg.Message.field`. */
 	comments: Map<string, string>;
 }
 
-/** @param registry of the options that are kept. @throws schema_invalid naming file and line */
-export function parseText(path: string, text: string, registry: Place['registry']): ParsedFile {
+/** @param registry registry with the options that are kept. @throws schema_invalid naming file and line */
+export function parseText(path: string, text: string, registry: DefinitionContext['registry']): ParsedFile {
 	try {
 		return convertFile(path, text, registry);
 	} catch (error) {
@@ -36,13 +36,13 @@ export function parseText(path: string, text: string, registry: Place['registry'
 	}
 }
 
-function convertFile(path: string, text: string, registry: Place['registry']): ParsedFile {
+function convertFile(path: string, text: string, registry: DefinitionContext['registry']): ParsedFile {
 	assertBounded(text);
 	const parsed = protobuf.parse(text, new protobuf.Root(), { keepCase: true, alternateCommentMode: true });
 	const { imports, weakImports, package: packageName = '' } = parsed;
 	const scope = scopeOf(parsed.root, packageName);
-	const place: Place = { name: packageName, comments: new Map(), registry };
-	const { messages, enums, extensions } = convertMembers(scope, place);
+	const context: DefinitionContext = { name: packageName, comments: new Map(), registry };
+	const { messages, enums, extensions } = convertMembers(scope, context);
 	const services = scope.nestedArray.filter((one) => one instanceof protobuf.Service);
 	const file = create(FileDescriptorProtoSchema, {
 		name: path,
@@ -53,17 +53,17 @@ function convertFile(path: string, text: string, registry: Place['registry']): P
 		messageType: messages,
 		enumType: enums,
 		extension: extensions,
-		service: services.map((service) => convertService(service, within(place, service.name))),
+		service: services.map((service) => convertService(service, within(context, service.name))),
 	});
-	return { file, comments: place.comments };
+	return { file, comments: context.comments };
 }
 
-/** What these hold is no field. */
+/** Blocks whose statements are not fields. */
 const UNBOUNDED: ReadonlySet<string> = new Set(['enum', 'service']);
-/** Of edition 2024, before `message` and `enum`. */
+/** Keywords of edition 2024 before `message` and `enum`. */
 const VISIBILITIES: ReadonlySet<string> = new Set(['export', 'local']);
 
-/** Before the parser sees it. @throws when a message has more statements than it may have fields */
+/** Checks a text before it is parsed. @throws if a message has more statements than it may have fields */
 function assertBounded(text: string): void {
 	const tokens = protobuf.tokenize(text, false);
 	const blocks: { keyword: string | null; count: number }[] = [];
@@ -74,7 +74,7 @@ function assertBounded(text: string): void {
 		else if (token === '}') {
 			blocks.pop();
 			const outer = blocks.at(-1);
-			// Its fields are those of the message.
+			// The fields of a oneof are those of its message.
 			if (block?.keyword === 'oneof' && outer) outer.count += block.count;
 		} else if (token === ';' && block) block.count++;
 		if (!UNBOUNDED.has(block?.keyword ?? '') && (block?.count ?? 0) > MAX_FIELDS)
@@ -101,7 +101,7 @@ const EDITIONS: Readonly<Record<string, Edition>> = {
 
 const SYNTAXES = ['proto2', 'proto3'];
 
-/** It must be the first statement; the parser, which has checked it, does not tell. */
+/** Reads the syntax, which must be the first statement; the parser has checked it, but does not expose it. */
 function syntaxOf(text: string): { syntax: string; edition?: Edition } {
 	const tokens = protobuf.tokenize(text, false);
 	const [keyword, , , value = ''] = [tokens.next(), tokens.next(), tokens.next(), tokens.next() ?? ''];
@@ -111,19 +111,19 @@ function syntaxOf(text: string): { syntax: string; edition?: Edition } {
 	return edition === undefined ? { syntax: 'proto2' } : { syntax: 'editions', edition };
 }
 
-function convertService(service: protobuf.Service, place: Place): ServiceDescriptorProto {
-	addComment(place, place.name, service.comment);
+function convertService(service: protobuf.Service, context: DefinitionContext): ServiceDescriptorProto {
+	addComment(context, context.name, service.comment);
 	const methods = service.methodsArray.map((method) => {
-		addComment(place, `${place.name}.${method.name}`, method.comment);
+		addComment(context, `${context.name}.${method.name}`, method.comment);
 		return create(MethodDescriptorProtoSchema, {
 			name: method.name,
 			inputType: method.requestType,
 			outputType: method.responseType,
 			clientStreaming: method.requestStream ?? false,
 			serverStreaming: method.responseStream ?? false,
-			options: convertOptions(MethodOptionsSchema, method, place.registry),
+			options: convertOptions(MethodOptionsSchema, method, context.registry),
 		});
 	});
-	const options = convertOptions(ServiceOptionsSchema, service, place.registry);
+	const options = convertOptions(ServiceOptionsSchema, service, context.registry);
 	return create(ServiceDescriptorProtoSchema, { name: service.name, method: methods, options });
 }

@@ -1,4 +1,4 @@
-// From a stored operation to a tool of the `grpc` executor.
+// Makes a tool of the `grpc` executor from a stored operation.
 
 import type { Operation, ToolDraft } from '../../core/index.ts';
 

@@ -1,4 +1,4 @@
-// The definitions that an operation reaches, as JSON Schema and as the executor's model: the nearest first, within a budget.
+// Collects the definitions that an operation reaches, as JSON Schema and as the executor's model: the nearest first, within a budget.
 
 import { type JsonObject, LEFT_OUT, quote } from '../../core/index.ts';
 import type { Modelled, Models } from './model.ts';
@@ -7,26 +7,26 @@ import type { Definition } from './xsd/types.ts';
 
 export interface Limits {
 	chars: number;
-	/** Definitions that lead from one to the next. */
+	/** Longest chain of definitions that refer to each other. */
 	levels: number;
 }
 
 export interface Closure {
 	definitions: JsonObject;
-	/** What the limits leave out. */
+	/** Definitions that the limits leave out. */
 	left: Definition[];
-	/** What the executor's model leaves out: nothing is said of it here, either. */
+	/** Definitions that the executor's model leaves out, and so the schema, too. */
 	unmodelled: Definition[];
 }
 
 export interface Closures {
-	/** What a schema refers to. @param left which of them the executor's model leaves out */
+	/** Returns the definitions that a schema refers to. @param left definitions that the executor's model leaves out */
 	schemas(references: readonly Definition[], mode: Mode, limits: Limits, left: ReadonlySet<Definition>): Closure;
-	/** What the executor needs for all that a message holds. */
+	/** Returns the models that the executor needs for a message. */
 	models(references: readonly Definition[]): { types: JsonObject; left: Set<Definition>; namespaces: Set<number>; faults: Set<string> };
 }
 
-/** Of the model of one operation, which is a part of its config. */
+/** Largest model of one operation, which is a part of its config. */
 const MAX_MODEL_BYTES = 64 * 1024;
 const MAX_NAMED = 10;
 
@@ -85,7 +85,7 @@ export function faultOfUnmodelled(unmodelled: readonly Definition[]): string {
 const sized = ({ value, sizeBytes }: Sized<{ references: Definition[] }>) => ({ references: value.references, sizeBytes });
 const sizeOf = ({ id }: Definition, json: JsonObject): number => JSON.stringify(json).length + id.length + 4;
 
-/** What fits, the nearest first. @param read null for what is not to be taken. @param reached gets all that was met */
+/** Selects definitions that fit, the nearest first. @param read returns null for those to leave out. @param reached collects all met */
 function nearest(
 	references: readonly Definition[],
 	budgetBytes: number,
@@ -95,7 +95,7 @@ function nearest(
 	const kept = new Set<Definition>();
 	let sizeBytes = 0;
 	for (const definition of references) reached.add(definition);
-	// A set that grows while it is walked is walked to its end.
+	// Iteration over a Set also visits members added meanwhile.
 	for (const definition of reached) {
 		if (sizeBytes >= budgetBytes) break;
 		const found = read(definition);
@@ -107,7 +107,7 @@ function nearest(
 	return kept;
 }
 
-/** In the order of the compiler, which overflows where one definition leads to the next too often. */
+/** Joins definitions in the order in which the compiler visits them, whose stack overflows if a chain of definitions is too long. */
 function joinSchemas(
 	references: readonly Definition[],
 	mode: Mode,

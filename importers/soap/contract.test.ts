@@ -6,7 +6,7 @@ import importer from './index.ts';
 const PORT_TYPE = /<((?:wsdl:)?)portType\b[\s\S]*?<\/\1portType>/;
 const OPERATION = /<((?:wsdl:)?)operation\b[\s\S]*?<\/\1operation>/g;
 
-/** Counted and put into another order as text; each has one port type for SOAP, which stands first. */
+/** Documents that the tests count and reorder as text; in each the only port type for SOAP comes first. */
 function sampleOf(name: string, text: string, more: Partial<ImporterSample> = {}): ImporterSample {
 	const operations = PORT_TYPE.exec(text)?.[0].match(OPERATION) ?? [];
 	const left = [...operations];
@@ -14,7 +14,7 @@ function sampleOf(name: string, text: string, more: Partial<ImporterSample> = {}
 	return { name, text, operations: operations.length, shuffled, ...more };
 }
 
-/** Names that differ in case only, or in what a name of a tool may not have, and operations that share theirs. */
+/** Operations with one name, or with names that differ only in case, or in characters that a tool's name cannot have. */
 const CLASHES: [name: string, input: string][] = [
 	['send', 'a'],
 	['send', 'b'],
@@ -29,7 +29,7 @@ const clashing = documentOf(content(''))
 	.replace(/<operation name="Do"><input.*?<\/operation>/, operationsOf(' message="t:In"/>'))
 	.replace(/<operation name="Do"><soap.*?<\/operation>/, operationsOf('><soap:body use="literal"/></input>'));
 
-/** XML has no way to write most control characters: what is left is escaped. */
+/** A hostile text, escaped and without most control characters, which XML cannot write. */
 const escaped = (text: string): string =>
 	text
 		.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/g, '')

@@ -1,14 +1,14 @@
-// How sure it is that a document is WSDL.
+// Detects whether a document is WSDL.
 
 import { decodeXml } from '../../core/index.ts';
 import { WSDL, WSDL_2 } from './names.ts';
 
-/** Licences may stand before the root. */
+/** A licence may precede the root. */
 const DETECTED_BYTES = 256 * 1024;
 const NOTHING = new Uint8Array();
 const DEFINITIONS = /<(?:[\w.-]+:)?definitions\b/;
 
-/** 0–1, by the text, or by that of bytes that are no UTF-8. */
+/** Returns the confidence, 0 to 1, by the text, or by the bytes if they are not UTF-8. */
 export function detect(given: string, bytes: Uint8Array = NOTHING): number {
 	const text = given === '' ? decodeXml(bytes.subarray(0, DETECTED_BYTES)) : given;
 	if (!/^\s*</.test(text)) return 0;

@@ -1,9 +1,10 @@
-// What is read, from where, what is refused, and that nothing of it ends the process.
+// Tests which documents are read and refused, where they are read from, and that none ends the process.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createEgress } from '../../core/egress/egress.ts';
 import { asGatewayError, type ImportContext, type Operation } from '../../core/index.ts';
+import { threadCpuMs } from '../../test/helpers/clock.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import { content, documentOf, fixture, readFixture, shopFiles } from '../../test/helpers/soap.ts';
 import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
@@ -23,7 +24,7 @@ async function refusal(text: string, files: Map<string, Uint8Array> = new Map())
 	return error.message;
 }
 
-test('detect knows WSDL by its text, in time that grows with it', () => {
+test('detect knows WSDL by its text, in time that grows with it', async () => {
 	for (const text of [MINIMAL, fixture('weather.wsdl'), fixture('qbws.wsdl'), fixture('messages.wsdl')])
 		assert.equal(importer.detect(text), 1, text.slice(0, 100));
 	assert.equal(importer.detect('<description xmlns="http://www.w3.org/ns/wsdl"/>'), 0.9);
@@ -36,16 +37,17 @@ test('detect knows WSDL by its text, in time that grows with it', () => {
 		'http://schemas.xmlsoap.org/wsdl/ <definitions',
 	])
 		assert.equal(importer.detect(text), 0, text);
-	const started = performance.now();
-	for (const part of ['<', '<a:', ' ', '<definition']) importer.detect(part.repeat(1_000_000));
-	assert.ok(performance.now() - started < 2_000);
+	const cpuMs = await threadCpuMs(() => {
+		for (const part of ['<', '<a:', ' ', '<definition']) importer.detect(part.repeat(1_000_000));
+	});
+	assert.ok(cpuMs < 2_000, `${cpuMs} ms`);
 });
 
-test('what is no WSDL 1.1 is refused with what it is instead, and where', async () => {
+test('a document that is not WSDL 1.1 is refused with the reason and its position', async () => {
 	const cases: [text: string, says: RegExp][] = [
 		['', /cannot be read: line 1, column 0: document must contain a root element/],
 		['{"a":1}', /line 1, column 7: text data outside of root node/],
-		['<html/>', /no WSDL: its root is “html”/],
+		['<html/>', /not WSDL: its root is “html”/],
 		['<description xmlns="http://www.w3.org/ns/wsdl"/>', /WSDL 2\.0, only WSDL 1\.1 is read/],
 		[MINIMAL.replace('</types>', ''), /line 7, column \d+: unexpected close tag/],
 		['<definitions xmlns="http://schemas.xmlsoap.org/wsdl/"/>', /no operation with a SOAP binding over HTTP/],
@@ -65,7 +67,7 @@ test('a DOCTYPE is refused before anything in it counts', async () => {
 		'<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>',
 		'<!DOCTYPE d>',
 	];
-	for (const doctype of doctypes) assert.match(await refusal(doctype + MINIMAL), /a DOCTYPE is not read/);
+	for (const doctype of doctypes) assert.match(await refusal(doctype + MINIMAL), /a DOCTYPE is not allowed/);
 	assert.match(await refusal(MINIMAL.replace('urn:do', '&file;')), /undefined entity/);
 });
 
@@ -115,7 +117,7 @@ test('an import leads to no file outside of those that came with the document', 
 			assert.equal(operations.length, 1);
 			assert.match(
 				warnings[0]?.message ?? '',
-				/was left out: it did not come with the document\. What needs it accepts anything\.$/,
+				/was left out: it did not come with the document\. Types that need it accept anything\.$/,
 				location,
 			);
 		}
@@ -142,7 +144,7 @@ async function readFrom(t: TestContext, url: string, text: string): Promise<Read
 	return { operations, summary: next.value, warnings };
 }
 
-test('a document that was fetched brings its imports from where they lie, each once', async (t) => {
+test('the imports of a fetched document are fetched from their locations, each once', async (t) => {
 	const asked: string[] = [];
 	const files = shopFiles();
 	const upstream = await httpUpstream(t, (request, response) => {
@@ -158,7 +160,7 @@ test('a document that was fetched brings its imports from where they lie, each o
 	assert.match(warnings[0]?.message ?? '', /^The import of “http:\/\/www\.w3\.org\/2001\/xml\.xsd” was left out: /);
 });
 
-test('imports go through the guard, and what it refuses is left out, with a warning', async (t) => {
+test('imports go through the guard, and those that it refuses are left out, with a warning', async (t) => {
 	const watched = await canary(t);
 	const upstream = await httpUpstream(t, (request, response) => {
 		if (request.url === '/redirect') return void response.writeHead(302, { location: `http://127.0.0.2:${watched.port}/` }).end();
@@ -182,7 +184,7 @@ test('imports go through the guard, and what it refuses is left out, with a warn
 			`<xs:import namespace="urn:o" schemaLocation="${location}"/>${content('<xs:sequence><xs:element name="a" xmlns:o="urn:o" type="o:T"/></xs:sequence>')}`,
 		);
 		const { operations, warnings } = await readFrom(t, `${upstream.origin}/a.wsdl`, text);
-		assert.match(warnings[0]?.message ?? '', /was left out: .*What needs it accepts anything\.$/, location);
+		assert.match(warnings[0]?.message ?? '', /was left out: .*Types that need it accept anything\.$/, location);
 		assert.deepEqual(
 			operations.map(({ outcome, reasons }) => [outcome, ...reasons]),
 			[['degraded', 'The type “{urn:o}T” is not defined: it accepts anything.']],
@@ -216,7 +218,7 @@ const schemaOf = (inside: string, attributes = ''): string =>
 	`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" ${attributes}>${inside}</xs:schema>`;
 const IN_T = 'targetNamespace="urn:t" xmlns:t="urn:t" elementFormDefault="qualified"';
 
-/** Of the one operation of `a.wsdl`, with other schemas beside it. */
+/** Imports the one operation of `a.wsdl`, with other schemas beside it. */
 async function readBeside(schema: string, others: Record<string, string>): Promise<Operation> {
 	const text = documentOf(schema);
 	const files = new Map([['a.wsdl', bytes(text)], ...Object.entries(others).map(([path, other]) => [path, bytes(other)] as const)]);
@@ -226,7 +228,7 @@ async function readBeside(schema: string, others: Record<string, string>): Promi
 	return operations[0] ?? assert.fail();
 }
 
-test('what is near is not taken for far away because a chain leads there, too', async () => {
+test('the depth of a document is that of its shortest path', async () => {
 	const chain = Object.fromEntries(
 		[1, 2, 3, 4, 5].map((at) => [`d${at}.xsd`, schemaOf(`<xs:include schemaLocation="d${at + 1}.xsd"/>`, IN_T)]),
 	);
@@ -263,13 +265,14 @@ test('an import that does not say where its schema lies finds it among the files
 		'other.wsdl': documentOf(inside).replaceAll('urn:t', 'urn:u'),
 	});
 	assert.deepEqual([outcome, parameters['required']], ['converted', ['a']]);
-	const started = performance.now();
-	for (const text of [' '.repeat(1e6), '<!--'.repeat(1e5), '<?'.repeat(1e5), '<!---->'.repeat(1e5), `<schema ${'a '.repeat(1e5)}`])
-		await readBeside(schema.replace('u:T', 'xs:int'), { 'a.xsd': text });
-	assert.ok(performance.now() - started < 5_000);
+	const cpuMs = await threadCpuMs(async () => {
+		for (const text of [' '.repeat(1e6), '<!--'.repeat(1e5), '<?'.repeat(1e5), '<!---->'.repeat(1e5), `<schema ${'a '.repeat(1e5)}`])
+			await readBeside(schema.replace('u:T', 'xs:int'), { 'a.xsd': text });
+	});
+	assert.ok(cpuMs < 5_000, `${cpuMs} ms`);
 });
 
-test('files may be called as their URLs were', async () => {
+test('files may be named like their URLs', async () => {
 	const inside = '<xs:complexType name="T"/>';
 	const location = 'http://old.example/Shop.svc?xsd=xsd0';
 	const files = { 'x/Shop.svc?xsd=xsd0': schemaOf(inside, IN_T), 'x/Shop.svc?xsd=xsd1': schemaOf('', IN_T) };
@@ -280,16 +283,16 @@ test('files may be called as their URLs were', async () => {
 	const beside = { 'b.xsd?v=1#2/c.xsd': schemaOf(inside, IN_T) };
 	const relative = `<xs:include schemaLocation="b.xsd%3Fv=1%232/c.xsd"/><xs:element name="Do" type="t:T"/>`;
 	assert.equal((await readBeside(relative, beside)).outcome, 'converted');
-	const started = performance.now();
-	for (const one of ['a'.repeat(1_000_000), '/'.repeat(1_000_000), '?'.repeat(1_000_000)])
-		await readWith(importer, documentOf(`<xs:include schemaLocation="${one}/"/>${content('')}`), null, {
-			path: 'a.wsdl',
-			files: new Map([['a.wsdl', bytes(documentOf(`<xs:include schemaLocation="${one}/"/>${content('')}`))]]),
-		});
-	assert.ok(performance.now() - started < 5_000);
+	const cpuMs = await threadCpuMs(async () => {
+		for (const one of ['a'.repeat(1_000_000), '/'.repeat(1_000_000), '?'.repeat(1_000_000)]) {
+			const text = documentOf(`<xs:include schemaLocation="${one}/"/>${content('')}`);
+			await readWith(importer, text, null, { path: 'a.wsdl', files: new Map([['a.wsdl', bytes(text)]]) });
+		}
+	});
+	assert.ok(cpuMs < 5_000, `${cpuMs} ms`);
 });
 
-test('what a document imports lies beside where a redirect led to', async (t) => {
+test('imports are resolved against the URL after redirects', async (t) => {
 	const upstream = await httpUpstream(t, ({ url }, response) => {
 		if (url === '/old/a.xsd') return void response.writeHead(302, { location: '/new/deep/a.xsd' }).end();
 		const text = { '/new/deep/a.xsd': '<xs:include schemaLocation="b.xsd"/>', '/new/deep/b.xsd': '<xs:complexType name="T"/>' }[url ?? ''];
@@ -300,7 +303,7 @@ test('what a document imports lies beside where a redirect led to', async (t) =>
 	assert.deepEqual([operations[0]?.outcome, warnings], ['converted', []]);
 });
 
-test('a redefinition counts also where its document was read before, has its own form, and can be redefined again', async () => {
+test('a redefinition applies even if its document was read before, has its own form, and can be redefined again', async () => {
 	const type = (name: string, inside: string): string =>
 		`<xs:complexType name="T"><xs:complexContent><xs:extension base="t:T"><xs:sequence><xs:element name="${name}" type="xs:int"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>${inside}`;
 	const redefine = (file: string, name: string): string => `<xs:redefine schemaLocation="${file}">${type(name, '')}</xs:redefine>`;
@@ -327,7 +330,7 @@ test('a redefinition counts also where its document was read before, has its own
 	);
 });
 
-test('a redefinition of a group, of attributes and of text is based on what has its name', async () => {
+test('a redefinition of a group, of attributes and of text is based on the component of its name', async () => {
 	const group = (inside: string): string => `<xs:group name="G"><xs:sequence>${inside}</xs:sequence></xs:group>`;
 	const attributes = (inside: string): string => `<xs:attributeGroup name="A">${inside}</xs:attributeGroup>`;
 	const text = (base: string, facet: string): string =>
@@ -352,7 +355,7 @@ test('a redefinition of a group, of attributes and of text is based on what has 
 	assert.deepEqual(properties['d'], { type: 'string', minLength: 2, maxLength: 9 });
 });
 
-test('a redefinition takes the place of what it is based on', async () => {
+test('a redefinition replaces the component that it is based on', async () => {
 	const old =
 		'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:t" elementFormDefault="qualified"><xs:complexType name="T"><xs:sequence><xs:element name="a" type="xs:int"/></xs:sequence></xs:complexType></xs:schema>';
 	const text = documentOf(

@@ -1,5 +1,5 @@
-// The document and all that it imports: from the files that came with it, or through the guard from where it was fetched.
-// Nothing else is read. What is missing is a warning here, and a loss where it is needed.
+// Loads the document and all that it imports: from the files that came with it, or through the guard from where it was fetched.
+// Nothing else is read. A missing document is a warning here, and a loss in the operations that need it.
 
 import { decodeXml, GatewayError, type ImportContext, parseXml, quote, type SchemaSource, type XmlElement } from '../../core/index.ts';
 import { detect } from './detect.ts';
@@ -8,10 +8,10 @@ import { isWellKnown, isXsd, tokenOf, WSDL, WSDL_2 } from './names.ts';
 
 const MAX_DOCUMENTS = 50;
 const MAX_IMPORT_DEPTH = 5;
-/** Real schemas nest their elements twenty times. */
+/** Real schemas nest their elements about twenty levels deep. */
 const BOUNDS = { maxDepth: 100, maxNodes: 1_000_000 };
 
-/** A schema of the set, with the namespace that it has where it is included. */
+/** A schema of the set, with the namespace that it takes on if it is included. */
 export interface SchemaDocument {
 	root: XmlElement;
 	targetNamespace: string;
@@ -20,13 +20,13 @@ export interface SchemaDocument {
 export interface DocumentSet {
 	definitions: XmlElement[];
 	schemas: SchemaDocument[];
-	/** What takes the place of definitions of a document that one redefines, from the innermost to the outermost. */
+	/** Definitions that replace those of a redefined document, from the innermost to the outermost. */
 	redefinitions: (SchemaDocument & { definitions: XmlElement[] })[];
-	/** Of the first document. */
+	/** The root of the first document. */
 	root: XmlElement;
 }
 
-/** Where a document lies: its path among the files, or its URL. */
+/** A document's text; `at` is its path among the files, or its URL. */
 interface Located {
 	at: string | null;
 	text: string;
@@ -38,9 +38,9 @@ interface Loading {
 	set: DocumentSet;
 	/** Paths of schemas among the files, by namespace. */
 	schemaFiles: ReadonlyMap<string, string[]>;
-	/** What was referred to, the nearest first, so that what is near is not taken for far away. */
+	/** References to follow, the nearest first, so that a document's depth is that of its shortest path. */
 	references: Reference[];
-	/** Places of WSDL documents, and those of schemas with the namespace under which they were read. */
+	/** Locations of WSDL documents, and those of schemas with the namespace under which they were read. */
 	seen: Set<string>;
 	count: number;
 	chars: number;
@@ -49,16 +49,16 @@ interface Loading {
 interface Reference {
 	element: XmlElement;
 	location: string;
-	/** Where it lies, if that is known already. */
+	/** Resolved location, if it is known already. */
 	target?: string;
-	/** Of the document that holds it. */
+	/** Location of the document that holds the reference. */
 	at: string | null;
 	depth: number;
-	/** The namespace that an included schema takes on if it has none; null for what is imported. */
+	/** The namespace that an included schema takes on if it has none; null for imports. */
 	included: string | null;
 }
 
-/** @throws schema_invalid naming line and column, or what the document is instead */
+/** @throws schema_invalid naming line and column, or the kind of document that it is instead */
 export async function loadDocuments(given: SchemaSource, context: ImportContext): Promise<DocumentSet> {
 	const source = fromBytes(given);
 	const first = firstDocuments(source);
@@ -70,12 +70,12 @@ export async function loadDocuments(given: SchemaSource, context: ImportContext)
 	const known = schemaFiles(source.files);
 	const loading: Loading = { source, context, set, schemaFiles: known, references: [], seen: new Set(), count: 0, chars: 0 };
 	for (const located of first) addDefinitions(located === main ? root : read(located.text, located.at), located.at, 0, loading);
-	// It grows while it is walked.
+	// The list grows during the iteration.
 	for (const reference of loading.references) await follow(reference, loading);
 	return set;
 }
 
-/** Of files of which none is named, every WSDL 1.1 is one to start from, else every other. @throws schema_invalid when they are too many */
+/** Finds the documents to start from: the named one, else every WSDL 1.1, else every other. @throws schema_invalid if there are too many */
 function firstDocuments({ text, url, path, files }: SchemaSource): Located[] {
 	if (text.trim() !== '' || files.size === 0) return [{ at: path ?? url, text }];
 	const named = path === null ? undefined : files.get(path);
@@ -91,7 +91,7 @@ function firstDocuments({ text, url, path, files }: SchemaSource): Located[] {
 	return found;
 }
 
-/** What was fetched and is no UTF-8 came as its bytes: the one file of its own, while what it imports lies beside its URL. */
+/** Decodes a fetched document that is not UTF-8, and so came as the bytes of a single file; its imports are resolved against its URL. */
 function fromBytes(source: SchemaSource): SchemaSource {
 	const [only, ...more] = source.files.values();
 	if (source.url === null || source.text !== '' || !only || more.length > 0) return source;
@@ -111,7 +111,7 @@ function read(text: string, at: string | null): XmlElement {
 function checkRoot(root: XmlElement): void {
 	if (root.uri === WSDL && root.local === 'definitions') return;
 	if (root.uri === WSDL_2) throw refused('The document is WSDL 2.0, only WSDL 1.1 is read.');
-	throw refused(`The document is no WSDL: its root is ${quote(root.local)}, not "definitions" of ${WSDL}.`);
+	throw refused(`The document is not WSDL: its root is ${quote(root.local)}, not "definitions" of ${WSDL}.`);
 }
 
 function addDefinitions(root: XmlElement, at: string | null, depth: number, loading: Loading): void {
@@ -130,7 +130,7 @@ function addDefinitions(root: XmlElement, at: string | null, depth: number, load
 function addSchema(root: XmlElement, { at, depth, included }: Pick<Reference, 'at' | 'depth' | 'included'>, loading: Loading): void {
 	const own = tokenOf(root, 'targetNamespace');
 	const targetNamespace = own ?? included ?? '';
-	// What an included schema without a namespace names without a prefix is in the namespace that it takes on (Part 1, §4.2.1).
+	// In an included schema without a namespace, names without a prefix are in the namespace that it takes on (Part 1, §4.2.1).
 	if (own === null && targetNamespace !== '' && root.scope) root.scope.prefixes = { '': targetNamespace, ...root.scope.prefixes };
 	loading.set.schemas.push({ root, targetNamespace });
 	for (const child of root.children) {
@@ -140,7 +140,7 @@ function addSchema(root: XmlElement, { at, depth, included }: Pick<Reference, 'a
 		if (location !== null) loading.references.push({ element: child, location, at, depth, included: within });
 		const unlocated = location === null && within === null ? (loading.schemaFiles.get(tokenOf(child, 'namespace') ?? '') ?? []) : [];
 		for (const target of unlocated) loading.references.push({ element: child, location: target, target, at, depth, included: null });
-		// What is met later is nearer to the original.
+		// Redefinitions found later are nearer to the original.
 		if (child.local === 'redefine') loading.set.redefinitions.unshift({ root, targetNamespace, definitions: child.children });
 	}
 }
@@ -156,7 +156,7 @@ async function follow(reference: Reference, loading: Loading): Promise<void> {
 	if ('fault' in found) return warnMissing(element, location, found.fault, loading);
 	const { root } = found;
 	if (isXsd(root, 'schema')) {
-		// As what it was referred to is not always what it is.
+		// The namespace of a reference is not always that of the schema.
 		const read = `${found.at} ${tokenOf(root, 'targetNamespace') ?? included ?? ''}`;
 		if (read !== key && loading.seen.has(read)) return;
 		loading.seen.add(read);
@@ -184,7 +184,7 @@ async function obtain(target: string, depth: number, loading: Loading): Promise<
 function warnMissing(element: XmlElement, location: string, fault: string, { context }: Loading): void {
 	const namespace = tokenOf(element, 'namespace') ?? '';
 	const known = isWellKnown(namespace) || isWellKnown(location);
-	const loss = known ? '' : ' What needs it accepts anything.';
+	const loss = known ? '' : ' Types that need it accept anything.';
 	context.log.warn({ pointer: `line ${element.line}` }, `The import of ${quote(location)} was left out: ${fault}.${loss}`);
 }
 

@@ -1,4 +1,4 @@
-// SOAP services: every operation of a WSDL 1.1 document becomes a tool.
+// The `soap` importer: every operation of a WSDL 1.1 document becomes a tool.
 
 import type { SchemaImporter } from '../../core/index.ts';
 import { detect } from './detect.ts';

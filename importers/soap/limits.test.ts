@@ -1,4 +1,4 @@
-// What becomes of messages that are larger than a model reads: shown in part, checked in full, and written as far as they are modelled.
+// Messages that are larger than a model reads: shown in part, checked in full, and written as far as they are modelled.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,13 +10,13 @@ const UNMODELLED =
 	/^The model of “W\d+”.* is too large and was left out: it accepts anything, which is sent in the order in which it is given\.$/;
 
 interface Widths {
-	/** Types, each in the one before, and their elements. */
+	/** Number of types, each nested in the one before, and of their elements. */
 	types: number;
 	members: number;
 	words?: string;
 }
 
-/** The message holds `a` of the first type, that `next` of the second, and so on. */
+/** A document whose message holds `a` of the first type, which holds `next` of the second, and so on. */
 const chainOf = ({ types, members, words = '' }: Widths): Promise<Operation> => {
 	const note = words === '' ? '' : `<xs:annotation><xs:documentation>${words}</xs:documentation></xs:annotation>`;
 	const elements = Array.from({ length: members }, (_, m) => `<xs:element name="member${m}" type="xs:int" minOccurs="0"/>`).join('');
@@ -32,8 +32,8 @@ const chainOf = ({ types, members, words = '' }: Widths): Promise<Operation> => 
 const accepts = (schema: JsonObject, args: object): boolean => compileArguments(schema)(args as JsonObject).length === 0;
 const nested = (levels: number, inside: object): object => (levels === 0 ? inside : { next: nested(levels - 1, inside) });
 
-test('Of what is too large the nearest is shown, and arguments are checked against the whole', async () => {
-	// Levels, and characters.
+test('The nearest part of a message that is too large is shown, and arguments are checked against the whole', async () => {
+	// The first exceeds the levels, the second the characters.
 	for (const [widths, level] of [
 		[{ types: 100, members: 1 }, 61],
 		[{ types: 50, members: 10, words: 'y'.repeat(490) }, 50],
@@ -52,7 +52,7 @@ test('Of what is too large the nearest is shown, and arguments are checked again
 	assert.equal((await chainOf({ types: 5, members: 1 })).whole, null);
 });
 
-test('An answer whose schema is too large to be promised says so', async () => {
+test('An answer whose schema is too large is reported as such', async () => {
 	const { outputSchema, answerCut } = await chainOf({ types: 100, members: 1 });
 	assert.deepEqual([outputSchema, answerCut], [null, true]);
 	const small = await chainOf({ types: 5, members: 1 });
@@ -64,7 +64,7 @@ test('An answer whose schema is too large to be promised says so', async () => {
 	assert.deepEqual([none.outputSchema, none.answerCut ?? false], [null, false]);
 });
 
-test('What the executor has no room for accepts anything in the whole schema, too, since its names are whatever the service takes', async () => {
+test('A type that the executor’s model leaves out accepts anything in the whole schema, too, since only the service knows its names', async () => {
 	const { parameters, whole, definition, reasons } = await chainOf({ types: 400, members: 10 });
 	assert.equal(reasons.length, 2);
 	assert.match(reasons[0] ?? '', UNMODELLED);

@@ -1,13 +1,13 @@
-// Where imported documents lie: among the files that came with the first one, or at URLs, which are read through the guard.
+// Finds imported documents: among the files that came with the first one, or at URLs, which are read through the guard.
 
 import { asGatewayError, decodeXml, type ImportContext, type SchemaSource } from '../../core/index.ts';
 import { collapse } from './names.ts';
 
-/** Of all documents together. */
+/** Limit of all documents together. */
 export const MAX_CHARS = 32 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 30_000;
 
-/** A path among the files or a URL; null when there is nowhere to look. */
+/** Resolves a location to a path among the files or a URL; null if neither is possible. */
 export function resolveLocation(location: string, at: string | null, source: SchemaSource): string | null {
 	if (source.files.size > 0) return resolveFile(location, at ?? '', source.files);
 	if (source.url === null) return null;
@@ -17,11 +17,11 @@ export function resolveLocation(location: string, at: string | null, source: Sch
 	return url.href;
 }
 
-/** By its path from the document that names it; else by its file name, if one file alone has it: bundles keep the URLs of old. */
+/** Finds a file by its path from the referring document, else by its name, if only one file has it: bundles keep their original URLs. */
 function resolveFile(location: string, at: string, files: SchemaSource['files']): string | null {
 	const url = URL.parse(location, `file:///${at.split('/').map(encodeURIComponent).join('/')}`);
 	const path = url?.protocol === 'file:' ? decode(url.pathname.slice(1)) : null;
-	// Files may be called as their URLs were: `Shop.svc?xsd=xsd0`.
+	// Files may be named like their URLs: `Shop.svc?xsd=xsd0`.
 	const paths = url && path !== null ? [path + url.search, path] : [];
 	const found = paths.find((one) => files.has(one));
 	if (found !== undefined) return found;
@@ -31,7 +31,7 @@ function resolveFile(location: string, at: string, files: SchemaSource['files'])
 	return same.length === 1 ? (same[0] ?? null) : null;
 }
 
-/** A query may hold slashes, too. */
+/** Returns the last segment with the query, which may hold slashes, too. */
 function lastOf(path: string): string {
 	const query = path.indexOf('?');
 	const before = query < 0 ? path : path.slice(0, query);
@@ -42,7 +42,7 @@ const START_BYTES = 64 * 1024;
 const SCHEMA = /^<(?:[\w.-]+:)?schema\s/;
 const TARGET = /\stargetNamespace\s*=\s*(?:"([^"]*)"|'([^']*)')/;
 
-/** Paths of schemas by their namespace: an import need not say where one lies (Part 1, §4.2.3), and tools that write files leave it out. */
+/** Indexes schemas by namespace: an import may omit the location (Part 1, §4.2.3), and tools that write files do. */
 export function schemaFiles(files: SchemaSource['files']): Map<string, string[]> {
 	const found = new Map<string, string[]>();
 	for (const [path, bytes] of files) {
@@ -54,7 +54,7 @@ export function schemaFiles(files: SchemaSource['files']): Map<string, string[]>
 	return found;
 }
 
-/** After declarations, instructions and comments; empty where there is none. */
+/** Returns the first tag after declarations, instructions and comments; empty if there is none. */
 function firstTag(text: string): string {
 	let at = 0;
 	for (;;) {
@@ -80,7 +80,7 @@ interface Found {
 	at: string;
 }
 
-/** The text of a document and where it was found in the end, or why there is none as the rest of a sentence. */
+/** Reads a document. @returns its text and final location, or a fault as the rest of a sentence */
 export async function readLocation(
 	target: string,
 	{ source, context }: { source: SchemaSource; context: ImportContext },
@@ -102,7 +102,7 @@ async function fetchText(url: string, context: ImportContext): Promise<Found | {
 			signal: context.signal,
 		});
 		if (answer.status !== 200) return { fault: `it was answered with status ${answer.status}` };
-		// What it imports lies beside where it led to.
+		// Its imports are resolved against the URL after redirects.
 		return { text: decodeXml(answer.body, answer.headers['content-type']), at: answer.url };
 	} catch (error) {
 		const known = asGatewayError(error);
@@ -111,7 +111,7 @@ async function fetchText(url: string, context: ImportContext): Promise<Found | {
 	}
 }
 
-/** An XML declaration after a comment, such as a licence's, is not allowed, and found in documents all the same. */
+/** Removes an XML declaration after a comment, such as a licence: it is not allowed, but occurs in documents. */
 export function withoutLateDeclaration(text: string): string {
 	let at = text.length - text.trimStart().length;
 	while (text.startsWith('<!--', at)) {

@@ -1,4 +1,4 @@
-// Messages as what stands in the envelope (WSDL 1.1 §3.5 and §3.7): which elements the body holds, and which the header.
+// Reads messages (WSDL 1.1 §3.5 and §3.7) as the elements that the body and the header of the envelope hold.
 
 import { type JsonObject, quote, type XmlElement } from '../../core/index.ts';
 import type { Models } from './model.ts';
@@ -8,8 +8,8 @@ import { type ElementUse, globalElement, type TypeUse, typeNamed } from './xsd/e
 import type { Definition, Types } from './xsd/types.ts';
 
 /**
- * What arguments or results are of the body: the `content` of its one element, the `value` of one that holds no elements, or
- * its several (or no) `elements` by their names.
+ * The part of the body that is the arguments or the result: the `content` of its one element, the `value` of one that holds no
+ * elements, or its several (or no) `elements` by their names.
  */
 export type Message = (
 	| { root: 'content'; element: ElementUse; definition: Definition }
@@ -20,7 +20,7 @@ export type Message = (
 	faults: Set<string>;
 };
 
-export interface Surroundings {
+export interface MessageContext {
 	wsdl: Wsdl;
 	types: Types;
 }
@@ -28,20 +28,20 @@ export interface Surroundings {
 export interface Side {
 	message: Name;
 	bound: BoundMessage;
-	/** Of the definitions made for it: `Add_request`. */
+	/** Prefix of the definitions made for the message: `Add_request`. */
 	owner: string;
-	/** Of the element around the parts in rpc style. */
+	/** Name of the element around the parts in rpc style. */
 	wrapper: string;
 }
 
-/** @returns `skip`: why nobody could send it, the rest of a sentence */
-export function readMessage(side: Side, operation: BoundOperation, { wsdl, types }: Surroundings): Message | { skip: string } {
+/** @returns the message, or in `skip` why it cannot be sent, as the rest of a sentence */
+export function readMessage(side: Side, operation: BoundOperation, { wsdl, types }: MessageContext): Message | { skip: string } {
 	const faults = new Set<string>();
 	const all = wsdl.message(side.message);
 	if (!all) return { skip: `its message ${show(side.message)} is not defined` };
 	const { bound, owner } = side;
 	const odd = [side.wrapper, ...all.map(({ name }) => name)].find((name) => !isUsableName(name));
-	if (odd !== undefined && operation.style === 'rpc') return { skip: `${quote(odd)} is no name that a message could carry` };
+	if (odd !== undefined && operation.style === 'rpc') return { skip: `${quote(odd)} is not a name that a message can hold` };
 	const headers = readHeaders(bound, { wsdl, types, faults });
 	const inHeader = bound.headers.filter(({ message }) => message.local === side.message.local).map(({ part }) => part);
 	const parts = all.filter(({ name }) => (bound.parts ? bound.parts.includes(name) : !inHeader.includes(name)));
@@ -75,7 +75,7 @@ function bodyOf(elements: ElementUse[], owner: string, types: Types) {
 	const [element] = elements;
 	if (!element || elements.length > 1) return { root: 'elements' as const, definition: types.made(owner, elements) };
 	const definition = 'simple' in element.type || 'any' in element.type ? null : types.complex(element.type, element.name.local);
-	// An array is no object whose members could be arguments.
+	// An array is not an object whose members could be arguments.
 	if (!definition || definition.content.arrayOf) return { root: 'value' as const, element };
 	return { root: 'content' as const, element, definition };
 }
@@ -88,8 +88,8 @@ function partOf({ name, element, type }: Part, { types, faults }: Reading): Elem
 	return madeElement(element, { any: true });
 }
 
-/** What must be understood is decided by the server: every header may be left out. */
-function readHeaders({ headers }: BoundMessage, { wsdl, types, faults }: Surroundings & Reading): ElementUse[] {
+/** Reads the headers, all of which are optional: which ones must be understood is the server's decision. */
+function readHeaders({ headers }: BoundMessage, { wsdl, types, faults }: MessageContext & Reading): ElementUse[] {
 	const elements = headers.flatMap(({ message, part }) => {
 		const found = wsdl.message(message)?.find(({ name }) => name === part);
 		if (!found) faults.add(`its header ${quote(part)} is not defined: it is left out`);
@@ -113,7 +113,7 @@ const madeElement = (name: Name, type: TypeUse): ElementUse => ({
 	node: NO_NODE,
 });
 
-/** As the executor's config says it. */
+/** Returns the model of a message for the executor's config. */
 export function modelOfMessage(message: Message, models: Models): { model: JsonObject; references: Definition[]; namespaces: Set<number> } {
 	const header = message.header ? { header: message.header.id } : {};
 	const behind = message.header ? [message.header] : [];

@@ -1,5 +1,5 @@
-// Complex types as the executor writes and reads them: elements in their order, qualified names, types of text. It is what
-// the config of a `soap` tool says, so it is kept small: what is not said is no, one, or the name itself.
+// Models of complex types by which the executor writes and reads: elements in their order, qualified names, types of text. They are
+// part of the config of a `soap` tool, so they are kept small: an absent member means no, one, or the name itself.
 
 import type { Json, JsonObject } from '../../core/index.ts';
 import type { AttributeUse } from './xsd/attributes.ts';
@@ -11,16 +11,16 @@ import type { Definition, Types } from './xsd/types.ts';
 export interface Modelled {
 	model: JsonObject;
 	references: Definition[];
-	/** Numbers of the namespaces that it names. */
+	/** Numbers of the namespaces that the model refers to. */
 	namespaces: Set<number>;
 }
 
 export interface Models {
 	of(definition: Definition): Modelled;
 	element(use: ElementUse, isMany: boolean, owner: string): Modelled;
-	/** In the place of a type that is left out: its members go into its namespace. */
+	/** Makes the model that replaces a type that is left out: its members go into its namespace. */
 	leftOut(definition: Definition): Modelled;
-	/** By the numbers that models have for them. */
+	/** Returns namespaces by the numbers that models use. */
 	namespaces(numbers: Iterable<number>): JsonObject;
 	numberOf(uri: string): number;
 }
@@ -121,7 +121,7 @@ export function createModels(types: Types): Models {
 	};
 }
 
-/** `xs:int`, and `xs:int*` for a list of them. */
+/** Writes `xs:int`, or `xs:int*` for a list. */
 const textType = ({ base, isList }: SimpleType): string => `xs:${base}${isList ? '*' : ''}`;
 
 const occurrence = ({ min, max }: { min: number; max: number }): { [key: string]: Json } => ({

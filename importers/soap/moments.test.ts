@@ -1,4 +1,4 @@
-// Dates, times and durations: what XML Schema allows is taken, in every form of it, and what no server could read is not.
+// Dates, times and durations: every form that XML Schema allows is accepted, and values that no server could read are not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ const TYPES: [type: string, takes: string[], refuses: string[]][] = [
 ];
 
 for (const [type, takes, refuses] of TYPES)
-	test(`xs:${type} takes its values with and without a time zone, and nothing else`, async () => {
+	test(`xs:${type} accepts its values with and without a time zone, and nothing else`, async () => {
 		const check = compileArguments(await parametersOf(`xs:${type}`));
 		for (const a of takes) assert.deepEqual(check({ a }), [], a);
 		for (const a of refuses) assert.notDeepEqual(check({ a }), [], a);
@@ -42,7 +42,7 @@ for (const [type, takes, refuses] of TYPES)
 		assert.notDeepEqual(nillable({ a: 'abc' }), []);
 	});
 
-test('models are told the format, and a fault names it first', async () => {
+test('the schema shows the format, and a fault names it first', async () => {
 	for (const [type, format] of [
 		['date', 'date'],
 		['dateTime', 'date-time'],
@@ -55,7 +55,7 @@ test('models are told the format, and a fault names it first', async () => {
 	}
 });
 
-test('what is restricted keeps its own rules: patterns of every step, and listed values', async () => {
+test('a restricted type keeps its rules: patterns of every step, and listed values', async () => {
 	const restricted = (base: string, facets: string, name = 'T'): string =>
 		`<xs:simpleType name="${name}"><xs:restriction base="${base}">${facets}</xs:restriction></xs:simpleType>`;
 	const accepts = async (beside: string, type = 't:T'): Promise<(a: Json) => boolean> => {
@@ -73,7 +73,7 @@ test('what is restricted keeps its own rules: patterns of every step, and listed
 	assert.deepEqual(['2026-01-31', '2026', null, 'abc'].map(either), [true, true, true, false]);
 });
 
-test('a type of nothing but moments costs a little more, and not more with each', async () => {
+test('a type of only dates and times costs a little more, and not more with each', async () => {
 	const names = ['date', 'dateTime', 'time', 'gYear', 'gYearMonth', 'gMonth', 'gMonthDay', 'gDay', 'duration'];
 	const all = Array.from({ length: 20 }, (_, index) =>
 		names.map((name) => `<xs:element name="${name}${index}" type="xs:${name}"/>`),

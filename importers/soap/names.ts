@@ -17,43 +17,43 @@ export interface Name {
 	local: string;
 }
 
-/** As a key of maps; `{` cannot begin a local name. */
+/** Returns a name's key in maps; `{` cannot begin a local name. */
 export const keyOf = ({ uri, local }: Name): string => `{${uri}}${local}`;
 
 export const isXsd = (element: XmlElement, ...locals: string[]): boolean => element.uri === XSD && locals.includes(element.local);
 export const isEncoding = (uri: string): boolean => uri === ENCODING_11 || uri === ENCODING_12;
 
-/** Children in a namespace, by their local name. */
+/** Returns the children in a namespace that have one of the local names. */
 export const childrenOf = (element: XmlElement, uri: string, ...locals: string[]): XmlElement[] =>
 	element.children.filter((child) => child.uri === uri && locals.includes(child.local));
 
-/** XML Schema Part 2, §4.3.6. */
+/** Collapses white space (XML Schema Part 2, §4.3.6). */
 export const collapse = (text: string): string => text.replace(/[ \t\r\n]+/g, ' ').replace(/^ | $/g, '');
 
-/** The value of an attribute of which white space around it is no part: a URI (Part 2, §3.2.17), a name, a list of them, a word. */
+/** Returns an attribute's value with white space collapsed: a URI (Part 2, §3.2.17), a name, a list of them, a keyword. */
 export function tokenOf(element: Pick<XmlElement, 'attributes'>, local: string, uri = ''): string | null {
 	const value = attributeOf(element, local, uri);
 	return value === null ? null : collapse(value);
 }
 
-/** What an attribute such as `type` names; null when it is absent, or no name. An unknown prefix leads into no namespace. */
+/** Returns the name in an attribute such as `type`; null if it is absent, or not a name. With an unknown prefix it is in no namespace. */
 export function nameIn(element: XmlElement, attribute: string, uri = ''): Name | null {
 	const value = tokenOf(element, attribute, uri);
 	if (value === null) return null;
 	const name = resolveName(value, element) ?? { uri: '', local: value.slice(value.indexOf(':') + 1) };
-	// What a prefix stands for is compared with target namespaces, which are URIs.
+	// The namespace of a prefix is compared with target namespaces, which are URIs.
 	return isUsableName(name.local) ? { uri: collapse(name.uri), local: name.local } : null;
 }
 
-/** Of an attribute of type `xs:boolean`. */
+/** Whether an attribute of type `xs:boolean` is true. */
 export const isTrue = (element: Pick<XmlElement, 'attributes'>, attribute: string): boolean =>
 	/^(?:true|1)$/.test(tokenOf(element, attribute) ?? '');
 
-/** Standard namespaces that documents import without bringing them. */
+/** Standard namespaces whose schemas documents import without including them. */
 const WELL_KNOWN = /^https?:\/\/(?:www\.w3\.org|schemas\.xmlsoap\.org|docs\.oasis-open\.org|ws-i\.org|www\.ws-i\.org)(?:\/|$)/;
 export const isWellKnown = (uri: string): boolean => WELL_KNOWN.test(uri);
 
 export const show = ({ uri, local }: Name): string => quote(uri === '' ? local : `{${uri}}${local}`);
 
-/** A name without a prefix (Namespaces in XML 1.0, production 4), but for one that could not be an object's own property. */
+/** Whether a text is a name without a prefix (Namespaces in XML 1.0, production 4) that can be an object's own property. */
 export const isUsableName = (name: string): boolean => name !== '__proto__' && /^[\p{L}_][\p{L}\p{N}\p{M}_.\-·]{0,499}$/u.test(name);

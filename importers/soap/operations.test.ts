@@ -1,4 +1,4 @@
-// Services, ports, bindings and what an operation becomes: names, endpoints, headers, policies.
+// Services, ports, bindings, and the operations made of them: names, endpoints, headers, policies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import importer from './index.ts';
 
 const keysOf = (operations: Operation[]): string[] => operations.map(({ key }) => key);
 
-test('one tool is made of an operation, however many bindings have it: SOAP 1.1 comes first, HTTP GET and POST are none', async () => {
+test('an operation becomes one tool, however many bindings have it: SOAP 1.1 comes first, HTTP GET and POST are ignored', async () => {
 	const { operations, summary } = await readFixture('weather.wsdl');
 	assert.deepEqual(keysOf(operations), [
 		'Weather/WeatherSoap/GetWeatherInformation',
@@ -26,7 +26,7 @@ test('one tool is made of an operation, however many bindings have it: SOAP 1.1 
 	assert.equal((await readOne(only12)).definition['version'], '1.2');
 });
 
-test('an operation is described in the words of its document, and skipped where nobody could call it', async () => {
+test('an operation is described in the words of its document, and skipped if it cannot be called', async () => {
 	const { operations } = await readFixture('shop.wsdl');
 	const order = operations.find(({ name }) => name === 'PlaceOrder') ?? assert.fail('no PlaceOrder');
 	assert.equal(order.description, 'Places an order of one customer.');
@@ -35,12 +35,12 @@ test('an operation is described in the words of its document, and skipped where 
 		operations.filter(({ outcome }) => outcome === 'skipped').map(({ name, reasons }) => [name, ...reasons]),
 		[
 			['Typed', 'Its part “typed” names no element, as parts of document style must.'],
-			['Announce', 'It is sent by the server: nobody calls it.'],
+			['Announce', 'It is sent by the server, so it cannot be called.'],
 		],
 	);
 });
 
-test('a header is an argument of its own, and comes back as a member', async () => {
+test('a header is an argument of its own, and a member of the answer', async () => {
 	const { operations } = await readFixture('shop.wsdl');
 	const order = operations.find(({ name }) => name === 'PlaceOrder') ?? assert.fail('no PlaceOrder');
 	const { header } = order.parameters['properties'] as { header: JsonObject };
@@ -74,7 +74,7 @@ test('operations of several services and overloaded ones are all there, under na
 	assert.deepEqual(names(turned.operations), names(operations));
 });
 
-test('operations that a document tells apart in no way are numbered, and have names of their own', async () => {
+test('operations that a document does not distinguish are numbered, and have names of their own', async () => {
 	const { operations } = await readWith(
 		importer,
 		fixture('calculator.wsdl').replace('<operation name="Sum"><input message', '<operation name="Fail"><input message'),
@@ -101,13 +101,13 @@ const ENDPOINTS: [what: string, baseUrl: string, address: string, rootAddress: s
 		'http://in.example/one',
 		'https://elsewhere.example/two',
 	],
-	['the address is none', 'https://api.example/ws', 'REPLACE_WITH_ACTUAL_URL', 'REPLACE_WITH_ACTUAL_URL', undefined],
+	['the address is not a URL', 'https://api.example/ws', 'REPLACE_WITH_ACTUAL_URL', 'REPLACE_WITH_ACTUAL_URL', undefined],
 	['the address has a password', 'https://api.example/ws', 'http://a:b@x.example/', 'http://in.example/one', undefined],
-	['the address is no HTTP', 'https://api.example/ws', 'jms:queue', 'http://in.example/one', undefined],
+	['the address is not HTTP', 'https://api.example/ws', 'jms:queue', 'http://in.example/one', undefined],
 ];
 
 for (const [what, baseUrl, address, rootAddress, expected] of ENDPOINTS)
-	test(`Where ${what}, the endpoint is ${expected ?? 'the base URL'}`, async () => {
+	test(`If ${what}, the endpoint is ${expected ?? 'the base URL'}`, async () => {
 		const operation = await readOne(documentOf(content('')));
 		const { executionConfig } = importer.tool(
 			{ ...operation, definition: { ...operation.definition, address, rootAddress } },
@@ -134,7 +134,7 @@ test('a policy that asks for a UsernameToken is kept: as text, or as a digest', 
 	assert.equal(await wsSecurityOf(text.replace('<soap:operation', `${policy('')}<soap:operation`)), 'text');
 });
 
-test('names that no XML could carry, and hostile words, end in tools that are safe to show', async () => {
+test('names that XML cannot hold, and hostile texts, become tools that are safe to show', async () => {
 	const { operations } = await readWith(
 		importer,
 		documentOf(

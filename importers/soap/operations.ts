@@ -1,4 +1,4 @@
-// Operations, each converted by itself: what is wrong with one is its own loss, never its neighbours'.
+// Converts operations one by one: a fault in one never affects the others.
 
 import { cleanText, type JsonObject, type Named, type Operation, WholeSchemas } from '../../core/index.ts';
 import { type Closures, createClosures } from './closure.ts';
@@ -9,11 +9,11 @@ import type { ImportOptions } from './options.ts';
 import { createPolicies, type Policies, type WsSecurity } from './policy.ts';
 import { createSchemas, type Schemas } from './schemas.ts';
 import { answerOf, headerKeyOf, parametersOf } from './signature.ts';
-import { type BoundOperation, type Entry, readWsdl, type Wsdl } from './wsdl.ts';
+import { type BoundOperation, readWsdl, type ServiceOperation, type Wsdl } from './wsdl.ts';
 import { indexComponents } from './xsd/components.ts';
 import { createTypes, type Types, textOf } from './xsd/types.ts';
 
-export interface Surroundings {
+export interface ServiceContext {
 	wsdl: Wsdl;
 	types: Types;
 	schemas: Schemas;
@@ -26,8 +26,8 @@ export interface Surroundings {
 
 const MAX_DESCRIPTION_CHARS = 1000;
 
-/** @throws validation_failed for options that name what is not there */
-export function readService(documents: DocumentSet, options: ImportOptions): Surroundings {
+/** @throws validation_failed for options that name a service or port that does not exist */
+export function readService(documents: DocumentSet, options: ImportOptions): ServiceContext {
 	const types = createTypes(indexComponents(documents));
 	const [schemas, models] = [createSchemas(types), createModels(types)];
 	const closures = createClosures(schemas, models);
@@ -35,36 +35,36 @@ export function readService(documents: DocumentSet, options: ImportOptions): Sur
 	return { wsdl, types, schemas, models, closures, wholes: new WholeSchemas(), policies: createPolicies(), options };
 }
 
-/** One identity for each, in the order given: what a document tells apart in no other way is numbered. */
-export function identify(entries: readonly Entry[]): Named[] {
+/** Returns an identity for each operation, in order; those that the document does not distinguish are numbered. */
+export function identify(operations: readonly ServiceOperation[]): Named[] {
 	const counts = new Map<string, number>();
-	return entries.map((entry) => {
-		const path = pathOf(entry);
+	return operations.map((operation) => {
+		const path = pathOf(operation);
 		const count = (counts.get(path) ?? 0) + 1;
 		counts.set(path, count);
-		return { method: 'POST', path: count === 1 ? path : `${path}#${count}`, operationId: entry.name };
+		return { method: 'POST', path: count === 1 ? path : `${path}#${count}`, operationId: operation.name };
 	});
 }
 
-function pathOf({ service, portType, name, isOverloaded, inputName }: Entry): string {
+function pathOf({ service, portType, name, isOverloaded, inputName }: ServiceOperation): string {
 	const names = [service ?? '', portType, name, ...(isOverloaded ? [inputName] : [])];
 	return `/${names.map((one) => encodeURIComponent(one.toWellFormed())).join('/')}`;
 }
 
 export function convertOperation(
-	entry: Entry,
+	operation: ServiceOperation,
 	{ identity, name }: { identity: Named; name: string },
-	surroundings: Surroundings,
+	context: ServiceContext,
 ): Operation {
 	const common = {
 		...identity,
 		key: identity.path.slice(1),
 		name,
-		description: describe(entry),
-		tags: [entry.service ?? entry.portType],
+		description: describe(operation),
+		tags: [operation.service ?? operation.portType],
 		deprecated: false,
 	};
-	const converted = convert(entry, surroundings);
+	const converted = convert(operation, context);
 	if (!('skip' in converted)) return { ...common, ...converted };
 	const reasons = [sentence(converted.skip)];
 	return { ...common, parameters: { type: 'object' }, outputSchema: null, definition: {}, outcome: 'skipped', reasons };
@@ -72,23 +72,23 @@ export function convertOperation(
 
 type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
 
-function convert(entry: Entry, surroundings: Surroundings): Converted | { skip: string } {
-	const { bound, input, name } = entry;
+function convert(operation: ServiceOperation, context: ServiceContext): Converted | { skip: string } {
+	const { bound, input, name } = operation;
 	if (!bound) return { skip: 'no SOAP binding over HTTP has it' };
-	if (!input) return { skip: 'it is sent by the server: nobody calls it' };
-	const request = readMessage({ message: input, bound: bound.input, owner: `${name}_request`, wrapper: name }, bound, surroundings);
+	if (!input) return { skip: 'it is sent by the server, so it cannot be called' };
+	const request = readMessage({ message: input, bound: bound.input, owner: `${name}_request`, wrapper: name }, bound, context);
 	if ('skip' in request) return request;
-	const response = readAnswer(entry, bound, surroundings);
-	return write(entry, bound, { request, response }, surroundings);
+	const response = readAnswer(operation, bound, context);
+	return write(operation, bound, { request, response }, context);
 }
 
-/** Null for what answers nothing, or nothing that is told. */
-function readAnswer({ output, name }: Entry, bound: BoundOperation, surroundings: Surroundings): Message | null {
+/** Reads the answer's message; null if there is none, or none that is described. */
+function readAnswer({ output, name }: ServiceOperation, bound: BoundOperation, context: ServiceContext): Message | null {
 	if (!output || !bound.output) return null;
 	const message = readMessage(
 		{ message: output, bound: bound.output, owner: `${name}_response`, wrapper: `${name}Response` },
 		bound,
-		surroundings,
+		context,
 	);
 	return 'skip' in message ? null : message;
 }
@@ -99,10 +99,10 @@ interface Messages {
 }
 
 function write(
-	entry: Entry,
+	operation: ServiceOperation,
 	bound: BoundOperation,
 	{ request, response }: Messages,
-	{ schemas, models, closures, wholes, wsdl, policies, options }: Surroundings,
+	{ schemas, models, closures, wholes, wsdl, policies, options }: ServiceContext,
 ): Converted {
 	const sent = modelOfMessage(request, models);
 	const answered = response && modelOfMessage(response, models);
@@ -112,7 +112,7 @@ function write(
 	const headerKey = response && headerKeyOf(response, schemas);
 	const wsSecurity = securityOf(bound, policies, options);
 	const definition: JsonObject = {
-		...(entry.address === null ? {} : { address: entry.address }),
+		...(operation.address === null ? {} : { address: operation.address }),
 		...(wsdl.rootAddress === null ? {} : { rootAddress: wsdl.rootAddress }),
 		version: bound.version,
 		style: bound.style,
@@ -147,7 +147,7 @@ function write(
 	};
 }
 
-/** The binding, its operation and the input of that may each carry a policy. What the user says counts more. */
+/** Finds the policy, which the binding, its operation or the operation's input may carry. The user's option takes precedence. */
 function securityOf(
 	{ binding, operation, definitions }: BoundOperation,
 	policies: Policies,
@@ -157,7 +157,7 @@ function securityOf(
 	return policies.wsSecurityOf([binding, operation, ...operation.children.filter(({ local }) => local === 'input')], definitions);
 }
 
-function describe({ documentation, service, portType, name }: Entry): string {
+function describe({ documentation, service, portType, name }: ServiceOperation): string {
 	const text = documentation ? textOf(documentation).replace(/\s+/g, ' ') : '';
 	return cleanText(text, MAX_DESCRIPTION_CHARS) || cleanText(`${service ?? portType}: ${name}`, MAX_DESCRIPTION_CHARS);
 }

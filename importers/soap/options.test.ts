@@ -1,4 +1,4 @@
-// What users say with an import: which service, which port, and whether messages carry a UsernameToken.
+// The options of an import: which service, which port, and whether messages hold a UsernameToken.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ test('a port is chosen by its name, and with it the version of SOAP; operations 
 	assert.deepEqual([...new Set((await configs(WEATHER, { port: 'WeatherSoap12' })).map(({ version }) => version))], ['1.2']);
 });
 
-test('a service is chosen by its name, and its address is where the base URL stands for', async () => {
+test('a service is chosen by its name, and the base URL replaces its address', async () => {
 	const all = await read(TWO_SERVICES, {});
 	assert.deepEqual(
 		all.operations.map(({ key }) => key),
@@ -52,7 +52,7 @@ test('a service is chosen by its name, and its address is where the base URL sta
 	);
 });
 
-test('a UsernameToken is sent as the option says, whatever the policy of the document', async () => {
+test('the option decides about a UsernameToken, whatever the policy of the document', async () => {
 	const securityOf = async (text: string, options: object) => (await configs(text, options)).map(({ wsSecurity }) => wsSecurity);
 	assert.deepEqual(await securityOf(SECURED, {}), ['text']);
 	assert.deepEqual(await securityOf(SECURED, { wsSecurity: 'none' }), [undefined]);

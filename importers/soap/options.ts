@@ -1,4 +1,4 @@
-// Options of an import: which of a document's services and ports count, and what goes into messages that no policy tells.
+// Options of an import: the services and ports to import, and WS-Security if the document has no policy for it.
 
 import Joi from 'joi';
 import { invalid, quote } from '../../core/index.ts';
@@ -15,18 +15,18 @@ const MAX_NAMED = 10;
 const name = Joi.string().max(500);
 
 export const config: Joi.ObjectSchema<ImportOptions> = Joi.object<ImportOptions>({
-	service: name.description('Only this service of the document. Default: all of them'),
+	service: name.description('Import only this service of the document. Default: all services'),
 	port: name.description(
-		'Only ports of this name, which is also how to choose SOAP 1.2. Default: all ports over HTTP, SOAP 1.1 before 1.2 where both have an operation',
+		'Import only ports of this name, which is also how to choose SOAP 1.2. Default: all ports over HTTP, SOAP 1.1 before 1.2 if both have an operation',
 	),
 	wsSecurity: Joi.string()
 		.valid('none', 'text', 'digest')
 		.description(
-			'Whether tools send the stored basic_auth credential as a WS-Security UsernameToken in the message, with the password as text or as a digest of it. Default: what the policies of the document say',
+			'Whether tools send the stored basic_auth credential as a WS-Security UsernameToken in the message, with the password as text or as a digest of it. Default: as the policies of the document require',
 		),
 });
 
-/** Ports that the options leave. @throws validation_failed naming what there is */
+/** Returns the ports that the options select. @throws validation_failed naming the ports or services that exist */
 export function choosePorts(ports: Port[], { service, port }: ImportOptions): Port[] {
 	const ofService = choose(ports, (one) => one.service, { at: '/options/service', what: 'service', wanted: service });
 	return choose(ofService, (one) => one.name, { at: '/options/port', what: 'port', wanted: port });

@@ -1,4 +1,4 @@
-// A document's operations, one after the other: loaded in the worker alone.
+// Yields a document's operations one after the other; loaded only in the worker.
 
 import { cleanText, type ImportContext, nameOperations, type Operation, type SchemaSource, type SchemaSummary } from '../../core/index.ts';
 import { loadDocuments, refused } from './documents.ts';
@@ -8,7 +8,7 @@ import type { LostPort } from './ports.ts';
 
 const MAX_SERVERS = 20;
 const MAX_LOST = 10;
-/** Of what one message says. */
+/** Most lost ports that one message names. */
 const MAX_SAID = 3;
 
 export async function* parse(
@@ -17,16 +17,16 @@ export async function* parse(
 	context: ImportContext,
 ): AsyncGenerator<Operation, SchemaSummary> {
 	const documents = await loadDocuments(source, context);
-	const surroundings = readService(documents, options);
-	const { entries, lost, name, addresses } = surroundings.wsdl;
-	if (entries.length === 0)
+	const service = readService(documents, options);
+	const { operations, lost, name, addresses } = service.wsdl;
+	if (operations.length === 0)
 		throw refused(`The document has no operation with a SOAP binding over HTTP: there is nothing to call.${because(lost)}`);
 	for (const { line, fault } of lost.slice(0, MAX_LOST)) context.log.warn({ pointer: `line ${line}` }, sentence(fault));
-	const identities = identify(entries);
+	const identities = identify(operations);
 	const names = nameOperations(identities);
 	for (const [index, identity] of identities.entries()) {
-		const entry = entries[index];
-		if (entry) yield convertOperation(entry, { identity, name: names[index] ?? '' }, surroundings);
+		const operation = operations[index];
+		if (operation) yield convertOperation(operation, { identity, name: names[index] ?? '' }, service);
 	}
 	const servers = [...new Set(addresses)].filter((address) => /^https?:\/\/[^@]+$/.test(address)).slice(0, MAX_SERVERS);
 	return { format: 'wsdl 1.1', title: name === null ? null : cleanText(name, 200), version: null, servers };

@@ -1,31 +1,32 @@
-// Whether a binding asks for a user name and password in the message: WS-SecurityPolicy 1.2 §5.4.1, and what came before it.
+// Finds out whether a binding requires a user name and password in the message: WS-SecurityPolicy 1.2 §5.4.1, and its predecessors.
 
 import type { XmlElement } from '../../core/index.ts';
+import type { SoapConfig } from '../../plugins/executors/soap/config.ts';
 import { tokenOf } from './names.ts';
 
-/** As text, or as a digest of the password. */
-export type WsSecurity = 'text' | 'digest';
+/** The form of the password: as text, or as a digest. */
+export type WsSecurity = NonNullable<SoapConfig['wsSecurity']>;
 
 const MAX_VISITED = 5_000;
 const UTILITY = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd';
 
 export interface Policies {
-	/** @param places elements that may carry or refer to policies. @param definitions where referred ones lie. @returns null for none */
-	wsSecurityOf(places: readonly XmlElement[], definitions: XmlElement): WsSecurity | null;
+	/** @param carriers elements that may hold or refer to policies. @param definitions the root that defines policies. @returns null for none */
+	wsSecurityOf(carriers: readonly XmlElement[], definitions: XmlElement): WsSecurity | null;
 }
 
 export function createPolicies(): Policies {
-	/** By place: all operations of a binding ask for those of the binding. */
+	/** Policies by element, since all operations of a binding look up those of the binding. */
 	const known = new Map<XmlElement, XmlElement[]>();
-	const policiesAt = (place: XmlElement, definitions: XmlElement): XmlElement[] => {
-		const found = known.get(place) ?? place.children.flatMap((child) => policyOf(child, definitions));
-		known.set(place, found);
+	const policiesAt = (carrier: XmlElement, definitions: XmlElement): XmlElement[] => {
+		const found = known.get(carrier) ?? carrier.children.flatMap((child) => policyOf(child, definitions));
+		known.set(carrier, found);
 		return found;
 	};
 	return {
-		wsSecurityOf(places, definitions) {
+		wsSecurityOf(carriers, definitions) {
 			const token = find(
-				places.flatMap((place) => policiesAt(place, definitions)),
+				carriers.flatMap((carrier) => policiesAt(carrier, definitions)),
 				isUsernameToken,
 			);
 			if (!token) return null;

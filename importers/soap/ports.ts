@@ -1,9 +1,10 @@
-// Ports of services (WSDL 1.1 §2.6, §2.7): where a SOAP binding over HTTP is offered, and of which version.
+// Reads the ports of services (WSDL 1.1 §2.6, §2.7) that offer a SOAP binding over HTTP, with their versions.
 
 import { quote, type XmlElement } from '../../core/index.ts';
+import type { SoapConfig } from '../../plugins/executors/soap/config.ts';
 import { childrenOf, keyOf, type Name, nameIn, SOAP_11, SOAP_12, show, tokenOf, WSDL } from './names.ts';
 
-export type Version = '1.1' | '1.2';
+export type Version = SoapConfig['version'];
 
 export interface Placed {
 	node: XmlElement;
@@ -13,14 +14,14 @@ export interface Placed {
 
 export interface Port {
 	service: string | null;
-	/** Null where a binding stands for it. */
+	/** Name of the port; null if it is made from a binding. */
 	name: string | null;
 	binding: Placed;
 	version: Version;
 	address: string | null;
 }
 
-/** Over HTTP; SOAP 1.2 names it by another URI, and some documents the one of SOAP 1.1 or none. */
+/** The transport HTTP: SOAP 1.2 has another URI for it than SOAP 1.1, but some documents use the latter or none. */
 const HTTP = /^$|^http:\/\/schemas\.xmlsoap\.org\/soap\/http\/?$|^http:\/\/www\.w3\.org\/2003\/05\/soap\/bindings\/HTTP\/?$/;
 
 export const targetOf = (definitions: XmlElement | undefined): string =>
@@ -32,14 +33,14 @@ export const place = (node: XmlElement, definitions: XmlElement): Placed => ({
 	name: { uri: targetOf(definitions), local: tokenOf(node, 'name') ?? '' },
 });
 
-/** A port of which nothing can be called, since what it leads to is not there. */
+/** A port or binding that cannot be called, since a definition that it names does not exist. */
 export interface LostPort {
 	line: number;
-	/** The rest of a sentence. */
+	/** The reason, as the rest of a sentence. */
 	fault: string;
 }
 
-/** Of a document without a service, each SOAP binding is a port at the API's base URL. */
+/** Reads the ports. In a document without a service, each SOAP binding is a port at the API's base URL. */
 export function readPorts(services: Placed[], bindings: Map<string, Placed>): { ports: Port[]; lost: LostPort[] } {
 	const lost: LostPort[] = [];
 	const ports = services.flatMap(({ node, name }) =>
@@ -83,7 +84,7 @@ function versionOf(binding: XmlElement): Version | null {
 	return soap.uri === SOAP_12 ? '1.2' : '1.1';
 }
 
-/** Ports of one service that offer the same port type are ways to the same operations: SOAP 1.1 comes before 1.2. */
+/** Groups the ports of a service that offer the same port type, and so the same operations; SOAP 1.1 comes before 1.2. */
 export function groupPorts(ports: Port[]): Port[][] {
 	const groups = Map.groupBy(ports, ({ service, binding }) => JSON.stringify([service, portTypeOf(binding)]));
 	return [...groups.values()].map((group) => group.toSorted((a, b) => (a.version < b.version ? -1 : a.version > b.version ? 1 : 0)));

@@ -1,4 +1,4 @@
-// Complex types → JSON Schema 2020-12: strict enough to guide whoever fills in a request, lenient where an answer is described.
+// Complex types → JSON Schema 2020-12: strict enough to guide callers in a request, lenient in the description of an answer.
 
 import { cleanText, type JsonObject } from '../../core/index.ts';
 import type { AttributeUse } from './xsd/attributes.ts';
@@ -11,19 +11,19 @@ export type Mode = 'request' | 'response';
 
 export interface Written {
 	schema: JsonObject;
-	/** What it refers to by `#/$defs/`, in the order in which it does. */
+	/** Definitions that the schema refers to by `#/$defs/`, in order. */
 	references: Definition[];
 }
 
 export interface Schemas {
-	/** Of the values of a type; `isRoot`: as the plain object that arguments are. */
+	/** Makes the schema of a type; with `isRoot` as the plain object that arguments are. */
 	of(definition: Definition, mode: Mode, isRoot: boolean): Written;
-	/** Of the value of one element, in a list if it may stand there more than once. */
+	/** Makes the schema of an element's value, of a list if the element may occur more than once. */
 	element(count: Count, owner: string, mode: Mode): Written;
 }
 
 const TYPE = '@xsi:type';
-/** Among the arguments. */
+/** Name of `@xsi:type` among the arguments. */
 const ROOT_TYPE = 'xsi_type';
 const MAX_DESCRIPTION_CHARS = 500;
 const MAX_ALTERNATIVES = 10;
@@ -63,7 +63,7 @@ export function createSchemas(types: Types): Schemas {
 		return { schema, references };
 	}
 
-	/** Of a subtype, what the type itself does not have yet. @param subtype as it is told apart from others */
+	/** Adds the members of a type, or those that a subtype adds to it. @param subtype how the description names the subtype */
 	function addMembers(
 		definition: Definition,
 		mode: Mode,
@@ -76,7 +76,7 @@ export function createSchemas(types: Types): Schemas {
 			const known = properties.get(key);
 			if (known === undefined)
 				properties.set(key, subtype === undefined || mode === 'response' ? schema : noted(schema, `Only with ${subtype}.`));
-			// Of subtypes that disagree, the executor knows which one is meant.
+			// Subtypes disagree: the executor knows which one is meant.
 			else if (subtype !== undefined && !isSame(known, schema)) properties.set(key, {});
 		};
 		for (const attribute of content.attributes) put(attribute.key, attributeSchema(attribute, mode));
@@ -112,7 +112,7 @@ export function createSchemas(types: Types): Schemas {
 	};
 }
 
-/** Whether members that nobody names are taken. */
+/** Whether undescribed members are accepted. */
 function takesMore({ content }: Definition): boolean {
 	const hasAny = (particle: Particle): boolean => particle.of === 'any' || ('items' in particle && particle.items.some(hasAny));
 	return content.isOpen || content.takesAttributes || content.items.some(hasAny);
@@ -133,7 +133,7 @@ function attributeSchema({ type, node, fixed, fallback }: AttributeUse, mode: Mo
 	return note === '' ? type.schema : noted(type.schema, note);
 }
 
-/** A default is told, not filled in: what is absent gets the server's own. */
+/** Describes an element, with its default, which is not filled in: the server applies its own. */
 function noteOf({ node, fixed, fallback }: Pick<ElementUse, 'node' | 'fixed' | 'fallback'>): string {
 	const said = fixed !== null ? `Always: ${cleanText(fixed, 200)}.` : fallback !== null ? `Default: ${cleanText(fallback, 200)}.` : '';
 	return [describe(node, MAX_DESCRIPTION_CHARS), said].filter(Boolean).join(' ');
@@ -158,7 +158,7 @@ function orNull(schema: JsonObject): JsonObject {
 const withoutWords = ({ description: _, ...schema }: JsonObject): JsonObject => schema;
 const isSame = (a: JsonObject, b: JsonObject): boolean => JSON.stringify(withoutWords(a)) === JSON.stringify(withoutWords(b));
 
-/** What must be there whatever else is; what is fixed the executor writes by itself. */
+/** Lists members that are always required; fixed values are written by the executor. */
 function requirements({ content, counts, isAbstract }: Definition, hasSubtypes: boolean, isRoot: boolean): JsonObject {
 	const required = [
 		...(isAbstract && hasSubtypes ? [TYPE] : []),
@@ -173,7 +173,7 @@ function requirements({ content, counts, isAbstract }: Definition, hasSubtypes: 
 	};
 }
 
-/** Keys of the one choice of which exactly one element must be there, where it can be said so. */
+/** Returns the keys of a choice of which exactly one element is required, if a schema can express it. */
 function exclusive(items: readonly Particle[], counts: Definition['counts']): string[] {
 	const inside = items.flatMap((particle) => (particle.of === 'sequence' && isOnce(particle) ? particle.items : [particle]));
 	const [choice] = inside.flatMap((particle) => (particle.of === 'choice' ? [particle] : []));
@@ -187,7 +187,7 @@ function exclusive(items: readonly Particle[], counts: Definition['counts']): st
 
 const isOnce = ({ min, max }: GroupUse): boolean => min === 1 && max === 1;
 
-/** In words, since not every choice can be said in a schema that models and clients take. */
+/** Describes choices in words, since not every choice can be expressed in a schema that models and clients accept. */
 function choicesOf({ content }: Definition): string {
 	const said: string[] = [];
 	const walk = (particle: Particle): void => {

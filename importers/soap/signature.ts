@@ -1,4 +1,4 @@
-// A message as the arguments of a tool, or as what it answers: a plain object, with the definitions it needs and no more.
+// Describes a message as the arguments of a tool, or its answer: a plain object, with only the definitions that it needs.
 
 import { createHash } from 'node:crypto';
 import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation, type WholeSchemas } from '../../core/index.ts';
@@ -7,33 +7,33 @@ import type { Message } from './messages.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
 import type { Definition } from './xsd/types.ts';
 
-/** Above this a model reads a schema no more. The levels are half of what the compiler of schemas gets through. */
+/** A model does not read a schema larger than this. The levels are half of those that the compiler of schemas can handle. */
 const SHOWN: Limits = { chars: 64 * 1024, levels: 60 };
-/** What is checked in a thread has eight times the stack. */
+/** Limits of the whole schema, which is checked in a thread with eight times the stack. */
 const WHOLE: Limits = { chars: MAX_WHOLE_CHARS, levels: 480 };
 const ANSWER: Limits = { ...SHOWN, chars: 32 * 1024 };
-/** Of a model's argument. */
+/** Longest name of an argument that models accept. */
 const MAX_NAME_CHARS = 64;
 const HEADER = 'header';
 const VALUE = 'value';
 
 export interface Signature extends Pick<Operation, 'parameters' | 'whole'> {
-	/** Members of the message, by arguments that are called otherwise. */
+	/** Members of the message, by the arguments that have another name. */
 	renamed: JsonObject;
 	/** The argument that holds the header. */
 	headerArgument: string | null;
 	faults: Set<string>;
 }
 
-interface Surroundings {
+interface SignatureContext {
 	schemas: Schemas;
 	closures: Closures;
 	wholes: WholeSchemas;
-	/** What the executor's model leaves out. */
+	/** Definitions that the executor's model leaves out. */
 	left: ReadonlySet<Definition>;
 }
 
-export function parametersOf(message: Message, { schemas, closures, wholes, left }: Surroundings): Signature {
+export function parametersOf(message: Message, { schemas, closures, wholes, left }: SignatureContext): Signature {
 	const faults = new Set<string>();
 	const root = rootOf(message, 'request', schemas);
 	// The schema of arguments is an object with properties.
@@ -64,15 +64,15 @@ export function parametersOf(message: Message, { schemas, closures, wholes, left
 	return { parameters, whole, renamed, headerArgument, faults };
 }
 
-/** No schema unless all of it can be told, which is then said. @param headerKey of the result, where headers come back */
+/** Describes the answer, or reports that its schema is too large. @param headerKey the result's member for headers, if there are any */
 export function answerOf(
 	message: Message,
 	headerKey: string | null,
-	{ schemas, closures, left }: Surroundings,
+	{ schemas, closures, left }: SignatureContext,
 ): Pick<Operation, 'outputSchema' | 'answerCut'> {
 	const root = rootOf(message, 'response', schemas);
 	const header = message.header && schemas.of(message.header, 'response', true);
-	// As in `parametersOf`.
+	// The schema is an object with properties, like that of arguments.
 	const properties = {
 		...(root.schema['properties'] as JsonObject),
 		...(header && headerKey !== null ? { [headerKey]: header.schema } : {}),
@@ -84,7 +84,7 @@ export function answerOf(
 	return { outputSchema: { type: 'object', properties, ...$defs } };
 }
 
-/** Beside the members of a message. */
+/** Returns a key for the header that no member of the message has. */
 export function headerKeyOf(message: Message, schemas: Schemas): string | null {
 	if (!message.header) return null;
 	return unused(HEADER, new Set(Object.keys(rootOf(message, 'response', schemas).schema['properties'] as JsonObject)));
@@ -101,7 +101,7 @@ function rootOf(message: Message, mode: Mode, schemas: Schemas): Written {
 	};
 }
 
-/** Models and their vendors take names of Latin letters, digits, `_`, `.` and `-`. */
+/** Names the arguments: models and their vendors accept Latin letters, digits, `_`, `.` and `-`. */
 function nameArguments(keys: string[]): Map<string, string> {
 	const names = new Map<string, string>();
 	const taken = new Set(keys);

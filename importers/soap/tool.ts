@@ -1,9 +1,9 @@
-// From a stored operation to a tool of the `soap` executor.
+// Makes a tool of the `soap` executor from a stored operation.
 
 import type { Api, Json, Operation, ToolDraft } from '../../core/index.ts';
 
 export function toTool({ name, description, parameters, outputSchema, definition }: Operation, api: Api): ToolDraft {
-	// These two are the importer's own; all else is the executor's config as it stands.
+	// Only these two are the importer's own; the rest is the executor's config.
 	const { address, rootAddress, ...config } = definition;
 	const endpoint = endpointOf(address, rootAddress, api.baseUrl);
 	return {
@@ -12,15 +12,15 @@ export function toTool({ name, description, parameters, outputSchema, definition
 		executor: 'soap',
 		parameters,
 		outputSchema,
-		// What an operation does to the server, WSDL does not say.
+		// WSDL does not say whether an operation changes anything.
 		annotations: { readOnlyHint: false, openWorldHint: true },
 		executionConfig: { ...config, ...(endpoint === null ? {} : { endpoint }) },
 	};
 }
 
 /**
- * Null: the API's base URL is the endpoint. A path: where that URL has none, or the operation's port has another than the
- * document's first. A URL: the port is of another origin than the first.
+ * Returns null if the API's base URL is the endpoint; a path if that URL has none, or the operation's port has another path than
+ * the document's first; a URL if the port is of another origin than the first.
  */
 function endpointOf(address: Json | undefined, rootAddress: Json | undefined, baseUrl: string): string | null {
 	const [own, first, base] = [httpUrl(address), httpUrl(rootAddress), httpUrl(baseUrl)];

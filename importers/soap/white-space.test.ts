@@ -1,4 +1,4 @@
-// White space that is no part of what an attribute says, and ports that lead nowhere.
+// White space that is not part of an attribute's value, and ports without a binding or port type.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,7 +46,7 @@ test('white space around URIs, names and words of a document changes nothing', a
 	assert.ok(Object.values(Object(definition['namespaces'])).includes('urn:r'));
 });
 
-test('white space around the places and namespaces of imports changes nothing', async () => {
+test('white space around the locations and namespaces of imports changes nothing', async () => {
 	const read = async (files: Map<string, Uint8Array>) => (await readWith(importer, '', null, { files })).operations;
 	const spaced = new Map(
 		[...shopFiles()].map(([path, bytes]) => {
@@ -68,7 +68,7 @@ async function refusal(text: string): Promise<string> {
 
 const NOTHING = 'The document has no operation with a SOAP binding over HTTP: there is nothing to call.';
 
-test('a port without its binding, and a binding without its port type, are named where nothing else is left', async () => {
+test('a port without its binding, and a binding without its port type, are named if no operation is left', async () => {
 	const port = (binding: string): string => PLAIN.replace('<port name="Q" binding="t:B">', `<port name="Q"${binding}>`);
 	for (const [text, says] of [
 		[port(' binding="t:Other"'), 'Line 7: the port “Q” names the binding “{urn:t}Other”, which nothing defines.'],
@@ -85,7 +85,7 @@ test('a port without its binding, and a binding without its port type, are named
 	assert.ok((await refusal(many)).length < 600);
 });
 
-test('a port without its binding is a warning where others are left', async () => {
+test('a port without its binding is a warning if others are left', async () => {
 	const { operations, warnings } = await readWith(importer, PLAIN.replace('</service>', '<port name="Lost" binding="t:Other"/></service>'));
 	assert.equal(operations.length, 1);
 	assert.deepEqual(warnings, [

@@ -1,4 +1,4 @@
-// What WSDL 1.1 says of services: their ports, the bindings of these, the operations with their messages (§2).
+// Reads the services of WSDL 1.1: their ports, bindings, and operations with their messages (§2).
 
 import type { XmlElement } from '../../core/index.ts';
 import { childrenOf, keyOf, MIME, type Name, nameIn, SOAP_11, SOAP_12, show, tokenOf, WSDL } from './names.ts';
@@ -20,18 +20,18 @@ export interface Part {
 	name: string;
 	element: Name | null;
 	type: Name | null;
-	/** Of the message. */
+	/** Target namespace of the message. */
 	targetNamespace: string;
 }
 
 /** One side of an operation in a binding. */
 export interface BoundMessage {
-	/** Of `soap:body`; null when it lists none: all parts of the message. */
+	/** Parts that `soap:body` lists; null if it lists none, which means all parts of the message. */
 	parts: string[] | null;
 	isEncoded: boolean;
 	namespace: string | null;
 	headers: { message: Name; part: string }[];
-	/** Some of it travels as attachments. */
+	/** Whether parts of the message are sent as attachments. */
 	hasAttachments: boolean;
 }
 
@@ -39,43 +39,43 @@ export interface BoundOperation {
 	version: Version;
 	style: 'document' | 'rpc';
 	action: string;
-	/** Of the definitions that the binding lies in. */
+	/** Target namespace of the document that holds the binding. */
 	targetNamespace: string;
 	input: BoundMessage;
 	output: BoundMessage | null;
 	binding: XmlElement;
-	/** In the binding. */
+	/** The operation's element in the binding. */
 	operation: XmlElement;
 	definitions: XmlElement;
 }
 
-export interface Entry {
+export interface ServiceOperation {
 	service: string | null;
 	portType: string;
 	name: string;
-	/** With its input's name, where several operations of a port type share theirs. */
+	/** Whether other operations of the port type have the same name, so that only the input's name identifies it. */
 	isOverloaded: boolean;
 	inputName: string;
 	documentation: XmlElement | null;
 	input: Name | null;
 	output: Name | null;
 	address: string | null;
-	/** Null: no SOAP binding over HTTP has it. */
+	/** The operation in a SOAP binding over HTTP; null if there is none. */
 	bound: BoundOperation | null;
 }
 
 export interface Wsdl {
 	name: string | null;
-	entries: Entry[];
+	operations: ServiceOperation[];
 	lost: LostPort[];
-	/** Of the first entry that has one. */
+	/** Address of the first operation that has one. */
 	rootAddress: string | null;
-	/** Of the ports that count, in the order of the document. */
+	/** Addresses of the selected ports, in the order of the document. */
 	addresses: string[];
 	message(name: Name): Part[] | null;
 }
 
-/** @throws validation_failed for options that name what is not there */
+/** @throws validation_failed for options that name a service or port that does not exist */
 export function readWsdl(definitions: readonly XmlElement[], options: ImportOptions): Wsdl {
 	const placed = (local: string): Placed[] => definitions.flatMap((root) => childrenOf(root, WSDL, local).map((node) => place(node, root)));
 	const firstOf = (local: string): Map<string, Placed> => {
@@ -88,12 +88,12 @@ export function readWsdl(definitions: readonly XmlElement[], options: ImportOpti
 	const portTypes = firstOf('portType');
 	const { ports: all, lost } = readPorts(placed('service'), bindings);
 	const ports = choosePorts(all, options);
-	const entries = groupPorts(ports).flatMap((group) => readEntries(group, portTypes));
+	const operations = groupPorts(ports).flatMap((group) => readOperations(group, portTypes));
 	return {
 		name: tokenOf(definitions[0] ?? { attributes: [] }, 'name'),
-		entries,
+		operations,
 		lost: [...lost, ...untyped(ports, portTypes)],
-		rootAddress: entries.find(({ address }) => address !== null)?.address ?? null,
+		rootAddress: operations.find(({ address }) => address !== null)?.address ?? null,
 		addresses: ports.map(({ address }) => address).filter((address) => address !== null),
 		message: (name) => {
 			const found = messages.get(keyOf(name)) ?? messages.get(keyOf({ uri: targetOf(definitions[0]), local: name.local }));
@@ -102,7 +102,7 @@ export function readWsdl(definitions: readonly XmlElement[], options: ImportOpti
 	};
 }
 
-/** Bindings of a port type that nothing defines: which operations they have, nobody knows. */
+/** Finds bindings of an undefined port type, whose operations are therefore unknown. */
 function untyped(ports: readonly Port[], portTypes: ReadonlyMap<string, Placed>): LostPort[] {
 	const bindings = new Set(ports.map(({ binding }) => binding).filter((binding) => !portTypes.has(keyOf(portTypeOf(binding)))));
 	return [...bindings].map((binding) => ({
@@ -119,7 +119,7 @@ const partsOf = ({ node, definitions }: Placed): Part[] =>
 		targetNamespace: targetOf(definitions),
 	}));
 
-function readEntries(ports: Port[], portTypes: Map<string, Placed>): Entry[] {
+function readOperations(ports: Port[], portTypes: Map<string, Placed>): ServiceOperation[] {
 	const [first] = ports;
 	if (!first) return [];
 	const portType = portTypes.get(keyOf(portTypeOf(first.binding)));
@@ -153,7 +153,7 @@ function readEntries(ports: Port[], portTypes: Map<string, Placed>): Entry[] {
 const nameOf = (node: XmlElement): string => tokenOf(node, 'name') ?? '';
 const byName = (nodes: XmlElement[]): Map<string, XmlElement[]> => Map.groupBy(nodes, nameOf);
 
-/** @param nodes of its name. @param inputName of an overloaded operation, which tells it from the others */
+/** @param nodes the binding's operations of that name. @param inputName name of the input, which identifies an overloaded operation */
 function boundIn({ binding, version }: Port, nodes: XmlElement[], inputName: string | null): BoundOperation | null {
 	const node = inputName === null ? nodes[0] : (nodes.find((one) => inputNameOf(one) === inputName) ?? nodes[0]);
 	if (!node) return null;

@@ -1,4 +1,4 @@
-// Swagger 2.0, as what is sent: parameters, bodies and forms by way of the executor's config.
+// Tests the requests that tools of Swagger 2.0 documents send: parameters, bodies and forms, by way of the executor's config.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ function requestOf(operation: Operation, args: JsonObject) {
 
 const argumentsOf = ({ parameters }: Operation): Record<string, JsonObject> => parameters['properties'] as Record<string, JsonObject>;
 
-test('every collectionFormat is sent as it says, in each place', async () => {
+test('every collectionFormat is sent as specified, in each location', async () => {
 	const values = ['a', 'b c'];
 	const cases: [place: string, format: string | undefined, value: Json, sent: string][] = [
 		['query', undefined, values, '/x?v=a,b%20c'],
@@ -60,7 +60,7 @@ test('every collectionFormat is sent as it says, in each place', async () => {
 	}
 });
 
-test('what has to be one text says so beside its own description', async () => {
+test('lists that have to be one text are described as such, beside their own description', async () => {
 	const parameter = { name: 'v', in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'tsv', description: 'Ids.' };
 	const { v } = argumentsOf(await readOne({ parameters: [parameter] }));
 	assert.deepEqual(v, { type: 'string', description: 'Several values in one text, separated by tabs. Ids.' });
@@ -109,7 +109,7 @@ test('a form with a file is multipart, whatever it consumes', async () => {
 	}
 });
 
-test('a body is sent as it consumes, of the operation or the document, and JSON without either', async () => {
+test('a body is sent in the media type that the operation or the document consumes, else as JSON', async () => {
 	const schema = { $ref: '#/definitions/Pet' };
 	const rest = {
 		definitions: { Pet: { type: 'object', properties: { name: { type: 'string', 'x-nullable': true } }, required: ['name'] } },
@@ -158,10 +158,10 @@ test('bodies and forms are found behind references and at the path, and the oper
 	assert.deepEqual([bodyOf('POST /a'), bodyOf('PUT /a'), bodyOf('POST /b')], [['shared'], ['own'], ['file']]);
 	assert.deepEqual(argumentsOf(byKey['POST /a'] as Operation)['limit'], { type: 'integer', default: 10 });
 	assert.deepEqual(argumentsOf(byKey['PUT /a'] as Operation)['limit'], { type: 'string' });
-	assert.match(byKey['POST /c']?.reasons.join() ?? '', /“#\/parameters\/None” leads nowhere/);
+	assert.match(byKey['POST /c']?.reasons.join() ?? '', /“#\/parameters\/None” has no target/);
 });
 
-test('host, base path and schemes become servers, secure ones first', async () => {
+test('host, base path and schemes become servers, https first', async () => {
 	const servers = async (root: object, url: string | null = null): Promise<string[]> =>
 		(await readAll({ paths: {}, ...root }, url)).summary.servers;
 	assert.deepEqual(await servers({ host: 'a.example', basePath: '/v1/', schemes: ['http', 'https', 'ws'] }), [
@@ -180,7 +180,7 @@ test('host, base path and schemes become servers, secure ones first', async () =
 	assert.deepEqual(urls, ['/v1/a', '/v1/a', 'http://api.example.com/v1/a']);
 });
 
-test('security definitions are those of 3.0, and what they carry may be filled by a credential', async () => {
+test('security definitions become those of 3.0, and a credential may fill their keys', async () => {
 	const securityDefinitions = {
 		basic: { type: 'basic' },
 		key: { type: 'apiKey', in: 'query', name: 'key' },
@@ -209,7 +209,7 @@ test('security definitions are those of 3.0, and what they carry may be filled b
 	assert.deepEqual([Object.keys(argumentsOf(untold)), untold.definition['fillable']], [['key'], [{ arg: 'key' }]]);
 });
 
-test('answers are asked for and promised by what is produced', async () => {
+test('the Accept header and the output schema follow produces', async () => {
 	const rest = { definitions: { Pet: { type: 'object', properties: { name: { type: 'string' } } } } };
 	const schema = { $ref: '#/definitions/Pet' };
 	const answer = { 200: { description: 'ok', schema } };
@@ -227,7 +227,7 @@ test('answers are asked for and promised by what is produced', async () => {
 	assert.deepEqual([untold.definition['headers'], untold.outputSchema?.['type']], [{ accept: '*/*' }, 'object']);
 });
 
-test('what is broken costs its own operation only, and nothing is dropped in silence', async () => {
+test('a fault affects its own operation only, and every loss is reported', async () => {
 	const { operations, summary } = await readAll({
 		paths: {
 			'/a': { get: null, post: { responses }, put: { parameters: 'x', responses: 'x' }, delete: { parameters: [null, 7] } },

@@ -1,5 +1,5 @@
-// Swagger 2.0 as OpenAPI 3.0: what stands elsewhere there is put in its place, operation by operation. Schemas stay where they
-// are, since references go by pointer. A parameter is converted after its reference was followed: only then is it known what it is.
+// Converts Swagger 2.0 to OpenAPI 3.0: fields are moved to their new locations, operation by operation. Schemas stay where they
+// are, since references use pointers. A parameter's kind is known only after its reference was followed, so it is converted then.
 
 import { isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
@@ -9,7 +9,7 @@ import { convertForm, convertParameter } from './parameters.ts';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 const ANY = '*/*';
 
-/** @param url where the document came from: what it leaves out of its own address is taken from there (§ Fixed Fields, `host`) */
+/** @param url from which the document was fetched: scheme and host default to it (§ Fixed Fields, `host`) */
 export function fromSwagger(document: Document, url: string | null): Document {
 	const { root } = document;
 	const paths = follow(root, root['paths']);
@@ -32,7 +32,7 @@ const textsOf = (value: Json | undefined): string[] =>
 
 function convertItem(raw: Json, root: JsonObject, url: string | null): Json {
 	const at = follow(root, raw);
-	// It is left as it is, so that whoever reads the paths finds out why.
+	// It is left as it is, so that `listOperations` reports the fault.
 	if ('fault' in at) return raw;
 	const { parameters, ...item } = isObject(raw) ? { ...at.object, ...raw } : at.object;
 	delete item['$ref'];
@@ -55,7 +55,7 @@ function convertOperation(operation: JsonObject, shared: Json | undefined, root:
 	return converted;
 }
 
-/** Those of the path, which the operation's own override (§ Operation Object): the body, too, may be one of the path's. */
+/** Separates the body from other parameters. Those of the operation override those of the path (§ Operation Object), body included. */
 function sortParameters(lists: (Json | undefined)[], root: JsonObject, consumes: string[]): { plain: Json[]; body: JsonObject | null } {
 	const plain = new Map<string, Json>();
 	const fields = new Map<string, JsonObject>();
@@ -97,14 +97,14 @@ function convertScheme(raw: Json): Json {
 	return { ...rest, type, flows: { [FLOWS[flow] ?? flow]: { ...urls, scopes: scopes ?? {} } } };
 }
 
-/** Secure ones first: the first server is the one that counts, and credentials travel to it. */
+/** Returns the URL schemes, `https` first: the first server is the one that is called, with credentials. */
 function schemesOf({ schemes }: JsonObject, url: string | null): string[] {
 	const told = textsOf(schemes).filter((scheme) => /^https?$/.test(scheme));
 	const fetched = url?.startsWith('http:') ? 'http' : 'https';
 	return told.length > 0 ? told.toSorted((a, b) => b.length - a.length) : [fetched];
 }
 
-/** Without a host it is the one that serves the document (§ Fixed Fields). */
+/** Makes server URLs; without a `host` they are relative to the URL of the document (§ Fixed Fields). */
 function serversOf({ host, basePath }: JsonObject, schemes: string[]): Json {
 	const path = typeof basePath === 'string' ? `/${basePath.replace(/^\/+|\/+$/g, '')}`.replace(/^\/$/, '') : '';
 	if (typeof host === 'string' && host !== '') return schemes.map((scheme) => ({ url: `${scheme}://${host}${path}` }));

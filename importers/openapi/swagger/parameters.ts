@@ -1,12 +1,12 @@
-// Parameters of Swagger 2.0 as those of OpenAPI 3.0: their types as schemas, their `collectionFormat` as styles, and those of
-// forms as one request body.
+// Converts parameters of Swagger 2.0 to OpenAPI 3.0: their types become schemas, their `collectionFormat` becomes a style, and form
+// parameters become one request body.
 
 import { isObject, type Json, type JsonObject } from '../../../core/index.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
-/** What a parameter shares with a schema (Swagger 2.0, Parameter Object). */
+/** Keywords that a parameter shares with a schema (Swagger 2.0, Parameter Object). */
 const SCHEMA_KEYWORDS = new Set(
 	[
 		'type format items default enum maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems',
@@ -14,7 +14,7 @@ const SCHEMA_KEYWORDS = new Set(
 	].flatMap((words) => words.split(' ')),
 );
 
-/** How OpenAPI 3 calls a list of this `collectionFormat` in this place; where it has no word for it, there is none. */
+/** The OpenAPI 3 styles by location and `collectionFormat`; combinations that OpenAPI 3 cannot express are missing. */
 const STYLES: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
 	query: {
 		csv: { style: 'form', explode: false },
@@ -27,21 +27,21 @@ const STYLES: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
 };
 const SEPARATORS: Readonly<Record<string, string>> = { csv: 'commas', ssv: 'spaces', tsv: 'tabs', pipes: 'pipe characters (|)' };
 
-/** `null`: it has to be one text. */
-function styleOf(place: string, { type, items, collectionFormat }: JsonObject): JsonObject | null {
+/** @returns null when the list can be sent only as one text */
+function styleOf(location: string, { type, items, collectionFormat }: JsonObject): JsonObject | null {
 	if (type !== 'array') return {};
 	if (isObject(items) && items['type'] === 'array') return null;
-	return STYLES[place]?.[formatOf(collectionFormat)] ?? null;
+	return STYLES[location]?.[formatOf(collectionFormat)] ?? null;
 }
 
 const formatOf = (collectionFormat: Json | undefined): string => (typeof collectionFormat === 'string' ? collectionFormat : 'csv');
 
 export function convertParameter(raw: JsonObject): JsonObject {
-	const { name, in: place, description, required, deprecated, example = raw['x-example'], schema } = raw;
-	const style = styleOf(String(place), raw);
+	const { name, in: location, description, required, deprecated, example = raw['x-example'], schema } = raw;
+	const style = styleOf(String(location), raw);
 	const text = style || schema !== undefined ? null : asText(raw);
 	const parameter: JsonObject = { ...style, schema: schema ?? text ?? schemaOf(raw) };
-	const known = { name, in: place, description: text?.['description'] ?? description, required, deprecated, example };
+	const known = { name, in: location, description: text?.['description'] ?? description, required, deprecated, example };
 	for (const [key, value] of Object.entries(known)) if (value !== undefined) parameter[key] = value;
 	return parameter;
 }
@@ -55,7 +55,7 @@ function asText({ collectionFormat, description }: JsonObject): JsonObject {
 	return { type: 'string', description: typeof description === 'string' ? `${how} ${description}` : how };
 }
 
-/** All fields of a form as one body; null when there are none. */
+/** Converts the fields of a form to one body; null when there are none. */
 export function convertForm(fields: JsonObject[], consumes: string[]): JsonObject | null {
 	if (fields.length === 0) return null;
 	const hasFile = fields.some(({ type }) => type === 'file');
@@ -72,7 +72,7 @@ function formOf(fields: JsonObject[], isMultipart: boolean): JsonObject {
 	for (const field of fields) {
 		const name = String(field['name']);
 		if (name === '__proto__') continue;
-		// In a form of parts each item is a part of its own, and nothing else.
+		// In multipart, a list can be sent only with one part for each item.
 		const isMulti = formatOf(field['collectionFormat']) === 'multi';
 		const style = isMultipart && field['type'] === 'array' && !isMulti ? null : styleOf('query', field);
 		const words = typeof field['description'] === 'string' ? { description: field['description'] } : {};

@@ -1,4 +1,4 @@
-// A body in XML: the object that its schema describes, which the executor writes by a plan, or the document as text, with an outline.
+// Converts an XML body: to the object that its schema describes, which the executor serializes by a plan, or to a text with an outline.
 
 import { type Json, type JsonObject, quote } from '../../../core/index.ts';
 import type { Definitions } from '../definitions.ts';
@@ -10,14 +10,14 @@ import { outlineXml } from './outline.ts';
 import { planXml } from './plan.ts';
 import { unwrap } from './schema.ts';
 
-/** Null: nothing is known of its elements. */
+/** @returns null when nothing is known of its elements */
 export function convertXml({ contentType, raw }: MediaType, { mode, conversion }: Definitions): ConvertedBody | null {
 	const { schema } = raw;
 	const reading = planXml(schema, conversion.document);
 	if (reading === null) return null;
 	if ('fault' in reading) {
 		const { schema: text, how } = asText(outlineXml(schema, conversion.document));
-		const faults = new Set([`its XML body is asked for ${how}: ${reading.fault}`]);
+		const faults = new Set([`its XML body is ${how}: ${reading.fault}`]);
 		return { schema: text, refs: new Set(), faults, sizeBytes: JSON.stringify(text).length, levels: 0, wire: { contentType } };
 	}
 	const converted = convertSchema(schema, mode, null, conversion);
@@ -25,7 +25,7 @@ export function convertXml({ contentType, raw }: MediaType, { mode, conversion }
 	return { ...converted, faults, wire: { contentType, xml: reading.plan } };
 }
 
-/** A field of a form whose part is XML; of a list each item is one. Null: nothing is known of its elements. */
+/** Converts a form field whose part is XML; in a list, each item is a part. @returns null when nothing is known of its elements */
 export function convertXmlPart(
 	name: string,
 	field: Json,
@@ -35,10 +35,13 @@ export function convertXmlPart(
 	const reading = planXml(item, document, name);
 	if (reading === null || 'plan' in reading) return reading;
 	const { schema, how } = asText(outlineXml(item, document, name));
-	return { schema, fault: `the part ${quote(name)}, which is XML, is asked for ${how}: ${reading.fault}` };
+	return { schema, fault: `the part ${quote(name)}, which is XML, is ${how}: ${reading.fault}` };
 }
 
 function asText(outline: string | null): { schema: JsonObject; how: string } {
 	const words = outline === null ? 'The XML document, as text.' : `The XML document, as text. Its elements:\n${outline}`;
-	return { schema: { type: 'string', description: words }, how: outline === null ? 'as text' : 'as text, with an outline of its elements' };
+	return {
+		schema: { type: 'string', description: words },
+		how: outline === null ? 'a text argument' : 'a text argument, with an outline of its elements',
+	};
 }

@@ -1,4 +1,4 @@
-// The elements of an XML body as a text that a model can follow, where the document has to be written by the model itself.
+// Outlines the elements of an XML body as text, for models that have to write the document themselves.
 
 import { cleanText, type Json } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
@@ -13,17 +13,17 @@ interface Drawing {
 	document: Document;
 	lines: string[];
 	charsLeft: number;
-	/** Definitions around: what holds itself is drawn once. */
+	/** The definitions that are being drawn, so that a recursive one is drawn once. */
 	around: Set<string>;
 }
 
-/** Null: there is no element to draw. Cut where it is long. */
+/** @returns the outline, cut at `MAX_CHARS`; null when there is no element to draw */
 export function outlineXml(schema: Json | undefined, document: Document, name: string | null = null): string | null {
 	const { members, items } = factsOf(schema, document);
 	if (schema === undefined || (members.size === 0 && items.length === 0)) return null;
 	const drawing: Drawing = { document, lines: [], charsLeft: MAX_CHARS, around: new Set() };
 	const root = name ?? componentOf(bareOf(schema, document), document);
-	// Without a name for the root, what lies in it is all that is known.
+	// If the root has no name, only its content is drawn.
 	const inside = members.size > 0 ? members : factsOf(items[0], document).members;
 	if (root === null && nameOf(schema, null, document) === null) drawMembers([...inside], 0, drawing);
 	else draw(schema, root ?? '', 0, drawing);
@@ -42,14 +42,14 @@ function draw(schema: Json, key: string, level: number, drawing: Drawing, isRepe
 	if (pointer !== null) drawing.around.delete(pointer);
 }
 
-interface Place {
-	/** The name that is handed down to it. */
+interface ElementPosition {
+	/** The name that the element inherits from its property or list. */
 	key: string;
 	level: number;
 	isRepeated: boolean;
 }
 
-function drawOpen(schema: Json, { key, level, isRepeated }: Place, drawing: Drawing): void {
+function drawOpen(schema: Json, { key, level, isRepeated }: ElementPosition, drawing: Drawing): void {
 	const { document } = drawing;
 	const { xml } = bareOf(schema, document);
 	const { types, members, items } = factsOf(schema, document);
@@ -84,7 +84,7 @@ function add(line: string, level: number, drawing: Drawing): void {
 	drawing.lines.push(drawing.charsLeft > 0 ? `${' '.repeat(level)}${line}` : '…');
 }
 
-/** With its prefix. */
+/** Returns the name of the element or attribute with its prefix. */
 function nameOf(schema: Json, key: string | null, document: Document): string | null {
 	const { name = key, prefix } = bareOf(schema, document).xml;
 	if (typeof name !== 'string') return null;
@@ -100,7 +100,7 @@ const typeOf = (schema: Json, document: Document): string => wordOf(factsOf(sche
 const wordOf = (types: ReadonlySet<string>): string =>
 	[...types].filter((type) => type !== 'null' && type !== 'object').join(' or ') || 'text';
 
-/** Without what cannot be resolved: it is only drawn. */
+/** Ignores unresolvable references, since the outline is only informative. */
 const factsOf = (schema: Json | undefined, document: Document): Facts => leniently(() => gatherFacts(schema, document), NO_FACTS);
 const bareOf = (schema: Json | undefined, document: Document): Bare =>
 	leniently(() => unwrap(schema, document), { xml: {}, pointer: null, pointers: [], schema: {} });

@@ -1,4 +1,4 @@
-// Bodies in XML, from the document to the bytes that the executor sends: which become an object, which stay text, and what is said.
+// Tests of XML bodies, from the document to the bytes that the executor sends: which become an object, which stay text, and the report.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -45,7 +45,7 @@ const list = (items: object, xml?: object): object => ({ type: 'array', items, .
 const named = (name: string): object => ({ ...text, xml: { name } });
 const attribute = { ...text, xml: { attribute: true } };
 
-test('the torture of a body in XML only is an object to the model, and every keyword counts', async () => {
+test('a body that exists only in XML is an object to the model, and every XML keyword counts', async () => {
 	const schema = object(
 		{
 			id: { type: 'integer', xml: { attribute: true } },
@@ -61,7 +61,7 @@ test('the torture of a body in XML only is an object to the model, and every key
 	assert.doesNotMatch(JSON.stringify(operation.parameters), /"xml"/);
 	assert.deepEqual(
 		warnings.map(({ message }) => message),
-		['Bodies in XML that are written from JSON, by the XML Objects of their schemas: 1.'],
+		['XML bodies that are written from JSON arguments, by the XML Objects of their schemas: 1.'],
 	);
 	assert.equal(
 		sentBy(operation, { notes: ['a', 'b'], tags: ['x', 'y'], title: 'A & B', id: 7 }),
@@ -69,7 +69,7 @@ test('the torture of a body in XML only is an object to the model, and every key
 	);
 });
 
-/** OpenAPI 3.0.4 §4.7.26.3 and 3.1.1 §4.8.26.3, each of their examples of lists; in 3.2.1 §4.26.6 the same. */
+/** Every example of a list in OpenAPI 3.0.4 §4.7.26.3 and 3.1.1 §4.8.26.3; 3.2.1 §4.26.6 has the same. */
 const LISTS: [animals: object, xml: string][] = [
 	[list(text), '<animals>dog</animals><animals>cat</animals>'],
 	[list(named('animal')), '<animal>dog</animal><animal>cat</animal>'],
@@ -88,7 +88,7 @@ test('lists are written as the specification’s own examples', async () => {
 	}
 });
 
-test('the root is called as its schema, or else as its component, and references are called as their properties before 3.2', async () => {
+test('the root has the name of its schema, else of its component, and references have the names of their properties before 3.2', async () => {
 	const schemas = {
 		Person: object({ id: { type: 'integer', xml: { attribute: true } }, home: ref('Address'), work: ref('Office') }),
 		Address: object({ city: text }),
@@ -145,7 +145,7 @@ test('the node types of 3.2 are written as the specification’s own examples', 
 	);
 });
 
-test('what a type inherits comes first, alternatives are one shape where they can be, and a schema may hold itself', async () => {
+test('inherited elements come first, alternatives are merged where they can be, and a schema may be recursive', async () => {
 	const schemas = {
 		Base: object({ id: attribute, name: text }, { xml: { name: 'base' } }),
 		Dog: { properties: { bark: text, name: { ...text, maxLength: 9 } }, allOf: [ref('Base')] },
@@ -189,7 +189,7 @@ test('a namespace of an attribute gets a prefix, and a prefix the namespace that
 	);
 });
 
-test('Swagger 2.0 with a body of XML, as the pet shop has it', async () => {
+test('XML bodies of Swagger 2.0, such as those of the pet store, are written', async () => {
 	const Tag = object({ id: { type: 'integer' }, name: text }, { xml: { name: 'Tag' } });
 	const Pet = object(
 		{
@@ -222,10 +222,10 @@ test('Swagger 2.0 with a body of XML, as the pet shop has it', async () => {
 	);
 });
 
-test('a body without a name and with one member is that element, and the report says so', async () => {
+test('a nameless body with one member has that member as its root element, and the report says so', async () => {
 	const schema = object({ CreateBucketConfiguration: object({ LocationConstraint: text }) });
 	const [operation = assert.fail()] = (await read({ schema, types: ['text/xml'] })).operations;
-	assert.deepEqual(operation.reasons, ['The root element of its XML body is taken to be its one member, “CreateBucketConfiguration”.']);
+	assert.deepEqual(operation.reasons, ['The root element of its XML body is assumed to be its only member, “CreateBucketConfiguration”.']);
 	assert.equal(
 		sentBy(operation, { CreateBucketConfiguration: { LocationConstraint: 'EU' } }),
 		'<CreateBucketConfiguration><LocationConstraint>EU</LocationConstraint></CreateBucketConfiguration>',
@@ -256,10 +256,10 @@ const UNWRITABLE: [what: string, schema: object, says: RegExp, schemas?: object]
 		/“a” holds more than text, which an XML attribute cannot/,
 		{ R: object({ a: object({ b: text }, { xml: { attribute: true } }) }) },
 	],
-	['a name that is none', ref('R'), /cannot be called “a b” in XML/, { R: object({ 'a b': text }) }],
+	['an invalid name', ref('R'), /cannot be called “a b” in XML/, { R: object({ 'a b': text }) }],
 	['a declaration as an attribute', ref('R'), /cannot be called “xmlns” in XML/, { R: object({ xmlns: attribute }) }],
 	['a name with two colons', ref('R'), /cannot be called “a:b:c” in XML/, { R: object({ x: named('a:b:c') }) }],
-	['a list called as no element can be', ref('R'), /cannot be called “1st” in XML/, { R: object({ '1st': list(text) }) }],
+	['a list whose name no element can have', ref('R'), /cannot be called “1st” in XML/, { R: object({ '1st': list(text) }) }],
 	['a prefix without a namespace', ref('R'), /the prefix “p” has no namespace/, { R: object({ x: named('p:x') }) }],
 	[
 		'a prefix of two namespaces',
@@ -267,7 +267,7 @@ const UNWRITABLE: [what: string, schema: object, says: RegExp, schemas?: object]
 		/the prefix “p” stands for two namespaces/,
 		{ R: object({ x: { ...text, xml: { prefix: 'p', namespace: 'u' } }, y: { ...text, xml: { prefix: 'p', namespace: 'v' } } }) },
 	],
-	['a namespace that is none', ref('R'), /“a b” is no namespace/, { R: object({ x: { ...text, xml: { namespace: 'a b' } } }) }],
+	['an invalid namespace', ref('R'), /“a b” is not a namespace/, { R: object({ x: { ...text, xml: { namespace: 'a b' } } }) }],
 	[
 		'two attributes of one name',
 		ref('R'),
@@ -275,15 +275,15 @@ const UNWRITABLE: [what: string, schema: object, says: RegExp, schemas?: object]
 		{ R: object({ x: attribute, y: { ...text, xml: { attribute: true, name: 'x' } } }) },
 	],
 	[
-		'members of one name for any',
+		'one name for arbitrary members',
 		ref('R'),
-		/members of any name would all have one in XML/,
+		/members with arbitrary names would all have the same name in XML/,
 		{ R: object({ a: text }, { additionalProperties: named('entry') }) },
 	],
-	['a reference that leads nowhere', ref('R'), /leads nowhere/, { R: object({ a: ref('Gone') }) }],
+	['a reference without a target', ref('R'), /has no target/, { R: object({ a: ref('Gone') }) }],
 	['endless nesting', ref('R'), /its schema is too large/, { R: deep(60) }],
 	[
-		'more than is written',
+		'too many nodes',
 		ref('R'),
 		/its schema is too large/,
 		{ R: object(Object.fromEntries(Array.from({ length: 5_001 }, (_, n) => [`m${n}`, text]))) },
@@ -296,14 +296,14 @@ for (const [what, schema, says, schemas] of UNWRITABLE)
 		const [operation = assert.fail()] = operations;
 		assert.deepEqual([operation.outcome, bodyOf(operation)['type']], ['degraded', 'string']);
 		assert.match(operation.reasons.join(), says);
-		assert.match(operation.reasons.join(), /Its XML body is asked for as text, with an outline of its elements: /);
+		assert.match(operation.reasons.join(), /Its XML body is a text argument, with an outline of its elements: /);
 		assert.match(String(bodyOf(operation)['description']), /^The XML document, as text\. Its elements:\n</);
 		assert.ok(String(bodyOf(operation)['description']).length < 1_700);
 		assert.doesNotMatch(warnings.map(({ message }) => message).join(), /written from JSON/);
 		assert.equal(sentBy(operation, '<a/>'), '<a/>');
 	});
 
-test('the outline names elements, attributes, lists and prefixes, and what holds itself once', async () => {
+test('the outline names elements, attributes, lists and prefixes, and draws recursive elements once', async () => {
 	const schemas = {
 		Pet: object(
 			{
@@ -336,7 +336,7 @@ test('the outline names elements, attributes, lists and prefixes, and what holds
 	);
 });
 
-test('a body whose schema says nothing of elements is text as before, and no loss', async () => {
+test('a body whose schema describes no elements is text, without a loss', async () => {
 	for (const schema of [{}, text, { type: 'object' }, { type: 'object', additionalProperties: true }, { type: 'string', format: 'byte' }]) {
 		const [operation = assert.fail()] = (await read({ schema })).operations;
 		assert.deepEqual(
@@ -357,7 +357,7 @@ test('JSON and forms are preferred to XML', async () => {
 	assert.equal(await sent({ schema, types: ['application/vnd.shop+xml', 'text/xml'] }, { a: 'x' }), '<r><a>x</a></r>');
 });
 
-test('the plan of a schema that is used once lies in its place, so a new member changes nothing else', async () => {
+test('the plan of a schema that is used once is inlined, so a new member changes nothing else', async () => {
 	const planOf = async (pet: object): Promise<Json> => {
 		const [operation = assert.fail()] = (await read({ schema: ref('Pet'), schemas: { Pet: object(pet), Tag: object({ name: text }) } }))
 			.operations;
@@ -387,7 +387,7 @@ test('parts of a form in XML are written alike, each item of a list by itself, o
 	const document = { openapi: '3.0.4', info: { title: 'x', version: '1' }, paths: { '/x': { post } }, components };
 	const [operation = assert.fail()] = (await readWith(importer, JSON.stringify(document))).operations;
 	assert.deepEqual(operation.reasons, [
-		'The part “odd”, which is XML, is asked for as text, with an outline of its elements: an element or attribute cannot be called “a b” in XML.',
+		'The part “odd”, which is XML, is a text argument, with an outline of its elements: an element or attribute cannot be called “a b” in XML.',
 	]);
 	const body = sentBy(operation, { address: { city: 'Ulm' }, pets: [{ id: '1' }, { id: '2' }], odd: '<odd/>', plain: '<p/>' });
 	const parts = [

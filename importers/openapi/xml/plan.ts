@@ -1,28 +1,28 @@
-// The body of a request in XML: by the schema's XML Objects (OpenAPI 3.0.4 §4.7.26, 3.2.1 §4.26) a plan of which node each value of a JSON
-// argument becomes, for the executor to write. Where a schema leaves that open there is no plan: nobody is to guess elements.
+// Plans an XML request body: by the schema's XML Objects (OpenAPI 3.0.4 §4.7.26, 3.2.1 §4.26), the plan tells the executor which node each
+// value of a JSON argument becomes. There is no plan where a schema leaves that open: elements are not guessed.
 
 import { isNcName, isObject, type Json, type JsonObject, quote } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
 import { definitionName } from '../references.ts';
 import { type Bare, componentOf, type Facts, gatherFacts, nameFault, ownXml, together, Unwritable, unwrap } from './schema.ts';
 
-/** A node of the plan, as the `http` executor's config has it. */
+/** A node of the plan, in the format of the `http` executor's config. */
 export interface XmlNode extends JsonObject {}
 
-/** `guess`: what the schema leaves open and was settled all the same. */
+/** A plan with the assumption that was made for it (`guess`, null when none was needed), or the reason why there is none. */
 export type XmlReading = { plan: JsonObject; guess: string | null } | { fault: string };
 
 interface Planning {
 	document: Document;
-	/** Content of the definitions that are met, by their names. */
+	/** Content of the definitions that were encountered, by name. */
 	types: Map<string, JsonObject>;
-	/** Those whose content is still to be read. */
+	/** Definitions whose content is still to be read. */
 	open: { name: string; facts: Facts }[];
-	/** How often each is referred to. */
+	/** Number of references to each definition. */
 	uses: Map<string, number>;
-	/** What each prefix stands for. */
+	/** Namespace of each prefix. */
 	prefixes: Map<string, string>;
-	/** Nodes with a prefix that brings no namespace. */
+	/** Nodes with a prefix but without a namespace of their own. */
 	unbound: { node: XmlNode; prefix: string }[];
 	nodes: number;
 }
@@ -33,14 +33,14 @@ const MAX_PLAN_CHARS = 128 * 1024;
 const MAX_NAME_CHARS = 200;
 const MAX_URI_CHARS = 500;
 const NODE_TYPES = ['element', 'attribute', 'text', 'cdata', 'none'];
-/** Of items and of members without a name: what it is called is told when it is written. */
+/** The key of items and of members without a name, which get their names when they are written. */
 const INHERITED = '';
 const NAMESPACE = /^[^\s\p{Cc}\p{Cs}\ufffe\uffff]+$/u;
 const MAX_INLINED = 30;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 
-/** Null: the schema has no structure that could be written. @param name of the root, where the schema has none */
+/** @param name of the root element, where the schema has none. @returns null when the schema has no structure */
 export function planXml(schema: Json | undefined, document: Document, name: string | null = null): XmlReading | null {
 	try {
 		if (!hasStructure(gatherFacts(schema, document))) return null;
@@ -72,7 +72,7 @@ function readRoot(schema: Json, document: Document, name: string | null): XmlRea
 	}
 	const plan = assemble(root, planning);
 	if (JSON.stringify(plan).length > MAX_PLAN_CHARS) throw new Unwritable('its schema is too large');
-	return { plan, guess: only === null ? null : `the root element of its XML body is taken to be its one member, ${quote(only)}` };
+	return { plan, guess: only === null ? null : `the root element of its XML body is assumed to be its only member, ${quote(only)}` };
 }
 
 const newPlanning = (document: Document): Planning => ({
@@ -85,7 +85,7 @@ const newPlanning = (document: Document): Planning => ({
 	nodes: 0,
 });
 
-/** What has no name of its own, and one member, can be a document only if that is its root. */
+/** Returns the only member of a nameless object, which must then be the root element; else null. */
 function rootMember(schema: Json, document: Document): string | null {
 	const bare = unwrap(schema, document);
 	const { name, nodeType } = ownXml(bare, document);
@@ -97,7 +97,7 @@ function rootMember(schema: Json, document: Document): string | null {
 	return as === undefined ? only[0] : null;
 }
 
-/** @param key the name that is handed down to it: none to the root, and any to items and to members without a name */
+/** @param key the inherited name: null for the root, `INHERITED` for items and for members without a name */
 function nodeOf(schema: Json, key: string | null, planning: Planning, depth: number): XmlNode {
 	if (++planning.nodes > MAX_NODES || depth > MAX_DEPTH) throw new Unwritable('its schema is too large');
 	const { document } = planning;
@@ -107,7 +107,7 @@ function nodeOf(schema: Json, key: string | null, planning: Planning, depth: num
 	const as = kindOf(xml, facts, key);
 	const node: XmlNode = as === 'element' ? {} : { as };
 	if (as === 'element' || as === 'attribute') nameNode(node, xml, inferredName(bare, key, document), key, planning);
-	// The items of a list without a name of their own have that of the list.
+	// Items without a name of their own inherit the name of the list.
 	else if (key !== null && facts.items.some((item) => unwrap(item, document).xml['name'] === undefined)) tagName(key);
 	const inner = referredElement(schema, planning, depth);
 	if (inner) return { ...node, inner };
@@ -116,7 +116,7 @@ function nodeOf(schema: Json, key: string | null, planning: Planning, depth: num
 	return node;
 }
 
-/** OpenAPI 3.2.1 §4.26.1; §4.26.2.1 for lists. */
+/** Returns the node type (OpenAPI 3.2.1 §4.26.1; §4.26.2.1 for lists). */
 function kindOf({ nodeType, attribute, wrapped }: JsonObject, { types, members, items, first, others }: Facts, key: string | null): string {
 	if (typeof nodeType === 'string' && NODE_TYPES.includes(nodeType)) return nodeType;
 	if (attribute === true) return 'attribute';
@@ -126,7 +126,7 @@ function kindOf({ nodeType, attribute, wrapped }: JsonObject, { types, members, 
 	return wrapped === true ? 'element' : 'none';
 }
 
-/** OpenAPI 3.2.1 §4.26.3. Before 3.2 a property that refers to a component is called as the property is. */
+/** Infers the name (OpenAPI 3.2.1 §4.26.3). Before 3.2, a property that refers to a component has the name of the property. */
 function inferredName(bare: Bare, key: string | null, document: Document): string | null {
 	return key === null || document.version === '3.2' ? (componentOf(bare, document) ?? key) : key;
 }
@@ -148,7 +148,8 @@ function tagName(name: string | null): void {
 }
 
 function qualify(node: XmlNode, { prefix, ns }: { prefix: string | undefined; ns: string }, { prefixes, unbound }: Planning): void {
-	if (ns !== '' && (ns.length > MAX_URI_CHARS || !NAMESPACE.test(ns) || ns === XMLNS)) throw new Unwritable(`${quote(ns)} is no namespace`);
+	if (ns !== '' && (ns.length > MAX_URI_CHARS || !NAMESPACE.test(ns) || ns === XMLNS))
+		throw new Unwritable(`${quote(ns)} is not a namespace`);
 	if (prefix === 'xml') node['prefix'] = prefix;
 	else if (prefix !== undefined) {
 		tagName(prefix);
@@ -163,14 +164,14 @@ function qualify(node: XmlNode, { prefix, ns }: { prefix: string | undefined; ns
 	} else if (ns !== '') node['ns'] = ns;
 }
 
-/** Each prefix is declared once, at the root. */
+/** Binds a prefix to its only namespace, since each prefix is declared once, at the root. */
 function bind(node: XmlNode, prefix: string, ns: string, prefixes: Map<string, string>): void {
 	if ((prefixes.get(prefix) ?? ns) !== ns) throw new Unwritable(`the prefix ${quote(prefix)} stands for two namespaces`);
 	prefixes.set(prefix, ns);
 	node['ns'] = ns;
 }
 
-/** OpenAPI 3.2.1 §4.26.6.7: what refers to an element, and is to be one itself, has it inside. */
+/** Returns the inner element of a schema that is an element and refers to another (OpenAPI 3.2.1 §4.26.6.7); else null. */
 function referredElement(schema: Json, planning: Planning, depth: number): XmlNode | null {
 	if (planning.document.version !== '3.2' || !isObject(schema) || typeof schema['$ref'] !== 'string') return null;
 	if (!isObject(schema['xml']) || schema['xml']['nodeType'] !== 'element') return null;
@@ -178,7 +179,7 @@ function referredElement(schema: Json, planning: Planning, depth: number): XmlNo
 	return inner['as'] === undefined ? inner : null;
 }
 
-/** What a value holds: of a definition by its name, since it may hold itself. */
+/** Returns the content of a value; a definition is referred to by name, since it may be recursive. */
 function contentOf({ pointer }: Bare, facts: Facts, planning: Planning, depth: number): JsonObject {
 	if (!hasStructure(facts)) return {};
 	if (pointer === null) return readContent(facts, planning, depth);
@@ -199,7 +200,7 @@ function readContent({ members, others, items, first }: Facts, planning: Plannin
 	}
 	if (others.length > 0) {
 		const node = nodeOf(together(others), INHERITED, planning, depth + 1);
-		if (node['name'] !== undefined) throw new Unwritable('members of any name would all have one in XML');
+		if (node['name'] !== undefined) throw new Unwritable('members with arbitrary names would all have the same name in XML');
 		if (Object.keys(node).length > 0) content['others'] = node;
 	}
 	if (items.length > 0) content['items'] = nodeOf(together(items), INHERITED, planning, depth + 1);
@@ -208,14 +209,14 @@ function readContent({ members, others, items, first }: Facts, planning: Plannin
 	return content;
 }
 
-/** XML 1.0 §3.1: no attribute "may appear more than once in the same start-tag". */
+/** Checks that no attribute "may appear more than once in the same start-tag" (XML 1.0 §3.1). */
 function assertDistinct(nodes: readonly [key: string, node: XmlNode][]): void {
 	const attributes = nodes.filter(([, { as }]) => as === 'attribute');
 	const names = new Set(attributes.map(([key, { prefix, name }]) => `${String(prefix ?? '')}:${String(name ?? key)}`));
 	if (names.size < attributes.length) throw new Unwritable('two of its members are the same attribute');
 }
 
-/** What is referred to once is put in its place: so a new member is told as one member more, and as nothing else. */
+/** Inlines definitions that are used once, so that comparing two plans shows a new member as one change only. */
 function assemble(root: XmlNode, { types, uses }: Planning): JsonObject {
 	const kept = new Set<string>();
 	const settle = (node: JsonObject, depth: number): JsonObject => {
@@ -233,7 +234,7 @@ function assemble(root: XmlNode, { types, uses }: Planning): JsonObject {
 	};
 	const settled = settle(root, 0);
 	const others: JsonObject = {};
-	// A set that grows while it is walked is walked to its end.
+	// Elements that are added during the iteration are visited too.
 	for (const name of kept) others[name] = settle(types.get(name) ?? {}, 0);
 	return kept.size > 0 ? { root: settled, types: others } : { root: settled };
 }

@@ -1,29 +1,29 @@
-// A schema as XML sees it: what it is called there, and what a value of it holds, with references and combinators resolved.
+// Reads a schema as XML needs it: its name and the content of its values, with references and combinators resolved.
 
 import { isObject, type Json, type JsonObject, quote, unescapeToken } from '../../../core/index.ts';
 import type { Document } from '../document.ts';
 import { lookUp } from '../references.ts';
 
-/** Why no XML can be written by a schema, as a clause. */
+/** Thrown when a schema cannot be written as XML; the message is a clause. */
 export class Unwritable extends Error {}
 
-/** A schema without the wrappers that mean the same: references, lists of one, alternatives of null. */
+/** A schema without wrappers that do not change its meaning: references, combinators with one member, alternatives of null. */
 export interface Bare {
-	/** The XML Objects on the way as one, in which the outermost wins. */
+	/** The XML Objects of all wrappers, merged; the outermost takes precedence. */
 	xml: JsonObject;
-	/** Pointer of the definition that it is, the innermost one; null for one that lies where it is used. */
+	/** Pointer of the innermost definition; null for an inline schema. */
 	pointer: string | null;
-	/** Those that it led through, the outermost first. */
+	/** Pointers of all definitions on the way, the outermost first. */
 	pointers: readonly string[];
 	schema: JsonObject;
 }
 
-/** All that is said of one value, by whichever of the schemas that apply to it. */
+/** The structure of one value, merged from all schemas that apply to it. */
 export interface Facts {
 	types: ReadonlySet<string>;
-	/** In the order in which they are written. */
+	/** Named members, in the order in which they are written. */
 	members: ReadonlyMap<string, Json>;
-	/** Of members without a name. */
+	/** Schemas of members with arbitrary names. */
 	others: readonly Json[];
 	items: readonly Json[];
 	first: readonly Json[][];
@@ -32,7 +32,7 @@ export interface Facts {
 const STRUCTURE = ['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', 'allOf', 'anyOf', 'oneOf', '$ref'];
 const COMBINED = ['allOf', 'anyOf', 'oneOf'];
 const MAX_HOPS = 32;
-/** Schemas that apply to one value. */
+/** The most schemas that may apply to one value. */
 const MAX_APPLIED = 300;
 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
@@ -42,12 +42,12 @@ const isNull = (schema: Json): boolean => isObject(schema) && (schema['type'] ==
 export const unwrap = (raw: Json | undefined, document: Document): Bare =>
 	remembered(raw, BARE, document, (schema) => readBare(schema, document));
 
-/** @throws Unwritable */
+/** @throws Unwritable for unresolvable references and too many schemas */
 export const gatherFacts = (raw: Json | undefined, document: Document): Facts =>
 	remembered(raw, FACTS, document, (schema) => readFacts(schema, document));
 
 type Memo<T> = WeakMap<Document, WeakMap<JsonObject, T>>;
-/** By the document and the schema in it: operations share their schemas. */
+/** Caches by document and schema, since operations share their schemas. */
 const BARE: Memo<Bare> = new WeakMap();
 const FACTS: Memo<Facts> = new WeakMap();
 
@@ -76,17 +76,17 @@ function readBare(raw: JsonObject, document: Document): Bare {
 	return bare;
 }
 
-/** OpenAPI 3.0.4 §4.7.23: siblings of `$ref` "SHALL be ignored". */
+/** Tells whether siblings of `$ref` "SHALL be ignored" (OpenAPI 3.0.4 §4.7.23). */
 const isOld = ({ version }: Document): boolean => version <= '3.0';
 const structureOf = (schema: JsonObject): string[] => STRUCTURE.filter((keyword) => Object.hasOwn(schema, keyword));
 
-/** The reference that says all that a schema says of its structure. */
+/** Returns the reference of a schema that defines no structure beside it; else null. */
 function refOf(schema: JsonObject, document: Document): string | null {
 	const { $ref: ref } = schema;
 	return typeof ref === 'string' && (isOld(document) || structureOf(schema).length === 1) ? ref : null;
 }
 
-/** The same for a list of one in a combinator, but for alternatives of null. */
+/** Returns the only member of a combinator, apart from alternatives of null, if the schema defines no structure beside it; else null. */
 function onlyMember(schema: JsonObject): JsonObject | null {
 	const [combinator = '', ...more] = structureOf(schema);
 	if (more.length > 0 || !COMBINED.includes(combinator)) return null;
@@ -106,13 +106,13 @@ function readFacts(schema: JsonObject, document: Document): Facts {
 	const [others, items, first]: [Json[], Json[], Json[][]] = [[], [], []];
 	const visited = new Set<Json>();
 	const visit = (each: Json, isEither: boolean): void => {
-		// What includes itself adds nothing.
+		// A schema that includes itself adds nothing.
 		if (!isObject(each) || visited.has(each)) return;
 		visited.add(each);
 		if (visited.size > MAX_APPLIED) throw new Unwritable('too many schemas apply to one value');
 		if (typeof each['$ref'] === 'string') visit(target(each['$ref'], document).value, isEither);
 		if (typeof each['$ref'] === 'string' && isOld(document)) return;
-		// Of a type that extends another, the other's elements come first (XML Schema 1.0, part 1, §3.4.2).
+		// In a type that extends another, the elements of the base come first (XML Schema 1.0, part 1, §3.4.2).
 		for (const member of listOf(each['allOf'])) visit(member, isEither);
 		for (const type of [each['type']].flat()) if (typeof type === 'string') types.add(type);
 		for (const [name, property] of Object.entries(isObject(each['properties']) ? each['properties'] : {})) {
@@ -135,22 +135,22 @@ function readFacts(schema: JsonObject, document: Document): Facts {
 	return { types, members: new Map(merged), others, items, first };
 }
 
-/** One schema for all of them. */
+/** Combines the schemas into one. */
 export function together(schemas: readonly Json[], combinator: 'allOf' | 'anyOf' = 'anyOf'): Json {
 	if (schemas.length === 1) return schemas[0] ?? {};
 	const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 	return distinct.length === 1 ? (distinct[0] ?? {}) : { [combinator]: distinct };
 }
 
-/** The name that a schema has among the document's, of those that it led through. */
+/** Returns the component name of a schema, chosen from the definitions on the way; null for an inline one. */
 export function componentOf({ pointers }: Bare, { version }: Document): string | null {
 	const names = pointers.flatMap((pointer) => /\/(?:components\/schemas|definitions)\/([^/]+)$/.exec(pointer)?.[1] ?? []);
-	// OpenAPI 3.2.1 §4.26.3: a schema that only refers makes no node, so it is what it refers to that has a name.
+	// OpenAPI 3.2.1 §4.26.3: a schema that is only a reference makes no node, so its target gives the name.
 	const name = version === '3.2' ? names.at(-1) : names[0];
 	return name === undefined ? null : unescapeToken(name);
 }
 
-/** The XML Object of a schema that several others make up. @throws Unwritable where alternatives are called differently */
+/** Returns the merged XML Object of a composed schema. @throws Unwritable where alternatives have different names */
 export function ownXml({ xml, schema }: Bare, document: Document): JsonObject {
 	const inline = listOf(schema['allOf']).flatMap((member) => (isObject(member) && isObject(member['xml']) ? [member['xml']] : []));
 	const own: JsonObject = Object.assign({}, ...inline.toReversed(), xml);

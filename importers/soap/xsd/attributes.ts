@@ -1,4 +1,4 @@
-// Attributes of complex types (XML Schema Part 1, §3.2 and §3.6): as properties whose names begin with `@`.
+// Reads attributes of complex types (XML Schema Part 1, §3.2 and §3.6) as properties whose names begin with `@`.
 
 import { attributeOf, type XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isUsableName, isWellKnown, type Name, nameIn, show, tokenOf, XML, XSD } from '../names.ts';
@@ -7,7 +7,7 @@ import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 
 export interface AttributeUse {
 	name: Name;
-	/** Of the JSON property: `@lang`. */
+	/** Name of the JSON property: `@lang`. */
 	key: string;
 	type: SimpleType;
 	isRequired: boolean;
@@ -27,7 +27,7 @@ interface Visit {
 
 const MAX_ATTRIBUTES = 500;
 
-/** Of a complex type or its derivation. @returns `takesAttributes`: those that are not named are allowed, too */
+/** Reads the attributes of a complex type or its derivation. @returns in `takesAttributes` whether undescribed ones are allowed, too */
 export function readAttributes(node: XmlElement, visit: Visit): { attributes: AttributeUse[]; takesAttributes: boolean } {
 	const attributes: AttributeUse[] = [];
 	const found = { takesAttributes: false, open: new Set(visit.open) };
@@ -46,7 +46,7 @@ export function readAttributes(node: XmlElement, visit: Visit): { attributes: At
 			if (name && !isWellKnown(name.uri)) visit.faults.add(`the attribute group ${show(name)} is not defined: it is left out`);
 			return;
 		}
-		// A group that holds itself, or was read already, brings nothing new.
+		// A group that holds itself, or was read already, adds nothing.
 		const group = unopened(known, found.open);
 		if (!group) return;
 		found.open.add(group.node);
@@ -58,7 +58,7 @@ export function readAttributes(node: XmlElement, visit: Visit): { attributes: At
 
 function readAttribute(node: XmlElement, visit: Visit): AttributeUse[] {
 	const reference = nameIn(node, 'ref');
-	// How SOAP's encoding describes arrays; it is read where they are.
+	// SOAP's encoding describes arrays by such attributes; `content.ts` reads them.
 	if (reference && isEncoding(reference.uri)) return [];
 	const use = tokenOf(node, 'use');
 	const common = {
@@ -99,5 +99,5 @@ function typeOf(node: XmlElement, { simpleTypes, schema, faults }: Visit): Simpl
 	return name ? simpleTypes.named(name, faults) : stringType();
 }
 
-// It is one of the built-in types.
+// The cast holds: `string` is a built-in type.
 const stringType = (): SimpleType => builtIn('string') as SimpleType;

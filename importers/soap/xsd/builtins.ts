@@ -1,4 +1,4 @@
-// The built-in types of XML Schema (Part 2, §3) as JSON Schema: of what is sent, and of what comes back.
+// The built-in types of XML Schema (Part 2, §3) as JSON Schema, for requests and for answers.
 
 import type { JsonObject } from '../../../core/index.ts';
 
@@ -11,23 +11,23 @@ const text = (description?: string): JsonObject => ({ type: 'string', ...(descri
 const YEAR = '-?\\d{4,}';
 const MONTH = '(0[1-9]|1[0-2])';
 const DAY = '(0[1-9]|[12]\\d|3[01])';
-/** Also 24:00:00, the end of a day. */
+/** Times, including 24:00:00, the end of a day. */
 const TIME = '([01]\\d|2[0-4]):[0-5]\\d:[0-5]\\d(\\.\\d+)?';
 const DURATION = '^-?P(T?\\d+(\\.\\d+)?[YMDHS])+$';
 
-/** With a time zone, which may be left out. */
+/** Matches a lexical form with an optional time zone. */
 const zoned = (lexical: string): string => `^${lexical}(Z|[+-][01]\\d:[0-5]\\d)?$`;
 
-/** Of JSON Schema's format, or of XML Schema's own form: that need not have a time zone, or has one where the format has none. */
+/** Accepts JSON Schema's format or XML Schema's own form, in which the time zone is optional, also where the format has none. */
 const moment = (format: string, lexical: string, description: string): JsonObject => ({
 	...text(description),
 	anyOf: [{ format }, { pattern: zoned(lexical) }],
 });
 const part = (lexical: string, description: string): JsonObject => ({ ...text(description), pattern: zoned(lexical) });
 
-/** Numbers that a double holds exactly. */
+/** Integers that a double holds exactly. */
 const safe = (minimum: number, maximum: number): JsonObject => ({ type: 'integer', minimum, maximum });
-/** Those of which a double loses digits are taken as text too. */
+/** Integers of which a double may lose digits, and which are therefore accepted as text, too. */
 const long = (minimum?: number): JsonObject => ({
 	type: ['integer', 'string'],
 	...(minimum === undefined ? {} : { minimum }),
@@ -60,7 +60,7 @@ const REQUESTS: Readonly<Record<string, JsonObject>> = {
 	time: moment('time', TIME, 'A time, such as 12:00:00.'),
 	gYear: part(YEAR, 'A year, such as 2026.'),
 	gYearMonth: part(`${YEAR}-${MONTH}`, 'A month of a year, such as 2026-01.'),
-	// The first edition wrote two more dashes.
+	// The first edition of XML Schema wrote two more dashes.
 	gMonth: part(`--${MONTH}(--)?`, 'A month, such as --01.'),
 	gMonthDay: part(`--${MONTH}-${DAY}`, 'A day of a month, such as --01-31.'),
 	gDay: part(`---${DAY}`, 'A day of any month, such as ---31.'),
@@ -68,7 +68,7 @@ const REQUESTS: Readonly<Record<string, JsonObject>> = {
 	anySimpleType: { type: ['string', 'number', 'boolean'] },
 };
 
-/** What is read as a number: `integer` where a double always holds it, as the executor does. */
+/** Types that the executor reads as integers, since a double always holds them. */
 const SAFE_INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
 
 export const STRINGS: ReadonlySet<string> = new Set([
@@ -87,15 +87,15 @@ export const STRINGS: ReadonlySet<string> = new Set([
 	'anyURI',
 ]);
 
-/** Built-in lists, by what they are lists of. */
+/** Built-in list types, with the types of their items. */
 export const LISTS: Readonly<Record<string, string>> = { NMTOKENS: 'NMTOKEN', IDREFS: 'IDREF', ENTITIES: 'ENTITY' };
 
 export const isBuiltIn = (local: string): boolean => STRINGS.has(local) || Object.hasOwn(REQUESTS, local);
 
-/** Of a value that is sent. */
+/** Returns the schema of a value in a request. */
 export const requestSchema = (base: string): JsonObject => ({ ...(Object.hasOwn(REQUESTS, base) ? REQUESTS[base] : text()) });
 
-/** Of a value that comes back: whatever a server puts there fits. Empty numbers are null, other texts stay what they are. */
+/** Returns the schema of a value in an answer, which accepts all that servers send: empty numbers are null, other texts are kept. */
 export function responseSchema(base: string): JsonObject {
 	if (base === 'boolean') return { type: ['boolean', 'string', 'null'] };
 	if (SAFE_INTEGERS.has(base)) return { type: ['integer', 'string', 'null'] };

@@ -1,4 +1,4 @@
-// The named parts of all schemas together (XML Schema Part 1, §2.2), and which types are derived from which.
+// Indexes the named components of all schemas together (XML Schema Part 1, §2.2), and the derivation of types.
 
 import type { XmlElement } from '../../../core/index.ts';
 import type { DocumentSet, SchemaDocument } from '../documents.ts';
@@ -6,11 +6,11 @@ import { childrenOf, isTrue, isUsableName, isXsd, keyOf, type Name, nameIn, toke
 
 export type Kind = 'element' | 'type' | 'group' | 'attribute' | 'attributeGroup';
 
-/** A definition, or an anonymous type inside one, with what its schema says of all its parts. */
+/** A definition, or an anonymous type inside one, with the context of its schema. */
 export interface Component {
 	node: XmlElement;
 	schema: SchemaContext;
-	/** Of a redefinition: what it is based on under its own name. */
+	/** The redefined component of the same name, if this is a redefinition. */
 	original: Component | null;
 }
 
@@ -22,17 +22,17 @@ export interface SchemaContext {
 
 export interface Components {
 	find(kind: Kind, name: Name): Component | null;
-	/** Names of all complex types, elements and groups, in the order of the documents. */
+	/** Returns the names of all components of a kind, in the order of the documents. */
 	list(kind: Kind): Name[];
-	/** Complex types derived from this one, near and far. */
+	/** Finds the complex types derived from this one, directly or not. */
 	derivedFrom(name: Name): Descendants;
-	/** Elements that may stand in the place of this one, near and far, that are not abstract. */
+	/** Finds the elements that may be substituted for this one, directly or not, and are not abstract. */
 	substitutesOf(name: Name): Descendants;
 }
 
 export interface Descendants {
 	names: Name[];
-	/** There are more than are listed. */
+	/** Whether there are more than listed. */
 	isCut: boolean;
 }
 
@@ -61,7 +61,7 @@ export function indexComponents({ schemas, redefinitions }: Pick<DocumentSet, 's
 		if (kind === undefined || local === null || !isUsableName(local)) return;
 		const name = { uri: schema.targetNamespace, local };
 		const known = found[kind].get(keyOf(name));
-		// The same document may be reached in several ways: the first definition counts.
+		// The same document may be reached in several ways: the first definition is kept.
 		if (known && !redefines) return;
 		found[kind].set(keyOf(name), { name, component: { node, schema, original: known?.component ?? null } });
 	};
@@ -87,7 +87,7 @@ export function indexComponents({ schemas, redefinitions }: Pick<DocumentSet, 's
 	};
 }
 
-/** What is not being read yet: of a redefinition that names itself, what it is based on. */
+/** Returns the component unless it is being read; for a redefinition that names itself, the redefined one. */
 export function unopened(component: Component | null, open: ReadonlySet<XmlElement>): Component | null {
 	let found = component;
 	while (found && open.has(found.node)) found = found.original;
@@ -104,7 +104,7 @@ function contextOf({ root, targetNamespace }: SchemaDocument): SchemaContext {
 
 const NOTHING: Pick<XmlElement, 'attributes'> = { attributes: [] };
 
-/** Names by the key of what each says that it belongs to. */
+/** Indexes names by the key of their owner. */
 function indexBy(entries: { name: Name; component: Component }[], ownerOf: (node: XmlElement) => Name | null): Map<string, Name[]> {
 	const derived = new Map<string, Name[]>();
 	for (const { name, component } of entries) {
@@ -117,7 +117,7 @@ function indexBy(entries: { name: Name; component: Component }[], ownerOf: (node
 	return derived;
 }
 
-/** Of a complex type with complex or simple content. */
+/** Returns the base of a complex type with complex or simple content. */
 function baseOf(node: XmlElement): Name | null {
 	if (!isXsd(node, 'complexType')) return null;
 	const [content] = childrenOf(node, XSD, 'complexContent', 'simpleContent');
@@ -127,7 +127,7 @@ function baseOf(node: XmlElement): Name | null {
 
 function closure(name: Name, derived: Map<string, Name[]>, most: number): Descendants {
 	const seen = new Map<string, Name>([[keyOf(name), name]]);
-	// It grows while it is walked.
+	// Iteration over a Map also visits entries added meanwhile.
 	for (const next of seen.values()) {
 		for (const descendant of derived.get(keyOf(next)) ?? []) {
 			if (seen.has(keyOf(descendant))) continue;

@@ -1,31 +1,31 @@
-// What a complex type holds (XML Schema Part 1, §3.4): its particles in the order of the schema, those of its bases first.
+// Reads the content of a complex type (XML Schema Part 1, §3.4): its particles in the order of the schema, those of its bases first.
 
 import { attributeOf, type XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isTrue, isWellKnown, isXsd, keyOf, type Name, nameIn, show, WSDL, XSD } from '../names.ts';
 import { type AttributeUse, readAttributes } from './attributes.ts';
 import { type Component, unopened } from './components.ts';
-import { type ElementUse, type Surroundings, typeNamed } from './elements.ts';
+import { type ElementUse, type TypeContext, typeNamed } from './elements.ts';
 import { createKeys, MAX_OPEN, type Particle, readParticle, type Visit, withKeys } from './particles.ts';
 import { builtIn, type SimpleType } from './simple-types.ts';
 
 export interface Content {
 	items: Particle[];
 	attributes: AttributeUse[];
-	/** Of simple content. */
+	/** Type of the text, in simple content. */
 	text: SimpleType | null;
 	isMixed: boolean;
-	/** Attributes that nobody names are allowed. */
+	/** Whether undescribed attributes are allowed. */
 	takesAttributes: boolean;
-	/** A part of it is not known: elements that nobody names are allowed, too. */
+	/** Whether a part of the type is unknown, so that undescribed elements are allowed, too. */
 	isOpen: boolean;
-	/** Of an array in SOAP's encoding: its items. */
+	/** The items, if this is an array in SOAP's encoding. */
 	arrayOf: ElementUse | null;
 	faults: Set<string>;
 }
 
-export function readContent(component: Component, surroundings: Surroundings): Content {
+export function readContent(component: Component, context: TypeContext): Content {
 	const faults = new Set<string>();
-	const content = readType(component, { ...surroundings, faults, schema: component.schema, open: new Set(), budget: { particles: 0 } });
+	const content = readType(component, { ...context, faults, schema: component.schema, open: new Set(), budget: { particles: 0 } });
 	const attributes = content.attributes.filter(({ isProhibited }) => !isProhibited);
 	const attributeKey = createKeys();
 	return {
@@ -75,7 +75,7 @@ function readBase(name: Name, visit: Visit): Content {
 	if (name.uri === XSD) return empty(visit.faults);
 	const found = visit.components.find('type', name);
 	const base = unopened(found, visit.open);
-	if (!found) return lose(`the type ${show(name)} is not defined: what it would bring is left out`, name, visit);
+	if (!found) return lose(`the type ${show(name)} is not defined: its members are left out`, name, visit);
 	if (!base || visit.open.size > MAX_OPEN) return lose(`the type ${show(name)} is derived from itself`, name, visit);
 	return isXsd(base.node, 'complexType') ? readType(base, visit) : empty(visit.faults);
 }
@@ -85,7 +85,7 @@ function lose(fault: string, name: Name, { faults }: Visit): Content {
 	return { ...empty(faults), isOpen: true };
 }
 
-/** §3.4.2: the text of the base, be it simple itself or complex with simple content, and maybe narrower. */
+/** Adds the text of the base, which is a simple type or a complex one with simple content, and may be restricted (§3.4.2). */
 function withText(derivation: XmlElement, name: Name | null, own: Content, visit: Visit): Content {
 	const base = name === null || name.uri === XSD ? null : unopened(visit.components.find('type', name), visit.open);
 	const inherited = base && isXsd(base.node, 'complexType') && visit.open.size < MAX_OPEN ? readType(base, visit) : null;
@@ -98,7 +98,7 @@ function withText(derivation: XmlElement, name: Name | null, own: Content, visit
 	return { ...own, items: [], text, takesAttributes, attributes: inherit(inherited?.attributes ?? [], own.attributes) };
 }
 
-/** What was said last counts. */
+/** Joins attributes; of two with one name the later takes precedence. */
 function inherit(base: AttributeUse[], own: AttributeUse[]): AttributeUse[] {
 	const all = new Map([...base, ...own].map((attribute) => [keyOf(attribute.name), attribute]));
 	return [...all.values()];
@@ -109,7 +109,7 @@ function direct(node: XmlElement, visit: Visit): Content {
 	return { ...empty(visit.faults), items: particles, ...readAttributes(node, visit) };
 }
 
-/** SOAP 1.1 §5.4.2: what `arrayType` names, or the one element of the restriction. */
+/** Returns the items of an array (SOAP 1.1 §5.4.2): the type in `arrayType`, or the one element of the restriction. */
 function arrayItem(derivation: XmlElement, { items }: Content, visit: Visit): ElementUse {
 	const written = childrenOf(derivation, XSD, 'attribute').find((child) => nameIn(child, 'ref')?.local === 'arrayType');
 	const arrayType = written ? attributeOf(written, 'arrayType', WSDL) : null;

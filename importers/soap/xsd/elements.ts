@@ -1,4 +1,4 @@
-// Elements (XML Schema Part 1, §3.3): what they are called, what they hold, how often they may stand.
+// Reads elements (XML Schema Part 1, §3.3): their names, types and occurrence.
 
 import { attributeOf, quote, type XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isTrue, isUsableName, isWellKnown, isXsd, type Name, nameIn, show, tokenOf, XSD } from '../names.ts';
@@ -6,14 +6,14 @@ import type { Component, Components, SchemaContext } from './components.ts';
 import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 import type { Definition } from './types.ts';
 
-/** Of an element: text, a complex type by its component or as it was put together, or anything at all. */
+/** The type of an element: text, a complex type by its component or as a made definition, or anything. */
 export type TypeUse = { simple: SimpleType } | ComplexUse | { any: true };
 export type ComplexUse = { complex: Component; name: Name | null } | { made: Definition };
 
 export interface ElementUse {
 	of: 'element';
 	name: Name;
-	/** Of the JSON property: unique in its type. */
+	/** Name of the JSON property, unique in its type. */
 	key: string;
 	min: number;
 	max: number;
@@ -29,16 +29,16 @@ export interface Occurrence {
 	max: number;
 }
 
-export interface Surroundings {
+export interface TypeContext {
 	components: Components;
 	simpleTypes: SimpleTypes;
 }
 
-/** An element that a schema defines on its own: always qualified. */
-export function globalElement(name: Name, { min, max }: Occurrence, surroundings: Surroundings & { faults: Set<string> }): ElementUse[] {
-	const component = surroundings.components.find('element', name);
+/** Returns an element that a schema defines at its top level, whose name is always qualified. */
+export function globalElement(name: Name, { min, max }: Occurrence, context: TypeContext & { faults: Set<string> }): ElementUse[] {
+	const component = context.components.find('element', name);
 	if (!component) return [];
-	return [{ ...elementOf(component.node, name, { ...surroundings, schema: component.schema }), min, max }];
+	return [{ ...elementOf(component.node, name, { ...context, schema: component.schema }), min, max }];
 }
 
 export function localElement(node: XmlElement, { min, max }: Occurrence, visit: Defined): ElementUse {
@@ -48,7 +48,7 @@ export function localElement(node: XmlElement, { min, max }: Occurrence, visit: 
 	return { ...elementOf(node, { uri: isQualified ? visit.schema.targetNamespace : '', local }, visit), min, max };
 }
 
-export type Defined = Surroundings & { faults: Set<string>; schema: SchemaContext };
+export type Defined = TypeContext & { faults: Set<string>; schema: SchemaContext };
 
 function elementOf(node: XmlElement, name: Name, visit: Defined): ElementUse {
 	return {
@@ -74,14 +74,14 @@ function typeOf(node: XmlElement, visit: Defined, passed = new Set<XmlElement>()
 	}
 	const name = nameIn(node, 'type');
 	if (name) return typeNamed(name, visit);
-	// §3.3.2: without a type, a member of a substitution group has its head's.
+	// §3.3.2: a member of a substitution group without a type has that of its head.
 	const head = nameIn(node, 'substitutionGroup');
 	const component = head && visit.components.find('element', head);
 	if (!component || passed.has(component.node)) return { any: true };
 	return typeOf(component.node, { ...visit, schema: component.schema }, passed.add(component.node));
 }
 
-export function typeNamed(name: Name, { components, simpleTypes, faults }: Surroundings & { faults: Set<string> }): TypeUse {
+export function typeNamed(name: Name, { components, simpleTypes, faults }: TypeContext & { faults: Set<string> }): TypeUse {
 	if (name.uri === XSD || isEncoding(name.uri)) {
 		const simple = builtIn(name.local);
 		return simple ? { simple } : { any: true };

@@ -1,4 +1,4 @@
-// Facets (XML Schema Part 2, §4.3) → keywords of JSON Schema. What cannot be kept is dropped: only ever loosened.
+// Facets (XML Schema Part 2, §4.3) → keywords of JSON Schema. Facets without a counterpart are dropped, so schemas only get looser.
 
 import { attributeOf, cleanText, type Json, type JsonObject, patternFault, quote, type XmlElement } from '../../../core/index.ts';
 import { XSD } from '../names.ts';
@@ -16,12 +16,12 @@ const BOUNDS: Readonly<Record<string, string>> = {
 	minExclusive: 'exclusiveMinimum',
 	maxExclusive: 'exclusiveMaximum',
 };
-/** Types whose length is not that of the text. */
+/** Types with a length that is not the text's. */
 const OTHER_LENGTHS = new Set(['base64Binary', 'hexBinary', 'QName', 'NOTATION', 'anySimpleType']);
 const MAX_PATTERN_CHARS = 1_000;
 const MAX_VALUES = 2_000;
 
-/** @param node `xs:restriction`. @param type what is restricted */
+/** @param node `xs:restriction`. @param type the restricted type */
 export function readFacets(node: XmlElement, type: SimpleType, faults: Set<string>): JsonObject {
 	const keywords: JsonObject = {};
 	const values: string[] = [];
@@ -57,7 +57,7 @@ function readEnumeration(values: string[], { base, isList }: SimpleType): JsonOb
 	// Each value of a list's enumeration is a whole list.
 	if (values.length === 0 || values.length > MAX_VALUES || isList || base === 'boolean') return {};
 	const members: Json[] = values.map((value) => cleanText(value, 1_000));
-	// White space counts in these two.
+	// White space is significant in these two types.
 	const kept = base === 'string' || base === 'normalizedString' ? values : values.map((value) => value.trim());
 	if (members.some((member, index) => member !== kept[index])) return {};
 	if (!takesNumbers(base)) return { enum: [...new Set(members)] };
@@ -67,9 +67,9 @@ function readEnumeration(values: string[], { base, isList }: SimpleType): JsonOb
 		: {};
 }
 
-/** Several in one restriction are alternatives. */
+/** Joins the patterns of one restriction, which are alternatives. */
 function readPatterns(patterns: string[], { base, isList, schema }: SimpleType, faults: Set<string>): JsonObject {
-	// Of a number it is the text that the pattern is about.
+	// The pattern of a number restricts its text, not the JSON number.
 	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean') return {};
 	const translated = patterns.map(translate);
 	const pattern = translated.some((one) => one === null) ? null : `^(?:${translated.join('|')})$`;
@@ -78,22 +78,22 @@ function readPatterns(patterns: string[], { base, isList, schema }: SimpleType, 
 	return {};
 }
 
-/** Beside the pattern of what is restricted, which has to hold as well (§4.3.4). */
+/** Adds a pattern to that of the restricted type, which has to match as well (§4.3.4). */
 function andPattern({ pattern: before, allOf }: JsonObject, pattern: string): JsonObject {
 	return before === undefined ? { pattern } : { allOf: [...(Array.isArray(allOf) ? allOf : []), { pattern }] };
 }
 
-/** `\w` and `\W` (F.1.1): letters of all alphabets, and no punctuation, which `_` is. */
+/** Classes for `\w` and `\W` (F.1.1), which include letters of all alphabets, and no punctuation, such as `_`. */
 const WORDS: Readonly<Record<string, string>> = { w: '\\p{L}\\p{M}\\p{N}\\p{S}', W: '\\p{P}\\p{Z}\\p{C}' };
 
-/** What may be escaped in XML Schema, and in documents, is more than what may be in ECMAScript. */
+/** Escapes a character if ECMAScript allows it; XML Schema, and documents, escape more. */
 function escaped(char: string, isInClass: boolean): string {
 	const words = Object.hasOwn(WORDS, char) ? WORDS[char] : undefined;
 	if (words !== undefined) return isInClass ? words : `[${words}]`;
 	return /[\w^$\\.*+?()[\]{}|/]/.test(char) || (isInClass && char === '-') ? `\\${char}` : char;
 }
 
-/** Appendix F: always anchored, `^` and `$` are characters like others. Null for what has no counterpart. */
+/** Translates a pattern (Appendix F): it is always anchored, and `^` and `$` are ordinary characters. Null if it has no counterpart. */
 function translate(pattern: string): string | null {
 	let result = '';
 	let inClass = 0;
@@ -106,7 +106,7 @@ function translate(pattern: string): string | null {
 			result += escaped(next, inClass > 0);
 			continue;
 		}
-		// Subtraction, `[a-z-[aeiou]]`.
+		// Subtraction has no counterpart: `[a-z-[aeiou]]`.
 		if (char === '[' && inClass++ > 0) return null;
 		if (char === ']') inClass--;
 		result += inClass === 0 && /[\^$]/.test(char) ? `\\${char}` : char;

@@ -1,9 +1,9 @@
-// Particles (XML Schema Part 1, §3.8 and §3.9): sequences, choices and groups of elements, in the order of the schema.
+// Reads particles (XML Schema Part 1, §3.8 and §3.9): sequences, choices and groups of elements, in the order of the schema.
 
 import type { XmlElement } from '../../../core/index.ts';
 import { childrenOf, isTrue, isWellKnown, isXsd, keyOf, type Name, nameIn, show, tokenOf, XSD } from '../names.ts';
 import { type SchemaContext, unopened } from './components.ts';
-import { type ElementUse, globalElement, isUsable, localElement, type Occurrence, type Surroundings } from './elements.ts';
+import { type ElementUse, globalElement, isUsable, localElement, type Occurrence, type TypeContext } from './elements.ts';
 
 export interface GroupUse {
 	of: 'sequence' | 'choice' | 'all';
@@ -14,11 +14,11 @@ export interface GroupUse {
 
 export type Particle = ElementUse | GroupUse | { of: 'any'; min: number; max: number };
 
-/** One complex type being read. */
-export interface Visit extends Surroundings {
+/** The state of reading one complex type. */
+export interface Visit extends TypeContext {
 	faults: Set<string>;
 	schema: SchemaContext;
-	/** Types, groups and attribute groups that are being read: what meets itself is not read again. */
+	/** Types, groups and attribute groups that are being read, which are not entered again. */
 	open: ReadonlySet<XmlElement>;
 	budget: { particles: number };
 }
@@ -93,15 +93,15 @@ function readElement(node: XmlElement, { min, max }: Occurrence, visit: Visit): 
 	return [{ of: 'choice', min, max, items: elements.map((element) => ({ ...element, min: 1, max: 1 })) }];
 }
 
-/** §3.3.4: the head, unless it is abstract, and all elements that may stand in its place. */
+/** Returns the head, unless it is abstract, and all elements that may be substituted for it (§3.3.4). */
 function elementAndSubstitutes(name: Name, { components, faults }: Visit): Name[] {
 	const { names, isCut } = components.substitutesOf(name);
-	if (isCut) faults.add(`more than ${names.length} elements may stand in the place of ${show(name)}: only those can be given`);
+	if (isCut) faults.add(`more than ${names.length} elements can be substituted for ${show(name)}: only those can be given`);
 	const head = components.find('element', name);
 	return head && isTrue(head.node, 'abstract') ? names : [name, ...names];
 }
 
-/** One key for each name: of two namespaces with the same local name, the later gets a number. */
+/** Makes a function that returns one key for each name: the second of two with the same local name gets a number. */
 export function createKeys(): (name: Name, wanted: string) => string {
 	const keys = new Map<string, string>();
 	const taken = new Set<string>();

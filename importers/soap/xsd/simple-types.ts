@@ -1,4 +1,4 @@
-// Simple types (XML Schema Part 2): restrictions, lists and unions of text, as what the executor writes and as JSON Schema.
+// Reads simple types (XML Schema Part 2): restrictions, lists and unions, for the executor and as JSON Schema.
 
 import type { JsonObject, XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isWellKnown, isXsd, keyOf, type Name, nameIn, show, tokenOf, XSD } from '../names.ts';
@@ -7,17 +7,17 @@ import type { Component, Components } from './components.ts';
 import { readFacets } from './facets.ts';
 
 export interface SimpleType {
-	/** The built-in type that it comes from: how its text is written and read. */
+	/** The built-in type that it is derived from, by which its text is written and read. */
 	base: string;
 	isList: boolean;
-	/** Of a value that is sent. */
+	/** Schema of a value in a request. */
 	schema: JsonObject;
 }
 
 export interface SimpleTypes {
-	/** @param faults what is lost */
+	/** @param faults collects what is lost */
 	named(name: Name, faults: Set<string>): SimpleType;
-	/** Of an `xs:simpleType`, or of `xs:restriction` in simple content. */
+	/** Reads an `xs:simpleType`, or an `xs:restriction` in simple content. */
 	at(component: Component, faults: Set<string>): SimpleType;
 }
 
@@ -32,7 +32,7 @@ export const builtIn = (local: string): SimpleType | null => {
 
 const listOf = ({ base, schema }: SimpleType): SimpleType => ({ base, isList: true, schema: { type: 'array', items: schema } });
 
-/** Of a value that comes back. */
+/** Returns the schema of a value in an answer. */
 export const answerSchema = ({ base, isList }: SimpleType): JsonObject =>
 	isList ? { type: ['array', 'null'], items: responseSchema(base) } : responseSchema(base);
 
@@ -63,12 +63,12 @@ export function createSimpleTypes(components: Components): SimpleTypes {
 	function convert({ node, schema, original }: Component, faults: Set<string>, chain: number): SimpleType {
 		const inner = (child: XmlElement): SimpleType =>
 			chain > MAX_CHAIN ? ANY : convert({ node: child, schema, original: null }, faults, chain + 1);
-		/** What an attribute names or an anonymous type inside defines. */
+		/** Returns the type that an attribute names, or that an anonymous type inside defines. */
 		const derivedFrom = (from: XmlElement, attribute: string): SimpleType => {
 			const [anonymous] = childrenOf(from, XSD, 'simpleType');
 			if (anonymous) return inner(anonymous);
 			const name = nameIn(from, attribute);
-			// A redefinition is of what has its own name (Part 1, §4.2.2).
+			// A redefinition is based on the type of its own name (Part 1, §4.2.2).
 			if (original && name?.local === tokenOf(node, 'name')) return convert(original, faults, chain + 1);
 			return name ? named(name, faults, chain + 1) : ANY;
 		};
@@ -92,7 +92,7 @@ function restrict(type: SimpleType, node: XmlElement, faults: Set<string>): Simp
 	return { ...type, schema: { ...type.schema, ...readFacets(node, type, faults) } };
 }
 
-/** Written as the text that is given, whatever member that is of. */
+/** Makes a union, whose values are written as the given text, whichever member they belong to. */
 function unionOf(members: SimpleType[]): SimpleType {
 	const schemas = [...new Map(members.map(({ schema }) => [JSON.stringify(schema), schema])).values()];
 	if (schemas.length === 0 || schemas.length > MAX_MEMBERS || members.some(({ isList }) => isList)) return ANY;

@@ -1,4 +1,4 @@
-// Complex types under the names that they have among the definitions of a tool: each is read once, when it is first needed.
+// Complex types by their names among the definitions of a tool: each is read once, when it is first needed.
 
 import { createHash } from 'node:crypto';
 import { cleanText, type XmlElement } from '../../../core/index.ts';
@@ -9,18 +9,18 @@ import type { ComplexUse, ElementUse } from './elements.ts';
 import type { Particle } from './particles.ts';
 import { createSimpleTypes, type SimpleTypes } from './simple-types.ts';
 
-/** A complex type, or what a message of several parts is. */
+/** A complex type, or one made for a message of several parts. */
 export interface Definition {
-	/** Among the definitions. */
+	/** Name among the definitions. */
 	id: string;
-	/** Null: it is anonymous. */
+	/** Name in the schema; null for an anonymous type. */
 	name: Name | null;
 	description: string;
 	isAbstract: boolean;
 	content: Content;
-	/** How often each element may stand in it, by its key. */
+	/** Occurrence of each element in the type, by its key. */
 	counts: ReadonlyMap<string, Count>;
-	/** What `@xsi:type` may say instead, by its value. */
+	/** Types that may replace this one, by the value of `@xsi:type`. */
 	subtypes: ReadonlyMap<string, Definition>;
 }
 
@@ -33,9 +33,9 @@ export interface Count {
 export interface Types {
 	components: Components;
 	simpleTypes: SimpleTypes;
-	/** @param owner whose element is of the type: an anonymous one is named after it */
+	/** @param owner name of the element's owner, after which an anonymous type is named */
 	complex(use: ComplexUse, owner: string): Definition;
-	/** What no schema defines, such as the parts of a message. */
+	/** Makes a type that no schema defines, such as that of a message's parts. */
 	made(owner: string, items: Particle[]): Definition;
 }
 
@@ -43,7 +43,7 @@ const MAX_ID_CHARS = 100;
 const MAX_DESCRIPTION_CHARS = 500;
 
 export function createTypes(components: Components): Types {
-	const surroundings = { components, simpleTypes: createSimpleTypes(components) };
+	const context = { components, simpleTypes: createSimpleTypes(components) };
 	const global = nameGlobally(components);
 	const taken = new Set(global.values());
 	const known = new Map<XmlElement, Definition>();
@@ -60,7 +60,7 @@ export function createTypes(components: Components): Types {
 		const found = known.get(component.node);
 		if (found) return found;
 		const id = (name && global.get(keyOf(name))) ?? fresh(owner);
-		const content = readContent(component, surroundings);
+		const content = readContent(component, context);
 		const definition: Definition = {
 			id,
 			name,
@@ -97,10 +97,10 @@ export function createTypes(components: Components): Types {
 		subtypes: new Map(),
 	});
 
-	return { ...surroundings, complex: (use, owner) => ('made' in use ? use.made : define(use.complex, use.name, owner)), made };
+	return { ...context, complex: (use, owner) => ('made' in use ? use.made : define(use.complex, use.name, owner)), made };
 }
 
-/** Of two namespaces that share a name, both get a hash, so that neither depends on the other's coming first. */
+/** Names global types. If two namespaces share a name, both get a hash, so that names do not depend on the order. */
 function nameGlobally(components: Components): Map<string, string> {
 	const names = components.list('type');
 	const shared = Map.groupBy(names, ({ local }) => plain(local));
@@ -114,13 +114,13 @@ function nameGlobally(components: Components): Map<string, string> {
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
-/** Fit for `#/$defs/…`. */
+/** Makes a name that fits into `#/$defs/…`. */
 function plain(name: string): string {
 	const safe = name.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, MAX_ID_CHARS);
 	return safe === name ? safe : `${safe.slice(0, MAX_ID_CHARS - 9)}_${hash(name)}`;
 }
 
-/** Summed over a sequence, the largest of a choice, times what the groups around them may occur. */
+/** Counts elements: the sum in a sequence, the maximum in a choice, multiplied by the occurrence of the groups around them. */
 function countAll(items: readonly Particle[]): Map<string, Count> {
 	const sum = new Map<string, Count>();
 	for (const particle of items) {
@@ -152,7 +152,7 @@ function countBranches(items: readonly Particle[]): Map<string, Count> {
 	return most;
 }
 
-/** What `xs:documentation` says. */
+/** Returns the text of `xs:documentation`. */
 export function describe(node: XmlElement, maxChars: number): string {
 	const notes = childrenOf(node, XSD, 'annotation').flatMap((annotation) => childrenOf(annotation, XSD, 'documentation'));
 	return cleanText(notes.map(textOf).join(' ').replace(/\s+/g, ' '), maxChars);

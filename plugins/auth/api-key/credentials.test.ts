@@ -1,9 +1,9 @@
-// Every kind of credential that opens an `api_key` gateway, in every place where it may stand.
+// Tests of every kind of credential that an `api_key` gateway accepts, in every location where a request may carry it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Jwt from '@hapi/jwt';
+import { until } from '../../../test/helpers/clock.ts';
 import {
 	type Account,
 	type Answer,
@@ -50,14 +50,14 @@ test('a gateway’s key, a member’s access key and a login’s token open it, 
 	}
 });
 
-test('nobody comes in with what is good elsewhere: the cookie, another gateway’s key, another organization’s login', async () => {
+test('credentials for other uses are refused: the cookie, another gateway’s key, another organization’s login', async () => {
 	const stranger = await registerAccount(service.url);
 	const theirs = await publishGateway(stranger);
 	const theirKey = must(await stranger.post('/access-keys', { name: 'k' }), 201).body.data.key;
 	const other = await publishGateway(owner);
 	for (const [place, at] of Object.entries(PLACES)) {
 		for (const secret of [theirs.key, other.key]) assert.equal((await at(secret)).status, 401, `${place}: ${secret.slice(0, 8)}`);
-		// Good, but of somebody who is no member (decisions, 22).
+		// Valid credentials of a user who is no member of the organization (decisions, 22).
 		for (const secret of [theirKey, stranger.token]) assert.equal((await at(secret)).status, 403, `${place}: ${secret.slice(0, 8)}`);
 		assert.equal((await at(accessKey.key, other.url)).status, 403, place);
 	}
@@ -74,12 +74,12 @@ test('a token from another issuer is refused with the message jwt issuer invalid
 	}
 });
 
-test('what only resembles a credential is a 401, however long', async () => {
+test('a string that only resembles a credential is a 401, however long', async () => {
 	const { pathname } = new URL(gateway.url);
 	for (const good of [gateway.key, accessKey.key, owner.token]) {
 		const wrong = [good.toUpperCase(), good.slice(0, -1), good.slice(1), `${good}x`, `${good}.`, good.padEnd(1_000_000, 'x')];
 		for (const secret of wrong) {
-			// Over a socket, a header of a megabyte would not get as far.
+			// The request is injected, since a header of a megabyte would not pass over a socket.
 			const headers = { ...ACCEPT, authorization: `Bearer ${secret}` };
 			const answer = await service.server.inject({ method: 'POST', url: pathname, headers, payload: LIST });
 			assert.equal(answer.statusCode, 401, secret.slice(0, 60));
@@ -94,9 +94,5 @@ test('lastUsedAt of an access key moves with calls of gateways', async () => {
 		(await owner.get('/access-keys')).body.data.accessKeys.find((one: { id: string }) => one.id === id).lastUsedAt;
 	assert.equal(await lastUsedAt(), null);
 	assert.equal((await ask({ 'x-api-key': key })).status, 200);
-	const deadlineMs = performance.now() + 3000;
-	while ((await lastUsedAt()) === null) {
-		assert.ok(performance.now() < deadlineMs, 'not recorded');
-		await sleep(50);
-	}
+	await until(lastUsedAt, 'its use is recorded');
 });

@@ -1,4 +1,4 @@
-// Where a key is looked for, and what becomes of one that is wrong.
+// Tests of where a key is read from, and how a wrong one is refused.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -7,7 +7,7 @@ import apiKey from './index.ts';
 
 const CALLER: Caller = { method: 'api_key', subject: 'key:1', keyId: '1', scopes: ['tools:read'] };
 const asked: string[] = [];
-// The method reaches nothing else of its context.
+// The method uses nothing else of its context.
 const context = {
 	identity: {
 		credential: async (secret: string) => {
@@ -18,7 +18,7 @@ const context = {
 	},
 } as Partial<Context> as Context;
 
-// What the method reads of a request.
+// Makes a request with the parts that the method reads.
 const incoming = (headers: Record<string, string>, query = ''): Incoming =>
 	({ headers, query: new URLSearchParams(query) }) as Partial<Incoming> as Incoming;
 
@@ -40,7 +40,7 @@ describe('api_key (specification 5.2, 2)', () => {
 		assert.equal(await authenticate({ authorization: 'Bearer' }), null);
 	});
 
-	test('the first place that holds a key counts, also when it is wrong there', async () => {
+	test('the first location that holds a key counts, also when the key is wrong', async () => {
 		const wrong = { 'x-api-key': 'svc_gw_bad', authorization: 'Bearer svc_gw_good' };
 		await assert.rejects(authenticate(wrong, { query: 'api_key=svc_gw_good' }), { code: 'unauthorized' });
 		await assert.rejects(authenticate({ authorization: 'Bearer svc_gw_good' }, { query: 'api_key=svc_gw_bad' }), { code: 'unauthorized' });
@@ -59,7 +59,7 @@ describe('api_key (specification 5.2, 2)', () => {
 		assert.ok(!asked.some((secret) => secret.length > 4096));
 	});
 
-	test('what core says of a token that is wrong in itself reaches the client', async () => {
+	test('core’s own error for an invalid token reaches the client', async () => {
 		await assert.rejects(authenticate({ authorization: 'Bearer a.b.c' }), { code: 'unauthorized', message: 'jwt issuer invalid' });
 	});
 
@@ -80,7 +80,7 @@ describe('api_key (specification 5.2, 2)', () => {
 		assert.equal(apiKey.challenge(gateway, {}, fault), `${realm}, error="insufficient_scope", scope="tools:read tools:execute"`);
 	});
 
-	test('a keyHeader that every object has a member of is looked for among the headers only', async () => {
+	test('a keyHeader named like a member of every object is looked up among the headers only', async () => {
 		for (const keyHeader of ['constructor', 'toString', '__proto__', 'hasOwnProperty'])
 			assert.equal(await authenticate({}, { keyHeader }), null);
 		assert.equal(await authenticate({ constructor: 'svc_gw_good' } as Record<string, string>, { keyHeader: 'Constructor' }), CALLER);

@@ -1,5 +1,4 @@
-// Keys of Gatehouse (`svc_gw_…`, `ak_live_…`) and logins' tokens in a header, in the query or as a Bearer token
-// (specification 5.2, 2).
+// Accepts Gatehouse's keys (`svc_gw_…`, `ak_live_…`) and login tokens in a header, in the query or as a Bearer token (specification 5.2, 2).
 
 import Joi from 'joi';
 import {
@@ -19,7 +18,7 @@ import {
 export default {
 	kind: 'auth',
 	name: 'api_key',
-	summary: 'Admits who sends a key: in X-API-Key (or another header), as ?api_key= or as a Bearer token.',
+	summary: 'Admits callers with a key: in X-API-Key (or another header), as ?api_key= or as a Bearer token.',
 	spec: 'RFC 6750 (for the Bearer form)',
 	config: Joi.object<SecretPlaces>({ keyHeader: keyHeaderRule }),
 

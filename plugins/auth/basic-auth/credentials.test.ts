@@ -1,4 +1,4 @@
-// RFC 7617 to the letter, and a little stricter.
+// Tests that credentials are read exactly as RFC 7617 says, and a little more strictly.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -45,7 +45,7 @@ test('control characters are refused in either part (RFC 7617 §2)', () => {
 	}
 });
 
-test('what is longer than an e-mail address and a password can be is not decoded', () => {
+test('a header longer than an e-mail address and a password can be is not decoded', () => {
 	assert.ok(read(`a:${'p'.repeat(700)}`));
 	assert.equal(read(`a:${'p'.repeat(800)}`), null);
 });

@@ -1,8 +1,8 @@
-// What stands behind `Authorization: Basic`, read as strictly as RFC 7617 lets us.
+// Reads the credentials of `Authorization: Basic` as strictly as RFC 7617 allows.
 
-/** RFC 9110 §11.1: the scheme's name is case-insensitive. RFC 4648 §4, with its padding. */
+/** The header. Its scheme is case-insensitive (RFC 9110 §11.1); its base64 is padded (RFC 4648 §4). */
 const BASIC = /^Basic +((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?) *$/i;
-/** In base64: an e-mail address has at most 320 bytes, a password 72. What is longer is nobody's. */
+/** The longest base64 that is decoded: an e-mail address has at most 320 bytes, a password 72. */
 const MAX_LENGTH = 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\x00-\x1f\x7f]/;
@@ -12,7 +12,7 @@ export interface BasicCredentials {
 	password: string;
 }
 
-/** Null when it is malformed, too long or half empty. */
+/** Returns null when the header is malformed, too long or lacks one of the two parts. */
 export function readBasic(authorization: string): BasicCredentials | null {
 	const encoded = BASIC.exec(authorization)?.[1];
 	if (!encoded || encoded.length > MAX_LENGTH) return null;
@@ -25,7 +25,7 @@ export function readBasic(authorization: string): BasicCredentials | null {
 	return { email: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Null when it is not UTF-8, or not the one spelling that these bytes have in base64. */
+/** Returns null when the bytes are not UTF-8, or the base64 is not their canonical encoding. */
 function decode(encoded: string): string | null {
 	const bytes = Buffer.from(encoded, 'base64');
 	if (bytes.toString('base64') !== encoded) return null;

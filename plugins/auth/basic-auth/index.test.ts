@@ -1,15 +1,15 @@
-// The method `basic_auth` at a published gateway.
+// Tests of the method `basic_auth` at a published gateway.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ask, basic, type GuardedGateway, guardedGateway } from '../../../test/helpers/gateway-auth.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let gateway: GuardedGateway;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	gateway = await guardedGateway(account, [{ type: 'basic_auth' }]);
 });
@@ -20,7 +20,7 @@ test('a member comes in by e-mail address and password, in whatever case the add
 	assert.equal((await ask(gateway.url, basic(account.email.toUpperCase(), account.password))).status, 200);
 });
 
-test('a wrong password, an unknown address and what is malformed are told alike, with a challenge in UTF-8 (RFC 7617 §2.1)', async () => {
+test('a wrong password, an unknown address and a malformed header get the same answer, with a challenge in UTF-8 (RFC 7617 §2.1)', async () => {
 	const wrong = [
 		basic(account.email, 'Wrong1Horse'),
 		basic('nobody@example.com', account.password),
@@ -51,7 +51,7 @@ test('another scheme is no credential of this method', async () => {
 	}
 });
 
-test('who is no member of the gateway’s organization is a 403, with the right password only (decisions, 25)', async () => {
+test('a user who is no member of the gateway’s organization gets a 403, but only with the right password (decisions, 25)', async () => {
 	const stranger = await registerAccount(service.url);
 	assert.equal((await ask(gateway.url, basic(stranger.email, stranger.password))).status, 403);
 	assert.equal((await ask(gateway.url, basic(stranger.email, 'Wrong1Horse'))).status, 401);

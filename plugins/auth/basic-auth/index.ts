@@ -1,4 +1,4 @@
-// E-mail address and password of a member of the gateway's organization (specification 5.2, 2; RFC 7617).
+// Accepts the e-mail address and password of a member of the gateway's organization (specification 5.2, 2; RFC 7617).
 
 import Joi from 'joi';
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
@@ -16,7 +16,7 @@ export default {
 		if (authorization === undefined || !/^Basic(?: |$)/i.test(authorization)) return null;
 		const credentials = readBasic(authorization);
 		const caller = credentials && (await context.identity.password(credentials.email, credentials.password));
-		// One sentence for all: it must not tell which part was wrong.
+		// One message for every fault, so that it does not reveal which part was wrong.
 		if (!caller) throw new GatewayError('unauthorized', 'The e-mail address or the password is wrong.');
 		return caller;
 	},

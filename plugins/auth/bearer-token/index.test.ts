@@ -1,4 +1,4 @@
-// The method `bearer_token` at a published gateway: a token of the owner's choice, and Gatehouse's own credentials.
+// Tests of the method `bearer_token` at a published gateway: a token that its owner chose, and Gatehouse's own credentials.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,17 +9,17 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 
 const TOKEN = 'a-token_of.16~ch';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let gateway: GuardedGateway;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	gateway = await guardedGateway(account, [{ type: 'bearer_token', configuration: { token: TOKEN } }]);
 });
@@ -44,7 +44,7 @@ test('whoever has the token may list and call', async () => {
 	assert.equal((await ask(gateway.url, bearer(TOKEN), CALL)).status, 200);
 });
 
-test('what only resembles the token, or is good elsewhere, does not', async () => {
+test('strings that only resemble the token, and credentials for other gateways, do not open it', async () => {
 	const other = await publishGateway(account);
 	const theirs = await guardedGateway(account, [{ type: 'bearer_token', configuration: { token: 'another-token-of-16' } }]);
 	const wrong = [TOKEN.toUpperCase(), TOKEN.slice(0, -1), `${TOKEN}x`, `x${TOKEN}`, other.key, 'another-token-of-16', 'x'.repeat(5000)];

@@ -1,4 +1,4 @@
-// A token that the gateway's owner chose, and beside it the credentials of Gatehouse that `api_key` takes, in the same three places
+// Accepts a token that the gateway's owner chose and the credentials of Gatehouse that `api_key` takes, in the same three locations
 // (specification 5.2, 2; decisions, 24).
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -22,13 +22,13 @@ export interface BearerTokenConfig extends SecretPlaces {
 	token?: string;
 }
 
-/** Whoever has the token is the same caller, also after it was replaced by another: nothing tells its holders apart. */
+/** The caller for every holder of the token, also after the token is replaced, since nothing tells holders apart. */
 const HOLDER: Caller = { method: 'bearer_token', subject: 'token:bearer_token', scopes: ['tools:read', 'tools:execute'] };
 
 export default {
 	kind: 'auth',
 	name: 'bearer_token',
-	summary: 'Admits who sends the configured token or a key, as a Bearer token, in X-API-Key (or another header) or as ?api_key=.',
+	summary: 'Admits callers with the configured token or a key, as a Bearer token, in X-API-Key (or another header) or as ?api_key=.',
 	spec: 'RFC 6750',
 	config: Joi.object<BearerTokenConfig>({
 		token: Joi.string()
@@ -37,7 +37,9 @@ export default {
 			.pattern(/^[\x21-\x7e]+$/)
 			.messages({ 'string.pattern.base': '{{#label}} must be visible ASCII characters without spaces' })
 			.meta({ secret: true })
-			.description('One token for all clients, who may then list and call tools. Without it, only keys and tokens of Gatehouse are taken.'),
+			.description(
+				'One token for all clients, which may then list and call tools. Without it, only keys and tokens of Gatehouse are taken.',
+			),
 		keyHeader: keyHeaderRule,
 	}),
 
@@ -56,6 +58,6 @@ export default {
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<BearerTokenConfig>;
 
-/** By hash: of equal length, and in a time that says nothing about how much of it was right. */
+/** Compares hashes, which have equal length, so that the time reveals nothing about the expected token. */
 const isSame = (given: string, expected: string): boolean =>
 	timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));

@@ -1,4 +1,4 @@
-// What the method can be told: whose signature it takes, and what a token must say beside it.
+// The configuration of the method: the keys that it trusts, and the claims that it requires.
 
 import Joi from 'joi';
 import { httpUrl, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm } from '../../../core/index.ts';
@@ -48,7 +48,7 @@ export const JWT_CONFIG = Joi.object<JwtConfig>({
 	),
 }).custom(checkTogether);
 
-/** The service's own secret signs for everybody, so a token of it is not asked for another issuer. */
+/** Refuses options that exclude each other. A token of the service's own secret has the service as issuer, so no other can be required. */
 function checkTogether(config: JwtConfig, helpers: Joi.CustomHelpers): JwtConfig | Joi.ErrorReport {
 	const { secret, jwksUrl } = config;
 	const fault = (text: string): Joi.ErrorReport => helpers.message({ custom: text });
@@ -59,10 +59,10 @@ function checkTogether(config: JwtConfig, helpers: Joi.CustomHelpers): JwtConfig
 	return config;
 }
 
-/** Names and addresses that the guard refuses unless the operator opened them: nobody on the way there can swap the keys. */
+/** Private host names and addresses. The guard refuses them unless the operator allowed them, so nobody on that path can swap the keys. */
 const PRIVATE = /^(localhost|127(\.\d+){3}|10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[(::1|f[cd][0-9a-f:]+)\])$/;
 
-/** Whether the keys that come from there are the ones that the issuer sent. */
+/** Tells whether keys that are read from this URL are certain to be the issuer's. */
 export function isTrustworthy(jwksUrl: string): boolean {
 	const { protocol, hostname } = new URL(jwksUrl);
 	return protocol === 'https:' || PRIVATE.test(hostname);

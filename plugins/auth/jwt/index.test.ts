@@ -1,4 +1,4 @@
-// The method `jwt` at a published gateway: tokens of the method's secret, of the service's, and of an issuer with public keys.
+// Tests of the method `jwt` at a published gateway: tokens of the method's secret, of the service's, and of an issuer with public keys.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -90,7 +90,7 @@ describe('jwt with a secret of its own (specification 5.2, 2)', () => {
 		for (const scope of ['openid email', '', 5, ['tools:read'], 'Tools:read']) assert.deepEqual(await statuses(scope), [200, 200]);
 	});
 
-	test('only Authorization: Bearer holds a token; what is none there is refused', async () => {
+	test('only Authorization: Bearer holds a token; anything else there is refused', async () => {
 		const token = hs256({ sub: 'a' }, SECRET);
 		assert.equal((await ask(`${gateway.url}?api_key=${token}`)).status, 401);
 		assert.equal((await ask(gateway.url, { 'x-api-key': token })).status, 401);
@@ -110,7 +110,7 @@ describe('jwt with a secret of its own (specification 5.2, 2)', () => {
 	});
 });
 
-test('issuer and audience are expected where they are configured; a wrong issuer is told by its own message (7)', async () => {
+test('issuer and audience are required where they are configured; a wrong issuer has its own message (7)', async () => {
 	const { url } = await made({ secret: SECRET, issuer: 'https://id.example', audience: ['main', 'other'] });
 	const good = { sub: 'a', iss: 'https://id.example', aud: 'main' };
 	const ok = async (more: object): Promise<number> => statusOf(url, hs256({ ...good, ...more }, SECRET));
@@ -123,7 +123,7 @@ test('issuer and audience are expected where they are configured; a wrong issuer
 		const answer = await ask(url, bearer(hs256({ ...good, iss }, SECRET)));
 		assert.deepEqual([answer.status, answer.body.message], [401, 'jwt issuer invalid'], JSON.stringify(iss));
 	}
-	// Nobody learns what is expected without a signature.
+	// Without a valid signature the answer does not reveal the expected issuer.
 	assert.notEqual((await ask(url, bearer(hs256({ ...good, iss: 'x' }, 'y'.repeat(32))))).body.message, 'jwt issuer invalid');
 });
 
@@ -175,7 +175,7 @@ test('without secret and jwksUrl, the service’s secret: members’ logins, and
 	assert.equal(await statusOf(url, stranger.token), 401);
 });
 
-test('whatever is wrong with a token but its issuer is told in one sentence', async () => {
+test('every fault of a token except its issuer has the same message', async () => {
 	const own = await made({ secret: SECRET });
 	const services = await made({});
 	const messages = new Set<string>();
@@ -254,7 +254,7 @@ test('ten thousand tokens of unknown keys cost the issuer one request', async (t
 	assert.equal(await statusOf(url, key.token({ sub: 'a' })), 200);
 });
 
-test('while the keys cannot be read, nobody is let in by them: 503, and one request for many', async (t) => {
+test('while the keys cannot be read, nobody is admitted: 503, and one request to the issuer for many calls', async (t) => {
 	const key = issuerKey('ES256', 'k');
 	const many = Array.from({ length: 101 }, () => key.jwk);
 	const ways: Record<string, Parameters<Awaited<ReturnType<typeof startIssuer>>['answer']>[0]> = {
@@ -282,7 +282,7 @@ test('while the keys cannot be read, nobody is let in by them: 503, and one requ
 	}
 });
 
-test('a configuration that cannot be meant is refused with its field', async () => {
+test('an inconsistent configuration is refused, naming the field', async () => {
 	const { id } = await made({});
 	const configurations: [configuration: object, path: string][] = [
 		[{ secret: 's'.repeat(31) }, '/configuration/secret'],

@@ -1,5 +1,4 @@
-// JSON Web Tokens: of the service's secret, of the method's, or of an issuer that publishes its keys (specification 5.2, 2;
-// decisions, 25).
+// Accepts JSON Web Tokens of the service's secret, of the method's, or of an issuer that publishes its keys (specification 5.2, 2; decisions, 25).
 
 import { hash } from 'node:crypto';
 import {
@@ -15,16 +14,16 @@ import {
 import { isTrustworthy, JWT_CONFIG, type JwtConfig } from './config.ts';
 import { ISSUER_INVALID, refused, verify } from './verify.ts';
 
-/** Three parts in base64url; the last one is empty in a token that nobody signed. */
+/** Three parts in base64url. An unsigned token, whose last part is empty, does not match. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Tokens of an issuer may carry lists of groups. */
+/** The longest token that is read. It leaves room for the lists of groups that issuers add. */
 const MAX_LENGTH = 8192;
 const REMEMBERED_MS = 60_000;
 
 export default {
 	kind: 'auth',
 	name: 'jwt',
-	summary: 'Admits who sends a JSON Web Token of the configured secret or issuer, or one signed with the service’s own secret.',
+	summary: 'Admits callers with a JSON Web Token of the configured secret or issuer, or one signed with the service’s own secret.',
 	spec: 'RFC 7519, RFC 7517, RFC 8725',
 	config: JWT_CONFIG,
 
@@ -48,13 +47,13 @@ export default {
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 } satisfies AuthMethod<JwtConfig>;
 
-/** Core says what it found wrong; who only has a bad token is not told. */
+/** Keeps core's reason as the cause and hides it from the caller, who learns only that the token is bad. */
 function refuse(thrown: unknown): never {
 	const error = asGatewayError(thrown);
 	throw error?.code === 'unauthorized' && error.message !== ISSUER_INVALID ? refused(error) : thrown;
 }
 
-/** A signature is checked once a minute; another configuration is another question. */
+/** Verifies a token with a cache of a minute, so a signature is checked once in that time. The key includes the configuration. */
 function remembered(token: string, config: JwtConfig, context: Context) {
 	const key = hash('sha256', JSON.stringify([token, config]), 'base64url');
 	return context.memo(`token:${key}`, REMEMBERED_MS, () => verify(token, config, context));

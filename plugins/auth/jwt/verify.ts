@@ -1,4 +1,4 @@
-// One JWT against one configuration: signature, times, issuer, audience, and whom its claims name (RFC 7519, RFC 8725).
+// Verifies one JWT against one configuration: signature, times, issuer, audience, and the subject that its claims name (RFC 7519, RFC 8725).
 
 import { errors, type JWTPayload } from 'jose';
 import {
@@ -14,29 +14,29 @@ import {
 } from '../../../core/index.ts';
 import { DEFAULT_ALGORITHMS, type JwtConfig } from './config.ts';
 
-/** Whom a token stands for, and until when. */
+/** The caller that a token stands for, and the time until which it does. */
 export interface Verified {
 	caller: Caller;
-	/** Infinity without an `exp`. */
+	/** Milliseconds since 1970; Infinity without an `exp`. */
 	expiresAtMs: number;
 }
 
 const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
-/** OpenID Connect Core §2 has 255 for `sub`. */
+/** The limit of OpenID Connect Core §2 for `sub`. */
 const MAX_SUBJECT_LENGTH = 255;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\x00-\x1f\x7f]/;
-/** The gateway's owners chose the issuer. */
+/** The limits for keys of an issuer, which the gateway's owners chose. */
 const ISSUER_RULES: KeySetRules = { maxBytes: 256 * 1024, maxKeys: 100, logged: 'warn' };
 
-/** Specification 7. */
+/** The message that specification 7 gives. */
 export const ISSUER_INVALID = 'jwt issuer invalid';
 
-/** One sentence for all, so that it does not tell which part was wrong. */
+/** One message for every fault, so that it does not reveal which part was wrong. */
 export const refused = (cause?: unknown): GatewayError =>
 	new GatewayError('unauthorized', 'The token is not valid for this gateway.', { cause });
 
-/** @throws unauthorized, with `jwt issuer invalid` for another issuer; unavailable */
+/** Verifies a token. @throws unauthorized, with `jwt issuer invalid` for another issuer; unavailable */
 export async function verify(token: string, config: JwtConfig, context: Context): Promise<Verified> {
 	const { issuer, audience, jwksUrl, requireExpiry = jwksUrl !== undefined } = config;
 	const algorithms = config.secret === undefined ? [...(config.algorithms ?? DEFAULT_ALGORITHMS)] : ['HS256'];
@@ -48,9 +48,9 @@ export async function verify(token: string, config: JwtConfig, context: Context)
 }
 
 /**
- * RFC 7519 §4.1.3: "If the principal processing the claim does not identify itself with a value in the "aud" claim when this claim is
- * present, then the JWT MUST be rejected." The configuration says by which values; an `aud` that is neither a text nor a list of texts is
- * refused without one, too. @throws unauthorized
+ * Checks the audience. RFC 7519 §4.1.3: "If the principal processing the claim does not identify itself with a value in the "aud" claim
+ * when this claim is present, then the JWT MUST be rejected." The configuration gives the values; an `aud` that is neither a string nor a
+ * list of strings is refused even without one. @throws unauthorized
  */
 function assertAudience(payload: JWTPayload, expected: JwtConfig['audience']): void {
 	if (payload.aud === undefined && expected === undefined) return;
@@ -65,7 +65,7 @@ function keysOf({ secret, jwksUrl }: JwtConfig): TokenKeys {
 	return { url: jwksUrl, rules: ISSUER_RULES };
 }
 
-/** Whatever a token or a key made jose throw, the token is not good. */
+/** Refuses the token, whatever error it or a key made jose throw. */
 function refuse(cause: unknown): never {
 	if (asGatewayError(cause)) throw cause;
 	if (cause instanceof errors.JWTClaimValidationFailed && cause.claim === 'iss') {
@@ -74,7 +74,7 @@ function refuse(cause: unknown): never {
 	throw refused(cause);
 }
 
-/** "payload must contain sub or userId" (specification 5.2, 2). @throws unauthorized */
+/** Reads the caller from the claims: "payload must contain sub or userId" (specification 5.2, 2). @throws unauthorized */
 function callerOf(payload: JWTPayload): Caller {
 	const subject: unknown = payload.sub ?? payload['userId'];
 	if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT_LENGTH) throw refused();
@@ -82,7 +82,7 @@ function callerOf(payload: JWTPayload): Caller {
 	return { method: 'jwt', subject: `jwt:${subject}`, scopes: scopesOf(payload['scope']) };
 }
 
-/** RFC 8693 §4.2. Issuers that know nothing of our scopes name others, or none: their tokens open all. */
+/** Reads the `scope` claim (RFC 8693 §4.2). A token that names none of our scopes has all of them, since its issuer does not know ours. */
 function scopesOf(claim: unknown): readonly Scope[] {
 	const named = typeof claim === 'string' ? claim.split(' ') : [];
 	const ours = SCOPES.filter((scope) => named.includes(scope));

@@ -1,4 +1,4 @@
-// The public gateway.
+// Tests of the public gateway.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// A public gateway: everybody is the anonymous caller. Open only by an explicit row of this method (specification 5.2, 1–2).
+// Makes a gateway public: every caller is anonymous. Only an explicit row of this method does so (specification 5.2, 1–2).
 
 import Joi from 'joi';
 import type { AuthMethod, Caller } from '../../../core/index.ts';
@@ -8,7 +8,7 @@ const ANONYMOUS: Caller = { method: 'none', subject: 'anonymous', scopes: ['tool
 export default {
 	kind: 'auth',
 	name: 'none',
-	summary: 'Admits everybody without a credential, as one anonymous caller.',
+	summary: 'Admits everyone without a credential, as one anonymous caller.',
 	config: Joi.object({}),
 	authenticate: async () => ANONYMOUS,
 } satisfies AuthMethod<object>;

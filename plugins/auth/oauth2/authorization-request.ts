@@ -1,4 +1,4 @@
-// What a client asks for at the authorization endpoint, and how it is answered there (OAuth 2.1 §4.1.1, §4.1.2).
+// Reads a client's authorization request and writes the answer to it (OAuth 2.1 §4.1.1, §4.1.2).
 
 import type { Call, Reply, Scope } from '../../../core/index.ts';
 import { type Client, findClient } from './clients/clients.ts';
@@ -10,24 +10,27 @@ import type { Parameters } from './parameters.ts';
 import { assertResource } from './resource.ts';
 import { askedScopes } from './scopes.ts';
 
-/** Where the answer goes: known before anything else is looked at. */
+/** The client and address that the answer goes to, known before the rest of the request is read. */
 export interface Destination {
 	client: Client;
 	redirectUri: string;
-	/** Whether the request named it. */
+	/** True when the request itself named the redirect URI. */
 	isRedirectNamed: boolean;
 	state: string | null;
 }
 
 export interface AuthorizationRequest extends Destination {
 	scopes: Scope[];
-	/** S256. */
+	/** The code challenge of the method S256. */
 	challenge: string;
 }
 
-/** @throws OAuthFault that only the user may see: OAuth 2.1 §4.1.2.1, "MUST NOT automatically redirect the user agent to the invalid redirect URI" */
+/**
+ * Finds out where the answer goes. @throws OAuthFault that only the user may see: OAuth 2.1 §4.1.2.1, "MUST NOT automatically redirect the
+ * user agent to the invalid redirect URI"
+ */
 export async function readDestination(parameters: Parameters, config: OAuthConfig, call: Call): Promise<Destination> {
-	// Of two, one of them might be another's.
+	// If a parameter comes twice, one of the two may be an attacker's.
 	for (const name of ['client_id', 'redirect_uri'])
 		if (parameters.isRepeated(name)) throw new OAuthFault('invalid_request', `${name} must be given once`);
 	const client = await findClient(parameters.require('client_id'), config, call);
@@ -35,8 +38,8 @@ export async function readDestination(parameters: Parameters, config: OAuthConfi
 	const named = parameters.get('redirect_uri');
 	const redirectUri = named ?? onlyRedirect(client);
 	if (!matchesRedirect(client.redirectUris, redirectUri))
-		throw new OAuthFault('invalid_request', 'redirect_uri is none that the client has registered');
-	// Perhaps it was accepted when the client registered.
+		throw new OAuthFault('invalid_request', 'redirect_uri is not one that the client has registered');
+	// The registered address may have been removed from the accepted ones since.
 	const fault = redirectFault(redirectUri, acceptedTexts(config));
 	if (fault !== null) throw new OAuthFault('invalid_request', `redirect_uri (${printable(redirectUri)}) ${fault}`);
 	return { client, redirectUri, isRedirectNamed: named !== null, state: parameters.get('state') };
@@ -47,7 +50,7 @@ function onlyRedirect({ redirectUris: [first, ...more] }: Client): string {
 	return first;
 }
 
-/** @throws OAuthFault for the client */
+/** Reads the request. @throws OAuthFault for the client */
 export function readRequest(parameters: Parameters, destination: Destination, call: Call): AuthorizationRequest {
 	parameters.assertOnce();
 	for (const name of ['request', 'request_uri'] as const) {
@@ -61,7 +64,7 @@ export function readRequest(parameters: Parameters, destination: Destination, ca
 	return { ...destination, scopes: askedScopes(parameters.get('scope')), challenge };
 }
 
-/** Specification 5.2 rule 7: S256 is mandatory. RFC 7636 §4.3 makes `plain` of a missing method, so it has to be there. */
+/** Reads the challenge. S256 is mandatory (specification 5.2 rule 7), and its method has to be named: RFC 7636 §4.3 takes a missing one for `plain`. */
 function readChallenge(parameters: Parameters): string {
 	const challenge = parameters.require('code_challenge');
 	if (parameters.get('code_challenge_method') !== 'S256') throw new OAuthFault('invalid_request', 'code_challenge_method must be S256');
@@ -69,7 +72,7 @@ function readChallenge(parameters: Parameters): string {
 	return challenge;
 }
 
-/** With `iss`, also where it tells of a fault (RFC 9207 §2). */
+/** Writes the redirect URI with the answer and `iss`, which errors carry too (RFC 9207 §2). */
 export function answerUrl({ redirectUri, state }: Destination, answer: Record<string, string>, issuer: string): string {
 	const parameters = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: issuer });
 	return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`;

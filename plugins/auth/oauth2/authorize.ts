@@ -1,4 +1,4 @@
-// The authorization endpoint (OAuth 2.1 §4.1): a member of the gateway's organization lets a client in, on pages of ours.
+// The authorization endpoint (OAuth 2.1 §4.1): a member of the gateway's organization allows a client, on pages of ours.
 
 import type { Call, Incoming, Reply, Scope, Visitor } from '../../../core/index.ts';
 import { type AuthorizationRequest, redirectTo } from './authorization-request.ts';
@@ -8,18 +8,18 @@ import { agree, ask, isAgreed, isAnswerTo, withdraw } from './consents.ts';
 import { OAuthFault } from './faults.ts';
 import { gatewayUrl } from './metadata.ts';
 import { consentPage, loginPage, strangerPage } from './pages/pages.ts';
-import { answeringForm, NOT_AGREED, orWait, pageOf, type Surroundings, visiting } from './pages/visit.ts';
+import { answeringForm, NOT_AGREED, orWait, type PageContext, pageOf, visiting } from './pages/visit.ts';
 import type { Parameters } from './parameters.ts';
 
-/** A request of a client that may ask, and the login of who is to decide. */
+/** A valid request of a client, and the logged-in user who decides about it. */
 interface Decision {
 	asked: AuthorizationRequest;
 	visitor: Visitor;
-	/** What was asked for and the visitor has to give. */
+	/** The requested scopes that the visitor holds. */
 	scopes: Scope[];
 }
 
-const AGAIN = 'This page had been answered before, or was open for too long. Decide once more.';
+const AGAIN = 'This page was answered before, or was open for too long. Please decide again.';
 
 export const authorize = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	visiting({ request, config, call }, async (asked) => {
@@ -28,23 +28,23 @@ export const authorize = (request: Incoming, config: OAuthConfig, call: Call): P
 		return decide(asked, visitor, { request, config, call });
 	});
 
-/** The forms of the pages come back here, with the query of the request that they are about. */
+/** Handles the forms of the pages, which are posted here with the query of the original request. */
 export const answerForm = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answeringForm({ request, config, call }, async (asked, form) => {
-		const surroundings = { request, config, call };
-		if (form.get('action') === 'login') return logIn(form, asked, surroundings);
+		const context = { request, config, call };
+		if (form.get('action') === 'login') return logIn(form, asked, context);
 		const page = pageOf(request, asked, call);
 		if (form.get('action') === 'switch') return loginPage(page);
 		const visitor = await call.identity.visitor(request);
-		if (!visitor) return loginPage(page, { alert: 'Your login has ended, and nothing was decided. Log in once more.' });
-		return settle(form, { asked, visitor }, surroundings);
+		if (!visitor) return loginPage(page, { alert: 'Your login has ended, and nothing was decided. Log in again.' });
+		return settle(form, { asked, visitor }, context);
 	});
 
-/** @param alert why it is asked once more, if it is */
+/** Shows the consent page, or redirects at once if the user has agreed before. @param alert why the user is asked again */
 async function decide(
 	asked: AuthorizationRequest,
 	visitor: Visitor,
-	{ request, call, alert }: Surroundings & { alert?: string },
+	{ request, call, alert }: PageContext & { alert?: string },
 ): Promise<Reply> {
 	const page = pageOf(request, asked, call);
 	if (!visitor.caller) return strangerPage(page, visitor.email);
@@ -54,32 +54,32 @@ async function decide(
 	return consentPage(page, { email: visitor.email, scopes: decision.scopes, slip, alert });
 }
 
-/** @throws access_denied when nothing is left of what was asked for */
+/** Returns the requested scopes that the visitor holds. @throws access_denied when there is none */
 function holdable({ scopes }: AuthorizationRequest, { caller }: Visitor): Scope[] {
 	const held = scopes.filter((scope) => caller?.scopes.includes(scope));
-	if (held.length === 0) throw new OAuthFault('access_denied', 'the user may not do any of this');
+	if (held.length === 0) throw new OAuthFault('access_denied', 'the user does not have any of the requested scopes');
 	return held;
 }
 
-async function logIn(form: Parameters, asked: AuthorizationRequest, { request, call }: Surroundings): Promise<Reply> {
+async function logIn(form: Parameters, asked: AuthorizationRequest, { request, call }: PageContext): Promise<Reply> {
 	const page = pageOf(request, asked, call);
 	const email = form.get('email') ?? '';
 	try {
 		const entered = await call.identity.logIn(request, email, form.get('password') ?? '');
 		if (!entered) return loginPage(page, { email, alert: 'E-mail address or password is wrong.', isWrong: true });
-		// To the page that asks, so that reloading it sends no password.
+		// A redirect to the consent page, so that reloading it does not send the password again.
 		return { status: 303, headers: { location: page.action, 'set-cookie': entered.cookie, 'cache-control': 'no-store' } };
 	} catch (thrown) {
 		return orWait(thrown, request, (alert) => loginPage(page, { email, alert }));
 	}
 }
 
-async function settle(form: Parameters, { asked, visitor }: Omit<Decision, 'scopes'>, surroundings: Surroundings): Promise<Reply> {
-	const { request, call } = surroundings;
+async function settle(form: Parameters, { asked, visitor }: Omit<Decision, 'scopes'>, context: PageContext): Promise<Reply> {
+	const { request, call } = context;
 	const { sessionId } = visitor;
 	const isAnswer = await isAnswerTo(form.get('slip') ?? '', { sessionId, request: request.query.toString() }, call);
-	// Sent twice, or long after: the page asks anew.
-	if (!isAnswer || !visitor.caller) return decide(asked, visitor, { ...surroundings, alert: AGAIN });
+	// The form was sent twice or has expired, so the page asks again.
+	if (!isAnswer || !visitor.caller) return decide(asked, visitor, { ...context, alert: AGAIN });
 	const scopes = holdable(asked, visitor);
 	if (form.get('action') !== 'allow') {
 		await withdraw(asked.client, visitor.userId, call);

@@ -1,4 +1,4 @@
-// Authorization codes: good once, for ten minutes, for the client and the address that they were asked for.
+// Issues and redeems authorization codes: valid once, for ten minutes, for the client and redirect URI that they were issued for.
 
 import { hash } from 'node:crypto';
 import type { Context, JsonObject, Scope } from '../../../core/index.ts';
@@ -7,25 +7,25 @@ import { OAuthFault } from './faults.ts';
 import { createGrant, endGrant, grantTag, type Tokens, userTag } from './grants.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';
 
-/** Specification 5.2 rule 8. */
+/** The lifetime by specification 5.2 rule 8. */
 const LIFETIME_MS = 10 * 60_000;
-/** Decisions, 27: a client may send twice what it has to send once. */
+/** The time in which a repeated redemption is taken for a client's retry (decisions, 27). */
 const GRACE_MS = 10_000;
-/** RFC 7636 §4.1. */
+/** The form of a code verifier (RFC 7636 §4.1). */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
-/** RFC 7636 §4.2: SHA-256 in base64url. */
+/** The form of a code challenge: SHA-256 in base64url (RFC 7636 §4.2). */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 export const isChallenge = (text: string): boolean => CHALLENGE.test(text);
 
 interface Code extends JsonObject {
-	/** Of the grant that it becomes. */
+	/** The id of the grant that the code becomes. */
 	grantId: string;
 	clientId: string;
 	userId: string;
 	email: string;
 	redirectUri: string;
-	/** Whether the request named it: then the redemption must as well (RFC 6749 §4.1.3). */
+	/** True when the request named the redirect URI; then the redemption must name it too (RFC 6749 §4.1.3). */
 	isRedirectNamed: boolean;
 	challenge: string;
 	scopes: Scope[];
@@ -35,7 +35,7 @@ export type Approval = Omit<Code, 'grantId'>;
 
 const keyOf = (code: string): string => `code:${digest(code)}`;
 
-/** @returns the code, which is stored only as its digest */
+/** Issues a code and stores its digest. @returns the code */
 export async function issueCode(approval: Approval, { records }: Context): Promise<string> {
 	const code = mintSecret();
 	const grantId = mintId();
@@ -51,7 +51,10 @@ export interface Redemption {
 	verifier: string | null;
 }
 
-/** @param mayUse the scopes that a user has now who agreed at that time; null when they are no member any more. @throws invalid_grant */
+/**
+ * Redeems a code. @param mayUse returns the current scopes of a user who agreed at that time; null when they are no longer a member.
+ * @throws invalid_grant
+ */
 export async function redeemCode(
 	client: Client,
 	{ code, redirectUri, verifier }: Redemption,
@@ -60,7 +63,7 @@ export async function redeemCode(
 	const { records } = context;
 	const record = await records.get(keyOf(code));
 	if (!record) throw refused('the code is not known, or has expired');
-	// As `issueCode` stored it.
+	// The value has the form that `issueCode` stored.
 	const approved = record.value as Code;
 	if (approved.clientId !== client.id) throw refused('the code is not known, or has expired');
 	if (record.takenAt) {
@@ -69,9 +72,9 @@ export async function redeemCode(
 		throw refused('the code has been used');
 	}
 	if (redirectUri !== approved.redirectUri && (redirectUri !== null || approved.isRedirectNamed)) {
-		throw refused('redirect_uri is not the one that the code was asked for with');
+		throw refused('redirect_uri is not the one that the code was requested with');
 	}
-	if (!isVerified(verifier, approved.challenge)) throw refused('code_verifier does not fit the code_challenge');
+	if (!isVerified(verifier, approved.challenge)) throw refused('code_verifier does not match the code_challenge');
 	const held = await mayUse(approved.userId, record.createdAt);
 	const scopes = approved.scopes.filter((scope) => held?.includes(scope));
 	if (scopes.length === 0) throw refused('the user may not use this gateway any more');
@@ -80,10 +83,10 @@ export async function redeemCode(
 	const granted = { clientId: client.id, clientName: client.name, userId: approved.userId, email: approved.email, scopes };
 	const grant = { id: approved.grantId, nowMs: taken.readAt.getTime(), mayRefresh: client.mayRefresh };
 	const tokens = await createGrant(granted, grant, context);
-	// Its client or consent may have been ended meanwhile. That dropped the code, which has the same tags, but no grant that came after it.
+	// The client or consent may have been ended meanwhile. That dropped the code, which has the same tags, but not a grant created later.
 	if (await records.update(keyOf(code), taken.revision, taken.value)) return tokens;
 	await endGrant(approved.grantId, context);
-	throw refused('what the code was for has been ended');
+	throw refused('the access that the code was for has been ended');
 }
 
 const isVerified = (verifier: string | null, challenge: string): boolean =>

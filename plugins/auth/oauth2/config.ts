@@ -1,4 +1,4 @@
-// What an organization can tell the method.
+// The configuration of the method.
 
 import Joi from 'joi';
 import { privateUseFault } from './clients/redirect-uris.ts';
@@ -13,10 +13,8 @@ export interface OAuthConfig {
 export const CONFIG = Joi.object<OAuthConfig>({
 	dynamicRegistration: Joi.boolean()
 		.default(true)
-		.description('Whether clients may register themselves (RFC 7591). Without it, those that have registered go on.'),
-	clientMetadataDocuments: Joi.boolean()
-		.default(true)
-		.description('Whether an https URL may be a client’s name, under which the client describes itself.'),
+		.description('Whether clients may register themselves (RFC 7591). When false, clients that have registered keep their access.'),
+	clientMetadataDocuments: Joi.boolean().default(true).description('Whether a client may use as its id an https URL that describes it.'),
 	refreshGraceSeconds: Joi.number()
 		.integer()
 		.min(0)

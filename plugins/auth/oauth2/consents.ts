@@ -1,4 +1,4 @@
-// What a user has agreed to, remembered per user and client, and the one-time slip with which a page asks.
+// Stores what a user has agreed to, per user and client, and the one-time slips of the consent page.
 
 import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
 import { type Client, clientTag, rememberClient } from './clients/clients.ts';
@@ -23,7 +23,7 @@ interface Agreement {
 	userId: string;
 	email: string;
 	scopes: Scope[];
-	/** Since when the user may agree to anything; null: they always might. */
+	/** The time since which the user is a member; null for users without such a time. Older consents are void. */
 	since: Date | null;
 }
 
@@ -36,16 +36,16 @@ export async function isAgreed(client: Client, agreement: Agreement, context: Co
 	return consent !== null && isWithin(agreement.scopes, consent.scopes);
 }
 
-/** What was agreed before the user was removed, and came again, is void. */
+/** Finds a consent. One from before the user was removed and joined again is void. */
 async function findConsent(id: string, { since }: Agreement, { records }: Context): Promise<Consent | null> {
 	const record = await records.get(keyOf(id));
-	// As `agree` stored it.
+	// The value has the form that `agree` stored.
 	if (record && (since === null || record.createdAt >= since)) return record.value as Consent;
 	if (record) await records.drop(consentTag(id));
 	return null;
 }
 
-/** Adds to what was agreed before. */
+/** Stores the consent, added to an earlier one. */
 export async function agree(client: Client, agreement: Agreement, context: Context): Promise<void> {
 	const { userId, email, scopes } = agreement;
 	const id = idOf(userId, client.id);
@@ -69,7 +69,7 @@ export const endConsent = async (id: string, { records }: Context): Promise<Stor
 	return record;
 };
 
-/** What the slip is good for: this login, and the very request that the page shows. */
+/** The request that a slip is valid for: this login, and exactly the query that the page shows. */
 export interface Asked {
 	sessionId: string;
 	/** The query of the request. */
@@ -78,22 +78,22 @@ export interface Asked {
 
 const slipKey = (slip: string): string => `asking:${digest(slip)}`;
 
-/** @returns a text that is good once */
+/** Issues a slip. @returns a text that is valid once */
 export async function ask({ sessionId, request }: Asked, { records }: Context): Promise<string> {
 	const slip = mintSecret();
 	await records.put(slipKey(slip), { sessionId, request: digest(request) }, { ttlMs: ASKING_MS });
 	return slip;
 }
 
-/** Whether the answer is to that question; no second answer is. */
+/** Tells whether a slip was issued for this request. Each slip counts once. */
 export async function isAnswerTo(slip: string, { sessionId, request }: Asked, { records }: Context): Promise<boolean> {
 	const taken = await records.take(slipKey(slip));
 	return taken?.value['sessionId'] === sessionId && taken.value['request'] === digest(request);
 }
 
-/** For the management API. */
+/** Shows a consent in the management API. */
 export function presentConsent(record: StoredRecord): JsonObject {
-	// As `agree` stored it.
+	// The value has the form that `agree` stored.
 	const { id, clientId, clientName, userId, email, scopes } = record.value as Consent;
 	return { consentId: id, clientId, clientName, userId, email, scopes, createdAt: record.createdAt.toISOString() };
 }

@@ -1,4 +1,4 @@
-// What goes wrong at the endpoints, said as OAuth says it (RFC 6749 §5.2, RFC 7591 §3.2.2).
+// Writes errors of the endpoints in the form of OAuth (RFC 6749 §5.2, RFC 7591 §3.2.2).
 
 import type { GatewayError, JsonObject, Reply } from '../../../core/index.ts';
 
@@ -17,10 +17,10 @@ export type FaultCode =
 	| 'invalid_redirect_uri'
 	| 'invalid_client_metadata';
 
-/** Leaves out what a description may not hold (RFC 6749 §5.2), and whatever is too long to be read. */
+/** Removes the characters that a description must not contain (RFC 6749 §5.2), and shortens it. */
 export const printable = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '').slice(0, 100);
 
-/** `description` is sent, in the few characters that OAuth has for it; it names the parameter and no secret. */
+/** An error of an OAuth endpoint. `description` is sent, in the few characters that OAuth allows; it names the parameter and contains no secret. */
 export class OAuthFault extends Error {
 	readonly error: FaultCode;
 	readonly description: string;
@@ -38,7 +38,7 @@ export class OAuthFault extends Error {
 /** RFC 6749 §5.1: "The authorization server MUST include the HTTP "Cache-Control" response header field […] with a value of "no-store"". */
 export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' } as const;
 
-/** Answers for an endpoint that speaks JSON. */
+/** Runs the handler of a JSON endpoint and converts its faults to replies. */
 export async function answering(work: () => Promise<Reply>): Promise<Reply> {
 	try {
 		return await work();
@@ -55,7 +55,7 @@ export async function answering(work: () => Promise<Reply>): Promise<Reply> {
 	}
 }
 
-/** For a request whose body could not be read. */
+/** Makes the reply to a request whose body could not be read. */
 export const unreadable =
 	(error: FaultCode) =>
 	({ message }: GatewayError): JsonObject => ({ error, error_description: printable(message) });

@@ -1,4 +1,4 @@
-// The whole way of a client, from the gateway's URL to a called tool, and what ends it.
+// Tests of the whole flow of a client, from the gateway's URL to a tool call, and of what ends it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -21,19 +21,19 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
+	type SharedService,
 	send,
-	startTestService,
-	type TestService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 import { MEANINGS } from './scopes.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let url: string;
 let gatewayId: string;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	const gateway = await publishGateway(account, { auth: 'oauth2' });
 	[url, gatewayId] = [gateway.url, gateway.id];
@@ -68,7 +68,7 @@ test('a challenge leads to the metadata of the resource, and that to the metadat
 	}
 });
 
-test('who has agreed once is not asked again; who agreed to less is', async () => {
+test('a user who has agreed is not asked again, unless the client asks for more', async () => {
 	const client = await registerClient(url);
 	const browser = openBrowser();
 	await obtainCode(url, client, account, { browser, parameters: { scope: 'tools:read' } });
@@ -87,7 +87,7 @@ test('a token has the scopes that were asked for', async () => {
 	);
 });
 
-/** A client asks for scopes, and is told what it got. */
+/** Scopes that a client asks for, and those that it is granted. */
 const ASKED: [asked: string | null, got: string][] = [
 	[null, 'tools:read tools:execute'],
 	['claudeai', 'tools:read tools:execute'],
@@ -139,7 +139,7 @@ test('revoking a refresh token ends its access tokens', async () => {
 	must(await list(access), 401);
 });
 
-test('the owners see clients, grants and consents, and end them', async () => {
+test('owners see clients, grants and consents, and end them', async () => {
 	const { access, client } = await obtainTokens(url, account);
 	const { clients } = must(await account.get(`/gateways/${gatewayId}/oauth/clients`), 200).body.data;
 	assert.ok(clients.some(({ clientId }: { clientId: string }) => clientId === client.id));
@@ -149,7 +149,7 @@ test('the owners see clients, grants and consents, and end them', async () => {
 	must(await list(access), 401);
 });
 
-test('who is no member is told so, and may log in as another', async () => {
+test('a user who is no member is told so, and may log in with another account', async () => {
 	const stranger = await registerAccount(service.url);
 	const client = await registerClient(url);
 	const browser = openBrowser();
@@ -161,7 +161,7 @@ test('who is no member is told so, and may log in as another', async () => {
 	assert.ok(agreed.left);
 });
 
-test('a program that asks for JSON hears that its registration is gone; a person sees a page', async () => {
+test('a program that asks for JSON is told that its registration is gone; a person sees a page', async () => {
 	const asked = authorizationUrl(url, { id: 'gone', secret: null, redirectUri: 'http://127.0.0.1/' }, { code_challenge: pkce().challenge });
 	const told = must(await send(asked.href, 'GET', { headers: { accept: 'application/json' } }), 401);
 	assert.equal(told.body.error, 'invalid_client');

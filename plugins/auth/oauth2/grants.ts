@@ -1,26 +1,32 @@
-// Grants: what a user let a client do, and the tokens of it, in one document each. So whatever happens to a grant happens in one
-// statement, and what ends it ends all its tokens.
+// Stores grants: what a user allows a client, and its tokens, in one document each. Each change of a grant is therefore one statement, and
+// ending it ends all its tokens.
 
 import type { Caller, Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
 import { clientTag } from './clients/clients.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';
 
-/** Specification 5.2 rule 8. */
+/** The lifetime of an access token by specification 5.2 rule 8. */
 export const ACCESS_SECONDS = 60 * 60;
 const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
-/** Decisions, 27: refresh tokens that are good at once, beside the one that is due. */
+/** The number of refresh tokens that may be valid beside the current one (decisions, 27). */
 const MAX_SIBLINGS = 50;
 const MAX_HEADS = 1 + MAX_SIBLINGS;
-/** Older ones end early: as many as two rounds of siblings bring, which honest clients ask for once in an hour. */
+/**
+ * The most access tokens of a grant; the oldest end early. It is as many as two rounds of siblings bring, which honest clients request once
+ * an hour.
+ */
 const MAX_ACCESS = 2 * MAX_HEADS;
-/** Three rounds of siblings within one grace: the document stays of a size, however often somebody makes them. */
+/** The most former refresh tokens: three rounds of siblings within one grace period. It bounds the size of the document. */
 const MAX_USED = 3 * MAX_HEADS;
-/** Tries to be the one who changes a grant: more than there are siblings who might come in between. */
+/** The number of attempts at a compare-and-set of a grant: more than there are siblings that could come first. */
 const MAX_TRIES = 60;
 
 const ACCESS_PREFIX = 'svc_at_';
 const REFRESH_PREFIX = 'svc_rt_';
-/** The grant's id, and what only the holder knows. A refresh token has a part that all of its grant share, by which a former one is told from a guess. */
+/**
+ * Tokens hold the grant's id and a secret. Refresh tokens also hold a secret that all those of the grant share, which tells a former one
+ * from a guess.
+ */
 const ACCESS = /^svc_at_([\w-]{22})\.([\w-]{43})$/;
 const REFRESH = /^svc_rt_([\w-]{22})\.([\w-]{43})\.([\w-]{43})$/;
 
@@ -28,7 +34,7 @@ export const GRANTS = 'grant';
 export const grantTag = (id: string): string => `grant:${id}`;
 export const userTag = (userId: string): string => `user:${userId}`;
 
-/** Times are of the database's clock, in milliseconds; secrets are digests. */
+/** The stored document. Times are the database's, in milliseconds; secrets are digests. */
 interface Grant extends JsonObject {
 	id: string;
 	clientId: string;
@@ -36,11 +42,11 @@ interface Grant extends JsonObject {
 	userId: string;
 	email: string;
 	scopes: Scope[];
-	/** What every refresh token of this grant has. */
+	/** The digest that every refresh token of the grant shares. */
 	family: string;
-	/** The refresh tokens that are good: one, and its siblings until one of them is used. */
+	/** The valid refresh tokens: one, and its siblings until one of them is used. */
 	heads: string[];
-	/** Those that were good within the grace, and when the first of them was used. */
+	/** Former refresh tokens within the grace period, and when the first of them was used. */
 	used: { secret: string; atMs: number }[];
 	access: { id: string; secret: string; scopes: Scope[]; expiresAtMs: number }[];
 }
@@ -55,12 +61,12 @@ export interface Granted {
 
 export interface Tokens {
 	access: string;
-	/** Null for a client that does not refresh. */
+	/** The refresh token; null for a client that does not refresh. */
 	refresh: string | null;
 	scopes: Scope[];
 }
 
-/** @param now the database's. As it was read: `put` takes away whatever else is under this id. */
+/** Creates a grant. `put` replaces whatever else has this id. @param now the database's time */
 export async function createGrant(
 	granted: Granted,
 	{ id, nowMs, mayRefresh }: { id: string; nowMs: number; mayRefresh: boolean },
@@ -104,11 +110,11 @@ interface Found extends Granted {
 }
 
 export interface FoundAccess extends Found {
-	/** Of the token itself. */
+	/** The id of the access token. */
 	id: string;
 }
 
-/** Null when it is no access token, or no longer one. From memory, as long as the grant is as it was. */
+/** Finds a valid access token; null when there is none. The grant is read from memory as long as it is unchanged. */
 export async function findAccess(token: string, { records }: Context): Promise<FoundAccess | null> {
 	const [, grantId, secret] = ACCESS.exec(token) ?? [];
 	if (grantId === undefined || secret === undefined) return null;
@@ -127,7 +133,7 @@ export interface FoundRefresh extends Found {
 	secret: string;
 }
 
-/** Null when it is no refresh token of a grant that there is. It may have been used: `rotate` looks. */
+/** Finds the grant of a refresh token; null when there is none. `rotate` checks whether the token was used before. */
 export async function findRefresh(token: string, { records }: Context): Promise<FoundRefresh | null> {
 	const [, grantId, family, secret] = REFRESH.exec(token) ?? [];
 	if (grantId === undefined || family === undefined || secret === undefined) return null;
@@ -138,10 +144,10 @@ export async function findRefresh(token: string, { records }: Context): Promise<
 	return { grantId, grantedAt: record.createdAt, family, secret, clientId, clientName, userId, email, scopes };
 }
 
-/** `again`: not good, and nothing follows from it. `stolen`: a former one came back, so two hold what one should. */
+/** The result of a rotation. `again`: refused without consequences. `stolen`: a former token came back, so two parties hold one token. */
 export type Rotation = Tokens | 'again' | 'stolen' | 'gone';
 
-/** A new pair for a refresh token. In one statement that takes effect for one asker at a time: the others look again. */
+/** Issues a new pair for a refresh token by compare-and-set: of concurrent requests one takes effect, and the others try again. */
 export async function rotate(
 	found: FoundRefresh,
 	{ scopes, graceMs }: { scopes: Scope[]; graceMs: number },
@@ -169,15 +175,15 @@ export async function rotate(
 	return 'again';
 }
 
-/** Without the former tokens whose grace is over: with a grace of 0, without all of them. */
+/** Removes former tokens whose grace period is over; a period of 0 removes all. */
 const withinGrace = (grant: Grant, nowMs: number, graceMs: number): Grant => ({
 	...grant,
 	used: grant.used.filter(({ atMs }) => nowMs - atMs < graceMs),
 });
 
 /**
- * Decisions, 27. A token that is due ends its siblings, so one chain goes on; within the grace each of them, and each former one, gets
- * a sibling of its successor. @param used the digest of the token that was sent
+ * Advances the grant (decisions, 27). Using a current token ends its siblings, so one chain goes on; within the grace period each of them,
+ * and each former token, gets a sibling of its successor. @param used the digest of the token that was sent
  */
 function advance(grant: Grant, { used, head, nowMs }: { used: string; head: string; nowMs: number }): Grant | 'again' | 'stolen' {
 	if (grant.heads.includes(used)) {
@@ -188,24 +194,24 @@ function advance(grant: Grant, { used, head, nowMs }: { used: string; head: stri
 	return grant.heads.length < MAX_HEADS ? { ...grant, heads: [...grant.heads, head] } : 'again';
 }
 
-/** The user as a member, if they have been one ever since: who was removed and came again has to let the client in again. */
+/** Finds the user as a member who has been one since the given time. A user who was removed and joined again has to allow the client again. */
 export async function memberAt(time: Date, userId: string, { identity }: Context): Promise<Caller | null> {
 	const member = await identity.member(userId);
 	return member && time >= (member.memberSince ?? time) ? member : null;
 }
 
-/** Who let the client in. Null when they may not any more, and then the grant is ended. */
+/** Finds the user who allowed the client. Ends the grant and returns null when they are no longer a member. */
 export async function grantor({ userId, grantId, grantedAt }: Found, context: Context): Promise<Caller | null> {
 	const member = await memberAt(grantedAt, userId, context);
 	if (!member) await endGrant(grantId, context);
 	return member;
 }
 
-/** With all its tokens, and the code it may come from. @returns whether there was one */
+/** Ends a grant with all its tokens, and the code that it may come from. @returns whether there was one */
 export const endGrant = async (id: string, { records }: Pick<Context, 'records'>): Promise<boolean> =>
 	(await records.drop(grantTag(id))) > 0;
 
-/** One access token. @returns whether there was one */
+/** Ends one access token. @returns whether there was one */
 export async function endAccess(grantId: string, accessId: string, { records }: Pick<Context, 'records'>): Promise<boolean> {
 	for (let tries = 0; tries < MAX_TRIES; tries++) {
 		const record = await records.get(grantTag(grantId));
@@ -218,10 +224,10 @@ export async function endAccess(grantId: string, accessId: string, { records }: 
 	throw new Error('a grant changed too often to be changed');
 }
 
-/** As `createGrant` stored it. */
+/** The value has the form that `createGrant` stored. */
 const toGrant = ({ value }: StoredRecord): Grant => value as Grant;
 
-/** For the management API: no digest in it. */
+/** Shows a grant in the management API, without digests. */
 export function presentGrant(record: StoredRecord): JsonObject {
 	const { id, clientId, clientName, userId, email, scopes, access } = toGrant(record);
 	const live = access.filter(({ expiresAtMs }) => expiresAtMs > record.readAt.getTime());

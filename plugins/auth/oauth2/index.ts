@@ -1,4 +1,4 @@
-// OAuth 2.1 for a gateway: the tokens of its own authorization server, and the server (specification 5.2, 7 and 8).
+// OAuth 2.1 for a gateway: its own authorization server, and the method that accepts the server's tokens (specification 5.2, 7 and 8).
 
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
 import { answerForm, authorize } from './authorize.ts';
@@ -14,13 +14,13 @@ import { USUAL } from './scopes.ts';
 import { token } from './token.ts';
 
 const SMALL_FORM = { maxBytes: 64 * 1024, unreadable: unreadable('invalid_request') };
-/** RFC 6750 §2.1. */
+/** The Authorization header by RFC 6750 §2.1. */
 const BEARER = /^Bearer +(\S+) *$/i;
 
 export default {
 	kind: 'auth',
 	name: 'oauth2',
-	summary: 'Admits clients that a member has let in, by the gateway’s own OAuth 2.1 server: clients need nothing but the URL.',
+	summary: 'Admits clients that a member has allowed, through the gateway’s own OAuth 2.1 server: clients need only the URL.',
 	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 7523, 8414, 8707, 9207, 9728; client ID metadata documents',
 	config: CONFIG,
 
@@ -30,13 +30,13 @@ export default {
 		const access = await findAccess(secret, context);
 		const member = access && (await grantor(access, context));
 		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid for this gateway.');
-		// What the user has lost since, the token has lost too.
+		// A scope that the user has lost since is lost to the token, too.
 		return { ...member, method: 'oauth2', scopes: access.scopes.filter((scope) => member.scopes.includes(scope)) };
 	},
 
 	takes: () => 'an access token of this gateway’s OAuth server as a Bearer token',
 
-	/** RFC 9728 §5.1, RFC 6750 §3. */
+	/** Writes the challenge by RFC 9728 §5.1 and RFC 6750 §3. */
 	challenge({ url }, _config, fault) {
 		const scopes = fault?.error === 'insufficient_scope' ? fault.scopes : USUAL;
 		const error = fault ? `error="${fault.error}", ` : '';

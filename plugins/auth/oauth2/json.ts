@@ -1,8 +1,8 @@
-// JSON of strangers.
+// Reads JSON from untrusted parties.
 
 import { parseJson } from '../../../core/index.ts';
 
-/** Undefined when it is no JSON that we take. */
+/** Parses JSON; undefined when it is not JSON or not accepted. */
 export function tryParse(bytes: unknown): unknown {
 	try {
 		return Buffer.isBuffer(bytes) ? parseJson(bytes) : undefined;

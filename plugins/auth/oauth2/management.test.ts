@@ -1,8 +1,9 @@
-// What a gateway's owners see of its OAuth server and may end, and what its audit log tells of it.
+// Tests of how a gateway's owners see and end what its OAuth server keeps, and of the audit log's entries about it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openBrowser } from '../../../test/helpers/browser.ts';
+import { epochSeconds } from '../../../test/helpers/clock.ts';
 import { ask, bearer } from '../../../test/helpers/gateway-auth.ts';
 import { readPages } from '../../../test/helpers/lists.ts';
 import { addMember } from '../../../test/helpers/members.ts';
@@ -60,10 +61,10 @@ test('a client, its grant and its consent are shown as they are, without a secre
 	assert.deepEqual([shown?.['redirectUris'], shown?.['tokenEndpointAuthMethod']], [[REDIRECT], 'none']);
 	const [grant] = await list('grants');
 	assert.deepEqual([grant?.['clientId'], grant?.['userId'], grant?.['scopes']], [client.id, await userId(account), ['tools:read']]);
-	// The document of the API says what is in the list.
+	// These members are typed loosely; the API's document describes them.
 	const [issued] = (grant?.['accessTokens'] ?? []) as { scopes: string[]; expiresAt: string }[];
 	assert.deepEqual(issued?.scopes, ['tools:read']);
-	const left = Date.parse(issued?.expiresAt ?? '') - Date.now();
+	const left = Date.parse(issued?.expiresAt ?? '') - epochSeconds() * 1000;
 	assert.ok(left > HOUR - 60_000 && left < HOUR + 60_000, `${left}`);
 	const [consent] = await list('consents');
 	assert.deepEqual([consent?.['clientId'], consent?.['email'], consent?.['scopes']], [client.id, account.email, ['tools:read']]);
@@ -180,7 +181,7 @@ test('a consent that is taken back takes the grants and codes of that user and c
 	await end(`consents/${own?.['consentId']}`, 404);
 });
 
-test('viewers see, and may not end; to others the gateway is not there; a name of another gateway is none', async () => {
+test('viewers may see but not end; others get a 404; names of another gateway are not found', async () => {
 	const { id, url, list } = await setScene();
 	const other = await setScene();
 	const { access, client } = await obtainTokens(url, account);
@@ -203,30 +204,30 @@ test('viewers see, and may not end; to others the gateway is not there; a name o
 	must(await ask(url, bearer(access)), 200);
 });
 
-test('what is no name of anything is not found, however it is written', async () => {
+test('unknown names are not found, however they are written', async () => {
 	const { end } = await setScene();
 	for (const kind of ['clients', 'grants', 'consents'])
 		for (const name of ['nothing', 'x'.repeat(5000), '%2F', 'grant%3Aa', 'https%3A%2F%2Fclient.example%2Fclient.json', '%F0%9F%90%99'])
 			await end(`${kind}/${name}`, 404);
 });
 
-interface Entry {
+interface AuditEntry {
 	action: string;
 	resourceType: string;
 	actor: { email: string } | null;
 	changes: { gatewayId?: { from?: string; to?: string } };
 }
 
-/** Of this gateway, the oldest first. */
+/** Reads the audit entries of this gateway, the oldest first. */
 async function told({ id }: Scene): Promise<[action: string, resourceType: string, by: string | null][]> {
-	const entries: Entry[] = must(await account.get('/audit-log?sort=-createdAt'), 200).body.data.entries;
+	const entries: AuditEntry[] = must(await account.get('/audit-log?sort=-createdAt'), 200).body.data.entries;
 	return entries
 		.toReversed()
 		.filter(({ resourceType, changes: { gatewayId } }) => resourceType.startsWith('oauth_') && (gatewayId?.to ?? gatewayId?.from) === id)
 		.map(({ action, resourceType, actor }) => [action, resourceType, actor?.email ?? null]);
 }
 
-test('the audit log tells who ended what, and nothing of refreshes', async () => {
+test('the audit log says who ended what, and has no refreshes', async () => {
 	const scene = await setScene();
 	const { refresh: token, client } = await obtainTokens(scene.url, account);
 	must(await refresh(scene.url, client, token), 200);
@@ -245,7 +246,7 @@ test('the audit log tells who ended what, and nothing of refreshes', async () =>
 	for (const [, , by] of ended) assert.equal(by, account.email);
 });
 
-test('the audit log tells that a grant was ended since a former token came back (catalog, 46)', async () => {
+test('the audit log says that a grant was ended because a former token was reused (catalog, 46)', async () => {
 	const scene = await setScene();
 	const { refresh: token, client } = await obtainTokens(scene.url, account);
 	must(await refresh(scene.url, client, token), 200);

@@ -1,4 +1,4 @@
-// What the gateway's owners see of its OAuth server, and may end: clients, grants with their tokens, consents.
+// Routes on which the gateway's owners see and end clients, grants with their tokens, and consents.
 
 import Joi from 'joi';
 import {
@@ -18,8 +18,8 @@ import { SCOPES } from './scopes.ts';
 
 const id = Joi.string();
 const scopes = Joi.array().items(Joi.string().valid(...SCOPES));
-const clientId = id.description('As the client calls itself: its number, or the https URL that describes it.');
-const clientName = Joi.string().allow('').description('What the client says that it is called; nobody has checked it.');
+const clientId = id.description('The `client_id`: a generated id, or the https URL that describes the client.');
+const clientName = Joi.string().allow('').description('The name that the client gives itself, which is not verified.');
 
 const CLIENT = shape({
 	clientId,
@@ -28,7 +28,7 @@ const CLIENT = shape({
 	redirectUris: Joi.array().items(Joi.string()),
 	tokenEndpointAuthMethod: Joi.string(),
 	createdAt: timestamp,
-	expiresAt: timestamp.allow(null).description('When it is forgotten, if nobody uses it before.'),
+	expiresAt: timestamp.allow(null).description('The time at which the client is removed unless it is used before.'),
 }).meta({ schema: 'OauthClient' });
 const GRANT = shape({
 	grantId: id,
@@ -59,7 +59,7 @@ export const management: ManagementRoute[] = [
 		method: 'GET',
 		path: '/oauth/grants',
 		id: 'listOauthGrants',
-		summary: 'Lists what users have let OAuth clients do, with the access tokens that are good now, in order of creation.',
+		summary: 'Lists the grants of users to OAuth clients, with their valid access tokens, in order of creation.',
 		list: 'grants',
 		answer: GRANT,
 		handler: list(GRANTS, presentGrant),
@@ -76,7 +76,7 @@ export const management: ManagementRoute[] = [
 		method: 'DELETE',
 		path: '/oauth/grants/{grantId}/tokens/{tokenId}',
 		id: 'revokeOauthAccessToken',
-		summary: 'Ends one access token; its client may get another by its refresh token.',
+		summary: 'Ends one access token; its client may get another with its refresh token.',
 		answer: shape({ id }),
 		handler: removeToken,
 	},
@@ -84,7 +84,7 @@ export const management: ManagementRoute[] = [
 		method: 'GET',
 		path: '/oauth/consents',
 		id: 'listOauthConsents',
-		summary: 'Lists which users have agreed to which OAuth clients, and are not asked again.',
+		summary: 'Lists the consents of users to OAuth clients, who are not asked again.',
 		list: 'consents',
 		answer: CONSENT,
 		handler: list(CONSENTS, presentConsent),
@@ -93,7 +93,7 @@ export const management: ManagementRoute[] = [
 		method: 'DELETE',
 		path: '/oauth/consents/{consentId}',
 		id: 'revokeOauthConsent',
-		summary: 'Takes a consent back, with every grant of that user to that client.',
+		summary: 'Withdraws a consent and ends every grant of that user to that client.',
 		answer: CONSENT,
 		handler: removeConsent,
 	},
@@ -110,7 +110,7 @@ export const management: ManagementRoute[] = [
 		method: 'DELETE',
 		path: '/oauth/clients/{clientId}',
 		id: 'removeOauthClient',
-		summary: 'Removes an OAuth client with all that it was granted: its tokens end at once.',
+		summary: 'Removes an OAuth client with its grants; its tokens end at once.',
 		answer: CLIENT,
 		handler: removeClient,
 	},

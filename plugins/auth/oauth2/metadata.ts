@@ -1,4 +1,4 @@
-// The documents from which a client learns all it needs (RFC 8414, RFC 9728), with nothing but the gateway's URL to begin with.
+// The documents from which a client that knows only the gateway's URL learns the rest (RFC 8414, RFC 9728).
 
 import { type Call, type Gateway, type GatewayRoute, type JsonObject, notFound, PUBLIC_KEY_ALGORITHMS } from '../../../core/index.ts';
 import type { OAuthConfig } from './config.ts';
@@ -6,10 +6,13 @@ import { SCOPES, USUAL } from './scopes.ts';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
-/** They change only when the gateway's address does. */
+/** The headers of the documents, which change only when the gateway's address does. */
 const HEADERS = { 'cache-control': 'public, max-age=300' };
 
-/** The gateway's address is the server's name and the resource's: RFC 8414 §3.3 wants it "identical" to what the client started from. */
+/**
+ * The gateway's address, which identifies the server and the resource: RFC 8414 §3.3 requires it to be "identical" to the URL that the
+ * client started from.
+ */
 export const gatewayUrl = (call: Pick<Call, 'gateway'>): string => gatewayOf(call).url;
 
 export function gatewayOf({ gateway }: Pick<Call, 'gateway'>): Gateway {
@@ -41,7 +44,7 @@ const resourceMetadata = (resource: string, name: string): JsonObject => ({
 	resource,
 	resource_name: name,
 	authorization_servers: [resource],
-	// MCP, scope selection: "the minimal set of scopes necessary for basic functionality"; the Inspector asks for all that are here.
+	// MCP, scope selection: "the minimal set of scopes necessary for basic functionality"; the Inspector requests all that are listed here.
 	scopes_supported: [...USUAL],
 	bearer_methods_supported: ['header'],
 });
@@ -57,7 +60,7 @@ const server = (config: OAuthConfig, call: Call): JsonObject => serverMetadata(g
 
 export const metadataRoutes: GatewayRoute<OAuthConfig>[] = [
 	document('/.well-known/oauth-authorization-server', server),
-	// Clients that know OpenID Connect better look here, before or after.
+	// Clients that know OpenID Connect look here, before or after the other.
 	document('/.well-known/openid-configuration', server),
 	document(RESOURCE_METADATA, (_config, call) => resourceMetadata(gatewayUrl(call), call.gateway?.name ?? '')),
 ];

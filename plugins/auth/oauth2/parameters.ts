@@ -1,12 +1,12 @@
-// Parameters of a request: each at most once, and an empty one is none (RFC 6749 §3.1).
+// Reads parameters of a request: each occurs at most once, and an empty one counts as absent (RFC 6749 §3.1).
 
 import { asGatewayError, type Incoming, mediaTypeOf, parseFormBody } from '../../../core/index.ts';
 import { OAuthFault, printable } from './faults.ts';
 
-/** Of those that a request may name more than once there is one: `resource` (RFC 8707 §2). */
+/** The parameters that may occur more than once: `resource` (RFC 8707 §2). */
 const REPEATABLE = new Set(['resource']);
 const FORM = 'application/x-www-form-urlencoded';
-/** Credentials, and what else the endpoints read of a body. */
+/** Credentials and other parameters that are accepted only in a body. */
 const OF_BODY = new Set([
 	...['client_id', 'client_secret', 'client_assertion', 'client_assertion_type', 'username', 'password', 'access_token'],
 	...['grant_type', 'code', 'code_verifier', 'redirect_uri', 'refresh_token', 'scope', 'resource', 'token', 'token_type_hint'],
@@ -28,7 +28,7 @@ export class Parameters {
 		return this.#values.getAll(name).filter((value) => value !== '');
 	}
 
-	/** @throws invalid_request */
+	/** Returns the value of a parameter. @throws invalid_request when it is absent */
 	require(name: string): string {
 		const value = this.get(name);
 		if (value === null) throw new OAuthFault('invalid_request', `${name} is required`);
@@ -39,7 +39,7 @@ export class Parameters {
 		return this.#values.getAll(name).length > 1;
 	}
 
-	/** The first that comes twice: "Request and response parameters MUST NOT be included more than once." */
+	/** The first parameter that occurs twice: "Request and response parameters MUST NOT be included more than once." */
 	get repeated(): string | null {
 		const seen = new Set<string>();
 		for (const name of this.#values.keys()) {
@@ -49,14 +49,14 @@ export class Parameters {
 		return null;
 	}
 
-	/** @throws invalid_request */
+	/** Refuses parameters that occur twice. @throws invalid_request */
 	assertOnce(): void {
 		const { repeated } = this;
 		if (repeated !== null) throw new OAuthFault('invalid_request', `${printable(repeated)} must not be given more than once`);
 	}
 }
 
-/** Of a body. @throws invalid_request */
+/** Reads the parameters of a body. @throws invalid_request */
 export function formParameters(body: unknown, contentType: string | undefined): Parameters {
 	if (mediaTypeOf(contentType) !== FORM) throw new OAuthFault('invalid_request', `Content-Type must be ${FORM}`);
 	const parameters = new Parameters(Buffer.isBuffer(body) ? readForm(body) : new URLSearchParams());
@@ -64,7 +64,7 @@ export function formParameters(body: unknown, contentType: string | undefined): 
 	return parameters;
 }
 
-/** @throws invalid_request */
+/** Decodes a form. @throws invalid_request */
 function readForm(body: Buffer): URLSearchParams {
 	try {
 		return parseFormBody(body);
@@ -75,8 +75,8 @@ function readForm(body: Buffer): URLSearchParams {
 }
 
 /**
- * RFC 6749 §2.3.1: "The parameters can only be transmitted in the request-body and MUST NOT be included in the request URI", where logs
- * keep them. What is not known is ignored, as §3.2 asks. @throws invalid_request
+ * Refuses credentials in the URI. RFC 6749 §2.3.1: "The parameters can only be transmitted in the request-body and MUST NOT be included in
+ * the request URI", where logs keep them. Unknown parameters are ignored, as §3.2 requires. @throws invalid_request
  */
 export function assertNoneInQuery({ query }: Pick<Incoming, 'query'>): void {
 	const name = [...query.keys()].find((key) => OF_BODY.has(key) && query.get(key) !== '');

@@ -1,4 +1,4 @@
-// What belongs in the body of a request is not taken from its URI, where logs would keep it (RFC 6749 §2.3.1).
+// Tests that parameters of the body are not accepted in the URI, where logs would keep them (RFC 6749 §2.3.1).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -27,7 +27,7 @@ after(() => service.stop());
 const CANARY = 'canary-in-the-uri';
 const refused = (name: string) => ({ error: 'invalid_request', error_description: `${name} must be sent in the body, not in the URI` });
 
-test('the token endpoint refuses them, and spends nothing', async () => {
+test('the token endpoint refuses such parameters, and redeems nothing', async () => {
 	const client = await registerClient(url, { token_endpoint_auth_method: 'client_secret_post' });
 	const { code, verifier } = await obtainCode(url, client, account);
 	const fields = {
@@ -45,11 +45,11 @@ test('the token endpoint refuses them, and spends nothing', async () => {
 	}
 	const { client_secret: secret, ...public_ } = fields;
 	assert.deepEqual(must(await sendForm(`${url}/token?client_secret=${secret}`, public_), 400).body, refused('client_secret'));
-	// RFC 6749 §3.2: what is empty is not there, and what is not known is ignored.
+	// RFC 6749 §3.2: an empty parameter counts as absent, and an unknown one is ignored.
 	must(await sendForm(`${url}/token?client_secret=&resource_id=x&utm_source=y`, fields), 200);
 });
 
-test('so do the revocation and the registration endpoint', async () => {
+test('the revocation and the registration endpoint refuse them too', async () => {
 	const { refresh: token, client } = await obtainTokens(url, account);
 	for (const name of ['token', 'client_id', 'client_secret', 'token_type_hint'])
 		assert.deepEqual(must(await sendForm(`${url}/revoke?${name}=${CANARY}`, { token, client_id: client.id }), 400).body, refused(name));
@@ -59,7 +59,7 @@ test('so do the revocation and the registration endpoint', async () => {
 	must(await send(`${url}/register?other=1`, 'POST', { body: METADATA }), 201);
 });
 
-test('no line of the log holds what was sent so', () => {
+test('no line of the log holds such a parameter', () => {
 	assert.ok(lines.length > 20);
 	assert.deepEqual(
 		lines.filter((line) => line.includes(CANARY)),

@@ -1,4 +1,4 @@
-// For how long a refresh token that was used stays good, as a gateway's owners choose it (decisions, 27).
+// Tests of how long a used refresh token stays valid, as a gateway's owners configure it (decisions, 27).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

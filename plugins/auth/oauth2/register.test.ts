@@ -1,23 +1,22 @@
-// Refusals of the endpoints that programs speak to: each says what is wrong as OAuth says it (RFC 6749 §5.2, RFC 7591 §3.2.2), but for
-// the 429, whose body specification 7 gives.
+// Tests of refusals: each has OAuth's form (RFC 6749 §5.2, RFC 7591 §3.2.2), except the 429, whose body specification 7 gives.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { guardedGateway } from '../../../test/helpers/gateway-auth.ts';
 import { METADATA } from '../../../test/helpers/oauth.ts';
-import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let url: string;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	({ url } = await guardedGateway(account, [{ type: 'oauth2' }]));
 });
 after(() => service.stop());
 
-describe('what cannot be read as a registration, or as a request for tokens, is refused as OAuth says it', () => {
+describe('malformed registrations and token requests are refused in the form of OAuth', () => {
 	const SENT: [what: string, path: string, status: number, error: string, headers: Record<string, string>, body: string][] = [
 		['a registration of more than 1 MiB', 'register', 413, 'invalid_client_metadata', {}, ' '.repeat(1_100_000)],
 		['a registration that is compressed', 'register', 415, 'invalid_client_metadata', { 'content-encoding': 'gzip' }, '{}'],
@@ -42,7 +41,7 @@ describe('what cannot be read as a registration, or as a request for tokens, is 
 		});
 	}
 
-	test('a registration where nobody may: 403 access_denied', async () => {
+	test('a registration where registration is off: 403 access_denied', async () => {
 		const shut = await guardedGateway(account, [{ type: 'oauth2', configuration: { dynamicRegistration: false } }]);
 		const { body } = must(await send(`${shut.url}/register`, 'POST', { body: METADATA }), 403);
 		assert.deepEqual(body, { error: 'access_denied', error_description: 'This gateway does not let clients register themselves.' });

@@ -11,7 +11,7 @@ import { assertNoneInQuery } from './parameters.ts';
 import { SCOPES } from './scopes.ts';
 import { digest, mintId, mintSecret } from './secrets.ts';
 
-/** RFC 7591 §3.2.2 has no code for it; that of RFC 6749 §4.1.2.1 says what it is. */
+/** The refusal where registration is off. RFC 7591 §3.2.2 has no code for it; that of RFC 6749 §4.1.2.1 fits. */
 const SHUT: Reply = {
 	status: 403,
 	headers: NO_STORE,
@@ -38,7 +38,7 @@ export const register = (request: Incoming, config: OAuthConfig, call: Call): Pr
 		return { status: 201, headers: NO_STORE, body: describe(client, secret) };
 	});
 
-/** §3.2.1: all that is registered, "including any fields provisioned by the authorization server itself". */
+/** Describes the registered client. §3.2.1: all that is registered, "including any fields provisioned by the authorization server itself". */
 const describe = ({ id, name, redirectUris, method, keys, signingAlg, mayRefresh }: Client, secret: string | null): JsonObject => ({
 	client_id: id,
 	client_id_issued_at: Math.floor(Date.now() / 1000),
@@ -54,6 +54,6 @@ const describe = ({ id, name, redirectUris, method, keys, signingAlg, mayRefresh
 	scope: SCOPES.join(' '),
 });
 
-/** Texts and lists of texts: all of a key set is JSON. */
+/** Describes the keys, which are JSON: a key set holds strings and lists of strings. */
 const describeKeys = (keys: ClientKeys): JsonObject =>
 	'url' in keys ? { jwks_uri: keys.url } : { jwks: keys.set as unknown as JsonObject };

@@ -8,8 +8,8 @@ import { endAccess, endGrant, findAccess, findRefresh } from './grants.ts';
 import { assertNoneInQuery, formParameters } from './parameters.ts';
 
 /**
- * A refresh token, also a former one, ends its grant with all tokens of it (specification 5.2 rule 7); an access token ends alone. What
- * is not there is gone already, and what is another client's is not touched: §2.2, "invalid tokens do not cause an error response".
+ * Revokes a token. A refresh token, also a former one, ends its grant with all its tokens (specification 5.2 rule 7); an access token ends
+ * alone. Unknown tokens and those of other clients are left alone: §2.2, "invalid tokens do not cause an error response".
  */
 export const revoke = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	answering(async () => {

@@ -1,13 +1,13 @@
-// What an access token may be good for.
+// The scopes of access tokens.
 
 import type { Scope } from '../../../core/index.ts';
 import { OAuthFault } from './faults.ts';
 
 export const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
-/** For clients that ask for nothing in particular, or for nothing that there is. */
+/** The scopes for clients that ask for none, or for none that exists. */
 export const USUAL: readonly Scope[] = ['tools:read', 'tools:execute'];
 
-/** What each lets a program do, for the page that asks. */
+/** The meaning of each scope, as the consent page shows it. */
 export const MEANINGS: Readonly<Record<Scope, string>> = {
 	'tools:read': 'See which tools the gateway has',
 	'tools:execute': 'Use the gateway’s tools in your name',
@@ -16,10 +16,10 @@ export const MEANINGS: Readonly<Record<Scope, string>> = {
 
 const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
 
-/** RFC 6749 §3.3. */
+/** A scope token by RFC 6749 §3.3. */
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** @throws invalid_scope for a text that names nothing, or cannot be meant as names */
+/** Splits a list of scopes. @throws invalid_scope for a text that holds no name, or an invalid one */
 function namesOf(text: string): string[] {
 	const names = [...new Set(text.split(' ').filter(Boolean))];
 	if (names.length === 0 || !names.every((name) => SCOPE_TOKEN.test(name))) {
@@ -29,16 +29,16 @@ function namesOf(text: string): string[] {
 }
 
 /**
- * Scopes that a client asks its user for, without those that there are not: claude.ai asks for `claudeai`, others for what OpenID knows.
- * RFC 6749 §3.3: a server "MAY fully or partially ignore the scope requested by the client"; if it issues another one, it "MUST include the
- * "scope" response parameter". @param text null: the usual. @throws invalid_scope
+ * Returns the scopes that a client asks its user for, without unknown ones: claude.ai asks for `claudeai`, others for scopes of OpenID. RFC
+ * 6749 §3.3: a server "MAY fully or partially ignore the scope requested by the client"; if it issues another one, it "MUST include the
+ * "scope" response parameter". @param text null: the usual scopes. @throws invalid_scope
  */
 export function askedScopes(text: string | null): Scope[] {
 	const known = text === null ? [] : namesOf(text).filter(isScope);
 	return known.length > 0 ? known : [...USUAL];
 }
 
-/** Scopes of a refreshed token. RFC 6749 §6: "MUST NOT include any scope not originally granted". @throws invalid_scope */
+/** Returns the scopes of a refreshed token. RFC 6749 §6: "MUST NOT include any scope not originally granted". @throws invalid_scope */
 export function refreshedScopes(text: string | null, granted: readonly Scope[]): Scope[] {
 	if (text === null) return [...granted];
 	const names = namesOf(text);

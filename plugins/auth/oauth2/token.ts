@@ -1,4 +1,4 @@
-// The token endpoint (RFC 6749 §3.2): a code or a refresh token for a new pair.
+// The token endpoint (RFC 6749 §3.2): exchanges a code or a refresh token for a new pair.
 
 import type { Call, Incoming, Reply } from '../../../core/index.ts';
 import { authenticateClient } from './clients/authentication.ts';
@@ -11,12 +11,12 @@ import { assertNoneInQuery, formParameters, type Parameters } from './parameters
 import { assertResource } from './resource.ts';
 import { refreshedScopes } from './scopes.ts';
 
-interface Surroundings {
+interface TokenRequestContext {
 	config: OAuthConfig;
 	call: Call;
 }
 
-type Grant = (client: Client, parameters: Parameters, surroundings: Surroundings) => Promise<Tokens>;
+type Grant = (client: Client, parameters: Parameters, context: TokenRequestContext) => Promise<Tokens>;
 
 const GRANTS: Readonly<Record<string, Grant>> = { authorization_code: redeem, refresh_token: refresh };
 
@@ -42,7 +42,7 @@ const present = ({ access, refresh: next, scopes }: Tokens) => ({
 	scope: scopes.join(' '),
 });
 
-function redeem(client: Client, parameters: Parameters, { call }: Surroundings): Promise<Tokens> {
+function redeem(client: Client, parameters: Parameters, { call }: TokenRequestContext): Promise<Tokens> {
 	const code = parameters.require('code');
 	const redemption = { code, redirectUri: parameters.get('redirect_uri'), verifier: parameters.get('code_verifier') };
 	return redeemCode(client, redemption, {
@@ -51,7 +51,7 @@ function redeem(client: Client, parameters: Parameters, { call }: Surroundings):
 	});
 }
 
-async function refresh(client: Client, parameters: Parameters, { config, call }: Surroundings): Promise<Tokens> {
+async function refresh(client: Client, parameters: Parameters, { config, call }: TokenRequestContext): Promise<Tokens> {
 	const sent = parameters.require('refresh_token');
 	if (!client.mayRefresh) throw new OAuthFault('unauthorized_client', 'the client has not registered the grant type refresh_token');
 	const found = await findRefresh(sent, call);
@@ -64,7 +64,7 @@ async function refresh(client: Client, parameters: Parameters, { config, call }:
 async function settle(rotation: Awaited<ReturnType<typeof rotate>>, grantId: string, call: Call): Promise<Tokens> {
 	if (rotation === 'stolen') {
 		await endGrant(grantId, call);
-		call.log.warn({ grantId, gatewayId: call.gateway?.id }, 'a former refresh token came back: its grant is ended');
+		call.log.warn({ grantId, gatewayId: call.gateway?.id }, 'former refresh token reused, grant ended');
 	}
 	if (typeof rotation === 'string') throw refused();
 	return rotation;

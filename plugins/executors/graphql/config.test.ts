@@ -1,4 +1,4 @@
-// What a tool of type `graphql` may be saved with.
+// Configs that a tool of type `graphql` may be saved with.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import graphql from './index.ts';
 
 const OK = { endpoint: 'https://api.example.com/graphql', query: 'query ($id: ID!) { pet(id: $id) { name } }' };
 
-/** @returns what saving says of it, null when it is taken */
+/** @returns the fault that saving the config reports, null when it is accepted */
 async function save(given: object, checkUrl = async (_url: string): Promise<void> => undefined): Promise<GatewayError | null> {
 	const { value, error } = graphql.config.validate(given);
 	if (error) return new GatewayError('validation_failed', error.message);
@@ -32,7 +32,7 @@ const REFUSED: [what: string, config: object, path: string | undefined, says: Re
 	['a syntax error', { ...OK, query: 'query {\n  pet(: 1)\n}' }, '/executionConfig/query', /line 2, column 7/],
 	['no operation', { ...OK, query: 'fragment F on Pet { id }' }, '/executionConfig/query', /must hold an operation/],
 	['a schema', { ...OK, query: 'type Query { a: Int }' }, '/executionConfig/query', /must hold an operation/],
-	['a subscription', { ...OK, query: 'subscription { pets { id } }' }, '/executionConfig/query', /no subscriptions/],
+	['a subscription', { ...OK, query: 'subscription { pets { id } }' }, '/executionConfig/query', /subscriptions are not supported/],
 	['several operations', { ...OK, query: 'query A { a } query B { b }' }, '/executionConfig/operationName', /several operations/],
 	['the name of no operation', { ...OK, operationName: 'C' }, '/executionConfig/operationName', /must name an operation/],
 	['a name that two have', { ...OK, query: 'query A { a } query A { b }', operationName: 'A' }, '/executionConfig/operationName', /no two/],
@@ -40,7 +40,7 @@ const REFUSED: [what: string, config: object, path: string | undefined, says: Re
 		'the name of a subscription',
 		{ ...OK, query: 'query A { a } subscription B { b }', operationName: 'B' },
 		'/executionConfig/query',
-		/no subscriptions/,
+		/subscriptions are not supported/,
 	],
 	['20,000 levels', { ...OK, query: deep(9_000) }, '/executionConfig/query', /nested too deeply/],
 	['50,000 aliases', { ...OK, query: `{ ${'a:b '.repeat(50_000)} }` }, undefined, /less than or equal to 65536/],
@@ -65,7 +65,7 @@ for (const [what, given, path, says] of REFUSED)
 		assert.ok((error?.message.length ?? 0) < 500);
 	});
 
-test('One operation, or one of several by its name, is taken, and the endpoint is shown to the guard', async () => {
+test('One operation, or one of several by its name, is accepted, and the endpoint is checked by the guard', async () => {
 	const asked: string[] = [];
 	const checkUrl = async (url: string): Promise<void> => void asked.push(url);
 	assert.equal(await save(OK, checkUrl), null);

@@ -1,4 +1,4 @@
-// The `graphql` executor's config: what a person writes by hand, and what the GraphQL importer writes.
+// The `graphql` executor's config, written by hand or by the GraphQL importer.
 
 import Joi from 'joi';
 import { headerRules, parsedUrl } from '../../../core/index.ts';
@@ -12,7 +12,7 @@ export interface GraphqlConfig {
 	timeoutMs: number;
 }
 
-/** Without user name and fragment: credentials belong to the API, and a fragment is sent to nobody. */
+/** A URL without user name and fragment: credentials belong to the API, and a fragment is never sent. */
 const ENDPOINT = /^https?:\/\/[^/?#\\@\s]+(?:[/?][^#\\\s]*)?$/i;
 const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
 
@@ -28,10 +28,12 @@ export const config: Joi.ObjectSchema<GraphqlConfig> = Joi.object<GraphqlConfig>
 		.messages({ 'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment' })
 		.description('URL that takes the query by POST. Tools of an API go to its base URL instead'),
 	query: Joi.string().max(65_536).required().description('GraphQL document with one operation, or several and operationName'),
-	operationName: Joi.string().max(200).pattern(NAME, 'a GraphQL name').description('Of several operations of the query, the one to run'),
-	headers: headerRules.description(`Request headers, beside those of the stored credential. ${SEALED}`),
+	operationName: Joi.string().max(200).pattern(NAME, 'a GraphQL name').description('The operation to run, if the query holds several'),
+	headers: headerRules.description(`Request headers, in addition to those of the stored credential. ${SEALED}`),
 	selectArgument: Joi.string()
 		.max(64)
-		.description('Written by importers: the argument whose text, a selection, takes the place of what the operation’s only field asks for'),
+		.description(
+			'Written by importers: the argument whose text is a selection, which replaces the selection of the operation’s only field',
+		),
 	timeoutMs: Joi.number().integer().min(1).max(120_000).default(30_000).description('Milliseconds for the whole call, redirects included'),
-}).description('One GraphQL operation. The arguments that it declares as variables are sent as these');
+}).description('One GraphQL operation. Arguments are sent as the variables that it declares');

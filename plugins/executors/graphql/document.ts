@@ -1,10 +1,10 @@
-// The document that a call sends: one operation of the config's query, and what `_select` changes in it.
+// The document that a call sends: one operation of the config's query, with the selection that `_select` asks for.
 //
-// `_select` is checked for its syntax and for what it may hold, not against the schema: that is not here. GitHub's takes 1.2 MB, and
-// what can be reached from one field is nearly all of it; to fetch it at run time would block the event loop for 300 ms, where the
-// endpoint still told it. The server knows its schema, validates every document anyway (GraphQL §6.1), and its message is handed on.
+// `_select` is checked for its syntax and for allowed content, but not against the schema, which is not stored. GitHub's takes 1.2 MB, and
+// nearly all of it can be reached from one field; fetching it at run time would block the event loop for 300 ms, if the endpoint still
+// allowed it. The server validates every document against its schema anyway (GraphQL §6.1), and its message is passed on.
 
-// Of the library only what reads and writes documents: the rest is more than twice as much, and loaded with the first call.
+// Only the modules that parse and print documents are imported: the rest of the library is more than twice as much to load.
 import { GraphQLError } from 'graphql/error/index.js';
 import {
 	type DocumentNode,
@@ -20,7 +20,7 @@ import {
 import { cleanText, invalid, type JsonObject } from '../../../core/index.ts';
 import type { GraphqlConfig } from './config.ts';
 
-/** More than what importers write can have. The parser recurses: where it overflows, that is told. */
+/** More than importers write. The parser recurses; a stack overflow is reported as nesting that is too deep. */
 const MAX_TOKENS = 50_000;
 const MAX_SELECT_TOKENS = 2_000;
 const QUERY_AT = '/executionConfig/query';
@@ -42,7 +42,7 @@ export function readQuery({ query, operationName, selectArgument }: GraphqlConfi
 		throw invalid('/executionConfig/operationName', message);
 	}
 	if (first.operation === OperationTypeNode.SUBSCRIPTION)
-		throw invalid(QUERY_AT, '"query" must be a query or a mutation: a call is answered once, so there are no subscriptions.');
+		throw invalid(QUERY_AT, '"query" must be a query or a mutation: a call is answered once, so subscriptions are not supported.');
 	if (selectArgument !== undefined && onlyField(first) === null)
 		throw invalid('/executionConfig/selectArgument', '"selectArgument" needs a query with one field that has a selection.');
 	return { document, operation: first };
@@ -52,7 +52,7 @@ export function readQuery({ query, operationName, selectArgument }: GraphqlConfi
 export function writeRequest(config: GraphqlConfig, args: JsonObject): { body: JsonObject; repeatable: boolean } {
 	const { document, operation } = readQuery(config);
 	const declared = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
-	// What the operation does not declare, some servers refuse (Hasura).
+	// Some servers (Hasura) refuse variables that the operation does not declare.
 	const variables = Object.fromEntries(declared.filter((name) => Object.hasOwn(args, name)).map((name) => [name, args[name] ?? null]));
 	const { selectArgument, operationName } = config;
 	const selected = selectArgument !== undefined && Object.hasOwn(args, selectArgument) ? (args[selectArgument] ?? null) : null;
@@ -74,7 +74,7 @@ function onlyField({ selectionSet }: OperationDefinitionNode): FieldNode | null 
 	return first?.kind === Kind.FIELD && first.selectionSet && more.length === 0 ? first : null;
 }
 
-/** With or without braces around it: fields, aliases, arguments with values, inline fragments. */
+/** Parses a selection, with or without braces around it: fields, aliases, arguments with values, inline fragments. */
 function readSelection(text: string, at: string): SelectionSetNode {
 	const isWrapped = /^[\s,]*\{/.test(text);
 	const { definitions } = parseText(isWrapped ? text : `{${text}\n}`, { at, maxTokens: MAX_SELECT_TOKENS, shift: isWrapped ? 0 : 1 });
@@ -98,7 +98,7 @@ function refuse(at: string, what: string): never {
 interface Parsing {
 	at: string;
 	maxTokens: number;
-	/** Characters before the user's own in the first line. */
+	/** Characters that were put before the user's own in the first line. */
 	shift: number;
 }
 
@@ -110,6 +110,6 @@ function parseText(text: string, { at, maxTokens, shift }: Parsing): DocumentNod
 		if (!(error instanceof GraphQLError)) throw error;
 		const { line = 1, column = 1 } = error.locations?.[0] ?? {};
 		const place = `line ${line}, column ${line === 1 ? Math.max(1, column - shift) : column}`;
-		throw invalid(at, `${at} is no GraphQL: ${place}: ${cleanText(error.message, 200)}`);
+		throw invalid(at, `${at} is not valid GraphQL: ${place}: ${cleanText(error.message, 200)}`);
 	}
 }

@@ -1,4 +1,4 @@
-// What a call sends, and what it gives back, against raw HTTP and a real GraphQL server.
+// Requests and results of calls, against raw HTTP and a real GraphQL server.
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -75,7 +75,7 @@ const SELECTIONS: [selection: string, query: string][] = [
 ];
 
 for (const [selection, expected] of SELECTIONS)
-	test(`_select ${JSON.stringify(selection)} takes the place of what the field asks for`, async (t) => {
+	test(`_select ${JSON.stringify(selection)} replaces the selection of the field`, async (t) => {
 		const given = { query: 'query ($id: ID!) { pet(id: $id) { name } }', selectArgument: '_select' };
 		const { query, variables } = await sent(t, await recorder(t), given, { id: 1, _select: selection });
 		assert.equal(String(query).replace(/\s+/g, ' '), `query ($id: ID!) ${expected}`);
@@ -83,18 +83,18 @@ for (const [selection, expected] of SELECTIONS)
 	});
 
 const BAD_SELECTIONS: [selection: string, says: RegExp][] = [
-	['', /no GraphQL/],
-	['{ }', /no GraphQL: line 1, column 3/],
-	['id ! name', /no GraphQL: line 1, column 4/],
-	['id }', /no GraphQL: line 1, column 4|no GraphQL: line 2/],
+	['', /not valid GraphQL/],
+	['{ }', /not valid GraphQL: line 1, column 3/],
+	['id ! name', /not valid GraphQL: line 1, column 4/],
+	['id }', /not valid GraphQL: line 1, column 4|not valid GraphQL: line 2/],
 	['id } query Other { secrets', /must be one selection/],
-	['id } mutation { deletePet(id: 1) { id }', /must be one selection|no GraphQL/],
+	['id } mutation { deletePet(id: 1) { id }', /must be one selection|not valid GraphQL/],
 	['{ id } fragment F on Pet { id }', /must be one selection/],
 	['...F', /no named fragments/],
 	['id(x: $id)', /no variables/],
 	['id @include(if: true)', /no directives/],
 	['... @defer { id }', /no directives/],
-	['a '.repeat(2_001), /no GraphQL: .*2000 tokens/],
+	['a '.repeat(2_001), /not valid GraphQL: .*2000 tokens/],
 	[`${'{a'.repeat(20_000)}${'}'.repeat(20_000)}`, /tokens/],
 	[Array.from({ length: 50_000 }, (_, index) => `a${index}: id`).join(' '), /tokens/],
 ];
@@ -172,11 +172,15 @@ const RESULTS: [what: string, Answer, ToolResult][] = [
 	],
 	['500 in HTML', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, failed('HTTP 500 Internal Server Error\nOops')],
 	['500 with data', { status: 500, body: { data: pet } }, failed('HTTP 500 Internal Server Error\n{"data":{"pet":{"name":"Rex"}}}')],
-	['HTML', { type: 'text/html', body: '<p>Log in' }, failed('HTTP 200 OK, but the answer is no GraphQL response.\nLog in')],
-	['no body', { status: 204 }, failed('HTTP 204 No Content, but the answer is no GraphQL response.')],
-	['other JSON', { body: { pets: [] } }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n{"pets":[]}')],
-	['a list', { body: [{ data: pet }] }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n[{"data":{"pet":{"name":"Rex"}}}]')],
-	['data that is no object', { body: { data: 'x' } }, failed('HTTP 200 OK, but the answer is no GraphQL response.\n{"data":"x"}')],
+	['HTML', { type: 'text/html', body: '<p>Log in' }, failed('HTTP 200 OK, but the answer is not a GraphQL response.\nLog in')],
+	['no body', { status: 204 }, failed('HTTP 204 No Content, but the answer is not a GraphQL response.')],
+	['other JSON', { body: { pets: [] } }, failed('HTTP 200 OK, but the answer is not a GraphQL response.\n{"pets":[]}')],
+	[
+		'a list',
+		{ body: [{ data: pet }] },
+		failed('HTTP 200 OK, but the answer is not a GraphQL response.\n[{"data":{"pet":{"name":"Rex"}}}]'),
+	],
+	['data that is not an object', { body: { data: 'x' } }, failed('HTTP 200 OK, but the answer is not a GraphQL response.\n{"data":"x"}')],
 	[
 		'errors of no shape',
 		{ body: { errors: ['x', { message: 7 }, null] } },
@@ -209,7 +213,7 @@ test('Headers, cookies and extensions of the upstream do not leave', async (t) =
 		assert.ok(!JSON.stringify(await answer(t, { headers, body })).includes('canary'));
 });
 
-test('Data that is too long or nested too deeply is cut where it is, and says so beside the errors', async (t) => {
+test('Data that is too long or nested too deeply is cut there, and the result says so beside the errors', async (t) => {
 	const long = await answer(t, {
 		body: { errors: [{ message: 'one is missing' }], data: { pets: Array(700_000).fill({ a: 1 }), total: 7 }, extensions: {} },
 	});
@@ -225,7 +229,7 @@ test('Data that is too long or nested too deeply is cut where it is, and says so
 	);
 });
 
-test('What is no JSON is no GraphQL response, however long', async (t) => {
+test('A text that is not JSON is not a GraphQL response, however long', async (t) => {
 	const bodies = [
 		'{"data":{bad}}',
 		'{"data":{"a":1}',
@@ -237,11 +241,11 @@ test('What is no JSON is no GraphQL response, however long', async (t) => {
 	for (const body of bodies) {
 		const { content, isError } = await answer(t, { body });
 		assert.equal(isError, true, body.slice(0, 40));
-		assert.match(JSON.stringify(content), /the answer is no GraphQL response/);
+		assert.match(JSON.stringify(content), /the answer is not a GraphQL response/);
 	}
 });
 
-test('What an endpoint says back of a credential is hidden, in data and in errors', async (t) => {
+test('A credential that an endpoint repeats is hidden, in data and in errors', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
 		const said = request.headers.authorization;
 		const body = request.url === '/fail' ? { errors: [{ message: `no user ${said}` }] } : { data: { said } };
@@ -274,7 +278,7 @@ test('Failures of the network and refusals of the guard are thrown, with their c
 		await assert.rejects(run(t, { endpoint, timeoutMs: 500 }, { id: 1 }), (error) => asGatewayError(error)?.code === code, endpoint);
 });
 
-test('A call that is given up stops the request', async (t) => {
+test('An aborted call stops the request', async (t) => {
 	const closed = Promise.withResolvers<void>();
 	const caller = new AbortController();
 	const upstream = await httpUpstream(t, (request) => {

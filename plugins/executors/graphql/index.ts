@@ -4,7 +4,7 @@ import { GatewayError, holdsSecret, invalid, lazy, type OutboundRequest, secrets
 import { config, type GraphqlConfig } from './config.ts';
 import { readResponse } from './response.ts';
 
-/** Brings the library that reads GraphQL. */
+/** Loaded at the first use, since it loads the library that parses GraphQL. */
 const documents = lazy(() => import('./document.ts'));
 
 export default {
@@ -25,7 +25,8 @@ export default {
 	},
 	async execute(args, given, call) {
 		const url = given.endpoint ?? call.api?.baseUrl;
-		if (url === undefined) throw new GatewayError('validation_failed', 'The tool has no endpoint, and no API whose base URL could be it.');
+		if (url === undefined)
+			throw new GatewayError('validation_failed', 'The tool has no endpoint, and no API with a base URL to use instead.');
 		const { writeRequest } = await documents();
 		const { body, repeatable } = writeRequest(given, args);
 		const request: OutboundRequest = {
@@ -44,10 +45,10 @@ export default {
 	},
 } satisfies ToolExecutor<GraphqlConfig>;
 
-/** GraphQL over HTTP: the new type first; servers that are older know the other. */
+/** GraphQL over HTTP: the new media type first; older servers know the other. */
 const ACCEPT = 'application/graphql-response+json, application/json';
 
-/** So that none stands beside one of ours. */
+/** Lower-cases header names, so that none is sent twice, beside one of ours. */
 function lowerCased(headers: Record<string, string> = {}): Record<string, string> {
 	return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,4 +1,4 @@
-// From a GraphQL answer to a tool's result (GraphQL §7.1, GraphQL over HTTP): data as data, errors as what a model can read.
+// Turns a GraphQL answer into a tool's result (GraphQL §7.1, GraphQL over HTTP): data as data, errors as text that a model can read.
 
 import {
 	bodyExcerpt,
@@ -21,15 +21,15 @@ import {
 const MAX_ERRORS = 10;
 const MAX_MESSAGE_CHARS = 500;
 const MAX_PATH_CHARS = 200;
-/** GraphQL §7.1: data, errors and extensions. */
+/** Most members of a response, which has three: data, errors and extensions (GraphQL §7.1). */
 const MAX_MEMBERS = 100;
-/** What is longer may be JSON although there is no structured content of it. */
+/** A longer text may be JSON even if the result has no structured content. */
 const MAX_CHECKED_CHARACTERS = 1024 * 1024;
 
 export interface Reading {
-	/** Of the tool: what the data must still fit when it is cut. */
+	/** The tool's output schema, which the data must still fit when it is cut. */
 	schema: JsonSchema | null;
-	/** What an upstream may say back and the caller must not read. */
+	/** Values that an upstream may repeat and the caller must not read. */
 	secrets: readonly string[];
 }
 
@@ -46,14 +46,14 @@ export async function readResponse(response: OutboundResponse, { schema, secrets
 }
 
 interface Answer {
-	/** JSON, as the upstream wrote it. */
+	/** The JSON text, as the upstream wrote it. */
 	data: string;
 	errors: Json[];
 }
 
 /**
- * Null when it is no JSON object, whatever its header says. The members are found first: the whole may be more than can be parsed at
- * once without holding the event loop.
+ * Reads a response; null if it is not a JSON object, whatever its header says. The members are located first: the whole may be too large to
+ * be parsed at once without blocking the event loop.
  */
 async function readAnswer(text: string): Promise<Answer | null> {
 	const outline = await outlineJson(text, 1);
@@ -81,7 +81,7 @@ function topLevel(outline: Outline): Map<string, string> | null {
 	}
 }
 
-/** Null when it is no object. */
+/** Returns null if the data is not an object. */
 async function readData(data: string, schema: JsonSchema | null): Promise<ToolResult | null> {
 	if (!data.startsWith('{')) return null;
 	const result = await jsonResult(data, schema);
@@ -89,24 +89,24 @@ async function readData(data: string, schema: JsonSchema | null): Promise<ToolRe
 	return isJson ? result : null;
 }
 
-/** No GraphQL, or a status that says the request failed as a whole. */
+/** The failure of an answer that is not GraphQL, or whose status says that the request failed as a whole. */
 function refused(response: OutboundResponse, errors: Json[], secrets: readonly string[]): ToolResult {
 	const { status, headers, body } = response;
 	if (errors.length > 0) return failure(`${statusLine(status)}\n${describeErrors(errors)}`);
 	if (status >= 400) return failedResult(response, secrets);
 	const excerpt = bodyExcerpt(body, headers['content-type'] ?? '', secrets);
-	return failure(`${statusLine(status)}, but the answer is no GraphQL response.\n${excerpt}`.trimEnd());
+	return failure(`${statusLine(status)}, but the answer is not a GraphQL response.\n${excerpt}`.trimEnd());
 }
 
-/** §6.4.4: an error in a field that may not be null takes its parents with it, up to what the tool asked for. */
+/** Whether any data is left: an error in a non-null field makes its parents null, up to the whole data (GraphQL §6.4.4). */
 function hasData({ structured }: ToolResult): boolean {
-	// Without it, it is data that is too long to be shown as such.
+	// Data that is too long to be shown as such has no structured content.
 	return structured === undefined || (isObject(structured) && Object.values(structured).some((value) => value !== null));
 }
 
 const failure = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
-/** Message, path and code. Of `extensions` nothing else: servers in debug mode put stack traces there. */
+/** Writes message, path and code, and no more of `extensions`, where servers in debug mode put stack traces. */
 function describeErrors(errors: Json[]): string {
 	const lines = errors.slice(0, MAX_ERRORS).map(describeError);
 	if (errors.length > MAX_ERRORS) lines.push(`… and ${errors.length - MAX_ERRORS} more errors.`);

@@ -1,4 +1,4 @@
-// What servers put into an Any, beyond what a tool knows.
+// Content that servers put into an Any, beyond the types that a tool knows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// google.protobuf.Any: what it holds is known by name only, and may be nothing that this tool knows.
+// google.protobuf.Any names the type of its content, which may be one that this tool does not know.
 
 import {
 	create,
@@ -18,7 +18,7 @@ import {
 	FieldDescriptorProto_Label as Label,
 	FieldDescriptorProto_Type as Type,
 } from '@bufbuild/protobuf/wkt';
-import { RPC_FILES } from './known-files.ts';
+import { RPC_FILES } from './omitted-files.ts';
 
 const ANY = 'google.protobuf.Any';
 /** An Any may hold an Any, and so on. */
@@ -28,9 +28,9 @@ const MAX_NAME_CHARS = 500;
 const NAMELESS = 'type.googleapis.com/unknown';
 
 export interface AnyTypes {
-	/** What is known: the types of a tool, and those of google.rpc. */
+	/** Finds a known type: one of the tool, or of google.rpc. */
 	find(name: string): DescMessage | undefined;
-	/** The same, and for all others a message of some bytes, as `wrapUnknown` leaves them. */
+	/** The known types, and for every other name a message of bytes, as `wrapUnknown` leaves it. */
 	registry: Registry;
 }
 
@@ -39,7 +39,7 @@ export function anyTypes(known: FileRegistry): AnyTypes {
 	return { find, registry: { ...known, getMessage: (name) => find(name) ?? unknownType(name) } };
 }
 
-/** `message <name> { bytes value = 1; }`, which on the wire is a BytesValue. */
+/** Makes the type `message <name> { bytes value = 1; }`, which on the wire is a BytesValue. */
 function unknownType(name: string): DescMessage | undefined {
 	const at = name.lastIndexOf('.');
 	const field = { name: 'value', jsonName: 'value', number: 1, label: Label.OPTIONAL, type: Type.BYTES };
@@ -57,7 +57,7 @@ const nameIn = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf('/
 
 export function holdsAny(root: DescMessage): boolean {
 	const seen = new Set([root]);
-	// A set that grows while it is walked is walked to its end.
+	// Iteration over a Set also visits members added meanwhile.
 	for (const desc of seen) {
 		if (desc.typeName === ANY) return true;
 		for (const { message } of desc.fields) if (message) seen.add(message);
@@ -65,9 +65,9 @@ export function holdsAny(root: DescMessage): boolean {
 	return false;
 }
 
-/** In place: what an Any of an unknown type holds becomes bytes, and so `{"@type": …, "value": base64}` in JSON. */
+/** Turns the content of each Any of an unknown type into bytes, in place, which become `{"@type": …, "value": base64}` in JSON. */
 export function wrapUnknown(desc: DescMessage, message: Message, types: AnyTypes, level = 0): void {
-	// A message of this type is an Any.
+	// The cast holds: a message of this type is an Any.
 	if (desc.typeName === ANY) wrapAny(message as Any, types, level);
 	else walk(reflect(desc, message), types, level);
 }
@@ -84,7 +84,7 @@ function wrapAny(any: Any, types: AnyTypes, level: number): void {
 	}
 	any.value = toBinary(BytesValueSchema, create(BytesValueSchema, { value: any.value }));
 	if (name.length > MAX_NAME_CHARS || !FULL_NAME.test(name)) any.typeUrl = NAMELESS;
-	// What is no such message after all, or is too deep, must not be taken for one.
+	// Content that is not of its type, or is nested too deeply, must not be read as that type.
 	else if (desc !== undefined) any.typeUrl += '.unread';
 }
 
@@ -92,7 +92,7 @@ function parse(desc: DescMessage, bytes: Uint8Array): Message | null {
 	try {
 		return fromBinary(desc, bytes);
 	} catch {
-		// A sender that means another type by this name.
+		// The sender means another type by this name.
 		return null;
 	}
 }

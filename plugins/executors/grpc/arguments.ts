@@ -1,9 +1,9 @@
-// Where the request is among the arguments.
+// Finds the request among the arguments.
 
 import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
 import type { GrpcConfig } from './config.ts';
 
-/** `at`: JSON pointer, for what is said of it. */
+/** A message to send; `at` is its JSON pointer, for error messages. */
 export interface Request {
 	json: Json;
 	at: string;

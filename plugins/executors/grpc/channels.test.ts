@@ -1,16 +1,16 @@
-// Where calls go: TLS, the guard, and connections that are kept, broken, closed.
+// Tests where calls go: TLS, the guard, and connections that are kept, broken, closed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Metadata } from '@grpc/grpc-js';
 import { GatewayError, type JsonObject } from '../../../core/index.ts';
+import { until } from '../../../test/helpers/clock.ts';
 import { failure } from '../../../test/helpers/egress.ts';
 import { apiAt } from '../../../test/helpers/executor.ts';
 import { grpcServer } from '../../../test/helpers/grpc.ts';
 import { configOf, type GrpcCallOptions, grpcCall, run, textOf } from '../../../test/helpers/grpc-run.ts';
-import { soon } from '../../../test/helpers/soon.ts';
 import { CERTIFICATE, httpUpstream, LOOPBACK_CERTIFICATE, tcpUpstream, tlsListener } from '../../../test/helpers/upstream.ts';
-import { Channel, placeOf } from './channels.ts';
+import { Channel, targetOf } from './channels.ts';
 import type { GrpcConfig } from './config.ts';
 import { exchange } from './exchange.ts';
 import grpc from './index.ts';
@@ -33,7 +33,7 @@ test('https is TLS: the certificate must be for the host, and trusted by the roo
 	assert.equal(server.metadata.length, 1);
 });
 
-test('an address has a certificate as a name has, and is not told as the name of a server (RFC 6066 §3)', async (t) => {
+test('a certificate may be for an IP address, which is not sent as the server name (RFC 6066 §3)', async (t) => {
 	const server = await grpcServer(t, { tls: 'loopback' });
 	const more = { rootCertificates: LOOPBACK_CERTIFICATE };
 	const good = await run(t, server, 'Shop_GetItem', { name: 'x' }, { api: apiAt(`https://127.0.0.1:${server.port}`), more });
@@ -47,7 +47,7 @@ test('an address has a certificate as a name has, and is not told as the name of
 	assert.deepEqual([listening.connections() >= 2, [...new Set(told)]], [true, ['upstream.example']]);
 });
 
-test('where nobody listens, or something else does, the run fails without showing an address', async (t) => {
+test('if nothing listens, or another protocol does, the run fails without showing an address', async (t) => {
 	const refusing = await failure(
 		run(
 			t,
@@ -106,24 +106,24 @@ test('a connection that broke is made again', async (t) => {
 	const config = await configOf('Shop_GetItem');
 	await grpc.execute({ name: 'x' }, config, call);
 	server.disconnect();
-	await soon(async () => server.connections() === 0, 'disconnected');
+	await until(async () => server.connections() === 0, 'disconnected');
 	assert.partialDeepStrictEqual((await grpc.execute({ name: 'x' }, config, call)).structured, { title: 'A chair' });
 });
 
-test('a connection that nobody uses is closed, and opened again by who comes next', async (t) => {
+test('an idle connection is closed, and opened again by the next call', async (t) => {
 	const server = await grpcServer(t);
 	const call = grpcCall(t, { api: apiAt(`http://127.0.0.1:${server.port}`) });
-	const channel = new Channel({ address: '127.0.0.1', family: 4, port: server.port }, placeOf(call), undefined, 50);
+	const channel = new Channel({ address: '127.0.0.1', family: 4, port: server.port }, targetOf(call), undefined, 50);
 	const parts = { path: '/shop.v1.Shop/GetItem', messages: [Buffer.of()], metadata: new Metadata(), timeoutMs: 5000, maxMessages: 1 };
 	const ask = () => channel.use((client) => exchange(client, { ...parts, signal: call.signal }));
 	for (const _round of [1, 2]) {
 		const [first, second] = await Promise.all([ask(), ask()]);
 		assert.deepEqual([first.status.code, second.status.code, server.connections()], [0, 0, 1]);
-		await soon(async () => server.connections() === 0, 'closed');
+		await until(async () => server.connections() === 0, 'closed');
 	}
 });
 
-test('every call takes a turn, and says when the server could not be reached or did not answer, and not when it said no', async (t) => {
+test('every call passes the lane, and counts as failed if the server could not be reached or did not answer, not if it refused', async (t) => {
 	const server = await grpcServer(t);
 	const closing = await tcpUpstream(t, (socket) => socket.destroy());
 	const heard: string[] = [];
@@ -141,7 +141,7 @@ test('every call takes a turn, and says when the server could not be reached or 
 	assert.deepEqual(heard, ['no connection', 'silent', 'unavailable']);
 });
 
-test('a turn that does not come sends nothing', async (t) => {
+test('a call that the lane never admits sends nothing', async (t) => {
 	const server = await grpcServer(t);
 	const call = grpcCall(t, { api: apiAt(`http://127.0.0.1:${server.port}`) });
 	const asked: string[] = [];

@@ -1,27 +1,27 @@
-// Connections to an API: HTTP/2 to an address that passed the guard, kept between calls and closed when nobody uses them.
+// Connections to an API: HTTP/2 to an address that passed the guard, kept between calls and closed when idle.
 
 import { createHash } from 'node:crypto';
 import { type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
 import { type Call, type CheckedAddress, GatewayError } from '../../../core/index.ts';
 import { TlsCredentials } from './tls.ts';
 
-/** Where an API is, by its base URL: https is TLS, http is not. */
-export interface Place {
-	/** As in the URL, with the port unless it is the usual one. */
+/** The parts of an API's base URL that a call needs; https is TLS, http is not. */
+export interface GrpcTarget {
+	/** Host as in the URL, with the port unless it is the default one. */
 	host: string;
 	hostname: string;
 	port: number;
 	isTls: boolean;
-	/** Before the service: `/prefix`, or empty. */
+	/** Path before the service's name: `/prefix`, or empty. */
 	prefix: string;
 	origin: string;
 }
 
 const MiB = 1024 * 1024;
-/** A model reads far less. */
+/** Far more than a model reads. */
 export const MAX_RECEIVED_BYTES = MiB;
 const MAX_SENT_BYTES = 16 * MiB;
-/** Of an address: so long a change of a name is not seen. */
+/** A change of the name's address is noticed after this time. */
 const ADDRESS_KEPT_MS = 10_000;
 const CHANNEL_KEPT_MS = 10 * 60_000;
 const IDLE_MS = 30_000;
@@ -30,28 +30,28 @@ const OPTIONS: ChannelOptions = {
 	'grpc.primary_user_agent': 'gatehouse',
 	'grpc.max_receive_message_length': MAX_RECEIVED_BYTES,
 	'grpc.max_send_message_length': MAX_SENT_BYTES,
-	// What was sent may have been done: only a call that never left is sent again, which needs no permission.
+	// A call that was sent may have been executed. One that never left is retried transparently, whatever this option says.
 	'grpc.enable_retries': 0,
-	// All of these would ask others where to go.
+	// Both options would let somebody else decide where the call goes.
 	'grpc.enable_http_proxy': 0,
 	'grpc.service_config_disable_resolution': 1,
-	// A channel of one tenant is no other's, and is gone when it is closed.
+	// A channel belongs to one tenant, and its connection ends when it is closed.
 	'grpc.use_local_subchannel_pool': 1,
 	'grpc.enable_channelz': 0,
-	// A call waits no longer for a connection than it must.
+	// A call does not wait longer for a connection than it must.
 	'grpc.initial_reconnect_backoff_ms': 250,
 	'grpc.max_reconnect_backoff_ms': 5_000,
 };
 
-/** @throws validation_failed when there is no API, or none that can be called */
-export function placeOf({ api }: Pick<Call, 'api'>): Place {
+/** @throws validation_failed when the tool has no API, or its base URL cannot be called */
+export function targetOf({ api }: Pick<Call, 'api'>): GrpcTarget {
 	const url = api === null ? null : URL.parse(api.baseUrl);
-	if (url === null) throw new GatewayError('validation_failed', 'The tool belongs to no API whose base URL could be called.');
+	if (url === null) throw new GatewayError('validation_failed', 'The tool has no API with a base URL that can be called.');
 	const isTls = url.protocol === 'https:';
 	return {
 		host: url.host,
 		hostname: url.hostname.replace(/^\[|\]$/g, ''),
-		// Port 0 is a port, which the guard refuses.
+		// Port 0 stays 0, and the guard refuses it.
 		port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
 		isTls,
 		prefix: url.pathname.replace(/\/+$/, ''),
@@ -59,18 +59,18 @@ export function placeOf({ api }: Pick<Call, 'api'>): Place {
 	};
 }
 
-/** The channel to an API, the same for all calls that go to one address. @throws egress_refused, upstream_failed, upstream_timeout */
-export async function channelTo(place: Place, rootCertificates: string | undefined, call: Call): Promise<Channel> {
-	const { hostname, port, isTls } = place;
+/** Returns the channel to an API, which all calls to one address share. @throws egress_refused, upstream_failed, upstream_timeout */
+export async function channelTo(target: GrpcTarget, rootCertificates: string | undefined, call: Call): Promise<Channel> {
+	const { hostname, port, isTls } = target;
 	const at = `${call.api?.id}:${hostname}:${port}`;
 	const address = await call.memo(`address:${at}`, ADDRESS_KEPT_MS, () => call.connect(hostname, port));
 	const roots = rootCertificates === undefined ? '' : createHash('sha256').update(rootCertificates).digest('hex');
 	const key = `channel:${at}:${address.address}:${isTls}:${roots}`;
-	return call.memo(key, CHANNEL_KEPT_MS, async () => new Channel(address, place, rootCertificates));
+	return call.memo(key, CHANNEL_KEPT_MS, async () => new Channel(address, target, rootCertificates));
 }
 
 /**
- * It opens with the first call and closes itself some time after the last, so whoever forgets it leaves nothing behind.
+ * A connection that opens with the first call and closes itself some time after the last, so one that is forgotten leaves nothing behind.
  */
 export class Channel {
 	readonly #open: () => Client;
@@ -79,12 +79,12 @@ export class Channel {
 	readonly #idleMs: number;
 	#idle: NodeJS.Timeout | undefined;
 
-	constructor({ address, family, port }: CheckedAddress, place: Place, rootCertificates?: string, idleMs = IDLE_MS) {
+	constructor({ address, family, port }: CheckedAddress, target: GrpcTarget, rootCertificates?: string, idleMs = IDLE_MS) {
 		this.#idleMs = idleMs;
-		const target = family === 6 ? `ipv6:[${address}]:${port}` : `ipv4:${address}:${port}`;
-		const options = { ...OPTIONS, 'grpc.default_authority': place.host };
-		const trust = () => (place.isTls ? new TlsCredentials(place.hostname, rootCertificates) : credentials.createInsecure());
-		this.#open = () => new Client(target, trust(), options);
+		const uri = family === 6 ? `ipv6:[${address}]:${port}` : `ipv4:${address}:${port}`;
+		const options = { ...OPTIONS, 'grpc.default_authority': target.host };
+		const trust = () => (target.isTls ? new TlsCredentials(target.hostname, rootCertificates) : credentials.createInsecure());
+		this.#open = () => new Client(uri, trust(), options);
 	}
 
 	async use<T>(work: (client: Client) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// Between arguments and the bytes of messages: the canonical JSON of Protobuf (https://protobuf.dev/programming-guides/json/).
+// Converts between arguments and the bytes of messages, by the canonical JSON of Protobuf (https://protobuf.dev/programming-guides/json/).
 
 import {
 	create,
@@ -16,26 +16,26 @@ import { type DescriptorProto, type FileDescriptorProto, FileDescriptorSetSchema
 import { cleanText, GatewayError, invalid, type Json } from '../../../core/index.ts';
 import { type AnyTypes, anyTypes, holdsAny, wrapUnknown } from './any.ts';
 import type { GrpcConfig } from './config.ts';
-import { wellKnownFor } from './known-files.ts';
+import { wellKnownFor } from './omitted-files.ts';
 
 const MAX_FAULT_CHARS = 300;
-/** As the importer has it of full names, which are the longest. */
+/** The same limit as the importer's for full names, which are the longest. */
 const MAX_NAME_CHARS = 512;
 
 export interface Codec {
 	method: DescMethod;
-	/** For what an Any holds, in answers and in the details of a status. */
+	/** The types that an Any may hold, in answers and in the details of a status. */
 	types: AnyTypes;
-	/** Of fields and values: an answer holds names as often as values, so it says how much text a few bytes can become. */
+	/** The longest name of a field, enum value or type. An answer repeats names, so this bounds the text that a few bytes can become. */
 	longestNameChars: number;
 	/** @param at JSON pointer of the arguments. @throws validation_failed naming the field */
 	read(json: Json, at: string): Message;
 	encode(json: Json, at: string): Buffer;
 	/** @throws upstream_failed */
 	decode(bytes: Uint8Array): Json;
-	/** Of a request, as the server would write it. */
+	/** Writes a request in canonical JSON. */
 	show(message: Message): Json;
-	/** The same, with the fields that have their default value. */
+	/** Writes a request in canonical JSON, with the fields that have their default value. */
 	showAll(message: Message): Json;
 }
 
@@ -52,7 +52,7 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 		try {
 			return fromJson(input, json, { registry: known });
 		} catch (error) {
-			throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} no ${input.typeName}: ${faultOf(error)}`);
+			throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} not a valid ${input.typeName}: ${faultOf(error)}`);
 		}
 	};
 	return {
@@ -65,7 +65,7 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 			try {
 				return Buffer.from(toBinary(input, message));
 			} catch (error) {
-				throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} no ${input.typeName}: ${faultOf(error)}`);
+				throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} not a valid ${input.typeName}: ${faultOf(error)}`);
 			}
 		},
 		decode(bytes) {
@@ -74,7 +74,7 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 				if (hasAny) wrapUnknown(output, message, types);
 				return toJson(output, message, { registry }) as Json;
 			} catch (cause) {
-				throw new GatewayError('upstream_failed', `The answer is no ${output.typeName}: ${faultOf(cause)}`, { cause });
+				throw new GatewayError('upstream_failed', `The answer is not a valid ${output.typeName}: ${faultOf(cause)}`, { cause });
 			}
 		},
 		show: (message) => toJson(input, message, { registry }) as Json,
@@ -130,7 +130,7 @@ function completeName(field: FileDescriptorProto['extension'][number]): void {
 
 export function faultOf(error: unknown): string {
 	if (error instanceof RangeError && /call stack/.test(error.message)) return 'it is nested too deeply.';
-	// What formats times and durations fails by these, unlike all other checks.
+	// The library formats times and durations without checks of its own, so these errors are the runtime's.
 	if (error instanceof RangeError && /^Invalid (?:count|time) value/.test(error.message))
 		return 'a google.protobuf.Duration or Timestamp in it is out of range.';
 	const said = cleanText(error instanceof Error ? error.message : String(error), MAX_FAULT_CHARS);
@@ -140,7 +140,7 @@ export function faultOf(error: unknown): string {
 		.replace(/\.$/, '')}.`;
 }
 
-/** The own JSON of these is no object of their fields. */
+/** Whether the JSON of this type is an object of its fields. The types below have a JSON form of their own. */
 export const isPlain = ({ typeName }: DescMessage): boolean =>
 	!/^google\.protobuf\.(?:Any|Timestamp|Duration|FieldMask|Struct|(?:List|Bool|Bytes|Double|Float|U?Int(?:32|64)|String)?Value)$/.test(
 		typeName,

@@ -3,10 +3,12 @@
 import { X509Certificate } from 'node:crypto';
 import Joi from 'joi';
 
-/** One way to call the method over HTTP: google/api/http.proto. */
+/** One way to call the method over HTTP, as google/api/http.proto defines it. */
 export interface HttpBinding {
 	method: string;
+	/** `/v1/{name=shelves/*}:close` */
 	path: string;
+	/** `*` for all that is not in the path, the name of a field, or absent. */
 	body?: string;
 }
 
@@ -22,7 +24,7 @@ export interface GrpcConfig {
 	maxMessages: number;
 }
 
-/** What is no certificate would be ignored, and the server not be trusted for a reason that nobody could find. */
+/** Anything but a certificate would be ignored by TLS, and the server not be trusted for a reason that nobody could find. */
 const certificates = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport => {
 	try {
 		new X509Certificate(value);
@@ -37,10 +39,10 @@ const binding = Joi.object<HttpBinding>({
 		.pattern(/^[A-Z]{1,20}$/)
 		.required()
 		.description('HTTP method'),
-	path: Joi.string().max(2048).pattern(/^\//).required().description('Path template, appended to the API’s base URL'),
+	path: Joi.string().max(2048).pattern(/^\//).required().description('Path template, appended to the base URL of the API'),
 	body: Joi.string()
 		.max(256)
-		.description('The field that is the body; * for all that is not in the path. Absent: all else goes into the query'),
+		.description('The field that becomes the body; * for all fields that are not in the path. When absent, these go into the query'),
 });
 
 export const config: Joi.ObjectSchema<GrpcConfig> = Joi.object<GrpcConfig>({
@@ -49,30 +51,32 @@ export const config: Joi.ObjectSchema<GrpcConfig> = Joi.object<GrpcConfig>({
 		.default('grpc')
 		.description('How the API is called: gRPC on HTTP/2, or JSON over HTTP by the bindings'),
 	service: Joi.string().max(512).required().description('Full name of the service'),
-	method: Joi.string().max(256).required().description('Its method'),
+	method: Joi.string().max(256).required().description('Name of the method'),
 	descriptors: Joi.string()
 		.base64()
 		.max(1024 * 1024)
 		.required()
-		.description('google.protobuf.FileDescriptorSet with the method and what its messages can hold, in base64'),
+		.description('google.protobuf.FileDescriptorSet in base64, with the method and all types that its messages can hold'),
 	argument: Joi.string()
 		.valid('messages', 'request')
-		.description('The argument that holds the request, or the messages of a stream; absent: the arguments are the request’s fields'),
-	bindings: Joi.array().items(binding).max(20).description('For HTTP: the first that the arguments fit is used'),
+		.description(
+			'The argument that holds the request, or the messages of a stream. When absent, the arguments are the fields of the request',
+		),
+	bindings: Joi.array().items(binding).max(20).description('For HTTP: the first binding that the arguments fit is used'),
 	rootCertificates: Joi.string()
 		.max(16_384)
 		.custom(certificates)
-		.description('PEM certificates that the server’s is checked against, instead of those that everybody trusts. gRPC only'),
+		.description('PEM certificates that the server’s certificate is checked against, instead of the public roots. gRPC only'),
 	timeoutMs: Joi.number()
 		.integer()
 		.min(1)
 		.max(120_000)
 		.default(30_000)
-		.description('Milliseconds for the whole call, told to the server as its deadline'),
+		.description('Milliseconds for the whole call, sent to the server as its deadline'),
 	maxMessages: Joi.number()
 		.integer()
 		.min(1)
 		.max(10_000)
 		.default(1000)
-		.description('Messages of a server’s stream; after these it is cancelled'),
-}).description('One method of a service. The arguments are its request, in the canonical JSON of Protobuf');
+		.description('Most messages that are read from a server’s stream before it is cancelled'),
+}).description('One method of a service. The arguments are its request, in the canonical JSON form of Protobuf');

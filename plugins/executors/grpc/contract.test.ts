@@ -35,7 +35,7 @@ const BEHAVIOURS: Record<Exclude<Behaviour, 'reset' | 'nonsense'>, (call: Saying
 		};
 		more();
 	},
-	// In a message and in the status: both are read.
+	// The secret is in a message and in the status, since both are read.
 	tell: (call) => {
 		const told = JSON.stringify(call.metadata.getMap());
 		call.write({ text: told });
@@ -43,7 +43,7 @@ const BEHAVIOURS: Record<Exclude<Behaviour, 'reset' | 'nonsense'>, (call: Saying
 	},
 };
 
-/** One connection has many calls: what opens and closes with a run is its exchange. */
+/** Counts exchanges: a connection is shared by many calls, and only the exchange opens and closes with a run. */
 async function start(t: TestContext, behaviour: Behaviour): Promise<Upstream> {
 	if (behaviour === 'reset') return tcpUpstream(t, (socket) => socket.once('data', () => socket.destroy()));
 	if (behaviour === 'nonsense') return tcpUpstream(t, (socket) => socket.end(Buffer.from([0, 255, 254, 60, 104])));

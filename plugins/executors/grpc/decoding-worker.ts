@@ -1,11 +1,11 @@
-// The thread of decoding.ts: bytes in, JSON texts out.
+// The worker thread of decoding.ts: takes bytes, answers with JSON texts.
 
 import { parentPort } from 'node:worker_threads';
 import { asGatewayError, BoundedMap } from '../../../core/index.ts';
 import { type Codec, createCodec } from './codec.ts';
 import { type CodecSource, type Decoded, type DecodingTask, MAX_TEXT_CHARS } from './decoding.ts';
 
-/** Each may hold the types of a large API. */
+/** Few codecs are kept, since each may hold the types of a large API. */
 const MAX_CODECS = 8;
 const codecs = new BoundedMap<string, Codec>(MAX_CODECS);
 

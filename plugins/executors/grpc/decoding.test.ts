@@ -1,4 +1,4 @@
-// Large answers: the same as small ones, without keeping anybody waiting.
+// Large answers are the same as small ones, and do not block the event loop.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const field = (number: number, bytes: Uint8Array): Buffer =>
 	Buffer.concat([Buffer.from([(number << 3) | 2, ...varint(bytes.length)]), bytes]);
 const repeated = (bytes: number[], size: number): Buffer => Buffer.alloc(size - (size % bytes.length)).fill(Buffer.from(bytes));
 
-/** Each the worst of its kind: as little on the wire and as much in memory as can be. */
+/** The worst message of each kind: as little on the wire and as much in memory as can be. */
 const SHAPES: [what: string, make: (size: number) => Buffer][] = [
 	['messages of two bytes', (size) => repeated([10, 0], size)],
 	['booleans', (size) => field(2, Buffer.alloc(size, 1))],
@@ -42,14 +42,14 @@ function cpuMs(): number {
 	return (user + system) / 1000;
 }
 
-/** The shortest of three rounds, as any of them may have to collect what others left. @returns as `blockOf` */
+/** Measures three rounds and takes the shortest, since any may include garbage collection. @returns like `blockOf` */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
 	const blocks: number[] = [];
 	for (let round = 0; round < 3; round++) blocks.push(await blockOf(work));
 	return Math.min(...blocks);
 }
 
-/** @returns the longest time, of the processor, in which nothing else ran on this thread */
+/** @returns the longest CPU time in which nothing else ran on this thread */
 async function blockOf(work: () => Promise<unknown>): Promise<number> {
 	let [at, longest] = [cpuMs(), 0];
 	const ticks = setInterval(() => {
@@ -75,7 +75,7 @@ for (const [what, make] of SHAPES)
 		assert.ok(texts[0] === JSON.stringify(codec.decode(bytes)));
 	});
 
-/** `message M { repeated E names = 3; } enum E { <name> = 0; }` */
+/** Describes `message M { repeated E names = 3; } enum E { <name> = 0; }`. */
 async function withName(name: string): Promise<typeof source> {
 	const file = {
 		name: 'a.proto',
@@ -88,7 +88,7 @@ async function withName(name: string): Promise<typeof source> {
 	return config.validateAsync({ service: 'S', method: 'Get', descriptors: Buffer.from(set).toString('base64') });
 }
 
-test('few bytes that stand for much text keep nobody waiting either, nor do those of a status', async () => {
+test('few bytes that stand for much text do not block the event loop either, nor do those of a status', async () => {
 	const long = await withName('A'.repeat(512));
 	const [longCodec, bytes] = [createCodec(long), field(3, Buffer.alloc(20_000))];
 	longCodec.decode(field(3, Buffer.of(0)));
@@ -102,13 +102,13 @@ test('few bytes that stand for much text keep nobody waiting either, nor do thos
 	const metadata = new Metadata();
 	metadata.set('grpc-status-details-bin', field(3, detail));
 	const outcome = { messages: [], answered: true, tookMs: 0, cut: null, foreignType: null, status: { code: 5, details: 'gone', metadata } };
-	const place = { host: '', hostname: '', port: 1, isTls: false, prefix: '', origin: '' };
-	const told = (which: typeof codec) => failedCall(outcome, { config: long, place, codec: which, secrets: [] }).content;
+	const target = { host: '', hostname: '', port: 1, isTls: false, prefix: '', origin: '' };
+	const told = (which: typeof codec) => failedCall(outcome, { config: long, target, codec: which, secrets: [] }).content;
 	assert.deepEqual(told(longCodec), [{ type: 'text', text: 'NOT_FOUND (5): gone' }]);
 	assert.match(JSON.stringify(told(codec)), /NOT_FOUND \(5\): gone.*AAAA/);
 });
 
-test('a config with a name that would make any answer a large one is refused', async () => {
+test('a config with a name so long that any answer would be large is refused', async () => {
 	const given = await withName('A'.repeat(513));
 	assert.throws(() => createCodec(given), /must not hold names of more than 512 characters/);
 });
@@ -122,14 +122,14 @@ test('messages keep their order, and calls their answers', async () => {
 	);
 });
 
-test('what is no such message is told as it is of small ones', async () => {
+test('bytes that are not such a message fail with the same message as small ones', async () => {
 	const small = await failure(decodeAll([Buffer.of(0xff)], codec, source), 'upstream_failed');
 	const large = await failure(decodeAll([Buffer.alloc(100_000, 0xff)], codec, source), 'upstream_failed');
-	assert.match(small.message, /^The answer is no M: /);
-	assert.match(large.message, /^The answer is no M: /);
+	assert.match(small.message, /^The answer is not a valid M: /);
+	assert.match(large.message, /^The answer is not a valid M: /);
 });
 
-test('what becomes too long a text is refused', async () => {
+test('an answer that becomes too long a text is refused', async () => {
 	const { message } = await failure(decodeAll([field(3, Buffer.alloc(1024 * 1024))], codec, source), 'upstream_failed');
 	assert.match(message, /longer than 16777216 characters as JSON/);
 });

@@ -1,19 +1,19 @@
-// Answers as JSON texts: small ones here, larger ones in a thread of their own, where they keep nobody waiting.
+// Turns answers into JSON texts: small ones on this thread, larger ones on a worker thread, so that they do not block the event loop.
 
 import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../../../core/index.ts';
 import type { Codec } from './codec.ts';
 import type { GrpcConfig } from './config.ts';
 
-/** By the bytes that came. Of the worst that were measured (messages of two bytes) so many take up to 10 ms, of ordinary ones 1 ms. */
+/** Most bytes decoded on this thread. In the worst case measured (messages of two bytes) they take up to 10 ms, ordinarily 1 ms. */
 const MAX_HERE_BYTES = 32 * 1024;
-/** By what they can become, where every byte stands for the longest name: also up to 10 ms. */
+/** Most characters that these bytes may become, if every byte stands for the longest name: also up to 10 ms. */
 const MAX_HERE_CHARS = 2 * 1024 * 1024;
-/** Far more than what a result shows, and what the thread's text costs to take over. */
+/** Far more than a result shows; the limit bounds the cost of copying the text from the worker. */
 export const MAX_TEXT_CHARS = 16 * 1024 * 1024;
-/** Of all that wait for the thread: each takes it some 100 ms. */
+/** Longest wait for the worker, including the tasks before it, each of which takes some 100 ms. */
 const MAX_WAIT_MS = 10_000;
-/** It holds as much as a small service. */
+/** An idle worker is ended after this time, since it holds as much memory as a small service. */
 const IDLE_MS = 60_000;
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './decoding-worker.ts' : './decoding-worker.js', import.meta.url);
 const resourceLimits = { maxOldGenerationSizeMb: 512 };
@@ -26,7 +26,7 @@ export interface DecodingTask {
 	messages: readonly Uint8Array[];
 }
 
-/** `fault`: why the messages cannot be read. */
+/** The texts of a task, or in `fault` the reason why its messages cannot be read. */
 export type Decoded = { id: number; texts: string[] } | { id: number; fault: string };
 
 interface Waiting {
@@ -34,13 +34,13 @@ interface Waiting {
 	reject(error: unknown): void;
 }
 
-/** One for all calls of this process, started by the first that needs it. */
+/** The worker that all calls of this process share, started by the first that needs it. */
 let thread: DecodingThread | null = null;
 
 export const isSmall = (sizeBytes: number, { longestNameChars }: Pick<Codec, 'longestNameChars'>): boolean =>
 	sizeBytes <= MAX_HERE_BYTES && sizeBytes * longestNameChars <= MAX_HERE_CHARS;
 
-/** @returns the JSON of each. @throws upstream_failed when they are not what they should be, or too much */
+/** @returns the JSON of each message. @throws upstream_failed if they are not of the method's type, or too large */
 export async function decodeAll(
 	messages: readonly Buffer[],
 	codec: Codec,
@@ -62,7 +62,7 @@ class DecodingThread {
 		this.#worker.on('message', (decoded: Decoded) => this.#settle(decoded));
 		this.#worker.on('error', (cause) => this.#end(tooMuch(cause)));
 		this.#worker.on('exit', () => this.#end(tooMuch()));
-		// Listening holds the process; it may end whatever the thread does.
+		// Listeners keep the process alive; it may end whatever the worker does.
 		this.#worker.unref();
 	}
 
@@ -86,7 +86,7 @@ class DecodingThread {
 		else waiting?.reject(new GatewayError('upstream_failed', decoded.fault));
 	}
 
-	/** Nobody gets it any more; whoever waits does so in vain. */
+	/** Ends the worker, and rejects the tasks that still wait for it. */
 	#end(error?: GatewayError): void {
 		if (thread === this) thread = null;
 		void this.#worker.terminate();

@@ -1,16 +1,16 @@
-// One call: messages out, messages and a status back. To gRPC every kind of method is the same exchange, of one message or of several.
+// One call: messages out, messages and a status back. In gRPC every kind of method is the same exchange, of one message or of several.
 
 import { type Client, type ClientDuplexStream, type Metadata, status as Status, type StatusObject } from '@grpc/grpc-js';
 import { raceWith } from '../../../core/index.ts';
 import { MAX_RECEIVED_BYTES } from './channels.ts';
 
 export interface Exchange {
-	/** `/package.Service/Method` */
+	/** Path of the call: `/package.Service/Method`. */
 	path: string;
 	messages: Buffer[];
 	metadata: Metadata;
 	timeoutMs: number;
-	/** After so many messages of the server the call is cancelled. */
+	/** The call is cancelled after so many messages of the server. */
 	maxMessages: number;
 	signal: AbortSignal;
 }
@@ -18,18 +18,18 @@ export interface Exchange {
 export interface Outcome {
 	messages: Buffer[];
 	status: StatusObject;
-	/** Whether the server was heard at all: if not, the status is our own side's. */
+	/** Whether the server answered at all; if not, the status was made by our own library. */
 	answered: boolean;
-	/** The type of what was answered, where it is not that of gRPC: it explains a call that failed. */
+	/** Content type of the answer if it is not gRPC's, which explains why a call failed. */
 	foreignType: string | null;
 	tookMs: number;
-	/** What was reached, when the call was cancelled for it. */
+	/** The limit for which the call was cancelled, if any. */
 	cut: 'messages' | 'bytes' | null;
 }
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-/** @throws what aborted the signal */
+/** @throws the reason of the aborted signal */
 export function exchange(client: Client, { path, messages, metadata, timeoutMs, maxMessages, signal }: Exchange): Promise<Outcome> {
 	signal.throwIfAborted();
 	const startedMs = performance.now();
@@ -47,7 +47,7 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 	});
 	stream.on('data', (bytes: Buffer) => {
 		if (outcome.cut !== null) return;
-		// Of a stream, one more than what is wanted says that there was more.
+		// One message more than wanted shows that the stream had not ended.
 		if (outcome.messages.length === maxMessages) return cut('messages');
 		if (sizeBytes + bytes.length > MAX_RECEIVED_BYTES) return cut('bytes');
 		sizeBytes += bytes.length;
@@ -55,29 +55,29 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 	});
 	stream.on('status', (given) => {
 		const status = wellFormed(given);
-		// Of other HTTP statuses than 200 the library says which.
+		// The status already names any HTTP status other than 200.
 		if (/^Received HTTP status code/.test(status.details)) outcome.foreignType = null;
 		const answered = outcome.answered || Object.keys(status.metadata.getMap()).length > 0;
 		resolve({ ...outcome, answered, status, tookMs: performance.now() - startedMs });
 	});
-	// It is told by the status, too.
+	// The status reports the same error.
 	stream.on('error', () => undefined);
 	send(stream, messages);
 	return raceWith(signal, promise, { leave: () => stream.cancel() });
 }
 
-/** A page of a proxy can have the HTTP status 200, and the library takes its text for messages. */
+/** Detects the page of a proxy: with HTTP status 200, the library would read its text as messages. */
 function foreignTypeOf(metadata: Metadata): string | null {
 	const [type] = metadata.get('content-type');
 	return type === undefined || /^application\/grpc(?:[+;]|$)/i.test(String(type)) ? null : String(type);
 }
 
-/** What a server sends for a code may be none, and the library's own statuses may lack their text. */
+/** Completes a status: a server may send an unknown code, and the library's own statuses may lack their text. */
 function wellFormed({ code, details, metadata }: StatusObject): StatusObject {
 	return { code: Status[code] === undefined ? Status.UNKNOWN : code, details: details ?? '', metadata };
 }
 
-/** As fast as the server takes them. */
+/** Writes the messages as fast as the server accepts them. */
 function send(stream: ClientDuplexStream<Buffer, Buffer>, messages: readonly Buffer[]): void {
 	for (const [index, message] of messages.entries()) {
 		if (stream.write(message)) continue;
@@ -87,7 +87,7 @@ function send(stream: ClientDuplexStream<Buffer, Buffer>, messages: readonly Buf
 	stream.end();
 }
 
-/** From the server's side: it could not be asked, or could not answer. What it says on purpose is no failure of it. */
+/** Whether the server failed: it could not be reached, or did not answer. An error that it returns on purpose is no failure. */
 export const hasFailed = ({ status: { code }, messages }: Outcome): boolean =>
 	code === Status.UNAVAILABLE || (code === Status.DEADLINE_EXCEEDED && messages.length === 0);
 

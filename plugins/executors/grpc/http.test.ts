@@ -1,4 +1,4 @@
-// JSON over HTTP by google.api.http: what a rule makes of arguments, to the byte, and what comes back.
+// JSON over HTTP by google.api.http: the request that a rule makes of arguments, to the byte, and the result.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -55,7 +55,7 @@ for (const [name, args, line, body] of LINES)
 		assert.equal(request.headers['content-type'], body === undefined ? undefined : 'application/json');
 	});
 
-test('a zero that was given is part of the path, by either of its names, and one that was not is missed', async (t) => {
+test('a zero that was given is part of the path, by either name of the field, and one that was not is reported as missing', async (t) => {
 	const bindings = [{ method: 'GET', path: '/v1/{page_size}/{filter.text}' }];
 	for (const name of ['pageSize', 'page_size'])
 		assert.equal((await sent(t, 'Shop_ListItems', { [name]: 0, filter: { text: 'a' } }, bindings)).line, 'GET /base/v1/0/a HTTP/1.1');
@@ -68,7 +68,7 @@ test('a zero that was given is part of the path, by either of its names, and one
 	}
 });
 
-test('a body that is missing is the default of its type', async (t) => {
+test('a missing body is the default of its type', async (t) => {
 	const bodies: [field: string, body: unknown][] = [
 		['tags', []],
 		['labels', {}],
@@ -92,7 +92,7 @@ for (const name of CLIMBING)
 		assert.equal(upstream.count(), 0);
 	});
 
-test('what is percent-encoded already is encoded once more, so that it stays what it was', async (t) => {
+test('a value that is percent-encoded already is encoded once more, so that its text is kept', async (t) => {
 	assert.equal((await sent(t, 'Shop_ListItems', { parent: '%2e%2e' })).line, 'GET /base/v1/%252e%252e/items HTTP/1.1');
 	assert.equal((await sent(t, 'Shop_ListItems', { parent: 'a?b#c' })).line, 'GET /base/v1/a%3Fb%23c/items HTTP/1.1');
 });
@@ -102,7 +102,7 @@ test('maps and lists of messages, which the URL has no form for, are refused by 
 	assert.equal(error.details[0]?.path, '/labels');
 });
 
-test('what only has the name of a wrapper goes into the query by its fields', async (t) => {
+test('a message that only has the name of a wrapper goes into the query by its fields', async (t) => {
 	const text = `syntax = "proto3"; import "google/api/annotations.proto"; import "google/protobuf/type.proto"; import "google/protobuf/wrappers.proto";
 		service S { rpc Find(M) returns (M) { option (google.api.http).get = "/v1/x"; } }
 		message M { google.protobuf.EnumValue value = 1; google.protobuf.UInt64Value count = 2; }`;

@@ -1,5 +1,5 @@
-// A call by JSON over HTTP, as google/api/http.proto lays it out: what the path names goes there, the body's field into the body,
-// and the rest into the query.
+// Runs a call by JSON over HTTP, as google/api/http.proto defines it: the fields that the path names go there, the body's field into the
+// body, and the rest into the query.
 
 import { randomUUID } from 'node:crypto';
 import type { DescMessage } from '@bufbuild/protobuf';
@@ -26,7 +26,7 @@ import {
 	withoutSecrets,
 } from '../../../core/index.ts';
 import { messagesIn } from './arguments.ts';
-import { MAX_RECEIVED_BYTES, placeOf } from './channels.ts';
+import { MAX_RECEIVED_BYTES, targetOf } from './channels.ts';
 import { type Codec, isPlain } from './codec.ts';
 import type { GrpcConfig, HttpBinding } from './config.ts';
 import { type Fields, fillPath, percentEncode } from './template.ts';
@@ -42,14 +42,14 @@ export async function previewByHttp(args: JsonObject, config: GrpcConfig, codec:
 	return { protocol: 'http', method, url, headers, body: body === null || body === undefined ? null : String(body) };
 }
 
-/** @throws validation_failed when the arguments fit none of the bindings: of the first, why */
+/** @throws validation_failed when the arguments fit none of the bindings: the fault names why they do not fit the first */
 export function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec, call: Pick<Call, 'api'>): OutboundRequest {
-	const { origin, prefix } = placeOf(call);
+	const { origin, prefix } = targetOf(call);
 	const [first] = messagesIn(args, config);
-	if (!first) throw new GatewayError('validation_failed', 'Over HTTP there must be a message to send.');
+	if (!first) throw new GatewayError('validation_failed', 'A call over HTTP needs a message to send.');
 	const message = codec.read(first.json, first.at);
 	const fields = { given: first.json, canonical: objectOf(codec.show(message)), complete: objectOf(codec.showAll(message)) };
-	let fault: unknown = new GatewayError('validation_failed', 'The tool has no binding to HTTP.');
+	let fault: unknown = new GatewayError('validation_failed', 'The tool has no HTTP binding.');
 	for (const [index, binding] of (config.bindings ?? []).entries()) {
 		try {
 			const { path, query, body } = lay(binding, fields, codec.method.input);
@@ -84,7 +84,7 @@ function lay({ path: template, body: bodyField }: HttpBinding, fields: Fields, d
 	if (bodyField === '*') return { path, query: [], body: rest };
 	if (bodyField === undefined) return { path, query: queryOf(rest, desc, ''), body: undefined };
 	const name = desc.fields.find((field) => field.name === bodyField)?.jsonName ?? bodyField;
-	// A body that is a message has no default, and is one without fields.
+	// A message has no default value, so an absent body is a message without fields.
 	const { [name]: body = fields.complete[name] ?? {}, ...others } = rest;
 	return { path, query: queryOf(others, desc, ''), body };
 }
@@ -105,15 +105,15 @@ function queryOf(fields: JsonObject, desc: DescMessage, prefix: string): string[
 	});
 }
 
-/** The last word: whatever the arguments were, the request stays on its origin and under its prefix. */
+/** Checks the finished URL: whatever the arguments are, the request stays on its origin and under its prefix. */
 function checked(origin: string, prefix: string, path: string, query: string[]): string {
 	const url = new URL(`${origin}${prefix}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`);
 	if (url.origin !== origin || url.pathname !== prefix + path || url.hash !== '')
-		throw new GatewayError('validation_failed', 'The arguments would lead the URL out of the path that the tool was made for.');
+		throw new GatewayError('validation_failed', 'The arguments would make the URL leave the path that the tool was made for.');
 	return url.href;
 }
 
-/** What answers google.api.HttpBody may be of any type. @param secrets that the caller must not read */
+/** Reads an answer, which is of any media type if it is a google.api.HttpBody. @param secrets values that the caller must not read */
 async function readResponse(response: OutboundResponse, secrets: readonly string[]): Promise<ToolResult> {
 	const { status, headers, body } = response;
 	const contentType = headers['content-type'] ?? '';

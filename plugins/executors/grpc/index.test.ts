@@ -1,4 +1,4 @@
-// Calls by gRPC against a real server: streams, statuses, deadlines, credentials, limits.
+// Tests calls by gRPC against a real server: streams, statuses, deadlines, credentials, limits.
 
 import assert from 'node:assert/strict';
 import { createServer, type OutgoingHttpHeaders } from 'node:http2';
@@ -6,15 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { status as Status } from '@grpc/grpc-js';
 import type { ErrorCode, Json, JsonObject } from '../../../core/index.ts';
+import { spanOf, until } from '../../../test/helpers/clock.ts';
 import { failure } from '../../../test/helpers/egress.ts';
 import { apiAt } from '../../../test/helpers/executor.ts';
 import { grpcServer } from '../../../test/helpers/grpc.ts';
 import { configOf, grpcCall, run, textOf } from '../../../test/helpers/grpc-run.ts';
-import { soon } from '../../../test/helpers/soon.ts';
 import type { GrpcConfig } from './config.ts';
 import grpc from './index.ts';
 
-test('an answer of a type that nobody knows is its bytes, also in an Any in an Any', async (t) => {
+test('an Any of an unknown type is its bytes, also in an Any in an Any', async (t) => {
 	const server = await grpcServer(t);
 	const inner = { '@type': 'type.googleapis.com/shop.v1.Money', units: '1' };
 	const nested = { any: { '@type': 'type.googleapis.com/google.protobuf.Any', value: inner } };
@@ -38,11 +38,11 @@ test('a stream of the server is a list, cut where it reaches a limit, and then c
 		messages: Json[];
 		cut: string;
 	};
-	assert.deepEqual([cut.messages.length, cut.cut], [2, 'The first 2 messages are here: there were more.']);
-	await soon(async () => server.cancelled.length === 1, 'cancelled at the server');
+	assert.deepEqual([cut.messages.length, cut.cut], [2, 'These are the first 2 messages: there were more.']);
+	await until(async () => server.cancelled.length === 1, 'cancelled at the server');
 	const large = textOf(await run(t, server, 'Shop_Watch', { count: 100, size: 200_000 }));
 	assert.match(large, /The answer was too long and is cut:/);
-	await soon(async () => server.cancelled.length === 2, 'cancelled at the server');
+	await until(async () => server.cancelled.length === 2, 'cancelled at the server');
 	const late = (await run(t, server, 'Shop_Watch', { count: 100, everyMs: 40 }, { more: { timeoutMs: 300 } })).structured as {
 		messages: Json[];
 		cut: string;
@@ -80,23 +80,24 @@ test('a status is a failed run with the name of its code, its message and its de
 	assert.ok(textOf(long).length < 1100);
 });
 
-test('the deadline is told to the server, and passing it is upstream_timeout', async (t) => {
+test('the deadline is sent to the server, and passing it is upstream_timeout', async (t) => {
 	const server = await grpcServer(t);
-	const error = await failure(run(t, server, 'Shop_Wait', {}, { more: { timeoutMs: 200 } }), 'upstream_timeout');
+	const waiting = () => failure(run(t, server, 'Shop_Wait', {}, { more: { timeoutMs: 200 } }), 'upstream_timeout');
+	const { value: error, fromMs, toMs } = await spanOf(waiting);
 	assert.match(error.message, /did not answer within 0\.2 s/);
-	const left = Number(server.deadlines[0]) - Date.now();
-	assert.ok(left > -1500 && left <= 200, String(left));
-	await soon(async () => server.cancelled.join() === '/shop.v1.Shop/Wait', 'cancelled at the server');
+	const deadlineMs = Number(server.deadlines[0]);
+	assert.ok(deadlineMs >= fromMs && deadlineMs <= toMs + 200, `${deadlineMs - fromMs} ms after the call`);
+	await until(async () => server.cancelled.join() === '/shop.v1.Shop/Wait', 'cancelled at the server');
 });
 
 test('a client that leaves cancels the call, which the server sees', async (t) => {
 	const server = await grpcServer(t);
 	const leaving = new AbortController();
 	const call = run(t, server, 'Shop_Wait', {}, { signal: leaving.signal });
-	await soon(async () => server.metadata.length === 1, 'heard by the server');
+	await until(async () => server.metadata.length === 1, 'heard by the server');
 	leaving.abort(new Error('gone'));
 	await assert.rejects(call, /gone/);
-	await soon(async () => server.cancelled.join() === '/shop.v1.Shop/Wait', 'cancelled at the server');
+	await until(async () => server.cancelled.join() === '/shop.v1.Shop/Wait', 'cancelled at the server');
 	await assert.rejects(run(t, server, 'Shop_Wait', {}, { signal: leaving.signal }), /gone/);
 	assert.equal(server.metadata.length, 1);
 });
@@ -133,7 +134,7 @@ test('an answer above the limit fails, and says so', async (t) => {
 	assert.equal(result.isError, true);
 });
 
-test('an answer that only its compression keeps small is above the limit, too', async (t) => {
+test('an answer above the limit fails, too, if it is small only by compression', async (t) => {
 	const server = await grpcServer(t, { gzip: true });
 	assert.match(textOf(await run(t, server, 'Shop_Watch', { count: 1, size: 50_000_000 })), /^RESOURCE_EXHAUSTED/);
 	assert.partialDeepStrictEqual((await run(t, server, 'Shop_Watch', { count: 1, size: 1000 })).structured, {
@@ -152,20 +153,20 @@ const ODD: [what: string, headers: OutgoingHttpHeaders, body: Buffer | null, cod
 		/no[nt].* gRPC here.*"text\/html"/,
 	],
 	['an HTTP status', { ':status': 503, 'content-type': 'text/html' }, Buffer.from('<html>'), null, /^UNAVAILABLE \(14\): .*503/],
-	['a code that is no number', { ...GRPC, 'grpc-status': 'abc' }, null, null, /^UNKNOWN \(2\)/],
+	['a code that is not a number', { ...GRPC, 'grpc-status': 'abc' }, null, null, /^UNKNOWN \(2\)/],
 	['a code of no meaning', { ...GRPC, 'grpc-status': '99' }, null, null, /^UNKNOWN \(2\)/],
-	['an encoding that nobody knows', { ...GRPC, 'grpc-encoding': 'br' }, Buffer.from([1, ...FRAME.subarray(1)]), null, /^[A-Z]+ \(\d+\)/],
+	['an unknown encoding', { ...GRPC, 'grpc-encoding': 'br' }, Buffer.from([1, ...FRAME.subarray(1)]), null, /^[A-Z]+ \(\d+\)/],
 	['an encoding that it is not in', { ...GRPC, 'grpc-encoding': 'gzip' }, Buffer.from([1, ...FRAME.subarray(1)]), null, /^INTERNAL \(13\)/],
 	[
-		'a message that is none',
+		'bytes that are not a message',
 		GRPC,
 		Buffer.from([0, 0, 0, 0, 2, 0xff, 0xff]),
 		'upstream_failed',
-		/The answer is no shop\.v1\.Item: premature EOF/,
+		/The answer is not a valid shop\.v1\.Item: premature EOF/,
 	],
 	['no status', GRPC, FRAME, null, /^INTERNAL \(13\): .*without gRPC status/],
 	['no message', { ...GRPC, 'grpc-status': '0' }, null, 'upstream_failed', /answered without a message/],
-	['two messages', GRPC, Buffer.concat([FRAME, FRAME]), 'upstream_failed', /several messages where one was to come/],
+	['two messages', GRPC, Buffer.concat([FRAME, FRAME]), 'upstream_failed', /several messages where one was expected/],
 ];
 for (const [what, headers, body, code, says] of ODD)
 	test(`a server that answers with ${what} is a failed run that says so`, async (t) => {
@@ -176,7 +177,7 @@ for (const [what, headers, body, code, says] of ODD)
 		});
 		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 		t.after(() => server.close());
-		// Listening on TCP, so the address is not a pipe's name.
+		// The server listens on TCP, so the address is not the name of a pipe.
 		const call = run(t, server.address() as AddressInfo, 'Shop_GetItem', { name: 'x' }, { more: { timeoutMs: 5000 } });
 		if (code !== null) return assert.match((await failure(call, code)).message, says);
 		const result = await call;

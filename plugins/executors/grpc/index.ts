@@ -4,15 +4,15 @@ import { type Call, lazy, type ToolExecutor } from '../../../core/index.ts';
 import type { Codec } from './codec.ts';
 import { config, type GrpcConfig } from './config.ts';
 
-/** Of a tool that is called: what is made of its descriptors. */
+/** A tool's codec, made of its descriptors, is kept so long. */
 const CODEC_KEPT_MS = 10 * 60_000;
 
-// Each brings its library: that of Protobuf, and for calls by gRPC that of gRPC.
+// Loaded at the first use, since each of these modules loads a library: @bufbuild/protobuf, and for gRPC calls @grpc/grpc-js.
 const codecs = lazy(() => import('./codec.ts'));
 const byHttp = lazy(() => import('./http.ts'));
 const byGrpc = lazy(() => import('./rpc.ts'));
 
-/** By tool and version, as its descriptors never change without one. */
+/** The codec is kept by tool and version: descriptors never change without a new version. */
 async function codecOf(given: GrpcConfig, call: Call): Promise<Codec> {
 	const { createCodec } = await codecs();
 	const make = async (): Promise<Codec> => createCodec(given);

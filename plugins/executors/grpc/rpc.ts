@@ -1,4 +1,4 @@
-// A call by gRPC: what is sent, where to, and what comes back as a tool's result.
+// Runs a call by gRPC: sends the messages, and turns the answer into a tool's result.
 
 import { Metadata, status as Status } from '@grpc/grpc-js';
 import {
@@ -13,45 +13,45 @@ import {
 	withoutSecrets,
 } from '../../../core/index.ts';
 import { messagesIn } from './arguments.ts';
-import { channelTo, MAX_RECEIVED_BYTES, type Place, placeOf } from './channels.ts';
+import { channelTo, type GrpcTarget, MAX_RECEIVED_BYTES, targetOf } from './channels.ts';
 import type { Codec } from './codec.ts';
 import type { GrpcConfig } from './config.ts';
 import { decodeAll } from './decoding.ts';
 import { exchange, hasFailed, isOk, type Outcome } from './exchange.ts';
 import { failedCall } from './status.ts';
 
-/** What the answer is read with. */
+/** The context in which an answer is read. */
 interface Reading {
 	config: GrpcConfig;
 	codec: Codec;
-	place: Place;
-	/** Of the tool: what the data must still fit when it is cut. */
+	target: GrpcTarget;
+	/** The tool's output schema, which the data must still fit when it is cut. */
 	schema: JsonSchema | null;
-	/** What the server may say back and the caller must not read. */
+	/** Values that the server may repeat and the caller must not read. */
 	secrets: readonly string[];
 }
 
 export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<ToolResult> {
-	const place = placeOf(call);
+	const target = targetOf(call);
 	const messages = messagesIn(args, config).map(({ json, at }) => codec.encode(json, at));
-	const path = pathOf(config, place);
-	const request = requestTo(path, place);
+	const path = pathOf(config, target);
+	const request = requestTo(path, target);
 	const { timeoutMs, maxMessages } = config;
 	const isStream = codec.method.methodKind === 'server_streaming' || codec.method.methodKind === 'bidi_streaming';
 	const parts = { path, messages, timeoutMs, signal: call.signal, maxMessages: isStream ? maxMessages : 1 };
 	const send = (signed: OutboundRequest): Promise<Outcome> =>
-		call.exchange(place.origin, async (failed) => {
-			const channel = await channelTo(place, config.rootCertificates, call);
+		call.exchange(target.origin, async (failed) => {
+			const channel = await channelTo(target, config.rootCertificates, call);
 			const ended = await channel.use((client) => exchange(client, { ...parts, metadata: metadataOf(signed) }));
 			if (hasFailed(ended)) failed();
 			return ended;
 		});
 	const { outcome, secrets } = await sendSigned(request, call, send);
-	const reading: Reading = { config, codec, place, schema: call.tool?.outputSchema ?? null, secrets };
+	const reading: Reading = { config, codec, target, schema: call.tool?.outputSchema ?? null, secrets };
 	return isStream ? streamResult(outcome, reading) : unaryResult(outcome, reading);
 }
 
-/** Once more with another access token, where the server refused one before it did anything. */
+/** Sends the request again with another access token if the server refused the first before it did anything. */
 async function sendSigned(
 	request: OutboundRequest,
 	call: Call,
@@ -68,24 +68,24 @@ async function sendSigned(
 	}
 }
 
-/** What would be sent, with the messages as the server would write them. */
+/** Shows the request that would be sent, with the messages in canonical JSON. */
 export async function previewByGrpc(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<JsonObject> {
-	const place = placeOf(call);
-	const path = pathOf(config, place);
-	const { headers = {} } = await sign(requestTo(path, place), call);
+	const target = targetOf(call);
+	const path = pathOf(config, target);
+	const { headers = {} } = await sign(requestTo(path, target), call);
 	const messages = messagesIn(args, config).map(({ json, at }) => codec.show(codec.read(json, at)));
-	return { protocol: 'grpc', url: place.origin + path, tls: place.isTls, metadata: headers, messages, timeoutMs: config.timeoutMs };
+	return { protocol: 'grpc', url: target.origin + path, tls: target.isTls, metadata: headers, messages, timeoutMs: config.timeoutMs };
 }
 
-const pathOf = ({ service, method }: GrpcConfig, { prefix }: Place): string => `${prefix}/${service}/${method}`;
+const pathOf = ({ service, method }: GrpcConfig, { prefix }: GrpcTarget): string => `${prefix}/${service}/${method}`;
 
-const requestTo = (path: string, { origin }: Place): OutboundRequest => ({ method: 'POST', url: origin + path, headers: {} });
+const requestTo = (path: string, { origin }: GrpcTarget): OutboundRequest => ({ method: 'POST', url: origin + path, headers: {} });
 
-/** gRPC is HTTP/2, so a credential for HTTP is one for it, but for the places that a call does not have. */
+/** Adds the credential. gRPC is HTTP/2, so credentials for headers are metadata; a key for the query has no equivalent. */
 async function sign(request: OutboundRequest, call: Call): Promise<OutboundRequest> {
 	const signed = await call.sign(request);
 	if (signed.url === request.url) return signed;
-	throw new GatewayError('validation_failed', 'The key of this API goes into the query, which gRPC does not have: store it for a header.');
+	throw new GatewayError('validation_failed', 'The key of this API goes into the query, which gRPC does not have: store it as a header.');
 }
 
 function metadataOf({ headers = {} }: OutboundRequest): Metadata {
@@ -102,19 +102,20 @@ function metadataOf({ headers = {} }: OutboundRequest): Metadata {
 
 async function unaryResult(outcome: Outcome, reading: Reading): Promise<ToolResult> {
 	const { messages, status, cut } = outcome;
-	const { place } = reading;
-	if (cut === 'bytes') throw tooLarge(place);
-	if (cut === 'messages') throw new GatewayError('upstream_failed', `${place.host} answered with several messages where one was to come.`);
+	const { target } = reading;
+	if (cut === 'bytes') throw tooLarge(target);
+	if (cut === 'messages')
+		throw new GatewayError('upstream_failed', `${target.host} answered with several messages where one was expected.`);
 	if (!isOk(status)) return failedCall(outcome, reading);
 	const [text] = await textsOf(messages, reading);
-	if (text === undefined) throw new GatewayError('upstream_failed', `${place.host} answered without a message.`);
+	if (text === undefined) throw new GatewayError('upstream_failed', `${target.host} answered without a message.`);
 	return jsonResult(text, reading.schema);
 }
 
-const tooLarge = ({ host }: Place): GatewayError =>
+const tooLarge = ({ host }: GrpcTarget): GatewayError =>
 	new GatewayError('upstream_failed', `${host} answered with more than ${MAX_RECEIVED_BYTES} bytes.`);
 
-/** What came before a limit is an answer, which says that it is not the whole one. */
+/** Returns the messages received before a limit was reached as an answer that says it is incomplete. */
 async function streamResult(outcome: Outcome, reading: Reading): Promise<ToolResult> {
 	const { messages, status } = outcome;
 	const cut = cutOf(outcome, reading.config);
@@ -124,9 +125,8 @@ async function streamResult(outcome: Outcome, reading: Reading): Promise<ToolRes
 }
 
 function cutOf({ messages, status, cut, tookMs }: Outcome, { maxMessages, timeoutMs }: GrpcConfig): string | null {
-	if (cut === 'messages') return `The first ${maxMessages} messages are here: there were more.`;
-	if (cut === 'bytes')
-		return `The first ${messages.length} messages are here: together with the next they exceed ${MAX_RECEIVED_BYTES} bytes.`;
+	if (cut === 'messages') return `These are the first ${maxMessages} messages: there were more.`;
+	if (cut === 'bytes') return `These are the first ${messages.length} messages: with the next one they exceed ${MAX_RECEIVED_BYTES} bytes.`;
 	const isLate = status.code === Status.DEADLINE_EXCEEDED && tookMs >= timeoutMs - 50;
 	return isLate && messages.length > 0 ? `These are the messages of the first ${timeoutMs / 1000} s: the stream had not ended.` : null;
 }

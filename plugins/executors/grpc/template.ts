@@ -5,23 +5,23 @@ import { invalid, isObject, type Json, type JsonObject } from '../../../core/ind
 
 const VARIABLE = /\{([A-Za-z0-9_.]+)(?:=([^{}]+))?\}/g;
 
-/** A request in its three forms of JSON. */
+/** A request in three forms of JSON. */
 export interface Fields {
-	/** As it came. */
+	/** The JSON that the caller sent. */
 	given: Json;
-	/** Canonical: what has its default value is left out. */
+	/** Canonical JSON, without the fields that have their default value. */
 	canonical: JsonObject;
-	/** With the default values. */
+	/** Canonical JSON with the default values. */
 	complete: JsonObject;
 }
 
-/** @returns the path, and what of the canonical form did not go into it. @throws validation_failed naming the field */
+/** @returns the path, and the fields of the canonical form that it does not hold. @throws validation_failed naming the field */
 export function fillPath(template: string, { given, canonical, complete }: Fields, desc: DescMessage): { path: string; rest: JsonObject } {
 	// A copy of JSON, to take fields out of.
 	const rest = structuredClone(canonical);
 	const path = template.replace(VARIABLE, (_match, variable: string, pattern = '*') => {
 		const at = stepsOf(variable, desc);
-		// The canonical form leaves out a zero whether it was given or not.
+		// The canonical form leaves out a zero whether the caller sent it or not.
 		const value = (valueAt(given, at) ?? null) === null ? null : valueAt(complete, at);
 		drop(rest, at);
 		return encode(value, pattern, `/${at.map(({ jsonName }) => jsonName).join('/')}`);
@@ -29,7 +29,7 @@ export function fillPath(template: string, { given, canonical, complete }: Field
 	return { path, rest };
 }
 
-/** Templates have the names of the description; JSON has its own, and takes both. */
+/** One field on the path to a value. Templates use the names of the .proto file; JSON has names of its own, and accepts both. */
 interface Step {
 	name: string;
 	jsonName: string;
@@ -50,7 +50,7 @@ const valueAt = (root: Json, steps: readonly Step[]): Json | undefined =>
 function drop(fields: JsonObject, steps: readonly Step[]): void {
 	const holder = valueAt(fields, steps.slice(0, -1));
 	const last = steps.at(-1)?.jsonName ?? '';
-	// What has a value of its own by a name is an object.
+	// Only an object has an own value by a name.
 	if (ownValue(holder, last) !== undefined) delete (holder as JsonObject)[last];
 }
 
@@ -58,7 +58,7 @@ function ownValue(holder: Json | undefined, name: string): Json | undefined {
 	return isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
-/** Of one segment every slash is the value's own; of several, they part them. */
+/** Encodes slashes if the pattern is one segment; keeps them as separators if it is several. */
 function encode(value: Json | undefined, pattern: string, at: string): string {
 	if (value === undefined || value === null || typeof value === 'object')
 		throw invalid(at, `${at} is required, as text that looks like ${pattern}: it is part of the URL's path.`);
@@ -77,7 +77,7 @@ function matches(segments: readonly string[], pattern: readonly string[]): boole
 	return segment !== undefined && (first === '*' || first === segment) && matches(more, rest);
 }
 
-/** RFC 3986 §2.3: all but unreserved characters. */
+/** Encodes all but the unreserved characters (RFC 3986 §2.3). */
 export function percentEncode(text: string): string {
 	return encodeURIComponent(text.toWellFormed()).replace(
 		/[!'()*]/g,

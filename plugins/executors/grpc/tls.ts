@@ -1,4 +1,4 @@
-// TLS of a connection whose address was decided before. The library's own would send an IP address as the server's name.
+// TLS for a connection whose address is already decided. The library's own TLS would send an IP address as the server name.
 
 import { isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect, createSecureContext, type SecureContext } from 'node:tls';
@@ -10,7 +10,7 @@ export class TlsCredentials extends ChannelCredentials {
 	readonly #hostname: string;
 	readonly #context: SecureContext;
 
-	/** @param hostname that the certificate must be for. @param rootCertificates PEM, in place of the public ones */
+	/** @param hostname name that the certificate must be for. @param rootCertificates PEM, replaces the public roots */
 	constructor(hostname: string, rootCertificates?: string) {
 		super();
 		this.#hostname = hostname;
@@ -46,7 +46,7 @@ export class TlsCredentials extends ChannelCredentials {
 			checkServerIdentity: (_name, certificate) => checkServerIdentity(hostname, certificate),
 		});
 		secured.once('secureConnect', () => resolve(secured));
-		// Also later ones, which nobody else would hear before the library does.
+		// `on`, not `once`: an error before the library adds its own listener would be unhandled.
 		secured.on('error', reject);
 		return promise;
 	}

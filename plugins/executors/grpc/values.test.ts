@@ -1,4 +1,4 @@
-// What the server gets and gives back, read and written there by another library: every type, and what is refused before it is sent.
+// Values of every type, as a server with another library reads and writes them, and values that are refused before they are sent.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { failure } from '../../../test/helpers/egress.ts';
 import { grpcServer } from '../../../test/helpers/grpc.ts';
 import { run } from '../../../test/helpers/grpc-run.ts';
 
-/** Each with what the server, by its own library, must have got. */
+/** Arguments, each with the message that the server, by its own library, must have received. */
 const VALUES: [what: string, args: JsonObject, got: object, back?: JsonObject][] = [
 	['doubles', { aDouble: -1.5 }, { a_double: -1.5 }],
 	['NaN', { aDouble: 'NaN', aFloat: 'Infinity' }, { a_double: Number.NaN, a_float: Number.POSITIVE_INFINITY }],
@@ -138,7 +138,7 @@ for (const [what, args, says] of WRONG)
 		assert.equal(server.metadata.length, 0);
 	});
 
-test('messages of a stream are named by their place in the list', async (t) => {
+test('a fault in a message of a stream names its index in the list', async (t) => {
 	const error = await failure(run(t, { port: 1 }, 'Shop_Upload', { messages: [{}, { x: 1 }] }), 'validation_failed');
 	assert.deepEqual(error.details[0]?.path, '/messages/1');
 });

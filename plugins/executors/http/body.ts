@@ -1,4 +1,4 @@
-// Writing a request's body in the media type that the config or the API's description names.
+// Writes a request's body in the media type that the config or the API's description names.
 
 import { randomBytes } from 'node:crypto';
 import { headerValueFault, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
@@ -17,15 +17,15 @@ const RECORD_SEPARATOR = '\u001e';
 
 type Parts = Readonly<Record<string, Part>>;
 
-/** Registered ones, and those of vendors (`application/vnd.example.v1.json`). */
+/** Registered JSON media types, and those of vendors (`application/vnd.example.v1.json`). */
 const JSON_TYPE = /^(?:text\/json|(?!text\/)[^;]*json[^;]*|\*\/\*|application\/\*)\s*(?:;|$)/i;
 const FORM_TYPE = /^application\/(?:x-www-form-urlencoded|form-data)\s*(?:;|$)/i;
 const MULTIPART_TYPE = /^multipart\//i;
 /** One JSON text per line: https://jsonlines.org, https://github.com/ndjson/ndjson-spec. */
 const LINES_TYPE = /^application\/(?:x-)?(?:jsonl|jsonlines|ndjson)\s*(?:;|$)/i;
-/** RFC 7464, and RFC 8142 for its suffix. */
+/** JSON text sequences: RFC 7464, and RFC 8142 for the suffix. */
 const SEQUENCE_TYPE = /^[^;]*[/+]json-seq\s*(?:;|$)/i;
-/** Sent as the text that the argument is; what is neither this nor one of the above is base64. */
+/** Media types whose body is the argument's text as it is; the argument of any type not listed here or above is base64. */
 const TEXT_TYPE = /^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graphql|\/javascript|\/sql|\/xml-dtd)\s*(?:;|$))/i;
 
 /** @param at JSON pointer of the argument, for messages. @throws validation_failed */
@@ -33,7 +33,7 @@ export function writeBody(contentType: string, value: Json, at: string, parts: P
 	if (isJson(contentType))
 		return { contentType: contentType.includes('*') ? 'application/json' : contentType, content: JSON.stringify(value) };
 	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, parts) };
-	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'multipart'), at, parts);
+	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'a multipart body'), at, parts);
 	if (typeof value !== 'string' && LINES_TYPE.test(contentType)) return { contentType, content: sequence(value, '') };
 	if (typeof value !== 'string' && SEQUENCE_TYPE.test(contentType)) return { contentType, content: sequence(value, RECORD_SEPARATOR) };
 	if (LINES_TYPE.test(contentType) || SEQUENCE_TYPE.test(contentType)) return { contentType, content: value as string };
@@ -45,20 +45,20 @@ export function writeBody(contentType: string, value: Json, at: string, parts: P
 const isJson = (contentType: string): boolean =>
 	JSON_TYPE.test(contentType) && !LINES_TYPE.test(contentType) && !SEQUENCE_TYPE.test(contentType);
 
-/** A text is the sequence already. */
+/** Writes each item as one JSON text. */
 function sequence(value: Json, before: string): string {
 	return (Array.isArray(value) ? value : [value]).map((item) => `${before}${JSON.stringify(item)}\n`).join('');
 }
 
-/** A text is taken to be encoded already. */
+/** Writes a form; a text is expected to be encoded already. */
 function form(value: Json, at: string, parts: Parts): string {
 	if (typeof value === 'string') return value;
-	return Object.entries(fields(value, at, 'form'))
+	return Object.entries(fields(value, at, 'a form'))
 		.flatMap(([name, item]) => formPieces(name, item, parts[name] ?? {}))
 		.join('&');
 }
 
-/** OpenAPI 3.1 §4.8.15.1: objects are JSON unless the description asks for a style. */
+/** Writes one field; objects are JSON unless the description asks for a style (OpenAPI 3.1 §4.8.15.1). */
 function formPieces(name: string, value: Json, { style, explode, allowReserved, contentType }: Part): string[] {
 	if (value === null) return [];
 	const key = percentEncode(name);
@@ -75,7 +75,7 @@ interface Piece {
 }
 
 function multipart(contentType: string, value: JsonObject, at: string, parts: Parts): Body {
-	// 128 random bits: no content holds them but by knowing them.
+	// 128 random bits, which no content holds by chance.
 	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
 	const pieces = Object.entries(value).flatMap(([name, item]) => {
 		const items = Array.isArray(item) && !isJson(parts[name]?.contentType ?? '') ? item : [item];
@@ -101,7 +101,7 @@ function piece(name: string, value: Json, at: string, part: Part): Piece {
 	return { headers: partHeaders({ name, contentType: type, more: part.headers }), content: Buffer.from(content) };
 }
 
-/** `{ data (base64), filename, contentType }`, or the base64 alone. */
+/** Writes the part of a file, given as `{ data (base64), filename, contentType }` or as base64 alone. */
 function file(name: string, value: Json, at: string, part: Part): Piece {
 	const given: JsonObject = isObject(value) ? value : { data: value };
 	const { data, filename = name, contentType = firstType(part.contentType) } = given;
@@ -111,7 +111,7 @@ function file(name: string, value: Json, at: string, part: Part): Piece {
 	return { headers: partHeaders({ name, filename, contentType, more: part.headers }), content: fromBase64(data, at) };
 }
 
-/** An encoding object may list several types, or a range of them. */
+/** Picks the first media type, since an encoding object may list several, or a range of them. */
 function firstType(listed = ''): string {
 	const first = listed.split(',')[0]?.trim() ?? '';
 	return first === '' || first.includes('*') ? 'application/octet-stream' : first;
@@ -133,13 +133,13 @@ function partHeaders({ name, filename, contentType, more = {} }: PartHeaders): s
 	];
 }
 
-/** https://html.spec.whatwg.org/#multipart-form-data: these three, in percent form. */
+/** Percent-encodes the three characters that https://html.spec.whatwg.org/#multipart-form-data names. */
 function quoted(text: string): string {
 	return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
 function fields(value: Json, at: string, what: string): JsonObject {
-	if (!isObject(value)) throw invalid(at, `${at} must be an object: it is sent as a ${what}.`);
+	if (!isObject(value)) throw invalid(at, `${at} must be an object: it is sent as ${what}.`);
 	return value;
 }
 

@@ -1,4 +1,4 @@
-// The catalogs of parameters and bodies, through the executor and the guarded dialer, as the bytes that a raw server gets.
+// The catalogs of parameters and bodies, through the executor and the guarded dialer, as the bytes that a raw server receives.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -34,7 +34,7 @@ async function wire(t: TestContext): Promise<Wire> {
 
 const shown = (value: unknown): string => JSON.stringify(value).slice(0, 80);
 
-/** The headers that the config has nothing to do with. */
+/** Headers that do not come from the config. */
 const OWN = /^(?:accept|connection|content-length|host|user-agent): /;
 
 const titleOf = ({ place, style, explode, contentType, allowReserved, value }: ParameterCase): string =>
@@ -66,7 +66,7 @@ function expectedBytes({ bytes, sentAs }: BodyCase, { headers }: Recorded): { ty
 	const boundary = /boundary=(gatehouse-[0-9a-f]{32})$/.exec(headers['content-type'] ?? '')?.[1] ?? '';
 	const body = Buffer.from(bytes ?? '');
 	if (!sentAs?.includes('<boundary>')) return { type: sentAs, body };
-	// In latin1, so that every byte stays what it is.
+	// Latin-1 keeps every byte.
 	return {
 		type: sentAs.replace('<boundary>', boundary),
 		body: Buffer.from(body.toString('latin1').replaceAll('<boundary>', boundary), 'latin1'),
@@ -92,7 +92,7 @@ test(`${BODIES.length} bodies are written to the byte`, async (t) => {
 		});
 });
 
-test('Each of several parameters goes to its place, in their order', async (t) => {
+test('Each of several parameters goes to its location, in their order', async (t) => {
 	const { upstream, send } = await wire(t);
 	const parameters = [
 		{ arg: 'b', name: 'b', in: 'query', style: 'pipeDelimited', explode: false },
@@ -118,7 +118,7 @@ test('Absent, null and empty values send nothing, and leave no separator behind'
 	assert.deepEqual(sent.fields.map((field) => field.split(':')[0]).toSorted(), ['accept', 'connection', 'host', 'user-agent']);
 });
 
-/** RFC 9110 §8.6: a length of 0 where the method gives content a meaning; §9.3.1: content of a GET only where the API says so. */
+/** RFC 9110 §8.6: a length of 0 if the method gives content a meaning; §9.3.1: a GET has content only if the API says so. */
 const LENGTHS: [method: string, body: object | undefined, length: string | undefined, bytes: string][] = [
 	['POST', undefined, '0', ''],
 	['PUT', undefined, '0', ''],
@@ -145,7 +145,7 @@ for (const [method, body, length, bytes] of LENGTHS)
 		);
 	});
 
-test('A body that is a text whatever its media type is sent to the letter', async (t) => {
+test('A body marked as text is sent to the letter, whatever its media type', async (t) => {
 	const { upstream, send } = await wire(t);
 	const requestBody = { arg: 'body', contentType: 'image/jpeg', isText: true };
 	const sent = (await send({ method: 'POST', url: upstream.origin, requestBody }, { body: 'aGk=' })) ?? assert.fail();
@@ -163,7 +163,7 @@ test('Two multipart bodies have different boundaries', async (t) => {
 	assert.notEqual(one?.headers['content-type'], other?.headers['content-type']);
 });
 
-test('What refuses a value names it by its place in the arguments', async (t) => {
+test('A refused value is named by its JSON pointer in the arguments', async (t) => {
 	const { upstream } = await wire(t);
 	const cases: [contentType: string, value: unknown, path: string, parts: object][] = [
 		['multipart/form-data', { f: 7 }, '/value/f', { f: { binary: true } }],

@@ -1,9 +1,9 @@
-// Text in the charset that its media type names.
+// Encodes text in the charset that its media type names.
 
 import { invalid } from '../../../core/index.ts';
 
 interface Charset {
-	/** The greatest code unit that it has. */
+	/** The greatest code unit that the charset has. */
 	most: number;
 	encode(text: string): Buffer;
 }
@@ -12,7 +12,7 @@ const latin1: Charset = { most: 0xff, encode: (text) => Buffer.from(text, 'latin
 const ascii: Charset = { most: 0x7f, encode: (text) => Buffer.from(text, 'latin1') };
 const utf16le: Charset = { most: 0xffff, encode: (text) => Buffer.from(text, 'utf16le') };
 const utf16be: Charset = { most: 0xffff, encode: (text) => Buffer.from(text, 'utf16le').swap16() };
-/** RFC 2781 §4.3: without a byte order mark it would be read as big-endian by some and as little-endian by others. */
+/** A byte order mark is written: without it some read big-endian and others little-endian (RFC 2781 §4.3). */
 const utf16: Charset = { most: 0xffff, encode: (text) => utf16be.encode(`\ufeff${text}`) };
 
 const CHARSETS: Readonly<Record<string, Charset>> = {
@@ -25,12 +25,12 @@ const CHARSETS: Readonly<Record<string, Charset>> = {
 	'utf-16be': utf16be,
 };
 
-/** In lower case; null where none is named. */
+/** Returns the charset in lower case; null if none is named. */
 export const charsetName = (contentType: string): string | null =>
 	/;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? null;
 
 /**
- * UTF-8 where none is named. Of charsets that are not known here, ASCII alone: nearly all write it alike.
+ * Encodes a text, in UTF-8 if no charset is named. In unknown charsets only ASCII is written, which nearly all encode alike.
  * @throws validation_failed for characters that the charset does not have
  */
 export function inCharset(text: string, contentType: string, at: string): string | Buffer {

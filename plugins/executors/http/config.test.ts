@@ -1,4 +1,4 @@
-// What a config of the `http` executor may say.
+// Configs of the `http` executor that are accepted and refused.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

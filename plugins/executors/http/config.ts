@@ -1,4 +1,4 @@
-// The `http` executor's config: what a person writes by hand, and beside it what importers write for exact serialization.
+// The `http` executor's config: fields that a person writes by hand, and fields that importers write for exact serialization.
 
 import Joi from 'joi';
 import { CREDENTIALS, type CredentialNeed, headerNameFault, headerRules, type Json } from '../../../core/index.ts';
@@ -48,7 +48,7 @@ export interface HttpConfig {
 	timeoutMs: number;
 }
 
-/** Those of RFC 9110 and RFC 5789, and of the IANA registry what APIs speak besides (WebDAV's above all). */
+/** The methods of RFC 9110 and RFC 5789, and those of the IANA registry that APIs also use (WebDAV's above all). */
 const METHODS = [
 	...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'],
 	...['ACL', 'BIND', 'CHECKIN', 'CHECKOUT', 'COPY', 'LABEL', 'LINK', 'LOCK', 'MERGE', 'MKACTIVITY', 'MKCALENDAR', 'MKCOL', 'MKWORKSPACE'],
@@ -68,14 +68,14 @@ const STYLES_OF: Readonly<Record<Parameter['in'], readonly Style[]>> = {
 const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:\s*;[\t\x20-\x7e]*)?$/;
 const MEDIA_TYPES = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:\s*[;,][\t\x20-\x7e]*)?$/;
 
-/** Scheme and authority, in which a placeholder could send the call (and its credential) anywhere. */
+/** An absolute URL without placeholders in scheme and authority, where they could send the call (and its credential) anywhere. */
 const ABSOLUTE = /^https?:\/\/[^/?#{}\\@\s]+(?:[/?][^#\\\s]*)?$/i;
 const RELATIVE = /^\/(?!\/)[^#\\\s]*$/;
 
-/** Segments that a URL parser takes for `.` or `..` and folds away. */
+/** Whether a path has segments that a URL parser reads as `.` or `..` and removes. */
 export const climbs = (path: string): boolean => path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
 
-/** As a value of the template: `{…}` in the text itself would be evaluated. */
+/** Reports a fault. The text is a value of the template: `{…}` in the template itself would be evaluated. */
 const wrong = (helpers: Joi.CustomHelpers, text: string): Joi.ErrorReport => helpers.message({ custom: '{{#label}} {{#text}}' }, { text });
 
 const url = (value: string, helpers: Joi.CustomHelpers): string | Joi.ErrorReport => {
@@ -112,19 +112,19 @@ const part = Joi.object<Part>({
 	contentType: Joi.string()
 		.pattern(MEDIA_TYPES, 'media types')
 		.description('Media type of this part, or several of which a file’s own is one; by default JSON for objects'),
-	binary: Joi.boolean().description('The value is { data (base64), filename, contentType }, or base64 alone'),
+	binary: Joi.boolean().description('The value is a file: { data (base64), filename, contentType }, or base64 alone'),
 	style,
 	explode,
 	allowReserved: Joi.boolean().description('Leave reserved characters of the field’s value as they are, except those that would end it'),
 	headers: headerRules
 		.custom(besideOurs)
-		.description('Of a multipart body: headers of this part beside Content-Type and Content-Disposition'),
-	xml: xml.description('Of a part in XML: how its elements are written from the value'),
+		.description('For a multipart body: headers of this part in addition to Content-Type and Content-Disposition'),
+	xml: xml.description('For a part in XML: how its elements are written from the value'),
 });
 
 const parts = Joi.object().pattern(/./, part);
 
-/** Each place has its own styles, and a header its rules. */
+/** Checks that the style exists in the parameter's location, and that a header's name is allowed. */
 const fitting = (value: Parameter, helpers: Joi.CustomHelpers): Parameter | Joi.ErrorReport => {
 	const styles = STYLES_OF[value.in];
 	if (value.in !== 'querystring' && value.parts !== undefined) return wrong(helpers, 'has parts, which only a querystring has');
@@ -142,27 +142,29 @@ const parameter = Joi.object<Parameter>({
 	in: Joi.string()
 		.valid(...Object.keys(STYLES_OF))
 		.required()
-		.description('Where it is written'),
+		.description('Location of the parameter'),
 	style,
 	explode,
 	allowReserved: Joi.boolean().description('Leave reserved characters of a query value as they are, except those that would end it'),
 	contentType: contentType.description('Write the whole value in this media type instead of a style'),
-	parts: parts.description('Of a querystring that is a form: how each of its properties is written'),
+	parts: parts.description('For a querystring that is a form: how each of its properties is written'),
 }).custom(fitting);
 
 const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
-	parts: parts.description('Of a form: how each of its properties is written'),
+	parts: parts.description('For a form: how each of its properties is written'),
 	isText: Joi.boolean().description(
-		'The value is sent as the text that it is, also where its media type is of bytes: base64 that the server decodes',
+		'The value is sent as text, unchanged, even if its media type is binary: base64 that the server decodes',
 	),
-	xml: xml.description('Of a body in XML: how its elements are written from the value. Absent: the value is the XML document, as text'),
+	xml: xml.description(
+		'For a body in XML: how its elements are written from the value. When absent, the value is the XML document, as text',
+	),
 });
 
 const SEALED =
 	'A value whose name holds authorization, cookie, token, secret, password or api-key is sealed, and shown as ••••; sent back so, it stays. ' +
-	'One that is made of {placeholders}, as “Bearer {token}” is, holds no secret and is shown';
+	'One that is made of {placeholders}, such as “Bearer {token}”, holds no secret and is shown';
 const credentialType = Joi.string().valid(...Object.keys(CREDENTIALS));
 const need = Joi.alternatives().conditional(Joi.object(), {
 	// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
@@ -197,15 +199,15 @@ export const config: Joi.ObjectSchema<HttpConfig> = Joi.object<HttpConfig>({
 		.pattern(/./, [Joi.string().allow(''), Joi.number(), Joi.boolean()])
 		.description(`Query parameters; values ${TEXT_TEMPLATE}; a list is written once per item`),
 	body: Joi.any().description(
-		'Body template, sent as JSON unless headers name another content type. A text that is exactly {argument} becomes the argument itself, other texts are filled in; what is absent is left out',
+		'Body template, sent as JSON unless headers name another content type. A text that is exactly {argument} becomes the argument itself, other texts are filled in; properties and items of absent arguments are left out',
 	),
-	parameters: Joi.array().items(parameter).description('Written by importers: where and how each argument goes'),
+	parameters: Joi.array().items(parameter).description('Written by importers: where and how each argument is sent'),
 	requestBody: requestBody.description('Written by importers: the argument that is the body, and its media type'),
 	security: Joi.array()
 		.items(Joi.array().items(need))
 		.description(
-			'Alternatives of credentials, each a security scheme or a type; the first that is stored whole is used, [] sends none. ' +
-				'Absent: whatever is stored for the API without a scheme',
+			'Alternatives of credentials, each a security scheme or a type; the first of which all credentials are stored is used, [] sends none. ' +
+				'When absent, the credential that is stored for the API without a scheme is used',
 		),
 	timeoutMs: Joi.number().integer().min(1).max(120_000).default(30_000).description('Milliseconds for the whole call, redirects included'),
 })

@@ -1,4 +1,4 @@
-// What a call gives back: results, failures, and what must not come along.
+// Results and failures of calls, and the parts of an answer that must not leave.
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -57,13 +57,13 @@ for (const [what, given, expected] of RESULTS)
 	});
 
 for (const status of [300, 301, 302, 307, 399])
-	test(`A redirect that leads nowhere (${status}) is a failure`, async (t) => {
+	test(`A redirect that cannot be followed (${status}) is a failure`, async (t) => {
 		const { isError, content } = await answer(t, { status, type: 'text/plain', body: 'gone' });
 		assert.equal(isError, true);
 		assert.match(JSON.stringify(content), new RegExp(`HTTP ${status}.*gone`));
 	});
 
-test('The headers are the answer to HEAD, and to OPTIONS without content, but for those that are for the holder of the credential', async (t) => {
+test('The headers are the answer to HEAD, and to OPTIONS without content, except those meant for the holder of the credential', async (t) => {
 	const headers = { etag: '"7"', allow: 'GET, HEAD', 'set-cookie': 'sid=1', 'www-authenticate': 'Basic' };
 	for (const method of ['HEAD', 'OPTIONS']) {
 		const { structured, isError } = await answer(t, { headers, type: 'text/plain' }, method);
@@ -103,7 +103,7 @@ test('Long JSON is cut to less JSON of the same shape, and says what was cut', a
 	assert.equal(note, `The answer was too long and is cut:\n/pets: the first ${kept.pets.length.toLocaleString('en')} of 60,000 items`);
 });
 
-test('What is cut still fits the tool’s output schema, or is not structured', async (t) => {
+test('Data that is cut still fits the tool’s output schema, or is not structured', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) =>
 		response.setHeader('content-type', 'application/json').end(JSON.stringify({ list: Array(700_000).fill('x') })),
 	);
@@ -118,7 +118,7 @@ test('What is cut still fits the tool’s output schema, or is not structured', 
 	}
 });
 
-test('A file is handed over whole, or not at all where it is too long', async (t) => {
+test('A file is handed over whole, or not at all if it is too long', async (t) => {
 	const fits = await answer(t, { type: 'image/png', body: Buffer.alloc(4 * 1024 * 1024) });
 	assert.equal(fits.content[0]?.type, 'image');
 	for (const type of ['image/png', 'application/zip'])
@@ -138,7 +138,7 @@ test('An answer of more than 10 MiB is a failure, whatever it is', async (t) => 
 		});
 });
 
-test('JSON that is nested too deeply to be written again is emptied where it is', async (t) => {
+test('JSON that is nested too deeply to be written again is emptied below the limit', async (t) => {
 	const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 	const { content, structured } = await answer(t, { type: 'application/json', body: deep(100_000) });
 	assert.deepEqual([content[0], JSON.stringify(structured)], [{ type: 'text', text: deep(129) }, deep(129)]);
@@ -146,7 +146,7 @@ test('JSON that is nested too deeply to be written again is emptied where it is'
 	assert.deepEqual((await answer(t, { type: 'application/json', body: deep(100) })).content, text(deep(100)));
 });
 
-test('What an upstream says back of a credential is hidden, in answers and in failures', async (t) => {
+test('A credential that an upstream repeats is hidden, in answers and in failures', async (t) => {
 	const secret = 'sk-"0123456789';
 	const upstream = await httpUpstream(t, (request, response) => {
 		const said = { authorization: request.headers.authorization, url: request.url, cookie: request.headers.cookie };
@@ -198,7 +198,7 @@ test('Headers and cookies of the upstream do not leave', async (t) => {
 	for (const status of [200, 204, 403]) assert.ok(!JSON.stringify(await answer(t, { status, headers })).includes('canary'));
 });
 
-test('What `sign` makes of the request is what is sent, and it is told the alternatives', async (t) => {
+test('The request is sent as `sign` returns it, which receives the alternatives of credentials', async (t) => {
 	const upstream = await recorder(t);
 	const asked: OutboundRequest[] = [];
 	const signed = (request: OutboundRequest): OutboundRequest => {
@@ -228,7 +228,7 @@ test('Failures of the network and refusals of the guard are thrown, with their c
 	}
 });
 
-test('A call that is given up stops the request', async (t) => {
+test('An aborted call stops the request', async (t) => {
 	const closed = Promise.withResolvers<void>();
 	const caller = new AbortController();
 	const upstream = await httpUpstream(t, (request) => {

@@ -1,4 +1,4 @@
-// The `http` executor: one request per call, written by hand or by an importer (OpenAPI 3.1 §4.8.12 and RFC 6570 for its bytes).
+// The `http` executor: one request per call, configured by hand or by an importer (its bytes follow OpenAPI 3.1 §4.8.12 and RFC 6570).
 
 import { invalid, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type HttpConfig } from './config.ts';

@@ -1,4 +1,4 @@
-// Requests of hand-written configs and of tools of an API, and what no argument may do to them.
+// Requests of hand-written configs and of tools of an API, and changes that no argument may make to them.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -1,4 +1,4 @@
-// From a config and arguments to the one HTTP request that they stand for. Sends nothing.
+// Builds the HTTP request of a config and arguments. Sends nothing.
 
 import {
 	type Api,
@@ -19,7 +19,7 @@ const IN_QUERY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS
 
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-/** Asks for what becomes structured content, and takes anything. */
+/** Prefers JSON, which becomes structured content, and accepts anything. */
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
 
 /** @throws validation_failed */
@@ -48,15 +48,15 @@ interface BaseUrl {
 	origin: string;
 	/** The API's own path, which no argument may leave; empty for absolute URLs. */
 	prefix: string;
-	/** With placeholders, `prefix` included. */
+	/** The path with its placeholders, `prefix` included. */
 	path: string;
-	/** Query of the API's base URL, as it stands. */
+	/** Query of the API's base URL, unchanged. */
 	query: string[];
 	/** Query of the config's URL, with placeholders. */
 	template: string[];
 }
 
-/** A placeholder can stand only after the origin: config.ts refuses others. */
+/** Splits the URL. A placeholder can stand only after the origin: config.ts refuses others. */
 function baseOf(url: string, api: Api | null): BaseUrl {
 	const [beforeQuery = '', ...queries] = url.split('?');
 	const template = queries.join('?').split('&').filter(Boolean);
@@ -67,7 +67,7 @@ function baseOf(url: string, api: Api | null): BaseUrl {
 	if (api === null || !URL.canParse(api.baseUrl))
 		throw invalid(
 			'/url',
-			'url must be absolute, such as https://api.example.com/pets: the tool belongs to no API whose base URL could go before it.',
+			'url must be absolute, such as https://api.example.com/pets: the tool has no API with a base URL to put before it.',
 		);
 	const base = new URL(api.baseUrl);
 	const prefix = base.pathname.replace(/\/+$/, '');
@@ -87,7 +87,7 @@ function fillPath(path: string, config: HttpConfig, read: Read): string {
 	});
 }
 
-/** The pieces of the URL's own query; what is not a placeholder stays to the byte. */
+/** Fills the pieces of the URL's own query; all but placeholders stays to the byte. */
 function fillQuery(template: string[], read: Read): string[] {
 	return template.map((piece) => fillText(piece, read, percentEncode)).filter((piece) => piece !== null);
 }
@@ -99,7 +99,7 @@ function configuredQuery(config: HttpConfig, read: Read): string[] {
 	});
 }
 
-/** Where nobody said how: a list once per item, an object as JSON. */
+/** Writes a query value that has no style: a list once per item, an object as JSON. */
 function looseQuery(name: string, value: Json): string[] {
 	const items = Array.isArray(value) ? value : [value];
 	return items.filter((item) => item !== null).map((item) => `${percentEncode(name)}=${percentEncode(plainText(item))}`);
@@ -110,18 +110,18 @@ function parameterQuery(config: HttpConfig, read: Read): string[] {
 	return [...pieces, ...present(config, 'querystring', read).map(({ parameter, value }) => wholeQuery(parameter, value))];
 }
 
-/** A form is a query as it stands; of any other media type the whole text is encoded (OpenAPI 3.2 §4.12.4). */
+/** Writes the whole query: a form is one already; a text of any other media type is percent-encoded (OpenAPI 3.2 §4.12.4). */
 function wholeQuery({ arg, contentType = '', parts }: Parameter, value: Json): string {
 	const { content } = writeBody(contentType, value, `/${arg}`, parts);
 	return FORM.test(contentType) ? String(content) : percentEncode(String(content));
 }
 
-type Place = NonNullable<HttpConfig['parameters']>[number]['in'];
+type ParameterLocation = Parameter['in'];
 
-/** Absent arguments send nothing, and neither does null: no style can write it. */
-function present(config: HttpConfig, place: Place, read: Read) {
+/** Finds the parameters that have a value. Absent arguments send nothing, and neither does null: no style can write it. */
+function present(config: HttpConfig, location: ParameterLocation, read: Read) {
 	return (config.parameters ?? [])
-		.filter((parameter) => parameter.in === place)
+		.filter((parameter) => parameter.in === location)
 		.map((parameter) => ({ parameter, value: read(parameter.arg) ?? null }))
 		.filter(({ value }) => value !== null);
 }
@@ -144,18 +144,18 @@ function checkedHeader(name: string, value: string): string {
 	return value;
 }
 
-/** Arguments that nothing has asked for, where nothing but placeholders says where arguments go. */
+/** Returns the arguments that no placeholder used, if the config says by placeholders alone where arguments go. */
 function leftOver(config: HttpConfig, args: JsonObject, used: ReadonlySet<string>): JsonObject {
-	const told = config.query ?? config.body ?? config.parameters ?? config.requestBody;
-	return told === undefined ? Object.fromEntries(Object.entries(args).filter(([name]) => !used.has(name))) : {};
+	const explicit = config.query ?? config.body ?? config.parameters ?? config.requestBody;
+	return explicit === undefined ? Object.fromEntries(Object.entries(args).filter(([name]) => !used.has(name))) : {};
 }
 
-/** Sets the content type among `headers`. */
+/** Writes the body, and sets the content type in `headers`. */
 function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
 	if (config.requestBody) {
 		const { arg, contentType, parts, isText, xml } = config.requestBody;
 		const value = read(arg);
-		// A text is the document already.
+		// A text is the finished XML document.
 		if (xml && value !== undefined && typeof value !== 'string') return withBody(headers, writeXml(contentType, xml, value, `/${arg}`));
 		if (isText && typeof value === 'string') {
 			headers['content-type'] = contentType;
@@ -186,11 +186,11 @@ function withBody(headers: Record<string, string>, { contentType, content }: Bod
 	return content;
 }
 
-/** The last word: whatever the arguments were, the request stays on its origin, under its prefix, on the path as it was written. */
+/** Checks the finished URL: whatever the arguments are, the request stays on its origin, under its prefix, on the path as it was written. */
 function assertUnder({ origin, prefix }: BaseUrl, path: string, pieces: string[]): string {
 	const query = pieces.length > 0 ? `?${pieces.join('&')}` : '';
 	const url = new URL(origin + path + query);
 	if (climbs(path) || url.origin !== origin || !url.pathname.startsWith(prefix) || url.hash !== '')
-		throw new GatewayError('validation_failed', 'The arguments would lead the URL out of the path that the tool was made for.');
+		throw new GatewayError('validation_failed', 'The arguments would make the URL leave the path that the tool was made for.');
 	return url.href;
 }

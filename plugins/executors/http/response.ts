@@ -1,4 +1,4 @@
-// From an upstream's answer to a tool's result: JSON as data, text as text, the rest as what it is. Headers stay behind.
+// Turns an upstream's answer into a tool's result: JSON as data, text as text, the rest as a file. Headers are left out.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -17,26 +17,26 @@ import {
 } from '../../../core/index.ts';
 
 const MEDIA_TYPE = /^(image|audio)\//i;
-/** A result is written as one JSON text with the file in base64: of this many bytes in less than 20 ms. */
+/** A result is one JSON text with the file in base64; a file of this size is written in less than 20 ms. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 export interface Reading {
 	method: string;
-	/** Of the tool: what the data must still fit when it is cut. */
+	/** The tool's output schema, which the data must still fit when it is cut. */
 	schema: JsonSchema | null;
-	/** What an upstream may say back and the caller must not read. */
+	/** Values that an upstream may repeat and the caller must not read. */
 	secrets: readonly string[];
 }
 
-/** Of HEAD, and of OPTIONS without content, the headers are the answer. */
+/** The headers are the answer to HEAD, and to OPTIONS without content. */
 const OF_HEADERS: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
-/** They are for who holds the credential. */
+/** Headers that are meant only for the holder of the credential. */
 const KEPT_BACK = /^(?:set-cookie2?|www-authenticate|proxy-authenticate|authentication-info)$/i;
 
 export async function readResponse(response: OutboundResponse, { method, schema, secrets }: Reading): Promise<ToolResult> {
 	const { status, body } = response;
 	const contentType = response.headers['content-type'] ?? '';
-	// A redirect that leads nowhere is no success; 304 is none (RFC 9110 §15.4.5).
+	// A redirect that was not followed is a failure; 304 is not a redirect (RFC 9110 §15.4.5).
 	if (status >= 300 && status !== 304) return failedResult(response, secrets);
 	if (body.length === 0) return OF_HEADERS.has(method) ? headerResult(response, secrets) : textResult(statusLine(status));
 	const isUnnamed = contentType === '' && !body.includes(0) && isUtf8(body);
@@ -58,12 +58,12 @@ function isUtf8(body: Buffer): boolean {
 		new TextDecoder('utf-8', { fatal: true }).decode(body);
 		return true;
 	} catch {
-		// `fatal` has no other way to say no.
+		// `fatal` reports invalid text only by throwing.
 		return false;
 	}
 }
 
-/** Half a file is none: one that is too long is a failure, which says that the call itself was answered. */
+/** Half a file is useless, so one that is too long is a failure, which says that the call itself was answered. */
 function binary(contentType: string, { status, body }: OutboundResponse): ToolResult {
 	const mimeType = mediaTypeOf(contentType) || 'application/octet-stream';
 	if (body.length > MAX_FILE_BYTES) {
@@ -76,6 +76,6 @@ function binary(contentType: string, { status, body }: OutboundResponse): ToolRe
 	const data = body.toString('base64');
 	const kind = MEDIA_TYPE.exec(mimeType)?.[1];
 	if (kind === 'image' || kind === 'audio') return { content: [{ type: kind, data, mimeType }] };
-	// Not the URL: its query may hold the credential.
+	// The URI is a random one, since the query of the URL may hold the credential.
 	return { content: [{ type: 'resource', resource: { uri: `urn:uuid:${randomUUID()}`, mimeType, blob: data } }] };
 }

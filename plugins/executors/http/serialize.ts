@@ -1,10 +1,10 @@
-// Every style and explode of OpenAPI 3.1 §4.8.12 and 3.2 §4.12 (RFC 6570 underneath), to the byte.
+// Writes values in every style and explode of OpenAPI 3.1 §4.8.12 and 3.2 §4.12 (which follow RFC 6570), to the byte.
 
 import { invalid, type Json } from '../../../core/index.ts';
 import type { Parameter, Style } from './config.ts';
 import { plainText } from './template.ts';
 
-/** What is on the wire for one value: how it is spelled, and its encoding. */
+/** The way in which one value is written: its name, style and encoding. */
 interface Spelling {
 	name: string;
 	style: Style;
@@ -12,16 +12,16 @@ interface Spelling {
 	encode(text: string): string;
 }
 
-/** A list of texts, or of names and texts; null items are left out, as RFC 6570 §2.3 has it. */
+/** A value as a text, a list of texts, or pairs of names and texts; null items are left out (RFC 6570 §2.3). */
 type Shape = { kind: 'text'; text: string } | { kind: 'list'; items: string[] } | { kind: 'pairs'; pairs: [string, string][] };
 
-/** RFC 3986 §2.3: all but unreserved characters. @throws validation_failed for lone surrogates */
+/** Encodes all but the unreserved characters (RFC 3986 §2.3). @throws validation_failed for lone surrogates */
 export function percentEncode(text: string): string {
 	if (!text.isWellFormed()) throw invalid('/', 'A text among the arguments is not valid Unicode: it holds half of a surrogate pair.');
 	return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** RFC 6570 §3.2.3, less the characters that would end a query parameter or be read as a space. */
+/** Keeps reserved characters (RFC 6570 §3.2.3), except those that would end a query parameter or be read as a space. */
 export function encodeReserved(text: string): string {
 	return text.replace(/%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+|[\s\S]+?(?=%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]|$)/g, (piece) =>
 		/^(?:%[0-9A-Fa-f]{2}|[:/?@!$'()*,;=]+)$/.test(piece) ? piece : percentEncode(piece),
@@ -30,7 +30,7 @@ export function encodeReserved(text: string): string {
 
 const verbatim = (text: string): string => text;
 
-/** What replaces `{name}` in the path. */
+/** Writes the value that replaces `{name}` in the path. */
 export function pathValue(parameter: Parameter, value: Json): string {
 	if (parameter.contentType) return percentEncode(inMediaType(parameter.contentType, value));
 	const spelling: Spelling = {
@@ -44,7 +44,7 @@ export function pathValue(parameter: Parameter, value: Json): string {
 	return isEmpty(shape) ? '' : spellPath(spelling, shape);
 }
 
-/** `name=value` pieces, to be joined by `&`; none when there is nothing to send. */
+/** Writes `name=value` pieces, to be joined by `&`; none when there is nothing to send. */
 export function queryPieces(parameter: Parameter, value: Json): string[] {
 	const encode = parameter.allowReserved ? encodeReserved : percentEncode;
 	if (parameter.contentType) return [`${percentEncode(parameter.name)}=${encode(inMediaType(parameter.contentType, value))}`];
@@ -52,7 +52,7 @@ export function queryPieces(parameter: Parameter, value: Json): string[] {
 	return spellPieces({ name: percentEncode(parameter.name), style, explode: parameter.explode ?? style === 'form', encode }, value);
 }
 
-/** Null when there is nothing to send. */
+/** Writes a header's value; null when there is nothing to send. */
 export function headerText(parameter: Parameter, value: Json): string | null {
 	if (parameter.contentType) return inMediaType(parameter.contentType, value);
 	const shape = shapeOf(value);
@@ -60,7 +60,7 @@ export function headerText(parameter: Parameter, value: Json): string | null {
 	return spellSimple({ name: parameter.name, style: 'simple', explode: parameter.explode ?? false, encode: verbatim }, shape);
 }
 
-/** `name=value` pieces, to be joined by `; `. */
+/** Writes `name=value` pieces, to be joined by `; `. */
 export function cookiePieces(parameter: Parameter, value: Json): string[] {
 	if (parameter.contentType) return [`${parameter.name}=${percentEncode(inMediaType(parameter.contentType, value))}`];
 	const style = parameter.style ?? 'form';
@@ -68,7 +68,7 @@ export function cookiePieces(parameter: Parameter, value: Json): string[] {
 	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode }, value);
 }
 
-/** OpenAPI 3.2, style `cookie`: "no percent-encoding or other escaping is applied", so what RFC 6265 §4.1.1 does not let stand is refused. */
+/** OpenAPI 3.2, style `cookie`: "no percent-encoding or other escaping is applied", so what RFC 6265 §4.1.1 forbids is refused. */
 function cookieText(text: string, arg: string): string {
 	if (/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(text)) return text;
 	throw invalid(
@@ -77,7 +77,7 @@ function cookieText(text: string, arg: string): string {
 	);
 }
 
-/** Query, cookies and forms: pieces of the styles that write `name=value`. */
+/** Writes the pieces of query, cookies and forms, in the styles that consist of `name=value`. */
 export function spellPieces(spelling: Spelling, value: Json): string[] {
 	const { name, style, explode, encode } = spelling;
 	if (style === 'deepObject') return deepPieces(name, value, encode);
@@ -93,7 +93,7 @@ function delimiterOf(style: Style): string {
 	return style === 'pipeDelimited' ? '%7C' : ',';
 }
 
-/** The standard defines one level of properties; deeper ones and lists are written the way PHP, Rails, qs and Stripe read them. */
+/** Writes style deepObject, which defines one level; deeper ones and lists are written as PHP, Rails, qs and Stripe read them. */
 function deepPieces(name: string, value: Json, encode: Spelling['encode']): string[] {
 	if (value === null) return [];
 	if (typeof value !== 'object') return [`${name}=${encode(String(value))}`];
@@ -116,7 +116,7 @@ function spellLabel({ explode, encode }: Spelling, shape: Shape): string {
 	return `.${flat(shape, encode).join(explode ? '.' : ',')}`;
 }
 
-/** RFC 6570 §3.2.7: the equals sign goes with an empty value. */
+/** RFC 6570 §3.2.7: an empty value has no equals sign. */
 function spellMatrix({ name, explode, encode }: Spelling, shape: Shape): string {
 	const key = percentEncode(name);
 	const pieces = explode && shape.kind !== 'text' ? exploded(shape, key, encode) : [`${key}=${flat(shape, encode).join(',')}`];
@@ -133,7 +133,7 @@ function flat(shape: Shape, encode: Spelling['encode']): string[] {
 	return (shape.kind === 'list' ? shape.items : shape.pairs.flat()).map(encode);
 }
 
-/** What is nested deeper than the styles define is written as JSON. */
+/** Reads a value's shape; values nested deeper than the styles define become JSON texts. */
 function shapeOf(value: Json): Shape {
 	if (Array.isArray(value)) return { kind: 'list', items: value.filter((item) => item !== null).map(plainText) };
 	if (value === null || typeof value !== 'object') return { kind: 'text', text: String(value) };
@@ -145,7 +145,7 @@ function isEmpty(shape: Shape): boolean {
 	return (shape.kind === 'list' && shape.items.length === 0) || (shape.kind === 'pairs' && shape.pairs.length === 0);
 }
 
-/** ASCII only where it is JSON, since headers take nothing above U+00FF. */
+/** Writes a value in its media type; JSON in ASCII only, since headers take nothing above U+00FF. */
 function inMediaType(contentType: string, value: Json): string {
 	if (!/json/i.test(contentType)) return plainText(value);
 	return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -1,10 +1,10 @@
-// Which header templates write a secret out.
+// Header templates that write a secret out, and others.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writesSecret } from './template.ts';
 
-test('a name says that its header is a secret', () => {
+test('a header’s name says that it is a secret', () => {
 	for (const name of [
 		...['Authorization', 'Proxy-Authorization', 'Cookie', 'X-Auth-Token', 'x-token', 'Client-Secret', 'X-PASSWORD'],
 		...['X-API-Key', 'api_key', 'Apikey'],
@@ -22,7 +22,7 @@ const WRITTEN = [
 	...['{x} 0123456789', 'prefix-0{x}', '0123456789={x}0123456789', `${'a='.repeat(40)}{x}`],
 ];
 
-test('a template of placeholders, and what stands around them by the rules of such headers, writes none', () => {
+test('a template of placeholders, with the text that such headers require around them, writes no secret', () => {
 	for (const template of HARMLESS) assert.equal(writesSecret('Authorization', template), false, template);
 	for (const template of WRITTEN) assert.equal(writesSecret('Authorization', template), true, template);
 });

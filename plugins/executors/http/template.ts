@@ -1,14 +1,14 @@
-// Filling {placeholders} of hand-written configs with arguments.
+// Fills the {placeholders} of hand-written configs with arguments.
 
 import { holdsSecret, type Json, type JsonObject } from '../../../core/index.ts';
 
 const PLACEHOLDER = /\{([A-Za-z0-9_.-]{1,64})\}/g;
 const WHOLE = /^\{([A-Za-z0-9_.-]{1,64})\}$/;
 
-/** Reads an argument and remembers that it was used. Undefined: absent. */
+/** Reads an argument and remembers that it was used; undefined if it is absent. */
 export type Read = (name: string) => Json | undefined;
 
-/** Own properties only, so that an argument called `constructor` is what the caller sent or nothing. */
+/** Reads own properties only, so that an argument called `constructor` is the caller's or absent. */
 export function reader(args: JsonObject, used: Set<string>): Read {
 	return (name) => {
 		used.add(name);
@@ -20,7 +20,7 @@ export function plainText(value: Json): string {
 	return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Null when the text has placeholders and none of them has a value. */
+/** Fills a text; null if it has placeholders and none of them has a value. */
 export function fillText(template: string, read: Read, encode: (text: string) => string = (text) => text): string | null {
 	let placeholders = 0;
 	let filled = 0;
@@ -34,13 +34,13 @@ export function fillText(template: string, read: Read, encode: (text: string) =>
 	return placeholders > 0 && filled === 0 ? null : text;
 }
 
-/** A text that is exactly one placeholder becomes the argument, of whatever type; undefined when it is absent. */
+/** Fills a text. One that is exactly one placeholder becomes the argument, of whatever type; undefined if it is absent. */
 export function fillValue(template: string, read: Read): Json | undefined {
 	const name = WHOLE.exec(template)?.[1];
 	return name === undefined ? (fillText(template, read) ?? undefined) : read(name);
 }
 
-/** Properties and items whose argument is absent are left out. */
+/** Fills all texts of a JSON value. Properties and items whose argument is absent are left out. */
 export function fillJson(template: Json, read: Read): Json | undefined {
 	if (typeof template === 'string') return fillValue(template, read);
 	if (Array.isArray(template)) return template.map((item) => fillJson(item, read)).filter((item) => item !== undefined);
@@ -49,7 +49,7 @@ export function fillJson(template: Json, read: Read): Json | undefined {
 	return Object.fromEntries(filled.filter((entry): entry is [string, Json] => entry[1] !== undefined));
 }
 
-/** Longer text beside a placeholder may be a secret; up to this it is an abbreviation or a separator. */
+/** A text of up to this length beside a placeholder is an abbreviation or a separator; a longer one may be a secret. */
 const SHORT_CHARS = 7;
 const NAME_BEFORE = /^[\w.-]{1,64}="?$/;
 
@@ -60,7 +60,7 @@ export function writesSecret(name: string, template: string): boolean {
 	return template.search(PLACEHOLDER) === -1 || words.some((word, index) => !isHarmless(word, index === 0 && words.length > 1));
 }
 
-/** @param isFirst of several: without a placeholder it is the scheme (RFC 9110 §11.4) */
+/** @param isFirst whether it is the first of several words: without a placeholder that is the scheme (RFC 9110 §11.4) */
 function isHarmless(word: string, isFirst: boolean): boolean {
 	const start = word.search(PLACEHOLDER);
 	if (start === -1) return isFirst || word.length <= SHORT_CHARS;

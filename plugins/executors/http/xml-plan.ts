@@ -1,12 +1,12 @@
-// What importers write of an XML body: which node of the document each value of the argument becomes (OpenAPI 3.2.1 §4.26, XML Object).
+// The plan that importers write for an XML body: the node that each value of the argument becomes (OpenAPI 3.2.1 §4.26, XML Object).
 
 import { isNcName, isObject } from '../../../core/index.ts';
 
-/** What a value holds, by what it is: an object has members, a list items. Text needs no description. */
+/** The nodes inside a value: an object has members, a list has items. Text needs no description. */
 export interface XmlContent {
-	/** By the names that they have in JSON, in the order in which they are written. */
+	/** Nodes by their names in JSON, in the order in which they are written. */
 	members?: Record<string, XmlNode>;
-	/** Any other member. */
+	/** The node of any other member. */
 	others?: XmlNode;
 	items?: XmlNode;
 	/** The first items of a list, before `items`. */
@@ -14,16 +14,16 @@ export interface XmlContent {
 }
 
 export interface XmlNode extends XmlContent {
-	/** Absent: an element. `none` puts what it holds in the place where it stands. */
+	/** An element if absent; `none` writes the content without a node around it. */
 	as?: 'attribute' | 'text' | 'cdata' | 'none';
-	/** Absent: the member's own, or that of the list around it. */
+	/** Name of the node; if absent, that of the member, or of the list around it. */
 	name?: string;
 	prefix?: string;
-	/** With a prefix what that stands for, else the default namespace from here on. */
+	/** The namespace of the prefix if there is one, else the default namespace of this element. */
 	ns?: string;
-	/** Its content is the one of this name among the plan's `types`. */
+	/** The type among the plan's `types` that describes the content. */
 	of?: string;
-	/** It holds this node of the very same value. */
+	/** A node inside this one, of the same value. */
 	inner?: XmlNode;
 }
 
@@ -38,12 +38,12 @@ const MAX_NODES = 10_000;
 const MAX_NAME_CHARS = 200;
 const MAX_URI_CHARS = 500;
 const NAMESPACE = /^[^\s\p{Cc}\p{Cs}\ufffe\uffff]+$/u;
-/** Namespaces in XML 1.0 §3: neither is ever declared anew, and the second not at all. */
+/** Reserved names: the first cannot be bound to another prefix, the second cannot be declared (Namespaces in XML 1.0 §3). */
 const XML = 'http://www.w3.org/XML/1998/namespace';
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 
-/** What is wrong with a plan, as the rest of a sentence; null when nothing is. */
+/** Finds the fault of a plan, as the rest of a sentence; null when there is none. */
 export function planFault(plan: unknown): string | null {
 	if (!isObject(plan) || !isObject(plan['root'])) return 'must be a plan with a root';
 	const { root, types = {}, ...more } = plan;
@@ -53,7 +53,7 @@ export function planFault(plan: unknown): string | null {
 	const fault = nodeFault(root, seen, 0);
 	if (fault !== null) return fault;
 	for (const content of Object.values(types)) {
-		const wrong = isObject(content) ? contentFault(content, seen, 0) : 'has a type that is no object';
+		const wrong = isObject(content) ? contentFault(content, seen, 0) : 'has a type that is not an object';
 		if (wrong !== null) return wrong;
 	}
 	return null;
@@ -61,17 +61,17 @@ export function planFault(plan: unknown): string | null {
 
 interface Seen {
 	types: Record<string, unknown>;
-	/** What each stands for, which is the same throughout: they are declared once. */
+	/** The namespace of each prefix, the same in the whole document: prefixes are declared once. */
 	prefixes: Map<string, string>;
 	nodes: number;
 }
 
 function nodeFault(node: unknown, seen: Seen, nesting: number): string | null {
-	if (!isObject(node)) return 'has a node that is no object';
+	if (!isObject(node)) return 'has a node that is not an object';
 	if (nesting > MAX_NESTING || ++seen.nodes > MAX_NODES) return `has more than ${MAX_NODES} nodes, or nests deeper than ${MAX_NESTING}`;
 	const { as, name, prefix, ns, of, inner, ...content } = node;
-	if (as !== undefined && !KINDS.has(as as string)) return `has a node that is none of ${[...KINDS].join(', ')}`;
-	if (name !== undefined && !isTagName(name)) return `has a node whose name ${shown(name)} is none in XML`;
+	if (as !== undefined && !KINDS.has(as as string)) return `has a node that is not one of ${[...KINDS].join(', ')}`;
+	if (name !== undefined && !isTagName(name)) return `has a node whose name ${shown(name)} is not valid in XML`;
 	if (of !== undefined && !(typeof of === 'string' && Object.hasOwn(seen.types, of))) return `has no type ${shown(of)}`;
 	const odd = namespaceFault(prefix, ns, seen) ?? (inner === undefined ? null : nodeFault(inner, seen, nesting + 1));
 	return odd ?? contentFault(content, seen, nesting);
@@ -82,7 +82,7 @@ function namespaceFault(prefix: unknown, ns: unknown, { prefixes }: Seen): strin
 		return `has ${shown(ns)} where a namespace is expected`;
 	if (prefix === undefined) return null;
 	if (prefix === 'xml') return ns === undefined || ns === XML ? null : 'has another namespace for the prefix "xml" than its own';
-	if (typeof prefix !== 'string' || !isTagName(prefix)) return `has the prefix ${shown(prefix)}, which is none in XML`;
+	if (typeof prefix !== 'string' || !isTagName(prefix)) return `has the prefix ${shown(prefix)}, which is not valid in XML`;
 	if (typeof ns !== 'string') return `has the prefix ${shown(prefix)} without a namespace`;
 	const known = prefixes.get(prefix) ?? ns;
 	prefixes.set(prefix, known);
@@ -93,7 +93,7 @@ function contentFault(content: Record<string, unknown>, seen: Seen, nesting: num
 	const { members = {}, others, items, first = [], ...more } = content;
 	const [unknown] = Object.keys(more);
 	if (unknown !== undefined) return `has the unknown member ${shown(unknown)}`;
-	if (!isObject(members) || !Array.isArray(first)) return 'has members that are no object, or first items that are no list';
+	if (!isObject(members) || !Array.isArray(first)) return 'has members that are not an object, or first items that are not a list';
 	for (const node of [
 		...Object.values(members),
 		...first,
@@ -106,7 +106,7 @@ function contentFault(content: Record<string, unknown>, seen: Seen, nesting: num
 	return null;
 }
 
-/** `xmlns` and what begins so declares namespaces. */
+/** Whether an element or attribute can have the name: `xmlns` declares namespaces. */
 export const isTagName = (name: unknown): name is string =>
 	typeof name === 'string' && name.length <= MAX_NAME_CHARS && name !== 'xmlns' && isNcName(name);
 

@@ -1,4 +1,4 @@
-// Bodies in XML to the byte: what a plan makes of JSON, what no XML can carry, and plans that are none.
+// Bodies in XML to the byte: documents that a plan makes of JSON, values that XML cannot carry, and invalid plans.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ function written(xml: XmlPlan, body: Json, contentType?: string): { type: string
 	return { type: request.headers?.['content-type'], bytes: Buffer.from(request.body ?? '') };
 }
 
-/** Without the declaration, and read by a parser. */
+/** Writes a body, has a parser read it, and returns it without the declaration. */
 function document(xml: XmlPlan, body: Json): string {
 	const [first, ...rest] = written(xml, body).bytes.toString().split('\n');
 	assert.equal(first, '<?xml version="1.0" encoding="UTF-8"?>');
@@ -87,7 +87,12 @@ const WRITTEN: [what: string, plan: XmlPlan, body: Json, xml: string][] = [
 		{ a: 1, b: -0.5, c: 1e-7, d: 1e15, e: true, f: false, g: -0 },
 		'<n><a>1</a><b>-0.5</b><c>0.0000001</c><d>1000000000000000</d><e>true</e><f>false</f><g>0</g></n>',
 	],
-	['what nobody described', { root: { name: 'n' } }, { a: { b: [1, { c: 2 }, [3]] } }, '<n><a><b>1</b><b><c>2</c></b><b>3</b></a></n>'],
+	[
+		'values that the plan does not describe',
+		{ root: { name: 'n' } },
+		{ a: { b: [1, { c: 2 }, [3]] } },
+		'<n><a><b>1</b><b><c>2</c></b><b>3</b></a></n>',
+	],
 	[
 		'members of any name',
 		{ root: { name: 'map', others: { items: { name: 'v' } } } },
@@ -166,7 +171,7 @@ test('the charset is UTF-8, or the one that the media type names', () => {
 	);
 });
 
-test('a text is the document already, and an absent argument no body', () => {
+test('a text is sent as the document, and an absent argument is no body', () => {
 	assert.deepEqual(written(PET, '<pet/>'), { type: 'application/xml', bytes: Buffer.from('<pet/>') });
 	const { value } = http.config.validate(configured(PET));
 	assert.equal(buildRequest(value, {}, null).body, null);
@@ -174,13 +179,13 @@ test('a text is the document already, and an absent argument no body', () => {
 
 const many = (count: number): Json => Array.from({ length: count }, () => 1);
 const REFUSED: [what: string, body: Json, path: string, says: RegExp, plan?: XmlPlan][] = [
-	['control characters', { name: 'a\u0000' }, '/body/name', /must not hold control characters/],
-	['half a surrogate pair', { tags: ['a', '\ud800'] }, '/body/tags/1', /must not hold control characters/],
-	['a character that is none, in an attribute', { id: '\ufffe' }, '/body/id', /must not hold control characters/],
-	['a member that no element can be called', { mother: { 'a b': 1 } }, '/body/mother/a b', /must be called by a name/],
-	['a member that would be markup', { 'a><b': 1 }, '/body/a><b', /must be called by a name/],
-	['a member that would declare a namespace', { xmlns: 'urn:x' }, '/body/xmlns', /must be called by a name/],
-	['a member with a prefix', { 'x:y': 1 }, '/body/x:y', /must be called by a name/],
+	['control characters', { name: 'a\u0000' }, '/body/name', /must not contain control characters/],
+	['half a surrogate pair', { tags: ['a', '\ud800'] }, '/body/tags/1', /must not contain control characters/],
+	['a character that is none, in an attribute', { id: '\ufffe' }, '/body/id', /must not contain control characters/],
+	['a member that no element can be called', { mother: { 'a b': 1 } }, '/body/mother/a b', /must have a name/],
+	['a member that would be markup', { 'a><b': 1 }, '/body/a><b', /must have a name/],
+	['a member that would declare a namespace', { xmlns: 'urn:x' }, '/body/xmlns', /must have a name/],
+	['a member with a prefix', { 'x:y': 1 }, '/body/x:y', /must have a name/],
 	['an object in an attribute', { id: { a: 1 } }, '/body/id', /must be a string, number or boolean/],
 	['an integer that has lost digits', { name: 2 ** 60 }, '/body/name', /must be given as a string of digits/],
 	['two roots', { a: 1, b: 2 }, '/body', /must hold exactly one member/, { root: { as: 'none' } }],
@@ -212,7 +217,7 @@ const REFUSED: [what: string, body: Json, path: string, says: RegExp, plan?: Xml
 for (const [what, body, path, says, plan = PET] of REFUSED)
 	test(`XML is not written of ${what}`, () => {
 		const { value } = http.config.validate(configured(plan));
-		// A text at the root is the document already.
+		// A text at the root would be the document itself.
 		const args = body === 'none' ? { body: 1 } : { body };
 		assert.throws(
 			() => buildRequest(value, args, null),
@@ -229,10 +234,10 @@ for (const [what, body, path, says, plan = PET] of REFUSED)
 const deep = (levels: number): object => (levels === 0 ? {} : { items: deep(levels - 1) });
 const BAD: [what: string, plan: object, says: RegExp][] = [
 	['no root', {}, /must be a plan with a root/],
-	['a name that is none', { root: { name: 'a b' } }, /"a b" is none in XML/],
-	['a name with markup', { root: { name: 'a><b' } }, /is none in XML/],
-	['a declaration', { root: { name: 'a', members: { x: { as: 'attribute', name: 'xmlns' } } } }, /"xmlns" is none in XML/],
-	['an unknown kind', { root: { name: 'a', as: 'comment' } }, /none of attribute, text, cdata, none/],
+	['a name that is none', { root: { name: 'a b' } }, /"a b" is not valid in XML/],
+	['a name with markup', { root: { name: 'a><b' } }, /is not valid in XML/],
+	['a declaration', { root: { name: 'a', members: { x: { as: 'attribute', name: 'xmlns' } } } }, /"xmlns" is not valid in XML/],
+	['an unknown kind', { root: { name: 'a', as: 'comment' } }, /not one of attribute, text, cdata, none/],
 	['an unknown field', { root: { name: 'a', nmae: 'b' } }, /unknown member "nmae"/],
 	['an unknown type', { root: { name: 'a', of: 'toString' } }, /has no type "toString"/],
 	['a prefix without a namespace', { root: { name: 'a', prefix: 'p' } }, /prefix "p" without a namespace/],
@@ -244,7 +249,7 @@ const BAD: [what: string, plan: object, says: RegExp][] = [
 	['a prefix that is taken', { root: { name: 'a', prefix: 'xsi', ns: 'u' } }, /two namespaces for the prefix "xsi"/],
 	['a namespace with blanks', { root: { name: 'a', ns: 'a b' } }, /where a namespace is expected/],
 	['endless nesting', { root: { name: 'a', ...deep(200) } }, /nests deeper than 100/],
-	['a node in a type', { root: { name: 'a' }, types: { T: { items: 1 } } }, /node that is no object/],
+	['a node in a type', { root: { name: 'a' }, types: { T: { items: 1 } } }, /node that is not an object/],
 ];
 
 for (const [what, plan, says] of BAD)

@@ -1,5 +1,5 @@
 // A body in XML, written from JSON by the plan that its importer made of the schema. Nothing of an argument reaches the document
-// unescaped, and no member is dropped in silence: what has no place is a fault that names it.
+// unescaped, and no member is dropped in silence: one that cannot be written is a fault that names it.
 
 import {
 	escapeXml,
@@ -19,22 +19,22 @@ import { isTagName, type XmlContent, type XmlNode, type XmlPlan, XSI } from './x
 /** An element, or the document, that is being written. */
 interface Open {
 	attributes: string;
-	/** Their names. */
+	/** Names of the attributes. */
 	names: Set<string> | null;
 	content: string;
-	/** Elements that lie directly in it. */
+	/** Number of child elements. */
 	elements: number;
 	hasText: boolean;
 	/** The default namespace. */
 	space: string;
 }
 
-/** Written in 5 to 15 ms. */
+/** So many nodes are written in 5 to 15 ms. */
 const MAX_NODES = 20_000;
 const MAX_CHARS = 4 * 1024 * 1024;
-/** A body nests 64 levels; a plan may put several nodes into one. */
+/** A body nests 64 levels, and a plan may make several nodes of one. */
 const MAX_DEPTH = 300;
-/** Of what nobody described. */
+/** The node of values that the plan does not describe. */
 const ANYTHING: XmlNode = {};
 
 /** @param at JSON pointer of the argument. @throws validation_failed naming what cannot be written */
@@ -47,11 +47,11 @@ export function writeXml(contentType: string, plan: XmlPlan, value: Json, at: st
 class Writer {
 	readonly #plan: XmlPlan;
 	readonly #at: string;
-	/** The way to the value that is being written, below the argument. */
+	/** Path from the argument to the value that is being written. */
 	readonly #path: (string | number)[] = [];
-	/** Those that the document uses, declared at its root. */
+	/** Prefixes that the document uses, declared at its root. */
 	readonly #prefixes = new Map<string, string>();
-	/** Names that were found to be some of XML. */
+	/** Names that are known to be valid in XML. */
 	readonly #names = new Set<string>();
 	readonly #places = new Map<XmlContent, ReadonlyMap<string, number>>();
 	#depth = 0;
@@ -89,7 +89,7 @@ class Writer {
 
 	#element(node: XmlNode, key: string | null, value: Json, outer: Open): void {
 		const content = this.#contentOf(node);
-		// A list that nobody described: one element for each item.
+		// A list that the plan does not describe becomes one element for each item.
 		if (Array.isArray(value) && !node.inner && !content.items && !content.first) this.#items({ items: node }, key, value, outer);
 		else this.#tagged(node, content, key, value, outer);
 	}
@@ -119,7 +119,7 @@ class Writer {
 		else this.#text(escapeXml(this.#scalar(value)), open);
 	}
 
-	/** One item stands for a list of one, as many a server takes and gives it. */
+	/** Writes content without a node around it. A single value stands for a list of one, which many servers also accept and return. */
 	#bare(node: XmlNode, key: string | null, value: Json, open: Open): void {
 		const content = this.#contentOf(node);
 		if (node.inner) this.#write(node.inner, key, value, open);
@@ -148,7 +148,7 @@ class Writer {
 		}
 	}
 
-	/** The order of members; whatever else there is comes after them. */
+	/** The positions of described members; all others come after them. */
 	#placesIn(content: XmlContent): ReadonlyMap<string, number> {
 		const known = this.#places.get(content);
 		if (known) return known;
@@ -163,7 +163,7 @@ class Writer {
 		this.#spend(name.length);
 		open.names ??= new Set();
 		// XML 1.0 §3.1: "An attribute name MUST NOT appear more than once in the same start-tag".
-		if (open.names.has(name)) throw this.#fault(`makes a second attribute called ${name}`);
+		if (open.names.has(name)) throw this.#fault(`would be a second attribute called ${name}`);
 		open.names.add(name);
 		open.attributes += ` ${name}="${text}"`;
 	}
@@ -180,7 +180,7 @@ class Writer {
 	#nameOf({ name }: XmlNode, key: string | null): string {
 		if (name !== undefined) return name;
 		if (key === null || !(this.#names.has(key) || isTagName(key)))
-			throw this.#fault('must be called by a name that an XML element can have, such as "item"');
+			throw this.#fault('must have a name that an XML element can have, such as "item"');
 		this.#names.add(key);
 		return key;
 	}
@@ -219,5 +219,5 @@ class Writer {
 
 const newOpen = (space: string): Open => ({ attributes: '', names: null, content: '', elements: 0, hasText: false, space });
 
-/** What would end the section stands in two; a carriage return outside, where it can be escaped. */
+/** Writes a CDATA section. Its end mark is split over two sections; a carriage return stands between sections, where it can be escaped. */
 const cdata = (text: string): string => `<![CDATA[${text.replaceAll(']]>', ']]]]><![CDATA[>').replaceAll('\r', ']]>&#13;<![CDATA[')}]]>`;

@@ -1,10 +1,10 @@
-// The brake of a thread's run: it hears whether it must end, and steps aside for as long as others need for their part.
+// The brake of a run: it checks whether the run must end, and pauses it so that others get their part of the cores.
 
 import { CONTROL, WHOLE_CORE } from './messages.ts';
 
-/** A run pauses once a millisecond at least, or the main thread would wait for the end of its slice of time. */
+/** A run pauses at least once a millisecond, or the main thread would wait for the end of its time slice. */
 const [BUSY_MS, LEAST_PAUSE_MS] = [1, 0.1];
-/** The longest pause, after a built-in that computed for seconds without looking; its account rests afterwards as well. */
+/** The longest pause, after a built-in that computed for seconds without a check; its account rests afterwards as well. */
 const MOST_PAUSE_MS = 1000;
 
 const cpuMs = (): number => {
@@ -29,7 +29,7 @@ export class Brake {
 		this.#pausedAt = performance.now();
 	}
 
-	/** The processor's time since the run began, in milliseconds. */
+	/** CPU time since the run began, in milliseconds. */
 	computedMs(): number {
 		return cpuMs() - this.#begunCpuMs;
 	}
@@ -44,7 +44,7 @@ export class Brake {
 		const now = cpuMs();
 		const part = Atomics.load(this.#control, CONTROL.part) / WHOLE_CORE;
 		const owedMs = (now - this.#seenCpuMs) * (1 / part - 1);
-		// The wish that it ends is told to who waits here.
+		// A request to stop wakes this wait.
 		Atomics.wait(this.#control, CONTROL.stop, 0, Math.min(Math.max(owedMs, LEAST_PAUSE_MS), MOST_PAUSE_MS));
 		this.#seenCpuMs = now;
 		this.#pausedAt = performance.now();

@@ -1,5 +1,5 @@
-// The cores, divided among the runs that compute: each account has the same part, and so has each run of an account. A run never has more
-// than one core.
+// Divides the cores among the runs that compute: each account gets the same part, and so does each run of an account. A run never gets
+// more than one core.
 
 /** A run that computes. */
 export interface Computing {

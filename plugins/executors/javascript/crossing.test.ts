@@ -1,5 +1,5 @@
-// The main thread's cost of all that code sends to it, and of all that comes back: next to nothing, measured by its own time of the
-// processor, whatever else the machine does.
+// Tests the main thread's cost of all messages to and from code: next to nothing, measured by its own CPU time, whatever else the machine
+// does.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -7,7 +7,10 @@ import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import { createOutbound } from './outbound.ts';
 
-/** A bound far above the 1 to 5 ms that they take, and far below the 810, 206, 148 and 175 ms that some took before they were bounded. */
+/**
+ * A limit far above the 1 to 5 ms that such messages take, and far below the 810, 206, 148 and 175 ms that some took before they were
+ * bounded.
+ */
 const MOST_CPU_MS = 60;
 const INVALID = Buffer.alloc(5 * 1024 * 1024 - 1, 0xff);
 
@@ -33,7 +36,7 @@ const CASES: [what: string, code: string, says: RegExp][] = [
 ];
 
 before(async () => {
-	// The first run starts the thread, and the first request loads what it needs.
+	// The first run starts the thread, and the first request loads its modules.
 	await runCode('return 1');
 });
 
@@ -62,7 +65,7 @@ test('the main thread refuses requests of a run that may not make them, whatever
 	assert.equal('body' in (await createOutbound(call, true)(asked(upstream.origin), signal)), true);
 });
 
-test('an answer with more headers than code is handed is a fault that says so', async (t) => {
+test('an answer with more headers than the limit is a fault that says so', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => {
 		for (let n = 0; n < 150; n++) response.setHeader(`x-${n}`, 'v');
 		response.end('x');
@@ -70,7 +73,7 @@ test('an answer with more headers than code is handed is a fault that says so', 
 	const call = codeCall(t, { codeMayFetch: true });
 	const code = sent('fetch(parameters.url)');
 	const { structured } = await runCode(code, { parameters: { url: upstream.origin }, call });
-	assert.match(String(structured), /^The answer has 15\d headers; code is handed 100\.$/);
+	assert.match(String(structured), /^The answer has 15\d headers, of at most 100\.$/);
 });
 
 test('an answer whose headers are too long is a fault', async (t) => {

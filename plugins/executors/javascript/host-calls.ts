@@ -1,8 +1,8 @@
-// Where a run asks its host for what it may have: to print, to wait, to send a request, to say how it ended. All of it is counted
-// here, and nothing that comes in is believed.
+// The calls that a run may make to its host: print, wait, send a request, report how it ended. All are counted here, and no input
+// is trusted.
 
 import { randomUUID } from 'node:crypto';
-import { cutFault, type Ending, type EngineFault, type GuestRequest, type HostAnswer, LIMITS } from './messages.ts';
+import { cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type SandboxRequest } from './messages.ts';
 import { preludeBase } from './prelude-base.ts';
 import { preludeFaults } from './prelude-faults.ts';
 import { preludeWeb } from './prelude-web.ts';
@@ -12,23 +12,23 @@ import { changedUrl, fromBase64, toBase64 } from './web.ts';
 
 const MAX_TIMER_MS = 60_000;
 const MAX_ID_CHARS = 16;
-/** What the prelude asks for when it is needed. */
+/** Parts of the prelude, which it loads when they are needed. */
 const PARTS: Readonly<Record<string, string>> = {
 	base: JSON.stringify(`(${preludeBase})`),
 	faults: JSON.stringify(`(${preludeFaults})`),
 	web: JSON.stringify(`(${preludeWeb})`),
 };
 
-export interface DeskParts {
-	/** It is answered by `deliver`. */
-	request(id: string, request: GuestRequest): void;
+export interface HostCallsParts {
+	/** Sends a request, which is answered by `deliver`. */
+	request(id: string, request: SandboxRequest): void;
 }
 
-export class Desk {
-	/** Null while it goes on. */
+export class HostCalls {
+	/** How the run ended; null while it goes on. */
 	ending: Ending | null = null;
 	mayRequest = false;
-	readonly #parts: DeskParts;
+	readonly #parts: HostCallsParts;
 	readonly #lines: string[] = [];
 	readonly #timers = new Map<string, NodeJS.Timeout>();
 	readonly #due: [id: string, text: string][] = [];
@@ -53,11 +53,11 @@ export class Desk {
 	#unkept = 0;
 	#wake: () => void = () => undefined;
 
-	constructor(parts: DeskParts) {
+	constructor(parts: HostCallsParts) {
 		this.#parts = parts;
 	}
 
-	/** @param texts JSON, if they are what they should be */
+	/** Handles one call of the sandbox. @param texts JSON, if the caller is the prelude */
 	serve(verb: string, [first = '', second = '']: string[]): string | undefined {
 		return Object.hasOwn(this.#verbs, verb) ? this.#verbs[verb]?.(first, second) : undefined;
 	}
@@ -76,12 +76,12 @@ export class Desk {
 		this.#wake();
 	}
 
-	/** What the run is to hear next. */
+	/** The next answer or timer to deliver to the run. */
 	next(): [id: string, text: string] | null {
 		return this.#due.shift() ?? null;
 	}
 
-	/** Resolves when there is something to hear, or to look at; a run that waits for nothing has ended. */
+	/** Resolves when there is something to deliver or check; a run that waits for nothing has ended. */
 	news(): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		if (this.#timers.size + this.#open > 0) this.#wake = resolve;
@@ -97,7 +97,7 @@ export class Desk {
 		this.#timers.clear();
 	}
 
-	/** The first word counts. */
+	/** Notes the ending; only the first counts. */
 	#end(ending: Ending): undefined {
 		this.ending ??= ending;
 	}
@@ -114,7 +114,7 @@ export class Desk {
 		this.#lines.push(sizeBytes <= room ? text : `${Buffer.from(text).toString('utf8', 0, room)}…`);
 	}
 
-	/** @returns what is wrong */
+	/** @returns the fault, if any */
 	#startTimer(id: string, delayMs: number): string | undefined {
 		if (this.#timers.size >= LIMITS.timers) return JSON.stringify(`A run may wait for ${LIMITS.timers} timers at once.`);
 		const fire = (): void => {
@@ -132,7 +132,7 @@ export class Desk {
 		this.#timers.delete(id);
 	}
 
-	/** The main thread hears of no more than it has agreed to hear. @returns what is wrong */
+	/** Sends a request; those beyond the limits do not reach the main thread. @returns the fault, if any */
 	#send(id: string, asked: string): string | undefined {
 		if (!this.mayRequest) return JSON.stringify('This run may not make requests.');
 		if (++this.#requests > LIMITS.requests) return JSON.stringify(`A run may make ${LIMITS.requests} requests.`);
@@ -145,19 +145,19 @@ export class Desk {
 	}
 }
 
-/** The answer in the form in which the prelude takes it. */
+/** Converts an answer into the form that the prelude expects. */
 function readable(answer: HostAnswer): object {
 	if ('fault' in answer) return answer;
 	const { body, charset, ...rest } = answer;
 	return { ...rest, text: new TextDecoder(charset).decode(body) };
 }
 
-/** Undefined when it is no JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parsed(json: string): unknown {
 	try {
 		return JSON.parse(json);
 	} catch {
-		// Only code that has got hold of the host by itself says such things.
+		// Only code that calls the host without the prelude sends such text.
 		return undefined;
 	}
 }
@@ -167,7 +167,7 @@ const asText = (json: string): string => {
 	return typeof value === 'string' ? value : '';
 };
 
-/** Those that the prelude gives are numbers; a long text would be held by who waits for it. */
+/** Reads an id. The prelude's are numbers; a long text is not accepted, since it would be kept in memory. */
 function asId(json: string): string {
 	const id = asText(json);
 	return id.length <= MAX_ID_CHARS ? id : '';

@@ -1,4 +1,4 @@
-// The `javascript` executor: code of the users' own, run in a sandbox that cannot reach anything and is stopped on time.
+// The `javascript` executor runs users' code in a sandbox that has no access to its host and is stopped on time.
 
 import { excerptOf, GatewayError, invalid, jsonResult, type ToolExecutor, type ToolResult } from '../../../core/index.ts';
 import { config, type JavascriptConfig } from './config.ts';
@@ -7,7 +7,7 @@ import { createOutbound } from './outbound.ts';
 import { createPool } from './pool.ts';
 import type { Ended } from './thread.ts';
 
-/** One for the process: it is its memory and its cores that the pool divides. Nothing is started before the first run. */
+/** The pool of this process, whose memory and cores it divides. It starts no thread before the first run. */
 const pool = createPool();
 const MEGABYTE = 1024 * 1024;
 const MAX_LINE_CHARS = 4096;
@@ -62,14 +62,14 @@ async function toResult(ending: Ended['ending'], { timeoutMs, memoryMb }: Javasc
 
 const failed = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
-/** To whoever wrote the code nothing else would tell that `fetch` could be there. */
-const NO_FETCH = 'The organization does not let code fetch: owners and admins may change that (settings.codeMayFetch).';
+/** Nothing else would tell the author of the code that `fetch` can be allowed. */
+const NO_FETCH = 'The organization does not allow code to fetch: owners and admins can change that (settings.codeMayFetch).';
 
 const lacksFetch = (ending: Ended['ending']): boolean => ending.type === 'threw' && ending.fault.message === "'fetch' is not defined";
 
 const explained = (result: ToolResult): ToolResult => ({ ...result, content: [...result.content, { type: 'text', text: NO_FETCH }] });
 
-/** A string is the answer as it is, without quotes. */
+/** Turns JSON into a result; a string is shown without quotes. */
 async function answerOf(json: string): Promise<ToolResult> {
 	const result = await jsonResult(json);
 	if (typeof result.structured !== 'string') return result;

@@ -1,13 +1,13 @@
-// The messages between the main thread and a sandbox's thread, and the limits that they keep.
+// The messages between the main thread and a sandbox thread, and their limits.
 
-/** The limits of one run. Its thread holds all that it says to them, before the main thread hears of it. */
+/** The limits of one run. Its thread enforces them before anything reaches the main thread. */
 export const LIMITS = {
-	/** JSON text of the result, in bytes of UTF-8. */
+	/** Size of the result as JSON text in UTF-8. */
 	resultBytes: 1024 * 1024,
-	/** Values in the result: the main thread must parse and write them without holding up others. */
+	/** Values in the result, which the main thread must parse and write without blocking. */
 	resultValues: 100_000,
 	resultDepth: 128,
-	/** A fault is cut to these three. */
+	/** Name, message and stack of a fault are cut to these lengths. */
 	faultNameChars: 100,
 	faultMessageChars: 4096,
 	faultStackChars: 8192,
@@ -17,46 +17,46 @@ export const LIMITS = {
 	requests: 20,
 	parallelRequests: 5,
 	urlBytes: 8 * 1024,
-	/** Both a request and an answer have this many at most. */
+	/** Most headers of a request, and of an answer. */
 	headers: 100,
-	/** Names and values of a request together. The egress guard takes no more of an answer. */
+	/** Size of all header names and values of a request. The egress guard has the same limit for answers. */
 	headerBytes: 16 * 1024,
 	requestBytes: 1024 * 1024,
-	/** The bodies of all answers together. */
+	/** Size of the bodies of all answers together. */
 	answerBytes: 5 * 1024 * 1024,
 } as const;
 
-/** What stands before the user's text in its first line, for the engine. */
+/** The text that precedes the user's in its first line, as the engine sees it. */
 export const BEFORE = '(async function (parameters) {';
 
-/** Given to a thread when it starts. */
+/** The `workerData` of a thread. */
 export interface ThreadData {
 	module: WebAssembly.Module;
-	/** 32-bit integers at the places of `CONTROL`. */
+	/** 32-bit integers at the indexes of `CONTROL`. */
 	control: SharedArrayBuffer;
 }
 
-/** `stop`: 1 asks the run that is under way to end. `part`: the thousandths of a core's time that the run may have. */
+/** Indexes into the control buffer. `stop`: 1 asks the current run to end. `part`: thousandths of a core's time that the run may have. */
 export const CONTROL = { stop: 0, part: 1, bytes: 8 } as const;
 export const WHOLE_CORE = 1000;
 
 export interface RunTask {
-	/** Its shares are those that the run takes from. */
+	/** The account whose shares the run uses. */
 	account: string;
-	/** Only runs of one follow each other in one instance of the engine. */
+	/** An instance of the engine is reused only for runs of one organization. */
 	organization: string;
 	code: string;
-	/** JSON text. */
+	/** The arguments as JSON text. */
 	parameters: string;
 	memoryBytes: number;
 	mayRequest: boolean;
 }
 
-/** Code that is to be compiled only. */
+/** Code that is compiled but not run. */
 export type CheckTask = Pick<RunTask, 'account' | 'organization' | 'code'>;
 
-/** What the code asks for with its `fetch`. */
-export interface GuestRequest {
+/** A request that code makes by `fetch`. */
+export interface SandboxRequest {
 	url: string;
 	method: string;
 	headers: Record<string, string>;
@@ -68,25 +68,25 @@ export type HostAnswer =
 	| { status: number; headers: Record<string, string>; url: string; body: Uint8Array<ArrayBuffer>; charset: string }
 	| { fault: string };
 
-/** As the engine tells it: lines and columns of the text that it was given, not of the user's. */
+/** A fault as the engine reports it: lines and columns are those of the wrapped text, not of the user's. */
 export interface EngineFault {
 	name: string;
 	message: string;
 	stack: string;
 }
 
-/** How a run ended, as the thread knows it. */
+/** How a run ended, from the thread's point of view. */
 export type Ending =
 	| { type: 'returned'; json: string }
-	/** The code threw; of a task to check, it does not compile. */
+	/** The code threw, or in a check does not compile. */
 	| { type: 'threw'; fault: EngineFault }
-	/** It returned what cannot be an answer: the rest of a sentence that begins with "The result". */
+	/** The result is invalid; `message` is the rest of a sentence that begins with "The result". */
 	| { type: 'unusable'; message: string }
-	/** It waits for what nothing will settle. */
+	/** The code waits for a promise that nothing will settle. */
 	| { type: 'stuck' }
-	/** It was asked to end. */
+	/** The run was asked to end. */
 	| { type: 'stopped' }
-	/** The engine itself gave up, for memory or for a fault of its own. */
+	/** The engine itself failed, for lack of memory or by a fault of its own. */
 	| { type: 'broken' };
 
 export type ToThread =
@@ -97,16 +97,16 @@ export type ToThread =
 
 export type FromThread =
 	| { type: 'ready' }
-	| { type: 'request'; id: string; request: GuestRequest }
-	/** The run has nothing to do but wait for a timer or an answer, or it goes on. A short wait is not told. */
+	| { type: 'request'; id: string; request: SandboxRequest }
+	/** The run only waits for a timer or an answer, or it goes on. A short wait is not reported. */
 	| { type: 'waiting'; isWaiting: boolean }
 	/**
-	 * `isUnsound`: the thread must not be used again. `isHeavy`: its memory had to be given back, which costs everybody.
-	 * `computedMs`: of the processor, waiting not counted.
+	 * The run has ended. `isUnsound`: the thread must not be used again. `isHeavy`: its memory had to be freed, which slows all others.
+	 * `computedMs`: CPU time, without waiting.
 	 */
 	| { type: 'ended'; ending: Ending; logs: string[]; isUnsound: boolean; isHeavy: boolean; computedMs: number };
 
-/** Takes only texts from what an engine, or somebody in its name, says of a fault, and cuts each. */
+/** Takes the texts of a fault, which code may have forged, and cuts each. */
 export const cutFault = ({ name, message, stack }: Partial<Record<keyof EngineFault, unknown>>): EngineFault => ({
 	name: beginning(name, LIMITS.faultNameChars),
 	message: beginning(message, LIMITS.faultMessageChars),

@@ -1,4 +1,4 @@
-// The sandbox as a whole: accounts share its threads, its memory and the cores, and something is always left for others.
+// The sandbox as a whole: accounts share its threads, its memory and the cores, so that something is always left for others.
 
 import { availableParallelism } from 'node:os';
 import { type Asked, FairQueue, GatewayError, type QueueLimits as Limits, raceWith } from '../../../core/index.ts';
@@ -9,22 +9,22 @@ import { Threads } from './threads.ts';
 
 const CORES = availableParallelism();
 const MEGABYTE = 1024 * 1024;
-/** Units of memory: a run holds one for each 64 MB that it may have until it ends, waiting or not, so there are no more threads either. */
+/** Units of memory. A run holds one for each 64 MB of its limit until it ends, waiting or not, so this also bounds the threads. */
 export const UNITS = Math.max(32, Math.min(64, 8 * CORES));
 const UNIT_BYTES = 64 * MEGABYTE;
-/** Runs of one account that compute at once, without those that wait: more would only be late together. */
+/** Runs of one account that compute at once, without those that wait; more would only all be late. */
 export const COMPUTING = Math.max(2, Math.min(16, 2 * CORES));
 const LIMITS: Limits = { units: UNITS, computing: COMPUTING, waiting: 8000, waitingBytes: 64 * MEGABYTE };
 const MAX_WAIT_MS = 30_000;
-/** Threads and memory cost more than most runs: a place whose run took along a thread, or tens of megabytes, rests for so long. */
+/** A slot rests for so long if its run cost a thread, or tens of megabytes, which cost more than most runs. */
 const COOLING_MS = { thread: 1000, memory: 250 };
 /**
- * A place whose run computed for longer than `freeMs` rests for so many times as long, and again for each other account with places that
- * rest: however many compute without end, together they hold less than half of the cores on average, and leave the rest to those who
- * answer requests.
+ * A slot whose run computed for longer than `freeMs` rests for so many times as long, and again for each other account with resting
+ * slots: however many runs compute without end, together they take less than half of the cores on average, and leave the rest to those
+ * that answer requests.
  */
 const REST = { freeMs: 50, times: 4, maxMs: 60_000 };
-/** The longest code takes 0.1 s where the machine has nothing else to do. */
+/** Deadline of a check; the longest code takes 0.1 s on an idle machine. */
 const CHECK_MS = 5000;
 
 interface Waiter {
@@ -34,15 +34,15 @@ interface Waiter {
 }
 
 export interface Pool {
-	/** @throws rate_limited when too many wait, or it waited too long; the signal's reason when that was aborted while waiting */
+	/** @throws rate_limited if too many wait, or this one waited too long; the signal's reason if it was aborted while waiting */
 	run(task: RunTask, limits: RunLimits): Promise<Ended>;
-	/** Compiles the code, and runs nothing of it. @throws as `run` */
+	/** Compiles the code without running it. @throws like `run` */
 	check(task: CheckTask): Promise<Ended>;
-	/** Kills what runs; for tests and benchmarks, as an idle pool keeps nobody from ending. */
+	/** Kills all runs; for tests and benchmarks only, as an idle pool does not keep the process alive. */
 	close(): void;
 }
 
-/** @param limits instead of those that suit the machine, for tests */
+/** @param limits for tests, in place of the limits derived from the machine */
 export function createPool(limits: Partial<Limits> = {}): Pool {
 	const turns = new Turns({ ...LIMITS, ...limits });
 	return {
@@ -66,7 +66,7 @@ class Turns {
 	readonly #queue: FairQueue<Waiter>;
 	readonly #cores = new Cores(CORES);
 	readonly #threads = new Threads({ failed: (cause) => this.#refuseNext(cause), started: () => this.#serve() });
-	/** The number of places that rest, by account. */
+	/** The number of resting slots, by account. */
 	readonly #resting = new Map<string, number>();
 
 	constructor(limits: Limits) {
@@ -100,19 +100,19 @@ class Turns {
 		signal.throwIfAborted();
 		const { promise, resolve, reject } = Promise.withResolvers<Thread>();
 		const waiter: Waiter = { asked, start: resolve, refuse: reject };
-		if (!this.#queue.add(waiter, asked)) throw busy('Too much waits already');
+		if (!this.#queue.add(waiter, asked)) throw busy('Too many runs are waiting');
 		this.#serve();
 		return raceWith(signal, promise, {
 			leave: () => {
 				this.#queue.remove(waiter, asked);
-				// Others may have waited for it to have its turn.
+				// Others may have been waiting behind it.
 				this.#serve();
 			},
-			late: { afterMs: MAX_WAIT_MS, reason: () => busy(`It waited ${MAX_WAIT_MS / 1000} s for its turn`) },
+			late: { afterMs: MAX_WAIT_MS, reason: () => busy(`The run waited ${MAX_WAIT_MS / 1000} s to start`) },
 		});
 	}
 
-	/** Brings together who waits and what is free, and has started what is missing. */
+	/** Gives free threads to waiting runs, and starts a thread if one is missing. */
 	#serve(): void {
 		while (this.#threads.hasIdle()) {
 			const waiter = this.#queue.take();
@@ -122,7 +122,7 @@ class Turns {
 		if (this.#queue.hasNext()) void this.#threads.start();
 	}
 
-	/** Tells one waiter of the failure, or those who wait would have a thread tried for ever. */
+	/** Refuses one waiter, or a thread that never starts would be retried for ever. */
 	#refuseNext(cause: unknown): void {
 		const waiter = this.#queue.take();
 		if (!waiter) return;
@@ -131,7 +131,7 @@ class Turns {
 		waiter.refuse(new Error('A thread of the sandbox did not start.', { cause }));
 	}
 
-	/** A run that waits takes no part of the cores, and no place that another run of its account could have. */
+	/** Frees the part of the cores and the slot of a run that waits, and takes them again when it goes on. */
 	#noteWaiting(account: string, thread: Thread): void {
 		if (thread.isWaiting) this.#cores.end(account, thread);
 		else this.#cores.begin(account, thread);
@@ -157,7 +157,7 @@ class Turns {
 	}
 }
 
-/** @param accounts whose places rest then */
+/** @param accounts number of accounts with resting slots, this one included */
 function restOf({ computedMs, isHeavy }: Ended, accounts: number): number {
 	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs * accounts, REST.maxMs) : 0;
 	return isHeavy ? Math.max(COOLING_MS.memory, restMs) : restMs;

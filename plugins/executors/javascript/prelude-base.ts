@@ -1,5 +1,5 @@
-// Runs inside the sandbox when the code first prints, waits, or asks for what is here. Like the prelude it comes as text, and refers
-// to nothing outside of itself.
+// Runs inside the sandbox when the code first prints, waits, or uses another name defined here. Like the prelude it is passed in as text,
+// and refers to nothing outside of itself.
 
 import type { Kernel } from './prelude.ts';
 

@@ -1,5 +1,5 @@
-// Runs inside the sandbox when something is thrown or shown, or is no JSON. Like the prelude it comes as text, and refers to nothing
-// outside of itself.
+// Runs inside the sandbox when a value is thrown or shown, or is not JSON. Like the prelude it is passed in as text, and refers to
+// nothing outside of itself.
 
 import type { Faults, Kernel } from './prelude.ts';
 
@@ -22,7 +22,7 @@ export function preludeFaults({ host, indent, stringify }: Kernel): Faults {
 			return part === 'name' ? 'Error' : '';
 		}
 	};
-	/** By the places of the user's own text. */
+	/** Keeps the stack frames in the user's own text. */
 	const placesOf = (error: Error): string =>
 		read(error, 'stack', 8192)
 			.split('\n')
@@ -30,7 +30,7 @@ export function preludeFaults({ host, indent, stringify }: Kernel): Faults {
 			.map((line) => line.replace(/tool\.js:1:(\d+)/, (_place, column) => `tool.js:1:${Math.max(1, column - indent)}`))
 			.join('\n');
 
-	/** What JSON would leave out, or write as `{}`, without a word. */
+	/** Describes a value that JSON would silently leave out, or write as `{}`. */
 	const refused = (value: unknown): string | null => {
 		const type = typeof value;
 		if (type === 'function' || type === 'symbol') return `a ${type}`;
@@ -42,7 +42,7 @@ export function preludeFaults({ host, indent, stringify }: Kernel): Faults {
 		if (value instanceof Error) return 'an Error: return its message';
 		return typeof value === 'object' && value !== null && !Array.isArray(value) ? hollow(value) : null;
 	};
-	/** Of a kind of its own, and without anything that JSON would show of it: a RegExp, an iterator. */
+	/** Describes an object of another kind of which JSON would show nothing: a RegExp, an iterator. */
 	const hollow = (value: object): string | null => {
 		const kind = tag.call(value).slice(8, -1);
 		return PLAIN.includes(kind) || Object.keys(value).length > 0 ? null : `an object of the kind ${kind}, which JSON cannot show`;

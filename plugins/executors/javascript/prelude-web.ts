@@ -1,4 +1,4 @@
-// Runs inside the sandbox when the code first uses one of the web's names that are here. Like the prelude it comes as text, and refers
+// Runs inside the sandbox when the code first uses one of the web APIs defined here. Like the prelude it is passed in as text, and refers
 // to nothing outside of itself.
 
 import type { Kernel } from './prelude.ts';
@@ -9,12 +9,12 @@ interface Parts extends Record<string, string> {
 }
 
 export function preludeWeb({ host, mayRequest, parse, stringify, define, wait, forget }: Kernel): void {
-	/** application/x-www-form-urlencoded, as the URL Standard writes it. */
+	/** Encodes as application/x-www-form-urlencoded, by the URL Standard. */
 	const encode = (value: string): string =>
 		encodeURIComponent(value.toWellFormed()).replace(/[!'()~]|%20/g, (one) =>
 			one === '%20' ? '+' : `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
 		);
-	/** Escapes that are no UTF-8 stay as they were written. */
+	/** Decodes; escapes that are not UTF-8 are kept as written. */
 	const decode = (value: string): string =>
 		value.replaceAll('+', ' ').replace(/(?:%[\dA-Fa-f]{2})+/g, (escapes) => {
 			try {
@@ -39,11 +39,11 @@ export function preludeWeb({ host, mayRequest, parse, stringify, define, wait, f
 		return entries.map(([name, value]) => [String(name), String(value)]);
 	};
 
-	/** Without a value, whatever it is. */
+	/** Compares name and value; without `value` only the name. */
 	const matches = ([one, own]: [string, string], name: unknown, value: unknown): boolean =>
 		one === String(name) && (value === undefined || own === String(value));
 
-	/** The parameters are what the URL has now. */
+	/** Sets the parameters to the query that the URL has now. */
 	let follow: (params: SearchParams, query: string) => void;
 	class SearchParams {
 		#pairs: [string, string][];
@@ -114,7 +114,7 @@ export function preludeWeb({ host, mayRequest, parse, stringify, define, wait, f
 	}
 	define('URLSearchParams', SearchParams);
 
-	/** The host parses; null when it is no URL. */
+	/** Has the host parse a URL; null if it is invalid. */
 	const read = (...texts: (string | null)[]): Parts | null => {
 		const answer = host('url', stringify(texts));
 		return answer === undefined ? null : parse(answer);

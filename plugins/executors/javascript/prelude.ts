@@ -1,27 +1,27 @@
-// Runs inside the sandbox before the user's code: hands it its arguments and hands out its result. All else is a text of its own that
-// comes when it is first needed, since to parse that takes longer than most tools run. It comes as text, so it refers to nothing
-// outside of itself. Nothing here is a guard: code may tamper with all of it, and the host believes none of it.
+// Runs inside the sandbox before the user's code: passes the arguments in and the result out. All else is in texts of their own that are
+// loaded when first needed, since parsing them takes longer than most tools run. It is passed in as text, so it refers to nothing
+// outside of itself. Nothing here is a guard: code may tamper with all of it, and the host trusts none of it.
 
-/** JSON texts in, JSON text or nothing out; the host bounds and checks each. */
+/** Calls the host with JSON texts, and returns JSON text or nothing; the host bounds and checks each. */
 export type Host = (verb: string, ...texts: string[]) => string | undefined;
 
 export interface Faults {
-	/** As a person reads it. */
+	/** Writes a value for people to read. */
 	show(value: unknown): string;
-	/** Of `JSON.stringify`: the value, where JSON has it. @throws what `failResult` can tell */
+	/** Replacer for `JSON.stringify`: returns a value that JSON can write. @throws a fault that `failResult` explains */
 	check(key: string, value: unknown): unknown;
-	/** Ends the run, as what was thrown does. */
+	/** Ends the run with the thrown value. */
 	fail(thrown: unknown): void;
-	/** The same, when the result was being written. */
+	/** Ends the run with a value thrown while the result was being written. */
 	failResult(thrown: unknown): void;
 }
 
 export interface Kernel {
 	host: Host;
-	/** How much further to the right than the user wrote it their first line begins. */
+	/** Columns by which the wrapper shifts the user's first line. */
 	indent: number;
 	mayRequest: boolean;
-	/** Of `JSON`, before the code could change it. */
+	/** `JSON.parse` and `JSON.stringify` from before the code could change them. */
 	parse: typeof JSON.parse;
 	stringify: typeof JSON.stringify;
 	define(name: string, value: unknown): void;
@@ -30,7 +30,7 @@ export interface Kernel {
 	wait(action: (text: string) => void): string;
 	forget(id: string): void;
 	wake(id: string, text: string): void;
-	/** Calls the user's function, and tells the host how it ended. */
+	/** Calls the user's function, and reports to the host how it ended. */
 	run(tool: (parameters: unknown) => unknown, parameters: string, mayRequest: boolean): void;
 }
 
@@ -45,7 +45,7 @@ export function prelude(host: Host, indent: number): Kernel {
 	let known: Faults | undefined;
 
 	const load = (part: string): unknown => evaluate(parse(host('part', stringify(part)) ?? '""'))(kernel);
-	/** What JSON has is let through at once; of what it would leave out, or write as `{}`, the other part knows. */
+	/** Passes values that JSON can write; `prelude-faults.ts` checks all others. */
 	const check = (key: string, value: unknown): unknown => {
 		const isKnown =
 			value === null ||
@@ -70,7 +70,7 @@ export function prelude(host: Host, indent: number): Kernel {
 			});
 	};
 
-	/** Code that has changed what things are shown by may make that fail. */
+	/** Reports an end; showing a value fails if code has changed the functions that do it. */
 	const end = (tell: (faults: Faults) => void): void => {
 		try {
 			tell(kernel.faults());

@@ -1,14 +1,14 @@
-// The requests of code's `fetch`, read in its thread, so that nothing the main thread must look at is long or many.
+// Validates the requests of `fetch` in the sandbox thread, so that the main thread receives only few and small ones.
 
-import { type GuestRequest, LIMITS } from './messages.ts';
+import { LIMITS, type SandboxRequest } from './messages.ts';
 
 const METHOD = /^[A-Z]{1,16}$/;
 const KB = 1024;
 
-/** @returns the request, or what is wrong with it: a sentence for the code */
-export function readRequest(asked: unknown): GuestRequest | string {
-	// Each field is looked at before it is used.
-	const { url, method, headers, body = null } = (asked ?? {}) as Partial<Record<keyof GuestRequest, unknown>>;
+/** @returns the request, or a sentence for the code that says why it is invalid */
+export function readRequest(asked: unknown): SandboxRequest | string {
+	// The cast is safe: each field is checked before it is used.
+	const { url, method, headers, body = null } = (asked ?? {}) as Partial<Record<keyof SandboxRequest, unknown>>;
 	if (typeof url === 'string' && Buffer.byteLength(url) > LIMITS.urlBytes) return `A URL may have ${LIMITS.urlBytes / KB} KB.`;
 	if (typeof url !== 'string' || !URL.canParse(url)) return `Not a URL: ${beginning(url, 200)}`;
 	if (typeof method !== 'string' || !METHOD.test(method)) return `Not a method: ${beginning(method, 40)}`;

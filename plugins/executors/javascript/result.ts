@@ -1,8 +1,8 @@
-// What a run's result may be: looked at as text, since whoever reads it as data must not be held up by it.
+// Checks a run's result as text, since parsing a large one would block the main thread.
 
 import { type Ending, LIMITS } from './messages.ts';
 
-/** @param json as the sandbox wrote it */
+/** @param json the text that the sandbox wrote */
 export function measure(json: string): Ending {
 	if (json === '' || Buffer.byteLength(json) > LIMITS.resultBytes)
 		return unusable(`is larger than ${LIMITS.resultBytes / 1024 / 1024} MB of JSON`);
@@ -14,7 +14,7 @@ export function measure(json: string): Ending {
 
 const unusable = (message: string): Ending => ({ type: 'unusable', message });
 
-/** How many values there are, at most, and how deep they lie; without reading them. */
+/** Counts the values, at most, and their depth, without parsing them. */
 function shapeOf(json: string): { values: number; depth: number } {
 	let [values, depth, level] = [1, 0, 0];
 	for (let at = 0; at < json.length; at++) {
@@ -29,7 +29,7 @@ function shapeOf(json: string): { values: number; depth: number } {
 	return { values, depth };
 }
 
-/** @param start of the opening quote */
+/** @param start index of the opening quote */
 function endOfString(json: string, start: number): number {
 	let at = start + 1;
 	while (at < json.length && json.charCodeAt(at) !== 0x22) at += json.charCodeAt(at) === 0x5c ? 2 : 1;

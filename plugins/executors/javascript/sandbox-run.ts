@@ -1,35 +1,35 @@
-// One run in a runtime of its own, from the thread's side: hands the code in, takes turns with it, and tells how it ended. Whatever
+// One run in a runtime of its own, on the sandbox thread: passes the code in, alternates with it, and reports how it ended. Whatever
 // comes out of the sandbox is a text of bounded length, or nothing.
 
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
-import { Desk, type DeskParts } from './host-calls.ts';
+import { HostCalls, type HostCallsParts } from './host-calls.ts';
 import { BEFORE, cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type RunTask } from './messages.ts';
 import { prelude } from './prelude.ts';
 
-/** Of C, as the engine counts it. The thread's own stack is far larger, so that the engine is the first to say no. */
+/** C stack of the engine. The thread's own stack is far larger, so that the engine's limit is reached first. */
 const STACK_BYTES = 512 * 1024;
 const CHECK_MEMORY_BYTES = 64 * 1024 * 1024;
-/** Until the run that comes says how much it may have. */
+/** Memory limit until a run sets its own. */
 const PRELUDE_MEMORY_BYTES = 8 * 1024 * 1024;
-/** Between two looks at whether the run must end. */
+/** Jobs executed between two checks whether the run must end. */
 const JOBS = 32;
-/** The longest that anything said to the host can be: a request, in JSON. */
+/** Length of the longest text that the host accepts: a request, in JSON. */
 const MAX_TEXT_CHARS = 4 * LIMITS.requestBytes;
 
 const FILE = 'tool.js';
 const wrapped = (code: string): string => `${BEFORE}${code}\n})`;
-/** Text that closes the function too early compiles in one of these only. Both begin alike, so that columns mean the same. */
+/** Text that closes the function too early compiles in only one of these. Both prefixes have one length, so that columns are the same. */
 const CHECKED = [wrapped, (code: string): string => `${'({ async tool(parameters) {'.padEnd(BEFORE.length)}${code}\n} })`];
 const PRELUDE = `(${prelude})`;
 
-/** Whether `code` compiles; nothing of it is run. */
+/** Compiles `code` without running any of it. */
 export function checkCode(module: QuickJSWASMModule, code: string, isStopped: () => boolean): Ending {
 	const context = newRuntime(module, { memoryBytes: CHECK_MEMORY_BYTES, isStopped }).newContext();
 	for (const wrap of CHECKED) {
 		const result = context.evalCode(wrap(code), FILE, { compileOnly: true });
 		if (!result.error) continue;
 		if (isStopped()) return { type: 'stopped' };
-		// A syntax error is the engine's own object: nothing of the user's has run that could have changed what reading it does.
+		// A syntax error is the engine's own object, and is safe to read: no user code has run that could have changed its getters.
 		const fault = cutFault(context.dump(result.error) as Partial<EngineFault>);
 		return fault.name === 'SyntaxError' ? { type: 'threw', fault } : { type: 'broken' };
 	}
@@ -44,70 +44,70 @@ function newRuntime(module: QuickJSWASMModule, limits: { memoryBytes: number; is
 	return runtime;
 }
 
-export interface GuestParts {
+export interface SandboxRunParts {
 	module: QuickJSWASMModule;
-	/** Whether the run must end. */
+	/** Returns whether the run must end. */
 	isStopped(): boolean;
-	request: DeskParts['request'];
+	request: HostCallsParts['request'];
 	/** Awaits `news` while the run has nothing to do. */
 	wait(news: Promise<void>): Promise<void>;
 }
 
-export class Guest {
+export class SandboxRun {
 	readonly #runtime: QuickJSRuntime;
 	readonly #context: QuickJSContext;
-	readonly #desk: Desk;
+	readonly #hostCalls: HostCalls;
 	readonly #isStopped: () => boolean;
-	readonly #wait: GuestParts['wait'];
+	readonly #wait: SandboxRunParts['wait'];
 	readonly #held: QuickJSHandle[] = [];
-	/** What the prelude gave; null when it failed. */
+	/** The object that the prelude returned; null if it failed. */
 	readonly #kernel: QuickJSHandle | null;
 
-	/** All that can be done before it is known what is to be run. @throws Error as `run` does */
-	constructor({ module, isStopped, request, wait }: GuestParts) {
+	/** Prepares everything that does not depend on the code. @throws Error like `run` */
+	constructor({ module, isStopped, request, wait }: SandboxRunParts) {
 		this.#runtime = newRuntime(module, { memoryBytes: PRELUDE_MEMORY_BYTES, isStopped });
 		const context = this.#runtime.newContext();
 		this.#context = context;
 		this.#isStopped = isStopped;
 		this.#wait = wait;
-		this.#desk = new Desk({ request });
+		this.#hostCalls = new HostCalls({ request });
 		const host = this.#hold(context.newFunction('host', (verb, ...texts) => this.#serve([verb, ...texts])));
 		const install = this.#keep(context.evalCode(PRELUDE, 'prelude.js'));
 		const indent = this.#hold(context.newNumber(BEFORE.length));
 		this.#kernel = install && this.#keep(context.callFunction(install, context.undefined, host, indent));
 	}
 
-	/** Whether it can run anything. */
+	/** Whether the prelude succeeded, so that code can be run. */
 	get isReady(): boolean {
 		return this.#kernel !== null;
 	}
 
 	get logs(): string[] {
-		return this.#desk.logs();
+		return this.#hostCalls.logs();
 	}
 
-	/** @throws Error of the engine's, or of the host's stack: the instance must not be used any more */
+	/** @throws Error of the engine, or of the host's stack: the instance must not be used any more */
 	async run(task: RunTask): Promise<Ending> {
 		try {
 			const kernel = this.#begin(task);
 			while (kernel && !this.#isOver()) await this.#takeTurn(kernel);
 		} finally {
-			this.#desk.close();
+			this.#hostCalls.close();
 		}
-		return this.#isStopped() ? { type: 'stopped' } : (this.#desk.ending ?? { type: 'broken' });
+		return this.#isStopped() ? { type: 'stopped' } : (this.#hostCalls.ending ?? { type: 'broken' });
 	}
 
-	/** The answer to a request. */
+	/** Delivers the answer to a request. */
 	answer(id: string, answer: HostAnswer): void {
-		this.#desk.deliver(id, answer);
+		this.#hostCalls.deliver(id, answer);
 	}
 
-	/** So that a run that waits sees that it must end. */
+	/** Wakes a waiting run, so that it sees that it must end. */
 	wake(): void {
-		this.#desk.wake();
+		this.#hostCalls.wake();
 	}
 
-	/** Of a run that is over. @throws Error when the engine finds that something of it is left */
+	/** Frees a run that is over. @throws Error if the engine finds that something of it is left */
 	dispose(): void {
 		for (const handle of this.#held) if (handle.alive) handle.dispose();
 		this.#context.dispose();
@@ -115,14 +115,14 @@ export class Guest {
 	}
 
 	#isOver(): boolean {
-		return this.#desk.ending !== null || this.#isStopped();
+		return this.#hostCalls.ending !== null || this.#isStopped();
 	}
 
-	/** Null when the code did not even begin. */
+	/** Starts the code; null if it could not even begin. */
 	#begin(task: RunTask): QuickJSHandle | null {
 		const [context, kernel] = [this.#context, this.#kernel];
 		this.#runtime.setMemoryLimit(task.memoryBytes);
-		this.#desk.mayRequest = task.mayRequest;
+		this.#hostCalls.mayRequest = task.mayRequest;
 		const tool = kernel && this.#keep(context.evalCode(wrapped(task.code), FILE));
 		if (!tool) return null;
 		const run = this.#hold(context.getProp(kernel, 'run'));
@@ -132,13 +132,13 @@ export class Guest {
 		return kernel;
 	}
 
-	/** Until nothing is left to do for now; then what comes next is waited for. */
+	/** Executes pending jobs, then delivers one due answer or timer, or waits for one. */
 	async #takeTurn(kernel: QuickJSHandle): Promise<void> {
 		while (this.#runtime.hasPendingJob() && !this.#isOver()) this.#runtime.executePendingJobs(JOBS).dispose();
 		if (this.#isOver()) return;
-		const due = this.#desk.next();
+		const due = this.#hostCalls.next();
 		if (due) return this.#hand(kernel, due);
-		await this.#wait(this.#desk.news());
+		await this.#wait(this.#hostCalls.news());
 	}
 
 	#hand(kernel: QuickJSHandle, due: [id: string, text: string]): void {
@@ -153,24 +153,24 @@ export class Guest {
 		return handle;
 	}
 
-	/** Null when it failed. */
+	/** Keeps the value of a result; null if it is an error. */
 	#keep(result: ReturnType<QuickJSContext['evalCode']>): QuickJSHandle | null {
 		if (!result.error) return this.#hold(result.value);
 		this.#hold(result.error);
 		return null;
 	}
 
-	/** What the code asks of the host. It may be called with anything, by anybody inside. */
+	/** Handles a call of the host. Code inside may call it with any values. */
 	#serve(given: QuickJSHandle[]): QuickJSHandle | undefined {
 		const [verb = '', ...texts] = given.map((handle) => this.#read(handle));
-		const answer = this.#desk.serve(verb, texts);
+		const answer = this.#hostCalls.serve(verb, texts);
 		return answer === undefined ? undefined : this.#context.newString(answer);
 	}
 
-	/** Empty for what is no string, or is too long for anything. */
+	/** Reads a string; empty if the value is not one, or is longer than anything valid. */
 	#read(handle: QuickJSHandle): string {
 		if (this.#context.typeof(handle) !== 'string') return '';
-		// A string's length is its own: no code of the user's runs.
+		// The length of a string is a property of its own: reading it runs no user code.
 		const length = this.#context.getProp(handle, 'length').consume((own) => this.#context.getNumber(own));
 		return length > MAX_TEXT_CHARS ? '' : this.#context.getString(handle);
 	}

@@ -1,21 +1,26 @@
-// Attacks on the sandbox (test/catalog/sandbox.ts): each is contained, ends on time, and harms neither the host nor the next run.
+// Tests attacks on the sandbox (test/catalog/sandbox.ts): each is contained, ends on time, and harms neither the host nor the next run.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { Call } from '../../../core/contract/context.ts';
 import type { JsonObject, ToolResult } from '../../../core/contract/nouns.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../../../test/catalog/sandbox.ts';
+import { isBeforeTimer } from '../../../test/helpers/clock.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 
-/** Of what is to be stopped, and of what is to come to an end by itself. */
+/** Deadlines of attacks that must be stopped, and of those that end by themselves. */
 const [SHORT_MS, LONG_MS] = [400, 5000];
-const OVERRUN_MS = 250;
+/**
+ * The longest overrun of a deadline, since a thread may have to start first. test/bench/promises.ts measures how long a run goes on after
+ * its time.
+ */
+const OVERRUN_MS = 10_000;
 const PROBE = 'return [typeof left, typeof {}.left, Object.keys(globalThis).length, JSON.stringify({ a: [1].map((one) => one + 1) })];';
 const CLEAN = ['undefined', 'undefined', 0, '{"a":[2]}'];
 
 before(async () => {
-	// The first run starts the thread; that is not what is measured.
+	// The first run starts the thread, which is not to be measured.
 	await runCode('return 1');
 });
 
@@ -38,10 +43,9 @@ for (const attack of SANDBOX_CASES)
 async function judge({ code, expected }: SandboxCase, parameters: JsonObject, call: Call): Promise<void> {
 	const mayBeLate = expected === null || ('error' in expected && expected.error.test('took longer than 1 ms, and was stopped'));
 	const timeoutMs = mayBeLate ? SHORT_MS : LONG_MS;
-	const started = performance.now();
-	const result = await runCode(code, { parameters, call, timeoutMs });
-	const overrunMs = performance.now() - started - timeoutMs;
-	assert.ok(overrunMs <= OVERRUN_MS, `it went on for ${Math.round(overrunMs)} ms`);
+	const running = runCode(code, { parameters, call, timeoutMs });
+	assert.ok(await isBeforeTimer(timeoutMs + OVERRUN_MS, running), 'nobody stops it');
+	const result = await running;
 	assert.ok(JSON.stringify(result).length < 2.5 * 1024 * 1024, 'what it hands out is bounded');
 	if (expected === null) return;
 	if ('value' in expected) assert.deepEqual([result.isError, result.structured], [undefined, expected.value], textOf(result));

@@ -5,23 +5,23 @@ import { parentPort, workerData } from 'node:worker_threads';
 import baseVariant from '@jitl/quickjs-wasmfile-release-sync';
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant, type QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { Brake } from './brake.ts';
-import type { CheckTask, Ending, FromThread, GuestRequest, RunTask, ThreadData, ToThread } from './messages.ts';
-import { checkCode, Guest } from './sandbox-run.ts';
+import type { CheckTask, Ending, FromThread, RunTask, SandboxRequest, ThreadData, ToThread } from './messages.ts';
+import { checkCode, SandboxRun } from './sandbox-run.ts';
 
 const PAGE_BYTES = 64 * 1024;
 const INITIAL_PAGES = 256;
-/** Twice what a run may hold, since the engine's heap has gaps. */
+/** Twice the memory that a run may hold, since the engine's heap is fragmented. */
 const MAX_PAGES = (256 * 1024 * 1024) / PAGE_BYTES;
-/** An instance whose memory grew beyond it is given up: WebAssembly gives nothing back. */
+/** An instance whose memory grew beyond this is dropped: WebAssembly memory never shrinks. */
 const KEPT_PAGES = (32 * 1024 * 1024) / PAGE_BYTES;
-/** A run that waits for less keeps its place, so that the main thread hears of each run fifty times a second at most. */
+/** A shorter wait is not reported, so that each run sends at most fifty such messages a second to the main thread. */
 const WAITING_MS = 20;
 
 if (!parentPort) throw new Error('The sandbox runs as a worker thread only.');
 const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 
-// The pool made it of this shape.
+// The cast holds: `Thread` passes this shape.
 const { module: compiled, control } = workerData as ThreadData;
 const brake = new Brake(control);
 const isStopped = (): boolean => brake.isStopped();
@@ -31,27 +31,27 @@ interface Instance {
 	memory: WebAssembly.Memory;
 }
 
-/** For the next run of the same organization. */
+/** An instance for the next run of the same organization. */
 interface Kept extends Instance {
 	organization: string;
-	/** Made while nobody waits for it. */
-	guest: Guest;
+	/** Prepared while nobody waits for it. */
+	sandboxRun: SandboxRun;
 }
 
 let kept: Kept | null = null;
-let current: Guest | null = null;
+let current: SandboxRun | null = null;
 
 async function newInstance(): Promise<Instance> {
 	const memory = newMemory();
-	// The package's types are those of its CommonJS part, in which the variant is one `default` further in.
+	// The package's types describe its CommonJS build, in which the variant is nested in one more `default`.
 	const base = baseVariant as unknown as QuickJSSyncVariant;
 	const variant = newVariant(base, { wasmModule: compiled, wasmMemory: memory });
 	return { module: await newQuickJSWASMModuleFromVariant(variant), memory };
 }
 
 /**
- * It grows at most twice: to what is kept, and to all there may be, which takes no more of the machine than is written to. After each
- * growth V8 collects garbage, with threads that step aside for nobody; the engine would grow ten times, by a fifth each.
+ * Makes memory that grows at most twice: to the size that is kept, and to the maximum, of which the system provides only pages that are
+ * written to. After each growth V8 collects garbage, on threads that are not niced; the engine would grow ten times, by a fifth each.
  */
 function newMemory(): WebAssembly.Memory {
 	const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES });
@@ -69,42 +69,42 @@ async function run(task: RunTask): Promise<void> {
 	const former = kept?.organization === task.organization ? kept : null;
 	kept = null;
 	const instance = former ?? (await newInstance());
-	const guest = former?.guest ?? newGuest(instance);
-	current = guest;
-	const ending = await guest.run(task);
+	const sandboxRun = former?.sandboxRun ?? newSandboxRun(instance);
+	current = sandboxRun;
+	const ending = await sandboxRun.run(task);
 	current = null;
-	// What ended otherwise may have left anything behind: the instance goes as it is, with all that was in it.
+	// A run that ended otherwise may have left anything behind, so its instance is dropped.
 	const isHeavy = instance.memory.buffer.byteLength > KEPT_PAGES * PAGE_BYTES;
 	const isClean = !isHeavy && (ending.type === 'returned' || ending.type === 'threw');
-	const isUnsound = isClean && !disposes(guest);
-	send({ type: 'ended', ending, logs: guest.logs, isUnsound, isHeavy, computedMs: brake.computedMs() });
+	const isUnsound = isClean && !disposes(sandboxRun);
+	send({ type: 'ended', ending, logs: sandboxRun.logs, isUnsound, isHeavy, computedMs: brake.computedMs() });
 	if (isClean && !isUnsound) keep(instance, task.organization);
 }
 
-const newGuest = ({ module }: Instance): Guest => new Guest({ module, isStopped, request, wait });
+const newSandboxRun = ({ module }: Instance): SandboxRun => new SandboxRun({ module, isStopped, request, wait });
 
-/** Nobody waits for it: where it fails, the next run begins with another instance. */
+/** Prepares the next run, while nobody waits for it; if that fails, the next run begins with a new instance. */
 function keep(instance: Instance, organization: string): void {
 	try {
-		const guest = newGuest(instance);
-		if (guest.isReady) kept = { ...instance, organization, guest };
+		const sandboxRun = newSandboxRun(instance);
+		if (sandboxRun.isReady) kept = { ...instance, organization, sandboxRun };
 	} catch {
-		// The engine has told what it found; nothing that it touched is used again.
+		// The instance is not used again.
 	}
 }
 
-/** False when the engine found that something of the run was left. */
-function disposes(guest: Guest): boolean {
+/** Returns false if the engine found that something of the run was left. */
+function disposes(sandboxRun: SandboxRun): boolean {
 	try {
-		guest.dispose();
+		sandboxRun.dispose();
 		return true;
 	} catch {
-		// An assertion of the engine's failed: its memory is no longer what it takes it to be.
+		// An assertion of the engine failed, so its memory cannot be trusted any more.
 		return false;
 	}
 }
 
-function request(id: string, asked: GuestRequest): void {
+function request(id: string, asked: SandboxRequest): void {
 	send({ type: 'request', id, request: asked });
 }
 
@@ -126,7 +126,7 @@ async function check({ code }: CheckTask): Promise<void> {
 	send({ type: 'ended', ending, logs: [], isUnsound: false, isHeavy: false, computedMs: brake.computedMs() });
 }
 
-/** The engine itself failed: nothing that it has touched is used again. */
+/** Ends a run whose engine failed; its thread is not used again. */
 function giveUp(): void {
 	const logs = current?.logs ?? [];
 	const ending: Ending = isStopped() ? { type: 'stopped' } : { type: 'broken' };

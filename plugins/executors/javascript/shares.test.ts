@@ -1,5 +1,5 @@
-// The shares that accounts have of the sandbox, with however many organizations, and the rest that is left for others. Only the order of
-// events is asserted, whatever time they take.
+// Tests the shares of the sandbox that accounts get, with any number of organizations, and the rest that is left for others. Only the order
+// of events is asserted, however long they take.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -14,7 +14,7 @@ interface Given extends Partial<RunLimits> {
 	account: string;
 	organization?: string;
 	memoryMb?: number;
-	/** Default: one with the bounds of the machine. */
+	/** The pool; by default one with the limits of the machine. */
 	within?: Pool;
 }
 
@@ -28,17 +28,17 @@ const resultOf = ({ ending }: Ended): unknown => (ending.type === 'returned' ? J
 
 const SLEEP = 'await new Promise((ok) => setTimeout(ok, 29000));';
 const COMPUTE = 'for (;;) {}';
-/** The units of an account while no other has any. */
+/** The units that an account gets while no other has any. */
 const SHARE = UNITS / 4;
 
-/** Runs that go on until the crowd is sent away. */
+/** Runs that go on until the crowd is stopped. */
 class Crowd implements AsyncDisposable {
 	begun = 0;
 	ended = 0;
 	readonly #stop = new AbortController();
 	readonly #all: Promise<unknown>[] = [];
 
-	/** For each account two organizations, with six runs each. */
+	/** Starts six runs in each of two organizations of every account. */
 	enter(code: string, accounts: string[]): void {
 		for (const account of accounts) for (let n = 0; n < 12; n++) this.add(code, { account, organization: `${account}-${n % 2}` });
 	}
@@ -63,7 +63,7 @@ class Crowd implements AsyncDisposable {
 	}
 }
 
-test('an account with two organizations whose runs sleep holds no more than its share, and others wait for nobody', async () => {
+test('an account with two organizations whose runs sleep holds no more than its share, and others do not wait', async () => {
 	await using crowd = new Crowd();
 	crowd.enter(SLEEP, ['sleeper']);
 	await crowd.until(Math.min(12, SHARE));
@@ -82,7 +82,7 @@ test('what six accounts leave of the sandbox is enough for the seventh, whether 
 	}
 });
 
-test('a run that waits keeps no place from other runs of its account', async () => {
+test('a run that waits occupies no slot of its account', async () => {
 	await using crowd = new Crowd();
 	const count = Math.min(COMPUTING, SHARE - 1);
 	for (let n = 0; n < count; n++) crowd.add(SLEEP, { account: 'waiting' });
@@ -91,7 +91,7 @@ test('a run that waits keeps no place from other runs of its account', async () 
 	assert.equal(crowd.ended, 0);
 });
 
-test('no more of an account compute at once than there are places, also of those that waited before they began', async () => {
+test('no more runs of an account compute at once than it has slots, also if they waited before they began', async () => {
 	await using crowd = new Crowd();
 	for (let n = 0; n < COMPUTING + 2; n++) crowd.add(COMPUTE, { account: 'computing' });
 	await crowd.until(COMPUTING);
@@ -107,7 +107,7 @@ test('a run with more memory takes the room of two', async () => {
 	assert.equal(crowd.begun, SHARE / 2);
 });
 
-test('when all is taken, who has nothing goes first, by turn, and whoever leaves lets others pass', async (t) => {
+test('when everything is taken, accounts without a run go first, in turn, and a waiter that leaves lets others pass', async (t) => {
 	const within = createPool({ units: 8 });
 	t.after(() => within.close());
 	await using crowd = new Crowd();
@@ -127,7 +127,7 @@ test('when all is taken, who has nothing goes first, by turn, and whoever leaves
 	assert.deepEqual([crowd.begun, crowd.ended], [7, 0], 'the second of a waits until there is more');
 });
 
-test('code of one account that is slow to compile keeps nobody else from having code checked', async () => {
+test('code of one account that is slow to compile does not delay checks of other accounts', async () => {
 	const slow = `class A { ${Array.from({ length: 6000 }, (_, n) => `#p${n};`).join(' ')} }`;
 	let ended = 0;
 	const compiling = Array.from({ length: 2 * COMPUTING }, async (_, n) => {

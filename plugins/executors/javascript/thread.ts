@@ -1,4 +1,4 @@
-// One of the sandbox's threads, from the main thread's side: one run at a time, which is stopped on time, whatever it does.
+// The main thread's side of a sandbox thread: one run at a time, which is stopped on time, whatever it does.
 
 import { Worker } from 'node:worker_threads';
 import {
@@ -6,47 +6,47 @@ import {
 	CONTROL,
 	type Ending,
 	type FromThread,
-	type GuestRequest,
 	type HostAnswer,
 	type RunTask,
+	type SandboxRequest,
 	type ThreadData,
 	type ToThread,
 	WHOLE_CORE,
 } from './messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-/** The engine's heap is WebAssembly's and bounded by itself. V8 counts it, too: beyond half of the old generation it collects all at once. */
+/** The engine's heap is bounded WebAssembly memory. V8 counts it, too: beyond half of the old generation it runs full collections. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 640, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
-/** From the wish that a run ends to the end of its thread. The engine mostly hears the wish within a millisecond. */
+/** Time between asking a run to stop and killing its thread. The engine mostly notices within a millisecond. */
 const GRACE_MS = 100;
 
 export interface RunLimits {
 	timeoutMs: number;
-	/** Of who waits for the run. */
+	/** Aborted when the caller stops waiting for the run. */
 	signal: AbortSignal;
-	request(request: GuestRequest, signal: AbortSignal): Promise<HostAnswer>;
+	request(request: SandboxRequest, signal: AbortSignal): Promise<HostAnswer>;
 }
 
 export interface Ended {
 	ending: Ending | { type: 'late' } | { type: 'cancelled' };
-	/** Lost where the thread had to be killed. */
+	/** Printed lines; lost if the thread had to be killed. */
 	logs: string[];
-	/** What it took was given back to the system. */
+	/** Whether the run's memory was so large that it was returned to the system. */
 	isHeavy: boolean;
-	/** Of the processor's time; all that passed where the thread had to be killed. */
+	/** CPU time of the run; all the time that passed if the thread had to be killed. */
 	computedMs: number;
 }
 
 type Job = Extract<ToThread, { type: 'run' | 'check' }>;
 
 export class Thread {
-	/** Whose run was the last; its instance of the engine is still there. */
+	/** The organization of the last run, whose instance of the engine is kept. */
 	organization: string | null = null;
-	/** True while the run has nothing to do but wait. */
+	/** True while the run only waits. */
 	isWaiting = false;
-	/** Hears of each change of that. */
+	/** Called at each change of `isWaiting`. */
 	onWaiting: () => void = () => undefined;
-	/** True from the moment on when it must not be used again. */
+	/** True once the thread must not be used again. */
 	isGone = false;
 	readonly ready: Promise<void>;
 	readonly #worker: Worker;
@@ -68,29 +68,29 @@ export class Thread {
 			reject(new Error('The thread ended before it began.'));
 			this.#onExit();
 		});
-		// Whoever waits for it hears of it; nobody may.
+		// Prevents an unhandled rejection if nobody awaits `ready`.
 		this.ready.catch(() => undefined);
 	}
 
-	/** Sets how much of a core's time the run may have. */
+	/** Sets the part of a core's time that the run may have. */
 	setPart(part: number): void {
 		Atomics.store(this.#control, CONTROL.part, Math.max(1, Math.round(part * WHOLE_CORE)));
 	}
 
-	/** An idle thread does not keep the process. */
+	/** Lets the process end while the thread is idle. */
 	unref(): void {
 		this.#worker.unref();
 	}
 
 	async run(task: RunTask, limits: RunLimits): Promise<Ended> {
 		this.organization = task.organization;
-		// Most runs make no request, and an abortion costs more than all else that is done here for a run.
+		// The controller is made lazily: most runs make no request, and aborting costs more than all else that is done here for a run.
 		const requests: { controller?: AbortController } = {};
 		try {
 			return await this.#work({ type: 'run', task }, limits, (id, request) => {
 				requests.controller ??= new AbortController();
 				const { signal } = requests.controller;
-				// What comes when the run is over must not reach the next one.
+				// An answer that arrives after the run must not reach the next one.
 				const answer = (given: HostAnswer): void => {
 					if (!signal.aborted) this.#post({ type: 'answer', id, answer: given }, 'body' in given ? [given.body.buffer] : []);
 				};
@@ -108,15 +108,15 @@ export class Thread {
 
 	kill(): void {
 		this.isGone = true;
-		// That it is gone is all that anybody wants of it.
+		// A failure to terminate has no consequence: the thread is not used again.
 		this.#worker.terminate().catch(() => undefined);
 	}
 
-	/** Settles soon after the deadline at the latest. */
+	/** Runs one job, and settles soon after the deadline at the latest. */
 	async #work(
 		job: Job,
 		{ timeoutMs, signal }: Pick<RunLimits, 'timeoutMs' | 'signal'>,
-		onRequest: (id: string, request: GuestRequest) => void,
+		onRequest: (id: string, request: SandboxRequest) => void,
 	): Promise<Ended> {
 		const { promise, resolve } = Promise.withResolvers<Ended>();
 		const started = performance.now();

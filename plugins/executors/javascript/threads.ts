@@ -1,4 +1,4 @@
-// The sandbox's threads: started when they are needed, kept warm for a while, and gone when something of them may be broken.
+// The sandbox's threads: started on demand, kept warm for a while, and dropped when they may be broken.
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,9 +7,9 @@ import { Thread } from './thread.ts';
 const IDLE_MS = 60_000;
 
 export interface ThreadsParts {
-	/** One could not be started. */
+	/** Called when a thread could not be started. */
 	failed(cause: unknown): void;
-	/** There may be one more, and the next may be started. */
+	/** Called when a start has ended, well or not: there may be one more thread, and the next may be started. */
 	started(): void;
 }
 
@@ -45,7 +45,7 @@ export class Threads {
 		else this.#rest(thread);
 	}
 
-	/** Starts one unless one is being started, so that starting them takes a core at most. */
+	/** Starts a thread unless one is starting already, so that starting threads takes one core at most. */
 	async start(): Promise<void> {
 		if (this.#isStarting) return;
 		this.#isStarting = true;
@@ -93,7 +93,7 @@ export class Threads {
 	}
 }
 
-/** To be shared by all threads. */
+/** Compiles the engine once; all threads share the module. */
 export async function compileEngine(): Promise<WebAssembly.Module> {
 	const path = fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'));
 	return WebAssembly.compile(await readFile(path));

@@ -1,11 +1,11 @@
-// What the sandbox has Node do for the web's names: URLs and base64. JSON texts in, JSON text out, nothing when it cannot be.
+// URLs and base64 by Node, for the web APIs of the sandbox. Each function takes texts and returns JSON text, or undefined on failure.
 
 const PARTS = ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
 type Part = (typeof PARTS)[number];
 
 const isPart = (name: unknown): name is Exclude<Part, 'origin'> => name !== 'origin' && (PARTS as readonly unknown[]).includes(name);
 
-/** @param texts `[url, base, part, value]`: parsed, and then with one part changed where it is named */
+/** Parses a URL, and sets one part of it if `part` is given. @param texts `[url, base, part, value]` */
 export function changedUrl(texts: unknown): string | undefined {
 	if (!Array.isArray(texts) || typeof texts[0] !== 'string') return undefined;
 	const [input, base, part, value] = texts as unknown[];
@@ -15,7 +15,7 @@ export function changedUrl(texts: unknown): string | undefined {
 	return JSON.stringify(Object.fromEntries(PARTS.map((name) => [name, url[name]])));
 }
 
-/** As the URL Standard has it, what cannot be set stays as it was. */
+/** Sets a part; an invalid value leaves the URL unchanged, as in the URL Standard. */
 function setPart(url: URL, part: Exclude<Part, 'origin'>, value: string): void {
 	if (part === 'href' && !URL.canParse(value)) return;
 	url[part] = value;
@@ -25,7 +25,7 @@ export function toBase64(text: string): string | undefined {
 	try {
 		return JSON.stringify(btoa(text));
 	} catch {
-		// It has characters that are no bytes.
+		// The text has characters above U+00FF.
 		return undefined;
 	}
 }
@@ -34,7 +34,7 @@ export function fromBase64(text: string): string | undefined {
 	try {
 		return JSON.stringify(atob(text));
 	} catch {
-		// It is no base64.
+		// The text is not base64.
 		return undefined;
 	}
 }

@@ -1,4 +1,4 @@
-// Of WebAssembly's names, those that are used here: TypeScript has them among a browser's only.
+// Declares the names of WebAssembly that are used here: TypeScript declares them only in its browser library.
 
 declare namespace WebAssembly {
 	class Module {
@@ -6,11 +6,11 @@ declare namespace WebAssembly {
 	}
 	class Memory {
 		readonly buffer: ArrayBuffer;
-		/** In pages of 64 KB. */
+		/** Sizes are in pages of 64 KB. */
 		constructor(size: { initial: number; maximum: number });
-		/** @returns how many pages it had */
+		/** @returns the number of pages before */
 		grow(pages: number): number;
 	}
-	/** Off the event loop. */
+	/** Compiles off the event loop. */
 	function compile(bytes: Uint8Array): Promise<Module>;
 }

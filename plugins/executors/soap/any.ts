@@ -1,22 +1,22 @@
-// Attributes, and what a schema leaves open: JSON as elements of the names that it has itself.
+// Writes attributes, and content that a schema leaves open: elements named after the members of the JSON.
 
 import { escapeXml, escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { attributeKey, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
 import { writeText } from './text.ts';
 
-interface Place {
-	/** JSON pointer among the arguments. */
+interface AnyContext {
+	/** JSON pointer of the value in the arguments. */
 	at: string;
-	/** Namespace of names that bring none. */
+	/** Namespace of names without one of their own. */
 	uri: string;
 	names: Names;
 }
 
 const BUILT_IN = /^xs:([A-Za-z]+)$/;
 
-/** @param isGiven the name comes from the arguments. A list is written once per item. @throws validation_failed */
-export function writeAnything(name: string, value: Json, { at, uri, names }: Place, isGiven = false): string {
+/** Writes an element; a list once per item. @param isGiven whether the name comes from the arguments. @throws validation_failed */
+export function writeAnything(name: string, value: Json, { at, uri, names }: AnyContext, isGiven = false): string {
 	if (Array.isArray(value))
 		return value.map((item, index) => writeAnything(name, item, { at: `${at}/${index}`, uri, names }, isGiven)).join('');
 	const full = isGiven ? givenName(name, uri, at) : null;
@@ -27,19 +27,19 @@ export function writeAnything(name: string, value: Json, { at, uri, names }: Pla
 	return content === '' ? `<${tag}${attributes}/>` : `<${tag}${attributes}>${content}</${tag}>`;
 }
 
-function writeMembers(members: JsonObject, place: Place): { attributes: string; content: string } {
+function writeMembers(members: JsonObject, context: AnyContext): { attributes: string; content: string } {
 	const parts = { attributes: '', content: '' };
 	for (const [key, value] of Object.entries(members)) {
-		const at = pointer(place.at, key);
-		if (key === '@xsi:type') parts.attributes += givenType(value, at, place.names);
-		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, place.names);
+		const at = pointer(context.at, key);
+		if (key === '@xsi:type') parts.attributes += givenType(value, at, context.names);
+		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, context.names);
 		else if (key === '$value') parts.content += value === null ? '' : escapeXml(writeText('xs:string', value, at));
-		else parts.content += writeAnything(key, value, { ...place, at }, true);
+		else parts.content += writeAnything(key, value, { ...context, at }, true);
 	}
 	return parts;
 }
 
-/** What `@xsi:type` says: `xs:int`, or `{namespace}name`. */
+/** Writes the type that `@xsi:type` names: `xs:int`, or `{namespace}name`. */
 export function givenType(value: Json, at: string, names: Names): string {
 	const text = typeof value === 'string' ? value : '';
 	const builtIn = BUILT_IN.exec(text)?.[1];
@@ -58,7 +58,7 @@ interface Qualifying {
 	uriOf(ns: number | undefined): string;
 }
 
-/** @returns with a space before each, and the keys that are no elements */
+/** @returns the attributes with a space before each, and the keys that are not elements */
 export function writeAttributes(
 	type: TypeModel,
 	members: JsonObject,

@@ -1,4 +1,4 @@
-// What a tool of type `soap` may be saved with.
+// Configs that a tool of type `soap` may be saved with.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,17 +15,17 @@ const REFUSED: [what: string, more: JsonObject, says: RegExp][] = [
 	['an endpoint that is another host by a backslash', { endpoint: '/\\evil.example/' }, /path that begins with one slash/],
 	['another version', { version: '1.3' }, /"version"/],
 	['types that are none', { types: [] }, /"types" must be an object of types/],
-	['a type that is none', { types: { T: 'x' } }, /holds "T", which is no model of a type/],
-	['an element whose name would be markup', { types: { T: { of: [{ name: 'a><b', type: 'xs:int' }] } } }, /no model of a type/],
+	['a type that is none', { types: { T: 'x' } }, /holds "T", which is not the model of a type/],
+	['an element whose name would be markup', { types: { T: { of: [{ name: 'a><b', type: 'xs:int' }] } } }, /not the model of a type/],
 	[
 		'an attribute whose name would be markup',
 		{ types: { T: { attributes: [{ name: 'a="1" b', type: 'xs:int' }] } } },
-		/no model of a type/,
+		/not the model of a type/,
 	],
 	[
 		'groups that are nested too deeply',
 		{ types: { T: { of: [Array.from({ length: 300 }).reduce<JsonObject>((inside) => ({ sequence: [inside] }), {})] } } },
-		/no model of a type/,
+		/not the model of a type/,
 	],
 	['a message without its element', { request: { root: 'content' } }, /"request" must have an element/],
 	['a message without its type', { request: { root: 'elements' } }, /"request" must have a type/],
@@ -43,12 +43,12 @@ for (const [what, more, says] of REFUSED)
 		assert.ok((error?.message.length ?? 0) < 500);
 	});
 
-test('What the importer wrote is taken, with an endpoint, headers, security and patience of a person beside it', () => {
+test('The importer’s config is accepted, with an endpoint, headers, security and timeout set by a person', () => {
 	const more = { endpoint: '/other?x=1', headers: { 'x-team': 'a' }, wsSecurity: 'digest', timeoutMs: 5 };
 	assert.equal(soap.config.validate({ ...OK, ...more }, { convert: false }).error, undefined);
 });
 
-test('It cannot be created by hand, and every field says what it is for', () => {
+test('A soap tool cannot be created by hand, and every field has a description', () => {
 	assert.equal(soap.creatable, false);
 	const keys: object = soap.config.describe().keys ?? {};
 	for (const [name, described] of Object.entries(keys) as [string, { flags?: { description?: string } }][])

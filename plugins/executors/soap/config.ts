@@ -18,10 +18,10 @@ export interface SoapConfig {
 	timeoutMs: number;
 }
 
-/** Without user name and fragment: credentials belong to the API, and a fragment is sent to nobody. */
+/** A URL without user name and fragment: credentials belong to the API, and a fragment is never sent. */
 const ENDPOINT = /^(?:https?:\/\/[^/?#\\@\s]+(?:[/?][^#\\\s]*)?|\/(?![/\\])[^#\\\s]*)$/i;
 
-/** As a value of the template: `{…}` in the text itself would be evaluated. */
+/** Makes a rule of a check. The text is a value of the template: `{…}` in the template itself would be evaluated. */
 const faultless =
 	<T>(faultOf: (value: T) => string | null) =>
 	(value: T, helpers: Joi.CustomHelpers): T | Joi.ErrorReport => {
@@ -30,13 +30,16 @@ const faultless =
 	};
 
 const message = Joi.object<MessageModel>({
-	root: Joi.string().valid('content', 'value', 'elements').required().description('What of the body are arguments or results'),
-	element: Joi.any().custom(faultless(elementFault)).description('The one element of the body'),
+	root: Joi.string()
+		.valid('content', 'value', 'elements')
+		.required()
+		.description('The part of the body that is the arguments or the result'),
+	element: Joi.any().custom(faultless(elementFault)).description('The single element of the body'),
 	type: Joi.string().description('Type whose elements are those of the body'),
-	encoded: Joi.boolean().description("Whether it is written in SOAP's encoding (SOAP 1.1, section 5)"),
+	encoded: Joi.boolean().description("Whether the message is written in SOAP's encoding (SOAP 1.1, section 5)"),
 	header: Joi.string().description("Type whose elements are the header's"),
 	headerKey: Joi.string().description('The argument or member of the result that is the header'),
-	arguments: Joi.object().pattern(/./, Joi.string()).description('Members of the content, by arguments that are called otherwise'),
+	arguments: Joi.object().pattern(/./, Joi.string()).description('Members of the content, by the arguments that have another name'),
 }).custom(
 	faultless(({ root, element, type }: MessageModel) => {
 		const missing = root === 'elements' ? type === undefined : element === undefined;
@@ -52,25 +55,25 @@ export const config: Joi.ObjectSchema<SoapConfig> = Joi.object<SoapConfig>({
 		.messages({
 			'string.pattern.base': '{{#label}} must be an http or https URL without user name and fragment, or a path that begins with one slash',
 		})
-		.description("URL that takes the message, or a path that takes the place of the one of the API's base URL. Absent: that base URL"),
+		.description("URL that the message is sent to, or a path that replaces that of the API's base URL. When absent, the base URL is used"),
 	version: Joi.string().valid('1.1', '1.2').required().description('SOAP version'),
 	style: Joi.string()
 		.valid('document', 'rpc')
 		.required()
-		.description('Of the binding: what an answer’s element is called counts only in document style'),
+		.description('Style of the binding; the name of an answer’s element is checked only in document style'),
 	action: Joi.string().allow('').max(8192).required().description('SOAPAction, or the action parameter of SOAP 1.2'),
 	wsSecurity: Joi.string()
 		.valid('text', 'digest')
 		.description(
 			'Send the stored basic_auth credential as a WS-Security UsernameToken in the message, with the password as text or as a digest of it',
 		),
-	headers: headerRules.description('HTTP headers, beside those of the stored credential'),
+	headers: headerRules.description('HTTP headers, in addition to those of the stored credential'),
 	namespaces: Joi.object()
 		.pattern(/^\d+$/, Joi.string().allow('').max(8192))
 		.required()
-		.description('Written by importers: namespaces, by the numbers that types have for them'),
-	types: Joi.any().custom(faultless(typesFault)).required().description('Written by importers: what messages are made of'),
+		.description('Written by importers: namespaces, by the numbers that types refer to'),
+	types: Joi.any().custom(faultless(typesFault)).required().description('Written by importers: the types of the messages'),
 	request: message.required().description('Written by importers: the message that is sent'),
-	response: message.description('Written by importers: the message that comes back. Absent: none is expected'),
+	response: message.description('Written by importers: the message that is answered. When absent, none is expected'),
 	timeoutMs: Joi.number().integer().min(1).max(120_000).default(30_000).description('Milliseconds for the whole call, redirects included'),
 }).description('One operation of a SOAP service, as its importer wrote it');

@@ -9,7 +9,7 @@ import soap from './index.ts';
 const TYPE = 'text/xml; charset=utf-8';
 const NO = enveloped('<e:Fault><faultcode>e:Server</faultcode><faultstring>no</faultstring></e:Fault>');
 
-/** Of an operation that answers with what it gets: an element with one member. */
+/** An operation that returns its input: an element with one member. */
 const operation = await readOne(documentOf(content(sequence('name="text" type="xs:string"'))));
 const { executionConfig } = importer.tool(operation, apiAt('https://api.example.com'));
 const { style: _, ...styleless } = executionConfig;

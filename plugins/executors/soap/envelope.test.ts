@@ -1,4 +1,4 @@
-// What a call sends, to the byte: messages of the fixtures against a raw recorder.
+// Messages that calls send, to the byte: those of the fixtures against a raw recorder.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -64,7 +64,7 @@ test('A message holds elements in the order of the schema, through three levels 
 	);
 });
 
-test('Without a member nothing is written in its place, but for what is always the same', async (t) => {
+test('An absent member is not written, unless its value is fixed', async (t) => {
 	const args = {
 		id: 'o',
 		customer: { name: 'A', zid: 1 },
@@ -108,7 +108,7 @@ test('RPC style puts parts of no namespace into an element named after the opera
 	assert.match(three.body.toString(), / xmlns:n0="urn:calc:rpc"/);
 });
 
-test("SOAP's encoding tells types, and arrays with their size", async (t) => {
+test("SOAP's encoding names types, and the size of arrays", async (t) => {
 	const { inside, line, body } = await sent(t, ['calculator.wsdl', '/Sum'], { at: { y: null, x: 1 }, numbers: ['9007199254740993', 2] });
 	assert.equal(
 		inside,
@@ -202,7 +202,7 @@ for (const [what, inside, args, expected] of GROUPS)
 const SUBTYPE = `<xs:complexType name="B" abstract="true"/>
 	<xs:complexType name="S"><xs:complexContent><xs:extension base="t:B"><xs:sequence><xs:element name="b" type="xs:int"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>`;
 
-test('A subtype can stand in the place of the body’s element, and of a type that was too large to be told', async (t) => {
+test('A subtype can replace the type of the body’s element, and one that was too large to be described', async (t) => {
 	const root = `<xs:element name="Do" type="t:B"/>${SUBTYPE}`;
 	assert.equal(await written(t, root, { xsi_type: 'S', b: 1 }), '<n0:Do xsi:type="n0:S"><n0:b>1</n0:b></n0:Do>');
 	const many = Array.from({ length: 1_500 }, (_, n) => `<xs:element name="element${n}" type="xs:int" minOccurs="0"/>`).join('');
@@ -213,7 +213,7 @@ test('A subtype can stand in the place of the body’s element, and of a type th
 	assert.equal(text, '<n0:Do><n0:a xsi:type="n1:S"><n0:element1>1</n0:element1></n0:a></n0:Do>');
 });
 
-test('Arguments whose names models cannot write are called otherwise, and written under their own', async (t) => {
+test('Members whose names models cannot write have arguments of other names, and are written under their own', async (t) => {
 	const schema = content(
 		'<xs:sequence><xs:element name="größe" type="xs:int"/><xs:element name="gr__e" type="xs:int"/></xs:sequence><xs:attribute name="id" type="xs:int"/>',
 	);

@@ -2,19 +2,19 @@
 
 import { invalid, type Json, type JsonObject, TimeSlice } from '../../../core/index.ts';
 import type { SoapConfig } from './config.ts';
-import { createEffort } from './match-budget.ts';
+import { createMatchBudget } from './match-budget.ts';
 import type { MessageModel } from './model.ts';
 import { createNames, ENCODINGS, ENVELOPES } from './names.ts';
 import { type Steps, typeNamed, type Writing, writeContent, writeElement } from './writer.ts';
 
-/** The argument of a body that is one value. */
+/** Name of the argument if the body is a single value. */
 const VALUE = 'value';
 
 /** @param security an element for the header, or the empty string. @throws validation_failed */
 export async function writeEnvelope(config: SoapConfig, args: JsonObject, security: string): Promise<string> {
 	const { request, version } = config;
 	const names = createNames();
-	const writing: Writing = { config, names, effort: createEffort(), isEncoded: request.encoded === true };
+	const writing: Writing = { config, names, matchBudget: createMatchBudget(), isEncoded: request.encoded === true };
 	const { [request.headerKey ?? '']: header, ...rest } = args;
 	const members = Object.fromEntries(Object.entries(rest).map(([name, value]) => [request.arguments?.[name] ?? name, value]));
 	const headers = security + (await inSlices(writeHeader(request, header, { ...writing, isEncoded: false })));
@@ -40,18 +40,18 @@ function* writeHeader({ header, headerKey }: MessageModel, value: Json | undefin
 
 function* writeBody({ root, element, type, encoded }: MessageModel, members: JsonObject, writing: Writing): Steps<string> {
 	if (root === 'elements') return (yield* writeContent(typeNamed(type ?? '', writing), members, '', writing)).content;
-	// The config's rules ask for it.
+	// The config's rules require the element.
 	if (!element) return '';
 	const { version, style } = writing.config;
 	const extra = encoded && style === 'rpc' ? ` soap:encodingStyle="${ENCODINGS[version]}"` : '';
 	if (root === 'content') return yield* writeElement(element, members, '', writing, extra);
 	const { [VALUE]: value, ...others } = members;
 	const [other] = Object.keys(others);
-	if (other !== undefined) throw invalid(`/${other}`, `/${other} is not known here. Known: ${VALUE}.`);
+	if (other !== undefined) throw invalid(`/${other}`, `/${other} is unknown. Known: ${VALUE}.`);
 	return yield* writeElement(element, value ?? null, `/${VALUE}`, writing, extra);
 }
 
-/** HTTP headers: what the body is, and what is asked of the server (SOAP 1.1 §6.1.1, RFC 3902 §1). */
+/** Writes the HTTP headers: content type and action (SOAP 1.1 §6.1.1, RFC 3902 §1). */
 export function messageHeaders({ version, action }: SoapConfig): Record<string, string> {
 	const quoted = `"${action.toWellFormed().replace(/[^\x21\x23-\x5b\x5d-\x7e]/gu, encodeURIComponent)}"`;
 	const accept = 'text/xml, application/soap+xml, multipart/related';

@@ -1,4 +1,4 @@
-// Faults (SOAP 1.1 §4.4, SOAP 1.2 part 1 §5.4) as what a model can read: code, words, detail.
+// Turns faults (SOAP 1.1 §4.4, SOAP 1.2 part 1 §5.4) into text that a model can read: code, reason, detail.
 
 import { excerptOf, type Json, type ToolResult, type XmlElement } from '../../../core/index.ts';
 
@@ -6,7 +6,7 @@ const MAX_CODE_CHARS = 100;
 const MAX_WORDS_CHARS = 1000;
 const MAX_DETAIL_CHARS = 2048;
 
-/** @param detail of the fault, as it was read; null when it has none */
+/** @param detail detail of the fault as JSON; null if it has none */
 export function faultResult(fault: XmlElement, detail: Json, secrets: readonly string[]): ToolResult {
 	const code = excerptOf(codeOf(fault), MAX_CODE_CHARS, secrets);
 	const words = excerptOf(textAt(fault, 'faultstring') || textAt(fault, 'Reason', 'Text'), MAX_WORDS_CHARS, secrets);
@@ -18,7 +18,7 @@ export function faultResult(fault: XmlElement, detail: Json, secrets: readonly s
 
 export const detailOf = (fault: XmlElement): XmlElement | undefined => childOf(fault, 'detail') ?? childOf(fault, 'Detail');
 
-/** `Client.Authentication`, or with the code inside the code `Sender (InvalidOrder)`. */
+/** Reads the code, such as `Client.Authentication`, or with a subcode `Sender (InvalidOrder)`. */
 function codeOf(fault: XmlElement): string {
 	const outer = local(textAt(fault, 'faultcode') || textAt(fault, 'Code', 'Value'));
 	const inner = local(textAt(fault, 'Code', 'Subcode', 'Value'));

@@ -24,7 +24,7 @@ export default {
 			maxBytes: MAX_BYTES,
 			signal,
 		};
-		// Before anything is signed: what cannot be sent needs no credential.
+		// Written before anything is signed: a message that cannot be sent needs no credential.
 		const plain = await writeEnvelope(given, args, '');
 		if (given.wsSecurity === undefined) {
 			const request = { ...unsigned, body: plain };
@@ -38,22 +38,22 @@ export default {
 	},
 } satisfies ToolExecutor<SoapConfig>;
 
-/** The whole answer is kept as a tree, which takes some ten times as much. A model reads far less. */
+/** The whole answer is kept as a tree, which takes some ten times as much memory. A model reads far less. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** What a base URL ends with that was copied from the address of the document. */
+/** The query of a base URL that was copied from the address of the document. */
 const DOCUMENT_QUERY = /^\?(?:single)?wsdl$/i;
 
 /** @throws validation_failed */
 function endpointOf({ endpoint }: SoapConfig, baseUrl: string | undefined): string {
 	if (endpoint !== undefined && !endpoint.startsWith('/')) return endpoint;
 	const url = URL.parse(baseUrl ?? '');
-	if (!url) throw new GatewayError('validation_failed', 'The tool has no API whose base URL could be its endpoint.');
+	if (!url) throw new GatewayError('validation_failed', 'The tool has no API with a base URL to use as its endpoint.');
 	if (endpoint !== undefined) return url.origin + endpoint;
 	if (DOCUMENT_QUERY.test(url.search)) url.search = '';
 	return url.href;
 }
 
-/** So that none stands beside one of ours. */
+/** Lower-cases header names, so that none is sent twice, beside one of ours. */
 function lowerCased(headers: Record<string, string> = {}): Record<string, string> {
 	return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

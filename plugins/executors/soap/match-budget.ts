@@ -1,18 +1,18 @@
-// How much of its types a message may be compared with: a schema can hold thousands of elements, and arguments hundreds of
-// thousands of values, each of which would be looked for among all of them.
+// Bounds the comparisons of a message with its types: a schema can hold thousands of elements, and arguments hundreds of thousands of
+// values, each of which would be looked for among all of them.
 
 import { invalid } from '../../../core/index.ts';
 import { isElement, itemsOf, type Particle } from './model.ts';
 
-/** Looked at in some tenths of a second, a few milliseconds at a time. An ordinary message takes some hundreds. */
+/** Most particles visited for one message, in some tenths of a second, a few milliseconds at a time. An ordinary one takes some hundreds. */
 const MAX_VISITS = 1_000_000;
 
-export interface Effort {
-	/** Once for each time that particles are gone through. @param at JSON pointer of the value. @throws validation_failed */
+export interface MatchBudget {
+	/** Counts one pass over particles. @param at JSON pointer of the value. @throws validation_failed */
 	spend(particles: readonly Particle[], at: string): void;
 }
 
-export function createEffort(): Effort {
+export function createMatchBudget(): MatchBudget {
 	const sizes = new Map<readonly Particle[], number>();
 	let left = MAX_VISITS;
 	return {

@@ -1,21 +1,21 @@
-// What importers write of the messages of an operation: elements in their order, qualified names, types of text. Namespaces
+// The model that importers write of an operation's messages: elements in their order, qualified names, types of text. Namespaces
 // are numbers of the config's `namespaces`; a type is `xs:int`, `xs:int*` for a list of them, or one of the config's `types`.
 
 import { isNcName, isObject } from '../../../core/index.ts';
 
 export interface ElementModel {
 	name: string;
-	/** Of the JSON property, where it is not the name. */
+	/** Name of the JSON property, if it is not `name`. */
 	key?: string;
-	/** Absent: of no namespace. */
+	/** Number of the namespace; absent for none. */
 	ns?: number;
 	type: string;
-	/** It may stand in its type more than once: a list in JSON. */
+	/** Whether the element may occur more than once in its type, and so is a list in JSON. */
 	many?: boolean;
 	nil?: boolean;
 	fixed?: string;
 	optional?: boolean;
-	/** How often at this place, 0 without limit. Absent: once. */
+	/** Most occurrences at this position: 0 means no limit, absent means once. */
 	most?: number;
 }
 
@@ -32,11 +32,11 @@ export type Particle = ElementModel | GroupModel;
 
 export interface AttributeModel {
 	name: string;
-	/** Of the JSON property, where it is not `@` and the name. */
+	/** Name of the JSON property, if it is not `@` and the name. */
 	key?: string;
 	ns?: number;
 	type: string;
-	/** Written where it is absent. */
+	/** Value that is written if the argument is absent. */
 	fixed?: string;
 }
 
@@ -47,27 +47,27 @@ export interface TypeModel {
 	/** Type of its character data, `$value` in JSON. */
 	text?: string;
 	abstract?: boolean;
-	/** Attributes that are not told are taken. */
+	/** Whether undescribed attributes are accepted. */
 	anyAttribute?: boolean;
-	/** Members that are not told are taken, and go into the namespace `ns`; attributes, too. */
+	/** Whether undescribed members are accepted, which go into the namespace `ns`, and undescribed attributes. */
 	open?: boolean;
 	ns?: number;
-	/** Types that may stand in its place, by what `@xsi:type` says. */
+	/** Types that may replace this one, by the value of `@xsi:type`. */
 	subtypes?: Record<string, string>;
-	/** An array in SOAP's encoding: its items. */
+	/** The items, if this is an array in SOAP's encoding. */
 	array?: ElementModel;
 }
 
 export interface MessageModel {
-	/** Arguments or results are the `content` of the one element, its `value`, or several `elements`, those of `type`. */
+	/** The arguments or results are the `content` of the one element, its `value`, or the several `elements` of `type`. */
 	root: 'content' | 'value' | 'elements';
 	element?: ElementModel;
 	type?: string;
 	encoded?: boolean;
-	/** Type whose elements are the header's, and the argument or member of the result that it is. */
+	/** Type whose elements are the header's; `headerKey` is the argument or member of the result that holds it. */
 	header?: string;
 	headerKey?: string;
-	/** Members of the content, by arguments that are called otherwise. */
+	/** Members of the content, by the arguments that have another name. */
 	arguments?: Record<string, string>;
 }
 
@@ -75,7 +75,7 @@ export const isElement = (particle: Particle): particle is ElementModel => 'name
 export const keyOf = ({ key, name }: ElementModel): string => key ?? name;
 export const attributeKey = ({ key, name }: AttributeModel): string => key ?? `@${name}`;
 
-/** The content of a group, however it is ordered. */
+/** Returns the particles of a group of any kind. */
 export const itemsOf = ({ sequence, choice, all }: GroupModel): Particle[] => sequence ?? choice ?? all ?? [];
 
 export function elementsOf(particles: readonly Particle[]): ElementModel[] {
@@ -85,7 +85,7 @@ export function elementsOf(particles: readonly Particle[]): ElementModel[] {
 export const takesAny = (particles: readonly Particle[]): boolean =>
 	particles.some((particle) => !isElement(particle) && (particle.any === true || takesAny(itemsOf(particle))));
 
-/** Whether nothing at all is an instance of it. */
+/** Whether a particle may be empty. */
 export const isEmptiable = (particle: Particle): boolean => {
 	if (particle.optional) return true;
 	if (isElement(particle)) return false;
@@ -94,14 +94,14 @@ export const isEmptiable = (particle: Particle): boolean => {
 
 const MAX_NESTING = 200;
 
-/** What is wrong with `types`, as the rest of a sentence; null when nothing is. Costs 2 ms for the largest. */
+/** Finds the fault of `types`, as the rest of a sentence; null if there is none. Takes 2 ms for the largest. */
 export function typesFault(types: unknown): string | null {
 	if (!isObject(types)) return 'must be an object of types by their names';
 	const odd = Object.entries(types).find(([, type]) => !isType(type));
-	return odd ? `holds ${JSON.stringify(odd[0].slice(0, 100))}, which is no model of a type` : null;
+	return odd ? `holds ${JSON.stringify(odd[0].slice(0, 100))}, which is not the model of a type` : null;
 }
 
-/** What is wrong with one element of a message. */
+/** Finds the fault of a message's element, as the rest of a sentence. */
 export const elementFault = (element: unknown): string | null => (isElementModel(element) ? null : 'must be the model of an element');
 
 function isType(type: unknown): boolean {

@@ -1,4 +1,4 @@
-// Answers of several parts (MTOM, SOAP with Attachments; RFC 2387): which one is the message, and the others by content id.
+// Splits answers of several parts (MTOM, SOAP with Attachments; RFC 2387) into the message and attachments by content id.
 
 import type { OutboundResponse } from '../../../core/index.ts';
 
@@ -11,7 +11,7 @@ export interface Parts {
 const MAX_PARTS = 1_000;
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 
-/** @throws Error saying what is wrong with it */
+/** @throws Error with the rest of a sentence about the answer */
 export function readParts({ headers, body }: OutboundResponse): Parts {
 	const contentType = headers['content-type'] ?? '';
 	if (!/^multipart\/related\s*(?:;|$)/i.test(contentType)) return { root: { body, contentType }, attachments: new Map() };
@@ -45,7 +45,7 @@ function split(body: Buffer, delimiter: Buffer): Part[] {
 	return parts;
 }
 
-/** Null when it has no header. */
+/** Reads one part; null if it has no header. */
 function partOf(bytes: Buffer): Part | null {
 	const end = bytes.indexOf(BLANK_LINE);
 	if (end < 0) return null;

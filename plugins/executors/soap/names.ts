@@ -1,4 +1,4 @@
-// Names on the wire: prefixes for the namespaces that one envelope uses, and names that arguments bring themselves.
+// Names on the wire: prefixes for the namespaces of one envelope, and names that come from arguments.
 
 import { escapeXmlAttribute, invalid, isNcName, pointerToken, xmlText } from '../../../core/index.ts';
 
@@ -26,9 +26,9 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
 const CLARK = /^\{([^{}<>"\s]{0,1000})\}(.+)$/su;
 
 export interface Names {
-	/** `n0:Order`; without a prefix in no namespace. */
+	/** Writes a name such as `n0:Order`; one in no namespace has no prefix. */
 	qualify(uri: string, local: string): string;
-	/** ` xmlns:n0="…"` for all that was qualified. */
+	/** Writes ` xmlns:n0="…"` for the namespaces of all qualified names. */
 	declarations(): string;
 }
 
@@ -50,12 +50,12 @@ export function createNames(): Names {
 	};
 }
 
-/** A name that an argument brings, as `local` or `{namespace}local`. @throws validation_failed for what is none in XML */
+/** Reads a name that comes from an argument, as `local` or `{namespace}local`. @throws validation_failed if it is not valid in XML */
 export function givenName(name: string, uri: string, at: string): { uri: string; local: string } {
 	const [, given, local] = CLARK.exec(name) ?? [null, uri, name];
 	// Declarations of namespaces are the envelope's own (Namespaces in XML 1.0, §3).
 	if (local === undefined || !isNcName(local) || local === 'xmlns' || given === XMLNS)
-		throw invalid(at, `${at} must be called by a name of XML, such as "item" or "{urn:shop}item".`);
+		throw invalid(at, `${at} must have a name that is valid in XML, such as "item" or "{urn:shop}item".`);
 	return { uri: xmlText(given ?? uri, at), local };
 }
 

@@ -1,25 +1,25 @@
-// The members of an object that are still to be written, each as the values it stands for.
+// The members of an object that are still to be written, each with its values.
 
 import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
 import { elementsOf, isElement, itemsOf, keyOf, type Particle, type TypeModel } from './model.ts';
 import { pointer } from './names.ts';
 
 export interface Pending {
-	/** Whether anything is there for the particle to write. */
+	/** Whether the particle has a value to write. */
 	has(particle: Particle): boolean;
-	/** How many different members a particle would write. */
+	/** Number of different members that a particle would write. */
 	covers(particle: Particle): number;
-	/** Whether all that the particle asks for is there. */
+	/** Whether all values that the particle requires are there. */
 	completes(particle: Particle): boolean;
-	/** The next values of an element, at most so many. @returns each with its pointer */
+	/** Takes the next values of an element, at most so many. @returns each with its pointer */
 	take(key: string, most: number): { value: Json; at: string }[];
-	/** What is not told by the type. Once. */
+	/** Takes all members that the type does not describe. */
 	takeOthers(): { key: string; value: Json; at: string }[];
-	/** @throws validation_failed naming what nobody took */
+	/** @throws validation_failed naming the first member that was not taken */
 	assertEmpty(): void;
 }
 
-/** @param attributes keys that are written as such */
+/** @param attributes keys that are written as attributes */
 export function pendingOf(value: JsonObject, type: TypeModel, attributes: ReadonlySet<string>, at: string): Pending {
 	const elements = elementsOf(type.of ?? []);
 	const many = new Map(elements.map((element) => [keyOf(element), element.many === true]));
@@ -70,12 +70,12 @@ export function pendingOf(value: JsonObject, type: TypeModel, attributes: Readon
 		},
 		assertEmpty() {
 			const [other] = others;
-			if (other) throw invalid(other.at, `${other.at} is not known here. Known: ${[...many.keys()].slice(0, 20).join(', ') || 'nothing'}.`);
+			if (other) throw invalid(other.at, `${other.at} is unknown. Known: ${[...many.keys()].slice(0, 20).join(', ') || 'nothing'}.`);
 			const extra = [...queues.keys()].find((key) => left(key) > 0);
 			if (extra === undefined) return;
 			throw invalid(
 				pointer(at, extra),
-				`${pointer(at, extra)} cannot be sent with what else is given: of a choice the service takes one, and of this no more.`,
+				`${pointer(at, extra)} cannot be sent beside the other values: the service accepts one alternative of a choice, and no more values of this member.`,
 			);
 		},
 	};

@@ -1,4 +1,4 @@
-// From elements to JSON, by the model of their types: lists where several may stand, digits kept, what nobody told kept too.
+// Reads elements as JSON, by the model of their types: repeatable elements are lists, digits are kept, and so is undescribed content.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { attributeOf, type Json, type JsonObject, resolveName, type XmlElement } from '../../../core/index.ts';
@@ -10,13 +10,13 @@ import { typeNamed, uriOf } from './writer.ts';
 
 export interface Reading {
 	config: SoapConfig;
-	/** Parts of the answer beside its message, by content id. */
+	/** Attachments of the answer, by content id. */
 	attachments: ReadonlyMap<string, Buffer>;
 	/** Elements that others refer to, by their id, in SOAP's encoding; null in a literal message. */
 	referred: ReadonlyMap<string, XmlElement> | null;
-	/** What may still be read: an answer can refer to one part of it many times, and include an attachment as often. */
+	/** Elements and characters that may still be read: an answer can refer to one of its parts, or an attachment, many times. */
 	budget: { elements: number; chars: number };
-	/** What may stand in a type, once it was asked for. */
+	/** Finders of child elements, by type, made on demand. */
 	finders: Map<TypeModel, Finder>;
 }
 
@@ -24,14 +24,14 @@ type Finder = (child: XmlElement) => ElementModel | undefined;
 
 const XOP = 'http://www.w3.org/2004/08/xop/include';
 const MAX_ELEMENTS = 200_000;
-/** Twice what an answer of the largest size can hold. */
+/** Twice the characters that an answer of the largest size can hold. */
 const MAX_CHARS = 8 * 1024 * 1024;
-/** Read in about 2 ms. */
+/** So many elements are read in about 2 ms. */
 const STEP_ELEMENTS = 2_000;
 const MAX_DEPTH = 100;
 const SCHEMELESS = new Set<string>([XSI, ...Object.values(ENVELOPES), ...Object.values(ENCODINGS)]);
 
-/** @param root whose descendants may be referred to. @param isEncoded whether they are */
+/** @param root element whose descendants may be referred to. @param isEncoded whether references are followed */
 export function createReading(config: SoapConfig, root: XmlElement, isEncoded: boolean, attachments: Reading['attachments']): Reading {
 	const budget = { elements: MAX_ELEMENTS, chars: MAX_CHARS };
 	return { config, attachments, referred: isEncoded ? indexIds(root) : null, budget, finders: new Map() };
@@ -48,7 +48,7 @@ function indexIds(root: XmlElement): Map<string, XmlElement> {
 	return found;
 }
 
-/** Work that stops now and then, so that others have their turn. */
+/** Work that yields now and then, so that it does not block the event loop. */
 export type Steps<T> = Generator<void, T>;
 
 export async function inSteps<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
@@ -59,7 +59,7 @@ export async function inSteps<T>(steps: Steps<T>, signal: AbortSignal): Promise<
 	}
 }
 
-/** @throws Error when the answer is too deep, too large, or refers to itself */
+/** @throws Error if the answer is too deep, too large, or refers to itself */
 export function* readElement(type: string, written: XmlElement, reading: Reading, depth = 0): Steps<Json> {
 	if (--reading.budget.elements < 0) throw new Error(`it stands for more than ${MAX_ELEMENTS} elements`);
 	spend(sizeOf(written), reading);
@@ -81,7 +81,7 @@ function spend(chars: number, { budget }: Reading): void {
 const sizeOf = ({ local, text, attributes }: XmlElement): number =>
 	attributes.reduce((sum, attribute) => sum + attribute.local.length + attribute.value.length, local.length + text.length);
 
-/** SOAP 1.1 §5.2.1: `href` to an element elsewhere; SOAP 1.2 calls it `ref`. */
+/** Follows a reference to another element: `href` in SOAP 1.1 §5.2.1, `ref` in SOAP 1.2. */
 function referredBy(element: XmlElement, { referred }: Reading): XmlElement {
 	const href = attributeOf(element, 'href') ?? attributeOf(element, 'ref', ENCODINGS['1.2']);
 	return (href === null ? undefined : referred?.get(href.replace(/^#/, ''))) ?? element;
@@ -89,7 +89,7 @@ function referredBy(element: XmlElement, { referred }: Reading): XmlElement {
 
 const isNil = (element: XmlElement): boolean => /^\s*(?:true|1)\s*$/.test(attributeOf(element, 'nil', XSI) ?? '');
 
-/** The text of an element, or in base64 the attachment that it includes (XOP §2.1). */
+/** Reads the text of an element, or in base64 the attachment that it includes (XOP §2.1). */
 function characters({ text, children }: XmlElement, reading: Reading): string {
 	const include = children.find(({ uri, local }) => uri === XOP && local === 'Include');
 	if (!include) return text;
@@ -132,7 +132,7 @@ function* readComplex(declared: TypeModel, element: XmlElement, reading: Reading
 	return result.json;
 }
 
-/** What `xsi:type` says to stand in the place of the declared type. */
+/** Returns the subtype that `xsi:type` names, or else the declared type. */
 function typeShown(declared: TypeModel, element: XmlElement, reading: Reading): { type: TypeModel; value: string | null } {
 	const shown = declared.subtypes && attributeOf(element, 'type', XSI);
 	const name = shown ? resolveName(shown, element) : null;
@@ -158,7 +158,7 @@ function finderOf(type: TypeModel, reading: Reading): Finder {
 	return known;
 }
 
-/** By namespace and name; else by the name alone, since servers get namespaces wrong. */
+/** Finds elements by namespace and name, else by the name alone, since servers get namespaces wrong. */
 function createFinder({ of = [] }: TypeModel, reading: Reading): Finder {
 	const exact = new Map<string, ElementModel>();
 	const loose = new Map<string, ElementModel>();
@@ -170,7 +170,7 @@ function createFinder({ of = [] }: TypeModel, reading: Reading): Finder {
 	return ({ uri, local }) => exact.get(`${uri} ${local}`) ?? loose.get(local);
 }
 
-/** Without a model: text where there is nothing else, lists where a name comes again. */
+/** Reads an element without a model: as text if it holds nothing else, with lists for repeated names. */
 export function* readAnything(element: XmlElement, reading: Reading, depth = 0): Steps<Json> {
 	const result = new Members();
 	readAttributes({}, element, reading, result);
@@ -189,12 +189,12 @@ function builtInType(element: XmlElement): string {
 	return name && (name.uri === XSD || name.uri === ENCODINGS['1.1']) ? `xs:${name.local}` : 'xs:string';
 }
 
-/** Members of an object in the order of the answer. */
+/** Collects the members of an object, in the order of the answer. */
 class Members {
 	readonly #members = new Map<string, Json>();
 	readonly #lists = new Set<string>();
 
-	/** @param isList always a list; else only when the name comes again */
+	/** @param isList whether the member is always a list; else it is one only if the name is repeated */
 	put(key: string, value: Json, isList: boolean): void {
 		const known = this.#members.get(key);
 		if (known === undefined) {
@@ -212,7 +212,7 @@ class Members {
 	}
 
 	get json(): JsonObject {
-		// Of this name, none could be an object's own.
+		// `Object.fromEntries` would make an own property of this name, which is unsafe to copy.
 		this.#members.delete('__proto__');
 		return Object.fromEntries(this.#members);
 	}

@@ -1,4 +1,4 @@
-// From an answer to a tool's result: results as data, faults and whatever is no SOAP as what a model can read.
+// Turns an answer into a tool's result: results as data, faults and answers that are not SOAP as text that a model can read.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -37,11 +37,11 @@ interface Envelope {
 	attachments: ReadonlyMap<string, Buffer>;
 }
 
-/** What of the call counts for its answer. */
+/** The parts of the call that its answer depends on. */
 export interface Asked {
-	/** Of the tool: what the data must still fit when it is cut. */
+	/** The tool's output schema, which the data must still fit when it is cut. */
 	schema: JsonSchema | null;
-	/** What an upstream may say back and the caller must not read. */
+	/** Values that an upstream may repeat and the caller must not read. */
 	secrets: readonly string[];
 	signal: AbortSignal;
 }
@@ -60,7 +60,7 @@ export async function readResponse(response: OutboundResponse, config: SoapConfi
 		if (fault) return faultResult(fault, await readDetail(fault, reading, signal), secrets);
 		if (response.status >= 400) return failedResult(response, secrets);
 		const result = await inSteps(resultOf(read, config, reading), signal);
-		// What may be megabytes takes a turn of its own.
+		// The event loop runs in between, since the text may be megabytes.
 		await nextTurn();
 		const text = JSON.stringify(result);
 		await nextTurn();
@@ -81,14 +81,14 @@ async function readEnvelope(response: OutboundResponse, signal: AbortSignal): Pr
 		const body = inside('Body');
 		return isEnvelope && body
 			? { root, header: inside('Header'), body, attachments }
-			: { fault: 'it is XML, but no SOAP envelope with a body' };
+			: { fault: 'it is XML, but not a SOAP envelope with a body' };
 	} catch (error) {
 		signal.throwIfAborted();
 		return { fault: error instanceof Error ? error.message : '' };
 	}
 }
 
-/** Nothing, or line breaks, as some servers end every answer. */
+/** Whether the body is empty, or only line breaks, with which some servers end every answer. */
 const isBlank = (body: Buffer): boolean => body.length <= MAX_BLANK_BYTES && body.toString('latin1').trim() === '';
 
 /** In whatever namespace, as servers get it wrong, unless the operation itself answers with an element of that name. */
@@ -110,7 +110,7 @@ async function readDetail(fault: XmlElement, reading: Reading, signal: AbortSign
 }
 
 function accepted({ status }: OutboundResponse): ToolResult {
-	return { content: [{ type: 'text', text: `${statusLine(status)}: the service took the message and answers nothing.` }] };
+	return { content: [{ type: 'text', text: `${statusLine(status)}: the service accepted the message and returned no answer.` }] };
 }
 
 function noMessage({ status, headers, body }: OutboundResponse, fault: string, secrets: readonly string[]): ToolResult {
@@ -123,7 +123,7 @@ function* resultOf({ header, body }: Envelope, config: SoapConfig, reading: Read
 	const { response } = config;
 	if (!response) return yield* readAnything(body, reading);
 	const result = yield* readBody(body, response, config, reading);
-	if (result === null) throw new Error(`it holds ${namesOf(body)}, not ${response.element?.name ?? 'what the operation answers'}`);
+	if (result === null) throw new Error(`it holds ${namesOf(body)}, not ${response.element?.name ?? 'the answer of the operation'}`);
 	if (header && response.header !== undefined && response.headerKey !== undefined) {
 		result[response.headerKey] = yield* readElement(response.header, { ...header, attributes: [] }, reading);
 	}
@@ -136,7 +136,7 @@ const namesOf = ({ children }: XmlElement): string =>
 		.map(({ local }) => local)
 		.join(', ') || 'nothing';
 
-/** Null when the body holds another element than the operation answers with. What it is called counts only in document style. */
+/** Reads the body; null if it holds another element than the operation's answer. The name is checked only in document style. */
 function* readBody(
 	body: XmlElement,
 	{ root, element, type }: MessageModel,
@@ -151,5 +151,5 @@ function* readBody(
 	return root === 'value' ? { value } : membersOf(value);
 }
 
-/** An element that is nil has no members. */
+/** Returns the members; an element that is nil has none. */
 const membersOf = (value: Json): JsonObject => (isObject(value) ? value : {});

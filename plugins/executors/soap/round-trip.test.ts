@@ -1,4 +1,4 @@
-// Against servers and with the client of the `soap` package, which reads and writes messages by the WSDL in its own way.
+// Calls against servers and the client of the `soap` package, which reads and writes messages by the WSDL in its own way.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -16,12 +16,12 @@ async function serve(
 	services: { [service: string]: { [port: string]: { [operation: string]: Handler } } },
 ): Promise<SoapServer> {
 	// The package types handlers by what its own reading gives.
-	// Of overloaded operations it knows the last alone, and loses the messages of the others.
+	// It knows only the last of several overloaded operations, and loses the messages of the others.
 	const wsdl = fixture(name).replace(/^.*AddTwo.*$/gm, '');
 	return soapServer(t, wsdl, services as unknown as IServices);
 }
 
-/** Where the ports of the fixtures are. */
+/** The paths of the fixtures' ports. */
 const PATHS: { [key: string]: string } = { Weather: '/WeatherWS/Weather.asmx', LiteralService: '/literal', EncodedService: '/encoded' };
 
 async function call(
@@ -100,7 +100,7 @@ test('RPC style, literal and encoded: a real server finds its parts, and their o
 	});
 	const three = await call(t, server, ['calculator.wsdl', 'LiteralService/Literal/Add/AddThree'], { c: 4, b: 3, a: 2 });
 	assert.deepEqual(three.structured, { result: 9 }, JSON.stringify(three));
-	// It does not read the parts of rpc style by their types.
+	// The package does not read the parts of rpc style by their types.
 	assert.deepEqual(asked['Add'], { a: '2', b: '3', c: '4' });
 	const sum = await call(t, server, ['calculator.wsdl', 'EncodedService/Encoded/Sum'], { numbers: ['1', 2], at: { x: 1, y: 2 } });
 	assert.deepEqual(sum.structured, { total: '9007199254740995', path: [{ x: 1, y: 2 }] });
@@ -117,7 +117,7 @@ test('A fault of a real server is a failed run with code and detail', async (t) 
 	assert.deepEqual([isError, content], [true, [{ type: 'text', text: 'SOAP fault Server.Calc: cannot\nDetail: {"reason":"overflow"}' }]]);
 });
 
-test('Headers reach a real server, UsernameTokens are taken by it, and wrong ones are a fault', async (t) => {
+test('Headers reach a real server, which accepts UsernameTokens and answers wrong ones with a fault', async (t) => {
 	const seen: unknown[] = [];
 	const handlers: { [operation: string]: Handler } = {
 		GetCityWeatherByZIP: (_args, _callback, headers) => {

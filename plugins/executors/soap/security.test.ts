@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { asGatewayError, attributeOf, type OutboundRequest, parseXml, type XmlElement } from '../../../core/index.ts';
+import { isAbout } from '../../../test/helpers/clock.ts';
 import { apiAt, loopbackCall, recorder } from '../../../test/helpers/executor.ts';
 import { toolFrom } from '../../../test/helpers/soap.ts';
 import { enveloped } from '../../../test/helpers/soap-answers.ts';
@@ -13,7 +14,7 @@ import soap from './index.ts';
 const WSSE = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd';
 const PROFILE = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0';
 
-/** As core signs: the credential by the first alternative that is stored. */
+/** Signs like core: with the credential of the first alternative that is stored. */
 const signer =
 	(credential: { [type: string]: string }) =>
 	(request: OutboundRequest): OutboundRequest => {
@@ -59,7 +60,7 @@ for (const password of ['s3cr<t&"', 'pässwörd:with:colons', ''])
 		const nonce = Buffer.from(at(token, 'Nonce').text, 'base64');
 		const created = at(token, 'Created').text;
 		assert.equal(nonce.length, 16);
-		assert.ok(Math.abs(Date.parse(created) - Date.now()) < 10_000);
+		assert.ok(isAbout(created));
 		assert.equal(at(token, 'Password').text, createHash('sha1').update(nonce).update(created).update(password).digest('base64'));
 		assert.equal(headers['authorization'], undefined, 'it is not sent a second time');
 		if (password !== '') assert.ok(!text.includes(password));
@@ -79,7 +80,7 @@ test('The password as text comes with nonce and time, too, and both differ with 
 	assert.equal(nonces.size, 3);
 });
 
-test('Other credentials go into HTTP beside it; without basic_auth there is no token', async (t) => {
+test('Other credentials are sent in HTTP beside the token; without basic_auth there is no token', async (t) => {
 	const both = await send(t, 'digest', { basic_auth: basic('a:b'), bearer_token: 'Bearer x' });
 	assert.ok(at(both.header, 'Security'));
 	assert.equal(both.headers['authorization'], 'Bearer x');
@@ -91,7 +92,7 @@ test('Other credentials go into HTTP beside it; without basic_auth there is no t
 	);
 });
 
-test('What the caller brought in place of basic_auth goes into HTTP, and is a token where it is Basic', async (t) => {
+test('A header of the caller in place of basic_auth is sent in HTTP, and becomes a token if it is Basic', async (t) => {
 	const own = await send(t, 'text', { basic_auth: 'Bearer own', bearer_token: 'Bearer own' });
 	assert.equal(own.headers['authorization'], 'Bearer own');
 	assert.deepEqual(
@@ -109,7 +110,7 @@ test('A preview, in which a credential is only hinted at, holds a token without 
 });
 
 for (const credential of ['<![CDATA[x]]><evil/>:b', 'a:<![CDATA[x]]><evil/>]]>', 'a:b\u0000'])
-	test(`A credential that would be no text in the message is refused: ${JSON.stringify(credential)}`, async (t) => {
+	test(`A credential that cannot be text in the message is refused: ${JSON.stringify(credential)}`, async (t) => {
 		await assert.rejects(send(t, 'text', { basic_auth: basic(credential) }), (error) => {
 			const ours = asGatewayError(error);
 			assert.ok(!ours?.message.includes('evil'));
@@ -117,7 +118,7 @@ for (const credential of ['<![CDATA[x]]><evil/>:b', 'a:<![CDATA[x]]><evil/>]]>',
 		});
 	});
 
-test('What of the token a service says back is hidden, in results and in faults', async (t) => {
+test('Parts of the token that a service repeats are hidden, in results and in faults', async (t) => {
 	const password = 'pass<word>&"1';
 	const said = password.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 	const results: [status: number, body: string][] = [

@@ -1,4 +1,4 @@
-// Moments as JSON Schema's formats take them, and as XML Schema writes them.
+// Dates and times in the formats of JSON Schema, and as XML Schema writes them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ const MOMENTS: [type: string, given: string, sent: string][] = [
 	['xs:dateTime', 'x'.repeat(50_000), 'x'.repeat(50_000)],
 ];
 
-test('a moment is sent as XML Schema writes it, and any other text as it is', () => {
+test('a date or time is sent as XML Schema writes it, and any other text unchanged', () => {
 	for (const [type, given, sent] of MOMENTS) assert.equal(writeText(type, given, '/a'), sent, `${type} ${given.slice(0, 40)}`);
 	assert.equal(
 		writeText('xs:dateTime*', ['2026-01-31 12:00:00z', '2026-01-31T12:00:00'], '/a'),

@@ -1,26 +1,26 @@
-// Between JSON and the texts of XML Schema's built-in types (Part 2, §3): digits are never lost on the way.
+// Converts between JSON and the texts of XML Schema's built-in types (Part 2, §3), without losing digits.
 
 import { invalid, type Json, xmlDecimal, xmlScalar } from '../../../core/index.ts';
 
 const INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
 const FLOATS = new Set(['float', 'double']);
 const MOMENTS = new Set(['dateTime', 'time']);
-/** RFC 3339's, and a little more: what JSON Schema's formats take. */
+/** The dates and times of JSON Schema's formats: RFC 3339 and slightly more. */
 const MOMENT = /^(?:(\d{4}-\d\d-\d\d)[Tt\s])?(\d\d:\d\d:\d\d(?:\.\d+)?)(?:([Zz])|([+-]\d\d):?(\d\d)?)?$/;
-/** Whose white space counts. */
+/** Types in which white space is significant. */
 const VERBATIM = new Set(['string', 'anySimpleType', 'anyType']);
 
 const isListType = (type: string): boolean => type.endsWith('*');
 const baseOf = (type: string): string => type.replace(/^xs:|\*$/g, '');
 
-/** @param at JSON pointer of the value among the arguments. @throws validation_failed */
+/** @param at JSON pointer of the value in the arguments. @throws validation_failed */
 export function writeText(type: string, value: Json, at: string): string {
 	if (!isListType(type)) return writeScalar(baseOf(type), value, at);
 	const items = Array.isArray(value) ? value : [value];
 	return items.map((item, index) => listItem(writeScalar(baseOf(type), item, `${at}/${index}`), `${at}/${index}`)).join(' ');
 }
 
-/** White space is what separates the items of a list. */
+/** Checks the item of a list, whose items are separated by white space. */
 function listItem(text: string, at: string): string {
 	if (text === '' || /\s/.test(text)) throw invalid(at, `${at} must be text without white space: it is one item of a list.`);
 	return text;
@@ -31,7 +31,7 @@ function writeScalar(base: string, value: Json, at: string): string {
 	return xmlScalar(typeof value === 'string' && MOMENTS.has(base) ? writeMoment(value) : value, at);
 }
 
-/** XML Schema has a capital T and Z, and zones with a colon and minutes (Part 2, §3.2.7). What is none of its moments stays as it is. */
+/** Writes a capital T and Z, and zones with a colon and minutes (Part 2, §3.2.7). Text that is not a date or time is kept. */
 function writeMoment(text: string): string {
 	const [, date, time, utc, hours, minutes = '00'] = MOMENT.exec(text) ?? [];
 	if (time === undefined) return text;
@@ -41,7 +41,7 @@ function writeMoment(text: string): string {
 
 const writeNumber = (base: string, value: number, at: string): string => (FLOATS.has(base) ? String(value) : xmlDecimal(value, at));
 
-/** Numbers only where a double holds all that the type can; an empty number is null; what is no value of the type stays text. */
+/** Reads a number only if a double holds all values of the type; an empty number is null; text that is not of the type is kept. */
 export function readText(type: string, text: string): Json {
 	const base = baseOf(type);
 	return isListType(type)

@@ -1,10 +1,10 @@
-// From JSON to elements, by the model of their types: in the order that the schema asks for, qualified, escaped. Nothing of an
-// argument reaches the message unescaped, and no member is dropped in silence: what has no place is a fault that names it.
+// Writes JSON as elements, by the model of their types: in the order that the schema requires, qualified, escaped. Nothing of an
+// argument reaches the message unescaped, and no member is dropped in silence: one that cannot be written is a fault that names it.
 
 import { escapeXml, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { givenType, writeAnything, writeAttributes } from './any.ts';
 import type { SoapConfig } from './config.ts';
-import type { Effort } from './match-budget.ts';
+import type { MatchBudget } from './match-budget.ts';
 import {
 	type ElementModel,
 	elementsOf,
@@ -21,18 +21,18 @@ import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
 import { type Pending, pendingOf } from './pending.ts';
 import { writeText } from './text.ts';
 
-/** Done step by step, so that others can have their turn between two: a message can be a megabyte. */
+/** Work that yields now and then, so that it does not block the event loop: a message can be a megabyte. */
 export type Steps<T> = Generator<void, T>;
 
 export interface Writing {
 	config: SoapConfig;
 	names: Names;
-	effort: Effort;
-	/** With `xsi:type` on every element, as SOAP's encoding asks. */
+	matchBudget: MatchBudget;
+	/** Whether every element gets an `xsi:type`, as SOAP's encoding requires. */
 	isEncoded: boolean;
 }
 
-/** A value whose type nobody told: of a config that an importer did not write. */
+/** The type of a value that the config does not describe, because no importer wrote it. */
 const UNKNOWN: TypeModel = { open: true };
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const MAX_NAMED = 20;
@@ -43,7 +43,7 @@ export const uriOf = (ns: number | undefined, { config }: Pick<Writing, 'config'
 export const typeNamed = (type: string, { config }: Pick<Writing, 'config'>): TypeModel =>
 	Object.hasOwn(config.types, type) ? (config.types[type] ?? UNKNOWN) : UNKNOWN;
 
-/** @param at JSON pointer of the value among the arguments. @throws validation_failed */
+/** @param at JSON pointer of the value in the arguments. @throws validation_failed */
 export function* writeElement(element: ElementModel, value: Json, at: string, writing: Writing, extra = ''): Steps<string> {
 	yield;
 	const { names, isEncoded } = writing;
@@ -66,18 +66,18 @@ function writeNull({ nil, optional, type }: ElementModel, tag: string, at: strin
 	throw invalid(at, `${at} must not be null.`);
 }
 
-/** What stands in an element of a complex type, and its attributes with a space before each. */
+/** Writes the content of an element of a complex type, and its attributes with a space before each. */
 export function* writeContent(
 	declared: TypeModel,
 	value: Json,
 	at: string,
 	writing: Writing,
 ): Steps<{ attributes: string; content: string }> {
-	// Of text with attributes, the text alone is enough.
+	// Text with attributes may be given as the text alone.
 	const members: JsonObject =
 		isObject(value) || declared.text === undefined || Array.isArray(value) ? membersOf(value, at) : { $value: value };
 	const { type, shown } = chosenType(declared, members, at, writing);
-	writing.effort.spend(type.of ?? [], at);
+	writing.matchBudget.spend(type.of ?? [], at);
 	const { written, keys } = writeAttributes(type, members, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
 	const pending = pendingOf(members, type, keys, at);
 	const text = type.text === undefined || members['$value'] === undefined ? '' : writeValue(type, members['$value'], at);
@@ -96,7 +96,7 @@ function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string):
 	return value === null ? '' : escapeXml(writeText(text, value, pointer(at, '$value')));
 }
 
-/** The type itself, or the one that `@xsi:type` says to stand in its place. */
+/** Returns the type itself, or the one that `@xsi:type` names. */
 function chosenType(declared: TypeModel, members: JsonObject, at: string, writing: Writing): { type: TypeModel; shown: string } {
 	const asked = members['@xsi:type'];
 	const values = Object.keys(declared.subtypes ?? {});
@@ -104,9 +104,9 @@ function chosenType(declared: TypeModel, members: JsonObject, at: string, writin
 	if (asked === undefined || asked === null || (asked === declared.qname?.[1] && !declared.abstract)) {
 		if (!declared.abstract || values.length === 0)
 			return { type: declared, shown: writing.isEncoded ? typeAttribute(declared, writing) : '' };
-		throw invalid(place, `${place} is required: it says which type the value is of, one of ${values.join(', ')}.`);
+		throw invalid(place, `${place} is required: it names the type of the value, one of ${values.join(', ')}.`);
 	}
-	// Of a type that is not known in full, whoever calls knows more.
+	// The caller may know subtypes of a type that is not fully described.
 	if (declared.open && values.length === 0) return { type: declared, shown: givenType(asked, place, writing.names) };
 	const id = typeof asked === 'string' && Object.hasOwn(declared.subtypes ?? {}, asked) ? declared.subtypes?.[asked] : undefined;
 	if (id === undefined) throw invalid(place, `${place} must be one of ${values.join(', ') || 'no types: there are no others here'}.`);
@@ -129,7 +129,7 @@ function* writeParticle(particle: Particle, pending: Pending, at: string, writin
 	return yield* writeGroup(particle, pending, at, writing);
 }
 
-/** A group that occurs several times takes of each list what belongs to one occurrence, as long as there is anything. */
+/** Writes a group, which may occur several times: each occurrence takes its part of each list, until nothing is left. */
 function* writeGroup(group: GroupModel, pending: Pending, at: string, writing: Writing): Steps<string> {
 	const most = group.most === undefined ? 1 : group.most || NO_LIMIT;
 	if (!pending.has(group)) return group.optional ? '' : yield* writeOccurrence(group, pending, at, writing);
@@ -140,12 +140,12 @@ function* writeGroup(group: GroupModel, pending: Pending, at: string, writing: W
 
 function* writeOccurrence(group: GroupModel, pending: Pending, at: string, writing: Writing): Steps<string> {
 	yield;
-	writing.effort.spend(itemsOf(group), at);
+	writing.matchBudget.spend(itemsOf(group), at);
 	if (group.choice) return yield* writeChoice(group.choice, pending, at, writing);
 	return yield* writeAll(itemsOf(group), pending, at, writing);
 }
 
-/** The alternative that most of what is given belongs to, of those first that lack nothing. */
+/** Writes the alternative to which most of the given members belong; those that lack nothing come first. */
 function* writeChoice(alternatives: readonly Particle[], pending: Pending, at: string, writing: Writing): Steps<string> {
 	const [chosen] = alternatives
 		.map((alternative) => ({ alternative, covers: pending.covers(alternative) }))
@@ -176,7 +176,7 @@ function writeOthers(pending: Pending, uri: string, { names }: Writing): string 
 		.join('');
 }
 
-/** SOAP 1.1 §5.4.2; SOAP 1.2 part 2, §3.1.6. */
+/** Writes an array in SOAP's encoding (SOAP 1.1 §5.4.2; SOAP 1.2 part 2, §3.1.6). */
 function* writeArray(item: ElementModel, tag: string, value: Json, at: string, writing: Writing): Steps<string> {
 	if (!Array.isArray(value)) throw invalid(at, `${at} must be an array.`);
 	const { names, config } = writing;

@@ -1,4 +1,4 @@
-// Making, listing and revoking access keys over REST.
+// Tests of creating, listing and revoking access keys over REST.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,18 +14,18 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
+	type SharedService,
 	send,
-	startTestService,
-	type TestService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let owner: Account;
 let stranger: Account;
 let gateway: { id: string };
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	[owner, stranger] = await Promise.all([registerAccount(service.url), registerAccount(service.url)]);
 	gateway = await publishGateway(owner);
 });
@@ -36,7 +36,7 @@ const list = async (by = owner, query = '') => must(await by.get(`/access-keys${
 const profile = async (key: string): Promise<number> =>
 	(await send(`${service.url}/auth/profile`, 'GET', { headers: { authorization: `Bearer ${key}` } })).status;
 
-test('a key of the account is shown once, and takes whatever its owner may do (5.1 rule 4)', async () => {
+test('a key of the account is shown once, and has all permissions of its owner (5.1 rule 4)', async () => {
 	const { key, ...shown } = must(await create({ name: 'laptop' }), 201).body.data;
 	assert.match(key, /^ak_live_[\w-]{43}$/);
 	assert.deepEqual(shown, {
@@ -83,7 +83,7 @@ test('a key is made for a gateway of any of one’s organizations', async () => 
 	assert.deepEqual(must(await create({ scope }, member), 201).body.data.scope, { type: 'gateway', id: gateway.id });
 });
 
-test('a gateway that is not there, or not one’s own, is not found, and neither is any agent', async () => {
+test('a missing or foreign gateway is not found, and neither is any agent', async () => {
 	const foreign = await create({ scope: { type: 'gateway', id: gateway.id } }, stranger);
 	const missing = await create({ scope: { type: 'gateway', id: randomUUID() } }, stranger);
 	assert.deepEqual([foreign.status, foreign.body.message], [404, 'Gateway not found.']);
@@ -93,7 +93,7 @@ test('a gateway that is not there, or not one’s own, is not found, and neither
 	assert.deepEqual([agent.status, agent.body.message], [404, 'Agent not found.']);
 });
 
-test('permissions that the owner does not have are taken; what is none is a 400 that lists them', async () => {
+test('permissions that the owner does not have are accepted; an unknown one is a 400 that lists them', async () => {
 	assert.equal((await create({ permissions: [...PERMISSIONS] })).status, 201);
 	const refused = must(await create({ permissions: ['tools:read', 'tools:fly'] }), 400);
 	assert.match(refused.body.details[0].path, /permissions/);
@@ -153,13 +153,13 @@ test('a revoked key opens nothing; it is listed as revoked, and cannot be revoke
 	assert.equal((await owner.del(`/access-keys/${id}`)).status, 404);
 });
 
-test('of many who revoke a key at once, one does', async () => {
+test('of parallel revocations of a key, one succeeds', async () => {
 	const { id } = must(await create({}), 201).body.data;
 	const statuses = (await Promise.all(Array.from({ length: 10 }, () => owner.del(`/access-keys/${id}`)))).map(({ status }) => status);
 	assert.deepEqual(statuses.sort(), [200, ...Array(9).fill(404)]);
 });
 
-test('another user’s keys do not exist, for a member of the same organization neither', async () => {
+test('another user’s keys are not found, not even by a member of the same organization', async () => {
 	const { key, id } = must(await create({}), 201).body.data;
 	const colleague = await addMember(owner, 'admin');
 	for (const other of [stranger, colleague]) {
@@ -186,7 +186,7 @@ test('the list comes in pages, in order of creation', async () => {
 	}
 });
 
-test('a gateway takes the keys for it along when it is removed', async () => {
+test('removing a gateway removes the keys for it', async () => {
 	const { id } = await publishGateway(owner);
 	const { key, id: keyId } = must(await create({ scope: { type: 'gateway', id }, permissions: ['gateway:read'] }), 201).body.data;
 	const read = () => send(`${service.url}/gateways/${id}`, 'GET', { headers: { authorization: `Bearer ${key}` } });
@@ -196,7 +196,7 @@ test('a gateway takes the keys for it along when it is removed', async () => {
 	assert.ok(!(await list()).accessKeys.some((one: { id: string }) => one.id === keyId));
 });
 
-test('keys come in order of being made, or the other way round, page by page while others are made', async () => {
+test('keys are listed in either order of creation, page by page while others are created', async () => {
 	const account = await registerAccount(service.url);
 	for (const name of ['a', 'b', 'c', 'd']) must(await create({ name }, account), 201);
 	const keys = { path: '/access-keys', key: 'accessKeys' };
@@ -207,12 +207,12 @@ test('keys come in order of being made, or the other way round, page by page whi
 	assert.deepEqual(await names('createdAt'), ['a', 'b', 'c', 'd', 'late']);
 });
 
-test('what the list of keys does not take in its query is a 400 that names it', async () => {
+test('an unknown query parameter of the list of keys is a 400 that names it', async () => {
 	await assertWhitelisted(owner, '/access-keys', { limit: '5', sort: '-createdAt' });
 	assert.equal((await owner.get('/access-keys?sort=name')).status, 400);
 });
 
-test('an access key is made afresh each time: an answer with a secret is kept nowhere', async () => {
+test('a repeated request creates another access key: an answer with a secret is never stored', async () => {
 	const headers = { 'idempotency-key': randomUUID() };
 	const make = async () => must(await owner.post('/access-keys', { name: 'k' }, headers), 201).body.data.key;
 	assert.notEqual(await make(), await make());

@@ -1,4 +1,4 @@
-// Users' own long-lived keys (specification 5.1 rule 4): shown once, stored as a hash, revoked when they end.
+// Access keys: long-lived keys of users (specification 5.1 rule 4), shown once, stored as a hash, and valid until revoked.
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -35,9 +35,9 @@ interface KeyBody {
 	permissions?: Permission[];
 }
 
-/** Of a key for one gateway that asks for none: what its clients need. */
+/** The permissions of a key for one gateway that names none: those that the gateway's clients need. */
 const GATEWAY_PERMISSIONS: readonly Permission[] = ['tools:read', 'tools:execute'];
-/** Enough of a key to recognise it by, too little to guess it from. */
+/** The number of characters that are shown: enough to recognise a key, too few to guess it. */
 const SHOWN_CHARACTERS = ACCESS_KEY_PREFIX.length + 4;
 
 const CREATE = body({
@@ -48,15 +48,17 @@ const CREATE = body({
 			.max(100)
 			// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
 			.when('type', { is: 'account', then: Joi.forbidden(), otherwise: Joi.required() })
-			.description('Of the gateway or agent.'),
+			.description('Id of the gateway or agent.'),
 	})
 		.default({ type: 'account' })
-		.description('What the key opens: all that its owner can reach, or one thing.'),
+		.description('What the key opens: everything that its owner can access, or one gateway or agent.'),
 	permissions: Joi.array()
 		.items(Joi.string().valid(...PERMISSIONS))
 		.unique()
 		.min(1)
-		.description('Never more than its owner has. For the account all of them when absent; for one thing reading and running its tools.'),
+		.description(
+			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway.',
+		),
 }).example({
 	name: 'Laptop',
 	scope: { type: 'account' },
@@ -66,17 +68,17 @@ const CREATE = body({
 const fields = {
 	id: uuid,
 	name: Joi.string(),
-	prefix: Joi.string().description('How the key begins, to recognise it by.').example('ak_live_Ab3d'),
+	prefix: Joi.string().description('The first characters of the key, to recognise it by.').example('ak_live_Ab3d'),
 	scope: shape({
 		type: Joi.string().valid('account', 'gateway'),
-		id: uuid.optional().description('Of the gateway; absent for the account.'),
+		id: uuid.optional().description('Id of the gateway; absent for the account.'),
 	}),
 	permissions: Joi.array()
 		.items(Joi.string().valid(...PERMISSIONS))
 		.allow(null)
-		.description('Null: whatever its owner may do.'),
-	lastUsedAt: timestamp.allow(null).description('Of the last use, up to a second late; null: never used.'),
-	revokedAt: timestamp.allow(null).description('Null: it is not.'),
+		.description('Null: all permissions of its owner.'),
+	lastUsedAt: timestamp.allow(null).description('Time of the last use, up to a second late; null: never used.'),
+	revokedAt: timestamp.allow(null).description('Null: the key is not revoked.'),
 	createdAt: timestamp,
 };
 
@@ -84,7 +86,7 @@ const ACCESS_KEY = shape(fields).meta({ schema: 'AccessKey' });
 
 const NEW_ACCESS_KEY = shape({
 	...fields,
-	key: Joi.string().description('The key itself, in this answer and never again.').example('ak_live_…'),
+	key: Joi.string().description('The key itself, shown in this answer only.').example('ak_live_…'),
 }).meta({ schema: 'NewAccessKey' });
 
 export default {
@@ -102,7 +104,7 @@ const listKeys = ({ store }: Core): ServerRoute =>
 		method: 'GET',
 		path: '/access-keys',
 		id: 'listAccessKeys',
-		summary: 'Lists the access keys of the user, the revoked ones too.',
+		summary: 'Lists the access keys of the user, including revoked ones.',
 		need: 'self',
 		query: listQuery(),
 		answer: page('accessKeys', ACCESS_KEY),
@@ -117,8 +119,8 @@ const createKey = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/access-keys',
 		id: 'createAccessKey',
-		summary: 'Makes an access key, and shows it this once.',
-		description: 'It is taken wherever a Bearer token is, and lives until it is revoked.',
+		summary: 'Creates an access key and shows it this once.',
+		description: 'The key is accepted wherever a Bearer token is, and is valid until it is revoked.',
 		need: 'login',
 		body: CREATE,
 		answer: NEW_ACCESS_KEY,
@@ -159,10 +161,10 @@ async function create(request: Request, core: Core) {
 	return { ...show(row), key };
 }
 
-/** In whichever of the user's organizations it is. @throws not_found */
+/** Finds the organization and gateway of a key, in any of the user's organizations. @throws not_found */
 async function reachOf(scope: Scope, userId: string, { store }: Core): Promise<KeyReach> {
 	if (scope.type === 'account') return { type: 'account' };
-	// There are no agents yet, so none has this id.
+	// Agents do not exist yet, so no agent has this id.
 	if (scope.type === 'agent') throw notFound('Agent');
 	for (const { organization } of await store.accounts.memberships(userId)) {
 		const gateway = await store.gateways.get(organization.id, scope.id);

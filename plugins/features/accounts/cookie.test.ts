@@ -1,4 +1,4 @@
-// The browser's token: a cookie that opens the management API, and only for pages of our own (specification 5.1 rule 2).
+// Tests of the browser's token: a cookie that opens the management API, and only for our own pages (specification 5.1 rule 2).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Accounts (specification 4.1): the table of their routes.
+// The routes of accounts (specification 4.1).
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';

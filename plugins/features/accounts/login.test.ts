@@ -1,16 +1,16 @@
-// Registration, login, logout and refresh over REST (specification 4.1, 5.1).
+// Tests of registration, login, logout and refresh over REST (specification 4.1, 5.1).
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import Jwt from '@hapi/jwt';
 import { createTokens, LOGIN_LIFETIME_MS } from '../../../core/secrets/tokens.ts';
-import { type Account, must, registerAccount, SECRETS, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, SECRETS, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url, 'Analytical Engines');
 });
 after(() => service.stop());
@@ -29,7 +29,7 @@ const post = (path: string, token: string, body?: unknown) =>
 	send(service.url + path, 'POST', { body, headers: { authorization: `Bearer ${token}` } });
 const profileStatus = async (token: string) =>
 	(await send(`${service.url}/auth/profile`, 'GET', { headers: { authorization: `Bearer ${token}` } })).status;
-/** What a token says of itself. */
+/** Reads the claims of a token. */
 const claims = (token: string): { sub: string; sid: string; jti: string; iat: number; auth_time: number } =>
 	Jwt.token.decode(token).decoded.payload;
 

@@ -1,4 +1,4 @@
-// Logins: each has a session, of which every token says that it is. When the session ends, so do they all.
+// Registration, login, logout and refresh. Each login has a session, which all its tokens name; when the session ends, so do they.
 
 import { randomUUID } from 'node:crypto';
 import type { Request, ServerRoute } from '@hapi/hapi';
@@ -34,7 +34,7 @@ const REGISTER = body({
 	password: passwordRule.required(),
 	firstName: displayName.max(100).required(),
 	lastName: displayName.max(100).required(),
-	organizationName: displayName.required().description('Of the organization that the user becomes the owner of.'),
+	organizationName: displayName.required().description('Name of the organization that is created for the user.'),
 }).example({
 	email: 'ada@example.com',
 	password: 'Correct1Horse',
@@ -42,20 +42,24 @@ const REGISTER = body({
 	lastName: 'Lovelace',
 	organizationName: 'Acme',
 });
-/** A wrong address or password is no bad request, so their rules do not apply here. */
+/** The body of a login. The rules for new passwords do not apply: a wrong one must be a 401, not a 400. */
 const LOG_IN = body({ email: emailAddress.required(), password: anyPassword.required() }).example({
 	email: 'ada@example.com',
 	password: 'Correct1Horse',
 });
-/** There is nothing to say: the token that comes with it says it all. */
+/** The body of a refresh is empty: the token of the request is enough. */
 const REFRESH = body({}).allow(null).optional().example({});
 
-const token = Joi.string().description('For `Authorization: Bearer`, for 24 hours. A browser gets it as a cookie too.');
+const token = Joi.string().description('A token for `Authorization: Bearer`, valid for 24 hours. Browsers also receive it as a cookie.');
 const TOKEN = shape({ token, user: USER });
 const REGISTERED = shape({
 	token,
 	user: USER,
-	organization: shape({ id: uuid, name: Joi.string(), slug: Joi.string().description('Its part of the URLs of its gateways.') }),
+	organization: shape({
+		id: uuid,
+		name: Joi.string(),
+		slug: Joi.string().description('The organization’s segment in the URLs of its gateways.'),
+	}),
 });
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="gatehouse"' };
@@ -100,7 +104,7 @@ export const logOut = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/auth/logout',
 		id: 'logOut',
-		summary: 'Ends the login, and with it every token of it.',
+		summary: 'Ends the login with all its tokens.',
 		need: 'login',
 		answer: shape({ loggedOut: Joi.boolean().valid(true) }),
 		handler: async (request) => {
@@ -115,7 +119,7 @@ export const refreshToken = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/auth/refresh',
 		id: 'refreshToken',
-		summary: 'Gives another token of the same login; the one that asks lives on.',
+		summary: 'Issues another token of the same login; the current one stays valid.',
 		need: 'login',
 		body: REFRESH,
 		answer: TOKEN,
@@ -125,10 +129,10 @@ export const refreshToken = (core: Core): ServerRoute =>
 async function register(request: Request, core: Core) {
 	// The body has passed REGISTER.
 	const { password, organizationName, ...person } = request.payload as Registration;
-	// Before the costly part; of those who ask at once the database lets one through.
+	// This check avoids the costly part; of concurrent registrations the database accepts one.
 	if (await core.store.accounts.byEmail(person.email)) throw taken();
 	const passwordHash = await core.passwords.hash(password);
-	// Who registers is who makes the organization: the id has to be known before there is a user.
+	// The registering user creates the organization, so the id is needed before the user is stored.
 	const id = randomUUID();
 	const { accounts } = core.store.as({ userId: id, email: person.email, accessKeyId: null, ...clientOf(request, core) });
 	const made = await accounts.register({ id, ...person, passwordHash }, { name: organizationName, slugs: slugs(organizationName) });
@@ -164,7 +168,7 @@ const taken = (): GatewayError => new GatewayError('conflict', 'email is taken: 
 
 const wrong = (): GatewayError => new GatewayError('unauthorized', 'E-mail address or password is wrong.', { headers: CHALLENGE });
 
-/** A new login's first token, which the browser gets as its cookie. @throws unauthorized when the password was changed meanwhile */
+/** Issues the first token of a new login, and sets the browser's cookie. @throws unauthorized when the password was changed meanwhile */
 async function begin(request: Request, user: UserRow, core: Core): Promise<string> {
 	const begun = await beginLogin(user, clientOf(request, core), core);
 	if (!begun) throw wrong();
@@ -172,13 +176,13 @@ async function begin(request: Request, user: UserRow, core: Core): Promise<strin
 	return begun.token;
 }
 
-/** Of a route that needs a login. */
+/** Returns the login of a request whose route requires one. */
 export function loginOf(request: Request): Login {
 	const { login } = request.auth.credentials;
 	if (!login) throw new Error(`${request.method} ${request.path}: the route asks for a login that it did not declare.`);
 	return { ...login, userId: userIdOf(request) };
 }
 
-/** For the browser; with null, the cookie is taken back. */
+/** Sets the browser's cookie; null clears it. */
 const giveCookie = (request: Request, value: string | null, { config }: Core): void =>
 	setCookie(request, tokenCookie(config, request.raw.req.headers.host, value));

@@ -1,4 +1,4 @@
-// Which slug a name would get, for the form of the registration.
+// Tells the registration form which slug a name would get.
 
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -9,12 +9,12 @@ export const checkOrganizationName = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/auth/check-organization-name',
 		id: 'checkOrganizationName',
-		summary: 'Says which slug an organization of this name would get.',
+		summary: 'Shows the slug that an organization of this name would get.',
 		need: 'public',
 		query: Joi.object({ name: displayName.required().example('Acme') }),
 		answer: shape({
-			available: Joi.boolean().description('Whether the slug is the name’s own.'),
-			slug: Joi.string().allow(null).description('What a registration would get now; null when nothing is left.'),
+			available: Joi.boolean().description('True when the slug of the name is free.'),
+			slug: Joi.string().allow(null).description('The slug that a registration would get now; null when none is free.'),
 		}),
 		handler: async (request) => {
 			const name = String(request.query['name']);

@@ -1,13 +1,13 @@
-// A change of the password by who knows it.
+// Tests of changing the password with the current one.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 });
 after(() => service.stop());

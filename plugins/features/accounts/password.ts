@@ -1,4 +1,4 @@
-// A new password by who knows the present one.
+// Changes the password of a user who knows the current one.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -34,7 +34,7 @@ export const changePassword = (core: Core): ServerRoute =>
 		handler: (request) => change(request, core),
 	});
 
-/** The login that asks lives on. A 401 would say that its token is bad, so a wrong password is a 400. */
+/** Changes the password and keeps the login of this request. A wrong password is a 400, since a 401 would mean that the token is bad. */
 async function change(request: Request, core: Core): Promise<{ changed: true }> {
 	// The body has passed CHANGE_PASSWORD.
 	const { currentPassword, newPassword } = request.payload as { currentPassword: string; newPassword: string };

@@ -1,15 +1,15 @@
-// The profile, and which slug a name would get.
+// Tests of the profile, and of the slug that a name would get.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addMember } from '../../../test/helpers/members.ts';
-import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 before(async () => {
-	service = await startTestService();
-	account = await registerAccount(service.url, 'Analytical Engines');
+	service = await sharedService();
+	account = await registerAccount(service.url, 'Difference Engines');
 });
 after(() => service.stop());
 
@@ -76,7 +76,7 @@ const checkName = async (name: string) => must(await check(`?name=${encodeURICom
 
 test('a name that is free gets its own slug, one that is taken or reserved the next', async () => {
 	assert.deepEqual(await checkName('Différence Engines & Co.'), { available: true, slug: 'difference-engines-co' });
-	assert.deepEqual(await checkName('analytical  ENGINES'), { available: false, slug: 'analytical-engines-2' });
+	assert.deepEqual(await checkName('difference  ENGINES'), { available: false, slug: 'difference-engines-2' });
 	assert.deepEqual(await checkName('Gateways'), { available: false, slug: 'gateways-2' });
 	const nothing = await checkName('分析机');
 	assert.equal(nothing.available, false);
@@ -84,9 +84,9 @@ test('a name that is free gets its own slug, one that is taken or reserved the n
 });
 
 test('the slug that was told is the one that a registration then gets', async () => {
-	const { slug } = await checkName('Analytical Engines');
-	assert.equal((await registerAccount(service.url, 'Analytical Engines')).organization.slug, slug);
-	assert.equal((await checkName('Analytical Engines')).slug, 'analytical-engines-3');
+	const { slug } = await checkName('Difference Engines');
+	assert.equal((await registerAccount(service.url, 'Difference Engines')).organization.slug, slug);
+	assert.equal((await checkName('Difference Engines')).slug, 'difference-engines-3');
 });
 
 for (const query of ['', '?name=', '?name=%20', '?name=a&name=b', `?name=${'x'.repeat(201)}`, '?name=%00']) {

@@ -1,4 +1,4 @@
-// A user as they see themselves, and what they may change of it.
+// Shows users their own profile and changes it.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -21,9 +21,9 @@ import {
 
 const MAX_NAME = 100;
 
-/** `name` is the specification's; the two others say the same without guessing where one ends. */
+/** The specification defines `name`; the two other fields avoid guessing where the first name ends. */
 const CHANGE_PROFILE = body({
-	name: displayName.description('Both names in one: the first word, and the rest.'),
+	name: displayName.description('Both names in one: the first word is the first name, the rest the last name.'),
 	firstName: displayName.max(MAX_NAME),
 	lastName: Joi.string().allow('').max(MAX_NAME),
 })
@@ -45,7 +45,7 @@ const PROFILE = shape({
 	...user,
 	organizations: Joi.array()
 		.items(shape({ id: uuid, name: Joi.string(), slug: Joi.string(), role: Joi.string().valid(...ROLES) }))
-		.description('Those that the user belongs to, in order of joining.'),
+		.description('The organizations of the user, in order of joining.'),
 }).meta({ schema: 'Profile' });
 
 export const presentUser = (row: PersonRow) => present(USER, row);
@@ -66,7 +66,7 @@ export const updateProfile = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/auth/profile',
 		id: 'updateProfile',
-		summary: 'Changes the user’s names, those that are given.',
+		summary: 'Changes the given names of the user.',
 		need: 'account',
 		body: CHANGE_PROFILE,
 		answer: PROFILE,
@@ -89,12 +89,12 @@ async function change(request: Request, core: Core) {
 	return show(request, core);
 }
 
-/** The first word and the rest, which may be nothing. */
+/** Splits a name into its first word and the rest, which may be empty. */
 function split(name: string): { firstName: string; lastName: string } {
 	const [firstName = '', ...rest] = name.trim().split(/\s+/);
 	const lastName = rest.join(' ');
 	if (firstName.length > MAX_NAME || lastName.length > MAX_NAME) {
-		throw invalid('/name', `"name" must have at most ${MAX_NAME} characters in its first word, and as many after it`);
+		throw invalid('/name', `"name" must have at most ${MAX_NAME} characters in its first word, and as many in the rest`);
 	}
 	return { firstName, lastName };
 }

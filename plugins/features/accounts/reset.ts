@@ -1,4 +1,4 @@
-// A new password by who can read the account's mail: a single-use token, good for an hour.
+// Sets a new password for users who can read the account's mail, by a single-use token that is valid for an hour.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -16,7 +16,7 @@ import {
 
 const FORGOT_PASSWORD = body({ email: emailAddress.required() }).example({ email: 'ada@example.com' });
 const RESET_PASSWORD = body({
-	token: Joi.string().max(128).required().description('As the mail carries it. It is good for an hour, and once.'),
+	token: Joi.string().max(128).required().description('The token from the mail, valid once and for an hour.'),
 	newPassword: passwordRule.required(),
 }).example({ token: 'svc_rst_5Vd0c2FtcGxlLXRva2VuLW9mLWEtcmVzZXQtbWFpbC4', newPassword: 'Battery2Staple' });
 
@@ -25,8 +25,8 @@ export const forgotPassword = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/auth/forgot-password',
 		id: 'forgotPassword',
-		summary: 'Sends a mail with which a new password can be set, if there is such an account.',
-		description: 'The answer is the same when there is none.',
+		summary: 'Sends a mail to set a new password, if the account exists.',
+		description: 'The answer is the same if it does not.',
 		need: 'public',
 		body: FORGOT_PASSWORD,
 		answer: shape({ requested: Joi.boolean().valid(true) }),
@@ -42,7 +42,7 @@ export const resetPassword = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/auth/reset-password',
 		id: 'resetPassword',
-		summary: 'Sets a new password with the token of a mail, and ends every login of the account.',
+		summary: 'Sets a new password with the token from the mail, and ends every login of the account.',
 		need: 'public',
 		body: RESET_PASSWORD,
 		answer: shape({ reset: Joi.boolean().valid(true) }),
@@ -53,11 +53,11 @@ async function reset(request: Request, core: Core): Promise<{ reset: true }> {
 	// The body has passed RESET_PASSWORD.
 	const { token, newPassword } = request.payload as { token: string; newPassword: string };
 	const hash = hashKey(token);
-	// First, so that guessing costs no hash of a password.
+	// This check comes first, so that guessing tokens costs no password hash.
 	if (!(await core.store.accounts.isResetLive(hash))) throw unusable();
 	const redeemed = await core.store.accounts.redeemReset(hash, await core.passwords.hash(newPassword));
 	if (!redeemed) throw unusable();
 	return { reset: true };
 }
 
-const unusable = (): GatewayError => invalid('/token', '"token" is unknown, used or expired: ask for another one');
+const unusable = (): GatewayError => invalid('/token', '"token" is unknown, used or expired: request another one');

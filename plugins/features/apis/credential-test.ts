@@ -1,4 +1,4 @@
-// POST /apis/:id/credentials/test: whether what is stored is taken, found out by one request with each credential.
+// POST /apis/:id/credentials/test: sends one request with each stored credential to see whether the API accepts it.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -28,19 +28,19 @@ import { SCHEME } from './credentials.ts';
 import { findApi } from './find.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Nothing of the body is shown; a large one is a good sign as well. */
+/** The limit on the body, which is not shown. A larger one counts as success too. */
 const MAX_BYTES = 1024 * 1024;
 
 const BODY = body({
 	type: Joi.string()
 		.valid(...Object.keys(CREDENTIALS))
-		.description('Of the credentials to test. All that are stored when absent.'),
-	scheme: SCHEME.description('Of the credentials to test; all when absent.'),
+		.description('Type of the credentials to test. When absent: all that are stored.'),
+	scheme: SCHEME.description('Scheme of the credentials to test; when absent: all.'),
 	path: Joi.string()
 		.max(2048)
 		.pattern(/^\/(?!\/)[^#\\\s]*$/, 'a path that begins with one slash')
 		.description(
-			'Appended to the base URL, with a query if it needs one: where the API tells its callers apart. The base URL itself when absent.',
+			'A path that requires authentication, with a query if needed; it is appended to the base URL. When absent: the base URL itself.',
 		),
 }).example({ type: 'api_key', path: '/me' });
 
@@ -53,12 +53,12 @@ const RESULT = shape({
 	type: Joi.string(),
 	scheme: text.allow(null),
 	status: status.description(
-		'`ok`: the API did not turn the request away. `refused`: it did, or the token server gave no token. `unreachable`: nothing could be found out.',
+		'`ok`: the API did not refuse the credential. `refused`: it did, or the token server issued no token. `unreachable`: the test was inconclusive.',
 	),
-	origin: Joi.string().description('Where it was sent.'),
-	httpStatus: Joi.number().integer().allow(null).description('Of the API’s answer; null without one.'),
+	origin: Joi.string().description('The origin that the credential was sent to.'),
+	httpStatus: Joi.number().integer().allow(null).description('Status of the API’s answer; null without one.'),
 	duration: count.description('Milliseconds.'),
-	message: text.description('What happened, in a sentence.'),
+	message: text.description('The result in a sentence.'),
 });
 
 interface Result {
@@ -76,14 +76,14 @@ export const testCredentials = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/apis/{id}/credentials/test',
 		id: 'testApiCredentials',
-		summary: 'Tries what is stored: one GET with each credential, and before it a new token where there is one to get.',
+		summary: 'Tests the stored credentials: one GET with each, after requesting a new token where the type has tokens.',
 		description:
-			'An API that cannot be called is an answer, not an error. No secret is shown, nor anything of the API’s body. A status that says ' +
-			'nothing of the credential, such as 404, counts as `ok`: name a `path` that only callers who are known may read.',
+			'An API that cannot be called is a result, not an error. Neither secrets nor the API’s body are shown. A status that says ' +
+			'nothing about the credential, such as 404, counts as `ok`: give a `path` that only authenticated callers may read.',
 		need: 'apis:write',
 		body: BODY,
 		bodyIs: 'optional',
-		answer: shape({ status: status.description('The worst of them.'), results: Joi.array().items(RESULT) }),
+		answer: shape({ status: status.description('The worst status of the results.'), results: Joi.array().items(RESULT) }),
 		errors: ['secret_unreadable'],
 		slow: true,
 		handler: (request) => test(request, core),
@@ -103,7 +103,7 @@ async function test(request: Request, core: Core): Promise<{ status: Status; res
 	return { status: worst, results };
 }
 
-/** @throws validation_failed when the path leads out of the base URL */
+/** Joins the path to the base URL. @throws validation_failed when the path leads out of the base URL */
 function urlOf({ baseUrl }: ApiRow, path: string | undefined): string {
 	if (path === undefined) return baseUrl;
 	const base = new URL(baseUrl);
@@ -140,7 +140,7 @@ async function tryOne(trying: Trying): Promise<Result> {
 	} catch (error) {
 		signal.throwIfAborted();
 		const known = asGatewayError(error);
-		// The database's troubles and ours are not the upstream's.
+		// Failures of the database and of the service itself are not reported as the upstream's.
 		if (!known || !TELLABLE.includes(known.code)) throw error;
 		const isRefusal = !isSigned && known.code === 'upstream_failed';
 		return result({ status: isRefusal ? 'refused' : 'unreachable', httpStatus: null, message: known.message });
@@ -149,7 +149,7 @@ async function tryOne(trying: Trying): Promise<Result> {
 
 const TELLABLE: readonly string[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed'];
 
-/** With a token that is no older than this test. */
+/** Signs the request with a token that was fetched for this test. */
 async function sign({ core, api, row, url }: Trying): Promise<OutboundRequest> {
 	const request: OutboundRequest = { method: 'GET', url, headers: { accept: '*/*' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
 	const security = isCredentialType(row.type) ? [[needOf(row.type, row.scheme)]] : [];
@@ -161,7 +161,7 @@ async function sign({ core, api, row, url }: Trying): Promise<OutboundRequest> {
 
 const needOf = (type: CredentialType, scheme: string | null): CredentialNeed => (scheme === null ? type : { scheme, type });
 
-/** Elsewhere it would be asked without the credential, and its answer say nothing of it. */
+/** Refuses redirects to another origin: that request would go without the credential, and its answer would prove nothing. */
 const assertSameOrigin =
 	(url: string) =>
 	(next: URL): void => {
@@ -172,10 +172,10 @@ const assertSameOrigin =
 function judged({ status: code }: OutboundResponse): Pick<Result, 'status' | 'message'> {
 	const line = statusLine(code);
 	if (code === 401 || code === 403)
-		return { status: 'refused', message: `The API answered ${line}: it does not take the credential here.` };
+		return { status: 'refused', message: `The API answered ${line}: it does not accept the credential here.` };
 	if (code === 429 || code >= 500)
-		return { status: 'unreachable', message: `The API answered ${line}, which says nothing of the credential.` };
+		return { status: 'unreachable', message: `The API answered ${line}, which says nothing about the credential.` };
 	if (code >= 400)
-		return { status: 'ok', message: `The API answered ${line}: it did not turn the credential away, but may not have looked at it.` };
+		return { status: 'ok', message: `The API answered ${line}: it did not refuse the credential, but may not have checked it.` };
 	return { status: 'ok', message: `The API answered ${line}.` };
 }

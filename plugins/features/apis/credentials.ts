@@ -1,5 +1,4 @@
-// Credentials of an API: stored under its security schemes, or one for each type; sealed under their place, bound to the API's origin, never
-// shown again.
+// Credentials of an API, stored per security scheme or per type. They are sealed to their row, bound to the API's origin and never shown again.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -9,7 +8,7 @@ import {
 	type Core,
 	CREDENTIALS,
 	type CredentialRow,
-	credentialPlace,
+	credentialLocation,
 	isCredentialType,
 	type JsonObject,
 	notFound,
@@ -33,16 +32,16 @@ const BODY = body({
 	type: Joi.string()
 		.valid(...Object.keys(CREDENTIALS))
 		.required()
-		.description('How the API knows its callers.'),
+		.description('How the API authenticates its callers.'),
 	scheme: SCHEME.description(
 		'The security scheme of the API’s description that it is for, as `credentials` of the import report names it: it goes to the operations ' +
-			'that ask for this scheme, and to its place. Without one it goes wherever its type is asked for and nothing is stored under the ' +
-			'scheme’s own name, and to operations that say nothing; of several keys it is the one that goes to the same place.',
+			'that require this scheme, in the location that the scheme defines. Without one it goes wherever its type is required and nothing is stored under the ' +
+			'scheme’s own name, and to operations that declare nothing; of several keys it is the one in the same location.',
 	),
 	credentials: Joi.alternatives()
 		.conditional('type', { switch: branches })
 		.required()
-		.description('What the type asks for. Encrypted at rest and never shown again.'),
+		.description('The fields that the type requires. Encrypted at rest and never shown again.'),
 }).example({ type: 'api_key', credentials: { key: 'k-0123456789', name: 'X-API-Key', in: 'header' } });
 
 export const storeCredentials = (core: Core): ServerRoute =>
@@ -50,11 +49,11 @@ export const storeCredentials = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/apis/{id}/credentials',
 		id: 'storeApiCredentials',
-		summary: 'Stores what the API wants to be called with.',
+		summary: 'Stores a credential for calls of the API.',
 		description:
-			'One for each security scheme, and one of each type without a scheme: a second takes the place of the first, so that sending it again ' +
-			'changes nothing. An API has up to fifty. Of an operation’s alternatives the first is sent of which all credentials are stored; an ' +
-			'argument in the place of one of them is no argument of the tool while it is.',
+			'There is one for each security scheme, and one of each type without a scheme: a second replaces the first, so that sending it again ' +
+			'changes nothing. An API has up to fifty. Of an operation’s alternatives the first is used of which all credentials are stored; an ' +
+			'argument in the location of a stored credential is hidden from the tool.',
 		need: 'apis:write',
 		body: BODY,
 		answer: CREDENTIAL,
@@ -75,7 +74,7 @@ async function store(request: Request, api: ApiRow, core: Core): Promise<Credent
 	if (scheme !== null) await assertScheme({ type, scheme, credentials }, api, core);
 	if (type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']), '/credentials/tokenUrl');
 	const credential = { apiId: api.id, type, scheme };
-	const secret = core.secrets.seal(JSON.stringify(credentials), credentialPlace(api.organizationId, credential));
+	const secret = core.secrets.seal(JSON.stringify(credentials), credentialLocation(api.organizationId, credential));
 	const row = await storeOf(request, core).apis.putCredential(api.organizationId, {
 		...credential,
 		origin: new URL(api.baseUrl).origin,
@@ -86,7 +85,7 @@ async function store(request: Request, api: ApiRow, core: Core): Promise<Credent
 	return row;
 }
 
-const REMOVED = shape({ id: uuid.description('Of the API.'), type: Joi.string(), scheme: text.allow(null) });
+const REMOVED = shape({ id: uuid.description('Id of the API.'), type: Joi.string(), scheme: text.allow(null) });
 
 export const removeCredentials = (core: Core): ServerRoute =>
 	operation({
@@ -95,7 +94,9 @@ export const removeCredentials = (core: Core): ServerRoute =>
 		id: 'removeApiCredentials',
 		summary: 'Removes a stored credential.',
 		need: 'apis:write',
-		query: Joi.object({ scheme: SCHEME.description('The scheme that it is stored for; the one without a scheme when absent.') }),
+		query: Joi.object({
+			scheme: SCHEME.description('The scheme that the credential is stored for; when absent: the credential without a scheme.'),
+		}),
 		answer: REMOVED,
 		handler: (request) => remove(request, core),
 	});

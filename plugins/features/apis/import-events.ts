@@ -1,4 +1,4 @@
-// The progress of an import as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// Streams the progress of an import as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -7,10 +7,10 @@ import Joi from 'joi';
 import { type Core, clientSignal, GatewayError, hasEnded, type ImportJobRow, operation } from '../../../core/features.ts';
 import { findImport, presentImport } from './imports.ts';
 
-/** Of one replica, and of one organization in it. */
+/** The most streams of one replica, and of one organization in it. */
 const MAX_STREAMS = 200;
 const MAX_OF_ORGANIZATION = 20;
-/** Then the client comes back by itself, and is asked again who it is. */
+/** The longest stream. After it the client reconnects by itself and is authenticated again. */
 const MAX_STREAM_MS = 15 * 60_000;
 const RECONNECT_MS = 2_000;
 
@@ -20,16 +20,16 @@ export function followApiImport(core: Core): ServerRoute {
 		method: 'GET',
 		path: '/apis/{id}/imports/{importId}/events',
 		id: 'followApiImport',
-		summary: 'Tells of the progress of an import, as server-sent events.',
+		summary: 'Streams the progress of an import as server-sent events.',
 		description:
-			'Each event `progress` has the import as its data, as `GET /apis/{id}/imports/{importId}` shows it, and so has the last one, `done`. ' +
-			'Nothing is lost by coming back: each stream begins with how it stands, unless `Last-Event-ID` says that it is known. Who knows the end ' +
-			'gets a 204, which tells an `EventSource` to stop.',
+			'The data of each event `progress`, and of the last one, `done`, is the import as `GET /apis/{id}/imports/{importId}` shows it. ' +
+			'Reconnecting loses nothing: each stream begins with the current state, unless `Last-Event-ID` names it. A client that has received the end ' +
+			'receives a 204, which makes an `EventSource` stop.',
 		need: 'apis:read',
 		bare: true,
 		produces: 'text/event-stream',
 		answer: Joi.string(),
-		alsoAnswers: { 204: 'The import has ended as `Last-Event-ID` says: nothing more will come.' },
+		alsoAnswers: { 204: 'The import has ended with the event that `Last-Event-ID` names; no more will follow.' },
 		errors: ['rate_limited'],
 		slow: true,
 		handler: async (request) => {
@@ -44,9 +44,9 @@ export function followApiImport(core: Core): ServerRoute {
 
 interface Streams {
 	core: Core;
-	/** How many there are, by organization. */
+	/** The number of open streams by organization. */
 	open: Map<string, number>;
-	/** Id of the last event that the client has. */
+	/** The id of the last event that the client received. */
 	known: string | string[] | undefined;
 }
 
@@ -57,18 +57,18 @@ function streamOf(request: Request, job: ImportJobRow, { core, open, known }: St
 	if (own >= MAX_OF_ORGANIZATION || all >= MAX_STREAMS) throw tooMany();
 	open.set(organizationId, own + 1);
 	const signal = AbortSignal.any([clientSignal(request), core.stopping, AbortSignal.timeout(MAX_STREAM_MS)]);
-	// Pulled by who reads: of a slow reader no more waits here than a few events.
+	// The stream is pulled by its reader, so only a few events are buffered for a slow one.
 	const stream = Readable.from(events(core.importJobs.follow(job, signal), known), { objectMode: false, highWaterMark: 4096 });
 	stream.once('close', () => {
 		const left = (open.get(organizationId) ?? 1) - 1;
 		if (left > 0) open.set(organizationId, left);
 		else open.delete(organizationId);
 	});
-	// hapi leaves a stream alone that nobody reads: after HEAD, or when the client went before it began.
+	// hapi does not destroy a stream that nobody reads: after HEAD, or when the client left before it began.
 	request.raw.res.once('close', () => stream.destroy());
 	const response = request.generateResponse(stream).type('text/event-stream');
-	// Neither compressed nor gathered on its way. At its end the connection goes at once, or one who does not read would keep the service
-	// from stopping.
+	// Events are neither compressed nor buffered. The connection is closed at the end, so that a client that does not read cannot keep the
+	// service from stopping.
 	return response
 		.header('connection', 'close')
 		.header('cache-control', 'no-store, no-transform')
@@ -84,7 +84,7 @@ async function* events(jobs: AsyncGenerator<ImportJobRow | null, void>, known: S
 const eventOf = (job: ImportJobRow): string =>
 	`id: ${idOf(job)}\nevent: ${hasEnded(job) ? 'done' : 'progress'}\ndata: ${JSON.stringify(presentImport(job))}\n\n`;
 
-/** Of what is shown, so that it is the same on every replica. */
+/** Derives the event's id from what is shown, so that it is the same on every replica. */
 const idOf = (job: ImportJobRow): string =>
 	createHash('sha256')
 		.update(JSON.stringify(presentImport(job)))
@@ -92,4 +92,4 @@ const idOf = (job: ImportJobRow): string =>
 		.slice(0, 22);
 
 const tooMany = (): GatewayError =>
-	new GatewayError('rate_limited', 'Too many streams of imports are open: retry after 10 seconds.', { headers: { 'retry-after': '10' } });
+	new GatewayError('rate_limited', 'Too many import streams are open: retry after 10 seconds.', { headers: { 'retry-after': '10' } });

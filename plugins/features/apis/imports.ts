@@ -1,5 +1,5 @@
-// Importing a description. The body may be large: it is taken raw and parsed in core's worker. Each import is a job; who asked waits for
-// it, as long as they prefer, and may look at it afterwards.
+// Imports descriptions. The body may be large: it is read raw and parsed in core's worker. Each import is a job; the request waits for it
+// as long as its `Prefer` header says, and the job can be read afterwards.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -37,7 +37,7 @@ import { IMPORT_CHANGES, IMPORT_REPORT, presentSchema, SCHEMA } from './present.
 import { GENERATED } from './schemas.ts';
 
 const IMPORT_BYTES = 64 * 1024 * 1024;
-/** Less than the minute after which proxies give up. */
+/** The longest wait, less than the minute after which proxies give up. */
 const WAIT_MS = 55_000;
 const MAX_WAIT_SECONDS = 300;
 const LOOK_AGAIN_SECONDS = '1';
@@ -49,23 +49,21 @@ export const IMPORT = shape({
 	apiId: uuid,
 	status: Joi.string()
 		.valid(...STATUSES)
-		.description('`queued` and `running` are under way, of which each API has one at most; the others are final.'),
+		.description('An API has at most one import that is `queued` or `running`; the other values are final.'),
 	phase: Joi.string()
 		.valid('fetching', 'parsing', 'writing', 'tools')
 		.allow(null)
-		.description('How far it came. Until `writing` has ended nothing is to be seen of it; with `tools` the description is in.'),
-	operations: count.description('Read so far.'),
-	requestedBy: uuid.description('The user who asked for it.'),
+		.description('The current phase. The description becomes visible when `writing` has ended.'),
+	operations: count.description('Operations read so far.'),
+	requestedBy: uuid.description('The user who started the import.'),
 	error: shape({
 		code: Joi.string().valid(...Object.keys(ERRORS).map((code) => code.toUpperCase())),
 		message: text,
 		details: Joi.array().items(shape({ path: text, message: text })),
 	})
 		.allow(null)
-		.description('Why it failed: what a request that waits is answered with.'),
-	schemaId: uuid
-		.allow(null)
-		.description('The description, once it is in: `/apis/{id}/schemas/{schemaId}` shows the report and the changes.'),
+		.description('The error of a failed import, as a waiting request receives it.'),
+	schemaId: uuid.allow(null).description('Id of the imported description; `/apis/{id}/schemas/{schemaId}` shows its report and changes.'),
 	tools: GENERATED.allow(null),
 	createdAt: timestamp,
 	startedAt: timestamp.allow(null),
@@ -83,12 +81,12 @@ export const importApiSchema = (core: Core): ServerRoute =>
 		summary: 'Imports the API’s description, from a URL, as text or as several files.',
 		description:
 			'At most 64 MiB. All or nothing; importing the same again changes nothing. Operations that the description no longer has are ' +
-			'kept as `removed`, and so are their tools, with their places in gateways: they come back with the operation. Tools of operations ' +
-			'that changed follow them, but for their names and what users wrote themselves. The filters choose which operations become tools, ' +
+			'kept as `removed`, and so are their tools with their assignments: they come back with the operation. Tools of operations ' +
+			'that changed are updated, except for their names and texts that users wrote. The filters choose which operations become tools, ' +
 			'with `generateTools`.\n\n' +
-			'What takes longer than 55 seconds is answered with 202 and goes on as a job, also when the service is restarted: `Location` shows ' +
-			'it. `Prefer: respond-async` asks for that at once, and `Prefer: wait=10` after so many seconds, up to 300 (RFC 7240); `Preference-Applied` says what was kept to. Another ' +
-			'import of the same API is waited for as long, and then it is a 409 that names it. Whoever leaves without an answer cancels.',
+			'An import that takes longer than 55 seconds is answered with 202 and continues as a job, also when the service is restarted: `Location` shows ' +
+			'it. `Prefer: respond-async` requests that at once, and `Prefer: wait=10` after 10 seconds, up to 300 (RFC 7240); `Preference-Applied` names the preference that was applied. Another ' +
+			'import of the same API is waited for as long; then the answer is a 409 that names it. A client that disconnects before the answer cancels the import.',
 		need: 'apis:write',
 		body: IMPORT_BODY,
 		bodyIs: 'unread',
@@ -109,7 +107,7 @@ export const listApiImports = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}/imports',
 		id: 'listApiImports',
-		summary: 'Lists the imports of an API: those under way, and for 30 days those that ended.',
+		summary: 'Lists the imports of an API: the current one, and those that ended in the last 30 days.',
 		need: 'apis:read',
 		query: listQuery({ filters: { status: Joi.string().valid(...STATUSES) } }),
 		answer: page('imports', IMPORT),
@@ -126,7 +124,7 @@ export const getApiImport = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}/imports/{importId}',
 		id: 'getApiImport',
-		summary: 'Shows how far an import is, or how it ended.',
+		summary: 'Shows the progress or result of an import.',
 		need: 'apis:read',
 		answer: IMPORT,
 		handler: async (request) => presentImport(await findImport(request, core)),
@@ -137,8 +135,9 @@ export const cancelApiImport = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/apis/{id}/imports/{importId}/cancel',
 		id: 'cancelApiImport',
-		summary: 'Cancels an import: nothing of it stays.',
-		description: 'Doing it twice is the same as once. What is written already is not taken back: 409 from the phase `tools` on.',
+		summary: 'Cancels an import; nothing of it is kept.',
+		description:
+			'Cancelling twice has the same result as once. An import that is already written is not undone: 409 from the phase `tools` on.',
 		need: 'apis:write',
 		answer: IMPORT,
 		errors: ['conflict'],
@@ -149,11 +148,11 @@ export const cancelApiImport = (core: Core): ServerRoute =>
 			if (!job) throw notFound('Import');
 			if (job.status === 'cancelled') return presentImport(job);
 			const why = hasEnded(job) ? `has ${job.status} already` : 'is written already';
-			throw new GatewayError('conflict', `The import ${why}: it cannot be cancelled any more.`);
+			throw new GatewayError('conflict', `The import ${why}: it can no longer be cancelled.`);
 		},
 	});
 
-/** @throws not_found */
+/** Finds the import that a path names. @throws not_found */
 export async function findImport(request: Request, core: Core): Promise<ImportJobRow> {
 	const api = await findApi(request, core);
 	const job = await core.store.imports.get(api.organizationId, api.id, String(request.params['importId']));
@@ -181,7 +180,7 @@ async function importSchema(request: Request, { id: apiId, organizationId }: Api
 	return resultOf(job, core);
 }
 
-/** What the job came to. @throws what it failed with; conflict when somebody cancelled it */
+/** Returns the result of a job. @throws the job's error; conflict when the job was cancelled */
 async function resultOf(job: ImportJobRow, core: Core) {
 	if (job.error) throw new GatewayError(job.error.code, job.error.message, { details: job.error.details });
 	if (job.status === 'cancelled') throw new GatewayError('conflict', 'The import was cancelled.');
@@ -191,13 +190,13 @@ async function resultOf(job: ImportJobRow, core: Core) {
 }
 
 interface Preferences {
-	/** As soon as it takes long: at once, or when the wait is over. */
+	/** True when the answer is a 202 instead of the result: at once, or when the wait is over. */
 	isAsync: boolean;
-	/** As many as are kept to. Null when they are not said, or not so that they can be read. */
+	/** The wait, limited to the longest. Null when the header gives none or is unreadable. */
 	waitSeconds: number | null;
 }
 
-/** RFC 7240 §2: "If any preference is specified more than once, only the first instance is to be considered." */
+/** Reads the header `Prefer`. RFC 7240 §2: "If any preference is specified more than once, only the first instance is to be considered." */
 function preferencesOf(prefer: string): Preferences {
 	const given = new Map<string, string>();
 	for (const preference of prefer.match(UP_TO_COMMA) ?? []) {
@@ -210,5 +209,5 @@ function preferencesOf(prefer: string): Preferences {
 }
 
 const UP_TO_COMMA = /(?:"(?:\\.|[^"\\])*"|[^,"])+/g;
-/** Its parameters are nothing to us. */
+/** One preference; its parameters are ignored. */
 const PREFERENCE = /^\s*([^\s=;]+)\s*(?:=\s*"?([^\s";]*))?/;

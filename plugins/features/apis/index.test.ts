@@ -1,4 +1,4 @@
-// Connected APIs over REST: versions, changes, limits of outbound calls, and answers that are what the document says.
+// Tests of connected APIs over REST: versions, changes, limits of outbound calls, and answers that match the document.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,17 +9,17 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
+	type SharedService,
 	send,
-	startTestService,
-	type TestService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 import { assertChangesOnly, assertVersioned, etagOf } from '../../../test/helpers/versions.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let judge: Judge;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	judge = await readDocument(service.url);
 });
@@ -28,12 +28,12 @@ after(() => service.stop());
 const connect = async (more: object = {}) =>
 	must(await account.post('/apis', { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example.com', ...more }), 201);
 
-test('of fifty changes of one version of an API one is made, and the others are a 412', async () => {
+test('of fifty parallel changes of one version of an API one succeeds, and the others are a 412', async () => {
 	const created = await connect();
 	await assertVersioned(account, `/apis/${created.body.data.id}`, created);
 });
 
-test('storing credentials shows in the ETag of the API, and loses nobody’s change', async () => {
+test('storing credentials changes the ETag of the API, and makes no concurrent change fail', async () => {
 	const created = await connect();
 	const path = `/apis/${created.body.data.id}`;
 	const bare = etagOf(must(await account.get(path), 200));
@@ -109,7 +109,7 @@ test('limits of outbound calls are kept as given, and beyond their bounds a 400 
 	}
 });
 
-test('a type that no importer reads is a 400 that lists those there are', async () => {
+test('a type without an importer is a 400 that lists the known types', async () => {
 	const { status, body } = await account.post('/apis', { name: 'x', type: 'fortran', baseUrl: 'https://x.example.com' });
 	assert.deepEqual([status, body.details[0].path], [400, '/type']);
 	assert.match(body.message, /openapi/);
@@ -123,7 +123,7 @@ const UNSTORABLE: [type: string, credentials: object, at: string][] = [
 	['oauth2', { tokenUrl: 'https://a.example', clientId: 'a', clientSecret: 'hunter2\t' }, '/credentials/clientSecret'],
 ];
 
-test('a credential that cannot be stored is named by the answer, and not shown', async () => {
+test('a refused credential is named by the answer, and not shown', async () => {
 	const { id } = (await connect()).body.data;
 	for (const [type, credentials, at] of UNSTORABLE) {
 		const { status, body } = await account.post(`/apis/${id}/credentials`, { type, credentials });
@@ -194,7 +194,7 @@ test('the tools of an inactive API are in no gateway, and come back with it', as
 	must(await account.del(`/tools/${free}`), 200);
 });
 
-test('where every field may be absent, so may the body', async () => {
+test('where every field is optional, so is the body', async () => {
 	const { id } = (await connect()).body.data;
 	const generated = must(await account.post(`/apis/${id}/generate-tools`), 200).body.data;
 	assert.deepEqual(generated, { created: 0, updated: 0, unchanged: 0, total: 0 });
@@ -205,7 +205,7 @@ test('where every field may be absent, so may the body', async () => {
 	}
 });
 
-test('an API that is as it was is a 304, as the document says', async () => {
+test('an unchanged API is a 304, as the document says', async () => {
 	const { id } = (await connect()).body.data;
 	const path = `/apis/${id}`;
 	const answer = await account.get(path, { 'if-none-match': etagOf(must(await account.get(path), 200)) });
@@ -213,7 +213,7 @@ test('an API that is as it was is a 304, as the document says', async () => {
 	assert.equal(judge.fault('GET /apis/{id}', answer), null);
 });
 
-test('details name places by JSON pointer, and the whole body by the empty one (RFC 6901)', async () => {
+test('details name fields by JSON pointer, and the whole body by the empty one (RFC 6901)', async () => {
 	const { id } = (await connect()).body.data;
 	for (const path of ['/apis', `/apis/${id}/credentials`, `/apis/${id}/import-schema`]) {
 		const whole = must(await account.post(path, '[]'), 400).body;

@@ -43,18 +43,18 @@ import { generateApiTools, getApiSchema, listApiOperations, listApiSchemas } fro
 
 const baseUrl = httpUrl
 	.max(2000)
-	.description('Where the API’s paths begin. Another origin drops the credentials that were stored for the former one.');
+	.description('The URL that the API’s paths are appended to. A change of the origin removes the credentials stored for the former one.');
 const status = Joi.string()
 	.valid('active', 'inactive')
 	.description('`inactive`: its tools are in no gateway, whatever their own status says.');
 const type = Joi.string().max(64);
 
-/** May be given at any time, and need not be. */
+/** Fields that are optional both in a new API and in a change. */
 const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH };
 
 const CREATE = body({
 	name: displayName.required(),
-	type: type.required().meta({ plugin: 'importer' }).description('The format of its description.'),
+	type: type.required().meta({ plugin: 'importer' }).description('The format of the API’s description.'),
 	baseUrl: baseUrl.required(),
 	description,
 	...given,
@@ -145,7 +145,7 @@ const updateApi = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/apis/{id}',
 		id: 'updateApi',
-		summary: 'Changes what is named of an API.',
+		summary: 'Changes the given fields of an API.',
 		need: 'apis:write',
 		body: UPDATE,
 		answer: API,
@@ -173,7 +173,7 @@ function show(request: Request, api: ApiRow) {
 	return presentApi(api);
 }
 
-/** Another number for other credentials; 0 when there are none. */
+/** Computes the part of the ETag that stands for the credentials; 0 when there are none. */
 function tagOf(credentials: CredentialRow[]): number {
 	const shown = JSON.stringify(credentials.map(presentCredential));
 	return credentials.length === 0 ? 0 : createHash('sha256').update(shown).digest().readUIntBE(0, 6);

@@ -1,15 +1,15 @@
-// Lists of APIs and of what belongs to one: order, pages, search and filters.
+// Tests of lists of APIs and of what belongs to one: order, pages, search and filters.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Judge, readDocument } from '../../../test/helpers/document.ts';
 import { assertSearched, assertSorted, assertWhitelisted, readPages } from '../../../test/helpers/lists.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let judge: Judge;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	judge = await readDocument(service.url);
 });
 after(() => service.stop());
@@ -31,7 +31,7 @@ const DOCUMENT = JSON.stringify({
 	},
 });
 
-test('APIs come in every order that is offered, page by page, while others are connected', async () => {
+test('APIs are listed in every offered order, page by page, while others are connected', async () => {
 	const account = await registerAccount(service.url);
 	await assertSorted(account, LIST, {
 		create: (name) => connect(account, name),
@@ -102,7 +102,7 @@ test('operations are filtered by lists of tags and methods, by deprecation and b
 		assert.equal((await account.get(`/apis/${id}/operations?${query}`)).status, 400, query);
 });
 
-test('what no list of ours takes in its query is a 400 that names it', async () => {
+test('an unknown query parameter of a list is a 400 that names it', async () => {
 	const account = await registerAccount(service.url);
 	const { id } = await connect(account, 'one');
 	await assertWhitelisted(account, '/apis', { limit: '5', sort: 'name', q: 'one', type: 'openapi', status: 'active' });

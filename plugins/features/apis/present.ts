@@ -1,4 +1,4 @@
-// How connected APIs and what belongs to them are shown: a shape and what fills it, side by side. Secrets never are.
+// Shows connected APIs and what belongs to them: each shape beside the function that fills it. Secrets are never shown.
 
 import Joi from 'joi';
 import {
@@ -21,8 +21,8 @@ import { OUTBOUND } from './outbound.ts';
 const fields = {
 	id: uuid,
 	name: Joi.string(),
-	type: Joi.string().description('The importer that reads its description.'),
-	baseUrl: Joi.string().description('Where its paths begin.'),
+	type: Joi.string().description('The format of the API’s description.'),
+	baseUrl: Joi.string().description('The URL that the API’s paths are appended to.'),
 	description: text.allow(null),
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: its tools are in no gateway, whatever their own status says.'),
 	outbound: OUTBOUND.allow(null),
@@ -38,8 +38,8 @@ export const presentApi = (row: ApiRow) => present(API, row);
 export const CREDENTIAL = shape({
 	apiId: uuid,
 	type: Joi.string(),
-	scheme: text.allow(null).description('The security scheme that it is for; null: wherever its type is asked for.'),
-	origin: Joi.string().description('The only one that it is sent to.'),
+	scheme: text.allow(null).description('The security scheme that the credential is for; null: wherever its type is required.'),
+	origin: Joi.string().description('The only origin that the credential is sent to.'),
 	updatedAt: timestamp,
 }).meta({ schema: 'Credential' });
 
@@ -48,29 +48,31 @@ export const presentCredential = (row: CredentialRow) => present(CREDENTIAL, row
 export const API_WITH_CREDENTIALS = shape({ ...fields, credentials: Joi.array().items(CREDENTIAL) }).meta({ schema: 'ApiWithCredentials' });
 
 const reportFields = {
-	format: text.description('What the document turned out to be: `openapi 3.1.0`.'),
+	format: text.description('The detected format and version: `openapi 3.1.0`.'),
 	title: text.allow(null),
 	version: text.allow(null),
 	servers: Joi.array().items(text).description('Base URLs that the document names.'),
 	credentials: Joi.array()
 		.items(
 			shape({
-				scheme: text.description('As the description calls it.'),
+				scheme: text.description('Its name in the description.'),
 				type: Joi.string().valid('api_key', 'bearer_token', 'basic_auth', 'oauth2'),
-				credentials: jsonObject.description('What the description tells of it: `name` and `in`, or `tokenUrl` and `scopes`.'),
+				credentials: jsonObject.description('The fields that the description defines: `name` and `in`, or `tokenUrl` and `scopes`.'),
 			}),
 		)
 		.optional()
-		.description('What `POST /apis/{id}/credentials` would take, without the secrets; up to 50.'),
+		.description('Bodies for `POST /apis/{id}/credentials`, without the secrets; up to 50.'),
 	counts: shape({ operations: count, converted: count, degraded: count, skipped: count }),
 	warnings: Joi.array()
 		.items(
 			shape({
 				message: text,
-				pointer: text.optional().description('Where, as the format tells places: a JSON pointer, a line, a type or a file.'),
+				pointer: text
+					.optional()
+					.description('The location in the document, in the form of the format: a JSON pointer, a line, a type or a file.'),
 			}),
 		)
-		.description('Up to 100.'),
+		.description('Warnings, up to 100.'),
 };
 
 export const IMPORT_REPORT = shape({
@@ -81,25 +83,25 @@ export const IMPORT_REPORT = shape({
 				key: text,
 				name: text,
 				outcome: Joi.string().valid('degraded', 'skipped'),
-				reasons: Joi.array().items(text).description('A sentence each.'),
+				reasons: Joi.array().items(text).description('One sentence each.'),
 			}),
 		)
-		.description('Those that did not convert whole, up to 2,000.'),
+		.description('The operations that were degraded or skipped, up to 2,000.'),
 }).meta({ schema: 'ImportReport' });
 
 const changesFields = {
 	added: count,
 	removed: count,
-	restored: count.description('There again after they had been removed.'),
+	restored: count.description('Operations that were removed before and are back.'),
 	changed: count,
 	unchanged: count,
 	breaking: count.description(
-		'Callers have to change, or may have to: all that were removed, and of the changed and the restored those that ask for more or promise less.',
+		'Changes that callers have to, or may have to, adapt to: all removed operations, and changed or restored ones that require more or promise less.',
 	),
-	additive: count.description('Changed or restored, and callers need not change.'),
-	text: count.description('Changed or restored in what is said about them.'),
-	toolsUpdated: count.description('Tools that were there already and follow what changed.'),
-	unlisted: count.description('How many more there are.'),
+	additive: count.description('Changed or restored operations that callers need not adapt to.'),
+	text: count.description('Operations of which only the texts changed.'),
+	toolsUpdated: count.description('Existing tools that were updated.'),
+	unlisted: count.description('Number of operations beyond the listed ones.'),
 };
 
 export const IMPORT_CHANGES = shape({
@@ -113,13 +115,13 @@ export const IMPORT_CHANGES = shape({
 				kind: Joi.string()
 					.valid('breaking', 'additive', 'text')
 					.allow(null)
-					.description('When in doubt, `breaking`. Null: nothing to tell.'),
-				reasons: Joi.array().items(text).description('A sentence each, the gravest first.'),
+					.description('`breaking` when in doubt; null: nothing to report.'),
+				reasons: Joi.array().items(text).description('One sentence each, the most serious first.'),
 			}),
 		)
-		.description('The gravest first, up to 2,000 and 512 KiB. Of a first import none: all of it is new.'),
+		.description('The most serious first, up to 2,000 and 512 KiB. Empty for a first import, where everything is new.'),
 })
-	.description('Of operations, since the import before.')
+	.description('Changes of operations since the previous import.')
 	.meta({ schema: 'ImportChanges' });
 
 const schemaFields = {
@@ -129,22 +131,22 @@ const schemaFields = {
 	title: text.allow(null),
 	version: text.allow(null),
 	servers: Joi.array().items(text),
-	sourceUrl: text.allow(null).description('Where it was fetched from; null when it was handed in.'),
+	sourceUrl: text.allow(null).description('The URL that the description was fetched from; null when it was sent in the request.'),
 	sizeBytes: count,
-	sha256: Joi.string().description('Of the document, hexadecimal.'),
+	sha256: Joi.string().description('Digest of the document, in hexadecimal.'),
 	createdAt: timestamp,
 };
 
 export const SCHEMA = shape({ ...schemaFields, report: IMPORT_REPORT, changes: IMPORT_CHANGES.allow(null) }).meta({ schema: 'ApiSchema' });
 
-/** A hundred of them with every operation would be fifty megabytes. */
+/** The shape in lists leaves the operations out: with them a hundred descriptions would be fifty megabytes. */
 export const LISTED_SCHEMA = shape({
 	...schemaFields,
 	report: shape(reportFields).meta({ schema: 'ListedImportReport' }),
 	changes: shape(changesFields).meta({ schema: 'ListedImportChanges' }).allow(null),
 }).meta({ schema: 'ListedApiSchema' });
 
-/** The time comes last. */
+/** The last member is the time. */
 export function presentSchema(row: SchemaRow | ListedSchemaRow) {
 	const { createdAt, ...shown } = present(SCHEMA, row);
 	return { ...shown, createdAt };
@@ -153,19 +155,19 @@ export function presentSchema(row: SchemaRow | ListedSchemaRow) {
 export const OPERATION = shape({
 	id: uuid,
 	apiId: uuid,
-	key: text.description('Which operation of the document it is, the same after the next import: `GET /pets/{id}`.'),
-	operationId: text.allow(null).description('As the document gives it.'),
-	name: text.description('Of the tool that is made of it.'),
+	key: text.description('Identifies the operation in the document, across imports: `GET /pets/{id}`.'),
+	operationId: text.allow(null).description('The id that the document gives.'),
+	name: text.description('Name of the tool that is made from the operation.'),
 	description: text,
 	method: text,
 	path: text,
 	tags: Joi.array().items(text),
 	deprecated: Joi.boolean(),
 	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
-	outputSchema: jsonObject.allow(null).description('JSON Schema of the answer; null where none is safe to promise.'),
+	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none can be promised.'),
 	outcome: Joi.string().valid('converted', 'degraded'),
-	reasons: Joi.array().items(text).description('Why it is degraded, a sentence each.'),
-	status: Joi.string().valid('active', 'removed').description('`removed`: the last import did not have it.'),
+	reasons: Joi.array().items(text).description('The reasons for `degraded`, one sentence each.'),
+	status: Joi.string().valid('active', 'removed').description('`removed`: the last imported description does not have the operation.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
 }).meta({ schema: 'ApiOperation' });

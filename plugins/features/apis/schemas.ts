@@ -1,4 +1,4 @@
-// What imports left: the descriptions, their operations, and the tools that are generated from them.
+// Lists the imported descriptions and operations, and generates tools from them.
 
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -23,7 +23,7 @@ import {
 import { findApi } from './find.ts';
 import { LISTED_SCHEMA, OPERATION, presentOperation, presentSchema, SCHEMA } from './present.ts';
 
-/** All optional: `{}` makes a tool of every operation, up to 2,000. */
+/** The body; all fields are optional: `{}` makes a tool of every operation, up to 2,000. */
 const GENERATION = body({ ...OPERATION_FILTERS, bodies: BODIES }).example({ tags: ['pets'], methods: ['GET', 'POST'], deprecated: false });
 
 export const GENERATED = shape({ created: count, updated: count, unchanged: count, total: count }).meta({ schema: 'GeneratedTools' });
@@ -33,10 +33,10 @@ export const generateApiTools = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/apis/{id}/generate-tools',
 		id: 'generateApiTools',
-		summary: 'Makes a tool of each operation, or brings it up to date.',
+		summary: 'Creates or updates a tool for each operation.',
 		description:
-			'`{}` takes every operation, up to 2,000; filters leave all others alone. Doing it twice changes nothing. What users wrote ' +
-			'themselves of name and description stays.',
+			'`{}` selects every operation, up to 2,000; operations outside the filters are left alone. Repeating it changes nothing. Names and ' +
+			'descriptions that users wrote are kept.',
 		need: 'apis:write',
 		body: GENERATION,
 		bodyIs: 'optional',
@@ -55,7 +55,7 @@ export const listApiOperations = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}/operations',
 		id: 'listApiOperations',
-		summary: 'Lists the operations that were imported.',
+		summary: 'Lists the imported operations.',
 		need: 'apis:read',
 		query: listQuery({ filters: { ...inQuery(), q: words } }),
 		answer: page('operations', OPERATION),
@@ -72,9 +72,8 @@ export const listApiSchemas = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}/schemas',
 		id: 'listApiSchemas',
-		summary: 'Lists the descriptions that were imported, with what became of them.',
-		description:
-			'In numbers: the single operations of `report` and `changes` are shown with each of them, at `/apis/{id}/schemas/{schemaId}`.',
+		summary: 'Lists the imported descriptions with the counts of their reports and changes.',
+		description: 'The operations of `report` and `changes` are shown at `/apis/{id}/schemas/{schemaId}`.',
 		need: 'apis:read',
 		query: listQuery(),
 		answer: page('schemas', LISTED_SCHEMA),
@@ -90,7 +89,7 @@ export const getApiSchema = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/apis/{id}/schemas/{schemaId}',
 		id: 'getApiSchema',
-		summary: 'Shows a description that was imported, with what became of each operation.',
+		summary: 'Shows an imported description with the outcome of each operation.',
 		need: 'apis:read',
 		answer: SCHEMA,
 		handler: async (request) => {
@@ -101,7 +100,7 @@ export const getApiSchema = (core: Core): ServerRoute =>
 		},
 	});
 
-/** The filters as a query carries them: a value is a list of one, and everything is text. */
+/** Converts the filters to query parameters: one value counts as a list, and every value is text. */
 function inQuery() {
 	const { tags, methods, paths, operationIds } = OPERATION_FILTERS;
 	const lists = { tags: tags.single(), methods: methods.single(), paths: paths.single(), operationIds: operationIds.single() };

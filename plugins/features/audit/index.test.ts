@@ -1,12 +1,13 @@
-// The audit log over the whole service: who changed what, when and from where, and never a secret.
+// Tests of the audit log over the whole service: who changed what, when and from where, and never a secret.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { isAbout } from '../../../test/helpers/clock.ts';
 import { addMember } from '../../../test/helpers/members.ts';
-import { type Account, type Answer, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, type Answer, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-interface Entry {
+interface AuditEntry {
 	id: string;
 	at: string;
 	actor: { userId: string; email: string; accessKeyId: string | null } | null;
@@ -20,15 +21,15 @@ interface Entry {
 	changes: Record<string, { from?: unknown; to?: unknown }>;
 }
 
-let service: TestService;
+let service: SharedService;
 let owner: Account;
 let stranger: Account;
-/** A second organization of `owner`, in which all that is written was done by the tests. */
+/** A second organization of `owner`, changed by these tests only. */
 let org: string;
 let headers: Record<string, string>;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	owner = await registerAccount(service.url, 'First');
 	stranger = await registerAccount(service.url);
 	org = must(await owner.post('/organizations', { name: 'Logged' }), 201).body.data.id;
@@ -37,15 +38,15 @@ before(async () => {
 after(() => service.stop());
 
 const idOf = async (account: Account): Promise<string> => must(await account.get('/auth/profile'), 200).body.data.id;
-const read = async (query = ''): Promise<Entry[]> => must(await owner.get(`/audit-log${query}`, headers), 200).body.data.entries;
+const read = async (query = ''): Promise<AuditEntry[]> => must(await owner.get(`/audit-log${query}`, headers), 200).body.data.entries;
 
-/** The entries that one request left, oldest first. */
-async function left(answer: Answer): Promise<Entry[]> {
+/** Reads the entries that one request wrote, the oldest first. */
+async function left(answer: Answer): Promise<AuditEntry[]> {
 	const requestId = answer.headers.get('x-request-id');
 	return (await read()).filter((entry) => entry.requestId === requestId).reverse();
 }
 
-test('every change to an organization and its people is there, with who, what, when and from where', async () => {
+test('every change of an organization and its members is logged, with who, what, when and from where', async () => {
 	const guest = await registerAccount(service.url);
 	const [ownerId, guestId] = [await idOf(owner), await idOf(guest)];
 	const people = `/organizations/${org}`;
@@ -76,7 +77,7 @@ test('every change to an organization and its people is there, with who, what, w
 		for (const entry of entries) {
 			assert.deepEqual(entry.actor, { userId: actor, email: actor === ownerId ? owner.email : guest.email, accessKeyId: null });
 			assert.deepEqual([entry.address, entry.userAgent], ['127.0.0.1', 'auditor/1.0']);
-			assert.ok(Math.abs(Date.parse(entry.at) - Date.now()) < 60_000);
+			assert.ok(isAbout(entry.at));
 		}
 	}
 	assert.deepEqual((await left(renamed))[0]?.changes, { name: { from: 'Logged', to: 'Logged well' } });
@@ -84,13 +85,13 @@ test('every change to an organization and its people is there, with who, what, w
 	assert.deepEqual((await left(gone))[0]?.changes['role'], { from: 'admin' });
 });
 
-test('the making of an organization is its first entry', async () => {
+test('the creation of an organization is its first entry', async () => {
 	const entries = await read('?resourceType=organization');
 	const first = entries.at(-1);
 	assert.deepEqual([first?.action, first?.resourceId, first?.actor?.email], ['create', org, owner.email]);
 });
 
-test('a refusal, and a change of nothing, leave no entry', async () => {
+test('a refused change, and one that changes nothing, write no entry', async () => {
 	const viewer = await registerAccount(service.url);
 	const invited = must(await owner.post(`/organizations/${org}/invitations`, { email: viewer.email, role: 'viewer' }), 201);
 	must(await viewer.post('/invitations/accept', { token: invited.body.data.token }), 200);
@@ -116,7 +117,7 @@ test('no entry holds the token of an invitation, or its hash', async () => {
 	}
 });
 
-test('what is done with an access key names the key', async () => {
+test('entries of changes with an access key name the key', async () => {
 	const { id, key } = must(await owner.post('/access-keys', { name: 'robot' }), 201).body.data;
 	const renamed = must(await owner.patch(`/organizations/${org}`, { name: 'By a robot' }, { authorization: `Bearer ${key}` }), 200);
 	const [entry] = await left(renamed);
@@ -124,7 +125,7 @@ test('what is done with an access key names the key', async () => {
 	assert.ok(!JSON.stringify(await read()).includes(key));
 });
 
-test('another organization sees nothing of it, and its readers need the permission', async () => {
+test('another organization does not see the log, and reading it requires the permission', async () => {
 	const own = must(await stranger.get('/audit-log'), 200).body.data.entries;
 	assert.ok(own.length > 0);
 	assert.ok(!JSON.stringify(own).includes(org) && !JSON.stringify(own).includes(owner.email));
@@ -142,7 +143,7 @@ test('another organization sees nothing of it, and its readers need the permissi
 	}
 });
 
-test('newest come first, in pages that meet neither twice nor with a gap', async () => {
+test('the newest come first, in pages without repetitions or gaps', async () => {
 	const whole = await read();
 	assert.deepEqual(
 		whole.map(({ at }) => at),
@@ -151,7 +152,7 @@ test('newest come first, in pages that meet neither twice nor with a gap', async
 	const seen: string[] = [];
 	for (let cursor: string | null = ''; cursor !== null; ) {
 		const page: Answer = must(await owner.get(`/audit-log?limit=3${cursor && `&cursor=${cursor}`}`, headers), 200);
-		seen.push(...page.body.data.entries.map(({ id }: Entry) => id));
+		seen.push(...page.body.data.entries.map(({ id }: AuditEntry) => id));
 		cursor = page.body.data.nextCursor;
 	}
 	assert.deepEqual(
@@ -160,11 +161,11 @@ test('newest come first, in pages that meet neither twice nor with a gap', async
 	);
 });
 
-test('each filter keeps what it says, and all of that', async () => {
+test('each filter keeps all entries that match it, and no others', async () => {
 	const whole = await read();
 	const middle = whole[Math.floor(whole.length / 2)] ?? assert.fail('nothing was written');
 	const actorId = middle.actor?.userId;
-	const filters: [query: string, keeps: (entry: Entry) => boolean][] = [
+	const filters: [query: string, keeps: (entry: AuditEntry) => boolean][] = [
 		['resourceType=member', (entry) => entry.resourceType === 'member'],
 		[`resourceId=${middle.resourceId}`, (entry) => entry.resourceId === middle.resourceId],
 		[`resourceId=${middle.resourceId.toUpperCase()}`, (entry) => entry.resourceId === middle.resourceId],
@@ -183,7 +184,7 @@ test('each filter keeps what it says, and all of that', async () => {
 	for (const [query, keeps] of filters) assert.deepEqual(await read(`?${query}`), whole.filter(keeps), query);
 });
 
-/** The same moment, as a clock in another zone shows it. */
+/** Writes the same instant in another time zone. */
 function inZone(at: string, hours: number): string {
 	const shown = new Date(Date.parse(at) + hours * 3_600_000).toISOString().slice(0, -1);
 	return `${shown}${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}:00`;
@@ -191,7 +192,7 @@ function inZone(at: string, hours: number): string {
 
 test('the oldest come first when asked for, page by page while more is written', async () => {
 	const newest = await read();
-	const oldest: Entry[] = [];
+	const oldest: AuditEntry[] = [];
 	let cursor: string | null = null;
 	do {
 		const query: string = `?limit=3&sort=createdAt${cursor === null ? '' : `&cursor=${cursor}`}`;
@@ -208,7 +209,7 @@ test('the oldest come first when asked for, page by page while more is written',
 test('a time without a zone is a 400 that says how to write one: it would be another time on each server', async () => {
 	for (const name of ['since', 'until']) {
 		for (const value of ['2026-03-01T12:00:00', '2026-03-01T12:00', '2026-03-01T12:00:00+01:00', '2026-02-30', '2026-W10']) {
-			// A + that is not encoded is a blank.
+			// A + that is not encoded is read as a space.
 			const { status, body } = await owner.get(`/audit-log?${name}=${value}`, headers);
 			assert.deepEqual([status, body.details[0].path], [400, `query/${name}`], value);
 			assert.match(body.message, /zone.*2026-03-01T12:00:00Z.*%2B/, value);

@@ -1,4 +1,4 @@
-// The audit log of an organization: who changed what, when and from where.
+// Lists the audit log of an organization: who changed what, when and from where.
 
 import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
@@ -26,34 +26,34 @@ const action = Joi.string().valid('create', 'update', 'delete');
 const QUERY = listQuery({
 	filters: {
 		resourceType: Joi.string().max(64).description('`gateway`, `tool`, `api`, `member`…'),
-		resourceId: uuid.description('Of what was changed.'),
+		resourceId: uuid.description('Id of the changed resource.'),
 		actorId: uuid.description('The user who changed it.'),
 		action,
-		since: dateTime.description('From then on: a date (midnight UTC) or a time with its zone.').example('2026-03-01T12:00:00Z'),
-		until: dateTime.description('Before then: a date (midnight UTC) or a time with its zone.').example('2026-04-01'),
+		since: dateTime
+			.description('Entries from this time on: a date (midnight UTC) or a time with its zone.')
+			.example('2026-03-01T12:00:00Z'),
+		until: dateTime.description('Entries before this time: a date (midnight UTC) or a time with its zone.').example('2026-04-01'),
 	},
-}).fork('sort', (sort) => sort.description('The order, descending with a `-` before the field. The newest first when absent.'));
+}).fork('sort', (sort) => sort.description('The order, descending with a `-` before the field. When absent: the newest first.'));
 
 const ACTOR = shape({
 	userId: uuid,
-	email: Joi.string().description('As it was then.'),
-	accessKeyId: uuid.allow(null).description('Of the key that was used; null with a login.'),
+	email: Joi.string().description('The user’s address at that time.'),
+	accessKeyId: uuid.allow(null).description('Id of the access key that was used; null with a login.'),
 });
 
 const ENTRY = shape({
 	id: uuid,
 	at: timestamp,
-	actor: ACTOR.allow(null).description('Null, as what follows is: the service did it itself.'),
-	address: Joi.string().allow(null).description('From where.'),
+	actor: ACTOR.allow(null).description('Null, like the fields below, when the service itself made the change.'),
+	address: Joi.string().allow(null).description('IP address of the client.'),
 	userAgent: Joi.string().allow('', null),
-	requestId: Joi.string().allow(null).description('As the answer’s `X-Request-Id` named it.'),
+	requestId: Joi.string().allow(null).description('The `X-Request-Id` of the answer.'),
 	action,
 	resourceType: Joi.string(),
 	resourceId: uuid,
-	resourceName: Joi.string().allow('', null).description('As it was called then.'),
-	changes: jsonObject.description(
-		'By field: `{ from, to }`, or `{ keys }` or `{ changed }` where values may hold secrets or would fill pages.',
-	),
+	resourceName: Joi.string().allow('', null).description('Its name at that time.'),
+	changes: jsonObject.description('By field: `{ from, to }`, or `{ keys }` or `{ changed }` where values may contain secrets or are long.'),
 }).meta({ schema: 'AuditEntry' });
 
 export default {
@@ -78,13 +78,13 @@ export default {
 } satisfies Feature;
 
 async function list(request: Request, { store }: Core) {
-	// The query has passed QUERY, which makes dates of `since` and `until`.
+	// The query has passed QUERY, which converts `since` and `until` to dates.
 	const filter = filterOf<AuditFilter>(request);
 	const { items, nextCursor } = await store.audit.list(organizationOf(request).id, pageOf(request), filter);
 	return { entries: items.map(presentEntry), nextCursor };
 }
 
-/** `actor`, and from where, are null for what the service did itself. */
+/** Shows an entry; `actor` and its origin are null for changes by the service itself. */
 const presentEntry = (row: AuditRow) =>
 	present(ENTRY, row, {
 		actor: row.actor && present(ACTOR, row.actor),

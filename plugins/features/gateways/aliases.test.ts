@@ -1,4 +1,4 @@
-// One tool under other names in other gateways: the rules of aliases, their races, and what a client sees of them.
+// Tests of tools under other names in other gateways: the rules of aliases, their races, and what a client sees of them.
 
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -13,8 +13,8 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 import { soon } from '../../../test/helpers/soon.ts';
 
@@ -26,15 +26,15 @@ interface GatewayTool {
 	rateLimit: number | null;
 }
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let upstream: { server: Server; url: string };
 before(async () => {
 	const server = createServer((_request, response) => void response.setHeader('content-type', 'application/json').end('{"ok":true}'));
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so its address is an object and not the name of a pipe.
 	upstream = { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 });
 after(async () => {
@@ -45,18 +45,18 @@ after(async () => {
 const addTool = (name: string): Promise<string> => createHttpTool(account, { name, url: `${upstream.url}/` });
 const toolsOf = async (id: string): Promise<GatewayTool[]> => must(await account.get(`/gateways/${id}/tools`), 200).body.data.tools;
 
-/** A gateway with a tool of each name. */
+/** Creates a gateway with a tool of each name. */
 async function furnish(...names: string[]): Promise<{ id: string; url: string; key: string; paths: string[] }> {
 	const gateway = await publishGateway(account, { toolIds: await Promise.all(names.map(addTool)) });
 	const tools = await toolsOf(gateway.id);
 	return { ...gateway, paths: tools.map(({ gatewayToolId }) => `/gateways/${gateway.id}/tools/${gatewayToolId}`) };
 }
 
-/** What a real client finds there, and what `call` answers. */
+/** Lists the tools with a real client, and calls one. */
 async function seenBy({ url, key }: { url: string; key: string }, call: string) {
 	const client = new Client({ name: 'gatehouse-test', version: '1.0.0' });
 	const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization: `Bearer ${key}` } } });
-	// The SDK's own types disagree under exactOptionalPropertyTypes: its transport may have no session id.
+	// The SDK's own types disagree under exactOptionalPropertyTypes: a transport may lack the session id.
 	await client.connect(transport as Transport);
 	const { tools } = await client.listTools();
 	const result = await client.callTool({ name: call, arguments: {} }).catch((error: Error) => error.message);
@@ -144,7 +144,7 @@ const BAD: [body: object, field: string][] = [
 	[{ rateLimit: 1_000_001 }, 'rateLimit'],
 	[{ toolId: 'x' }, 'toolId'],
 ];
-test('what is no option, or no such value, is a 400 that names the field', async () => {
+test('an unknown option or an invalid value is a 400 that names the field', async () => {
 	const { paths } = await furnish('strict');
 	assert.equal(must(await account.patch(paths[0] ?? '', {}), 400).body.details[0].path, '');
 	for (const [body, field] of BAD) {

@@ -1,4 +1,4 @@
-// The tools of a gateway: assign, bulk assign, list, list what is available, options, remove.
+// The tools of a gateway: assign, assign in bulk, list, list available ones, set options, remove.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -48,11 +48,11 @@ const OPTIONS = body({
 	name: Joi.string()
 		.pattern(/^[A-Za-z0-9_-]{1,64}$/, 'a name of letters, digits, "_" and "-", at most 64')
 		.allow(null)
-		.description('How this gateway calls the tool; null for the tool’s own name.'),
+		.description('The tool’s name in this gateway; null for the tool’s own name.'),
 	description: Joi.string()
 		.allow('', null)
 		.max(10_000)
-		.description('What this gateway says of the tool; null for the tool’s own description.'),
+		.description('The tool’s description in this gateway; null for the tool’s own description.'),
 })
 	.min(1)
 	.example({ rateLimit: 60, name: 'find_ticket', description: 'Finds a ticket by its number.' });
@@ -104,7 +104,7 @@ const assignTool = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/gateways/{id}/tools',
 		id: 'assignTool',
-		summary: 'Assigns a tool to a gateway; one that is assigned already stays as it is.',
+		summary: 'Assigns a tool to a gateway; an existing assignment stays as it is.',
 		description: 'A name that is taken in the gateway gets a suffix of eight hexadecimal digits.',
 		need: 'gateway:write',
 		body: ASSIGN,
@@ -141,11 +141,12 @@ const assignTools = (core: Core): ServerRoute =>
 const updateTool = (core: Core): ServerRoute =>
 	operation({
 		method: 'PATCH',
-		// The specification's `/gateways/:gatewayId/tools/:gatewayToolId` is the path of the removal, which OpenAPI lets have one name only.
+		// The specification writes `/gateways/:gatewayId/tools/:gatewayToolId`; OpenAPI allows one name only for the path, which the
+		// removal shares.
 		path: '/gateways/{id}/tools/{toolId}',
 		id: 'updateGatewayTool',
-		summary: 'Sets what a gateway calls a tool, what it says of it, and how often it may be called.',
-		description: '`toolId` is a `gatewayToolId`, or the id of the tool.',
+		summary: 'Sets a tool’s name, description and rate limit in a gateway.',
+		description: '`toolId` is a `gatewayToolId` or the id of the tool.',
 		need: 'gateway:write',
 		body: OPTIONS,
 		answer: GATEWAY_TOOL,
@@ -158,7 +159,7 @@ const unassignTool = (core: Core): ServerRoute =>
 		method: 'DELETE',
 		path: '/gateways/{id}/tools/{toolId}',
 		id: 'unassignTool',
-		summary: 'Takes a tool out of a gateway; `toolId` may be a `gatewayToolId` too.',
+		summary: 'Removes a tool from a gateway; `toolId` may be a `gatewayToolId` too.',
 		need: 'gateway:write',
 		answer: REMOVED_ASSIGNMENT,
 		handler: async (request) => {
@@ -179,7 +180,7 @@ async function update(request: Request, core: Core) {
 	const change = request.payload as AssignmentChange;
 	const row = await storeOf(request, core).gateways.updateAssignment(organizationId, gatewayId, either, change);
 	const tool = row && (await core.store.tools.get(organizationId, row.toolId));
-	// A tool takes its assignments along.
+	// The assignment went with its tool, which was removed meanwhile.
 	if (!tool) throw notFound('Tool of the gateway');
 	return presentGatewayTool(row, tool);
 }

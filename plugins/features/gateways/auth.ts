@@ -5,7 +5,7 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	type AuthRow,
-	authPlace,
+	authLocation,
 	body,
 	type Core,
 	type JsonObject,
@@ -40,8 +40,10 @@ const RULES = Joi.object({
 
 const ADD = body({
 	type: Joi.string().max(64).required().meta({ plugin: 'auth' }).description('The method.'),
-	isRequired: Joi.boolean().default(true).description('Where there are required methods, they alone admit anybody: the first that does.'),
-	configuration: Joi.object().unknown().default({}).meta({ pluginConfig: 'auth' }).description('What the method can be told.'),
+	isRequired: Joi.boolean()
+		.default(true)
+		.description('If any method is required, only required ones admit callers; the first that does decides.'),
+	configuration: Joi.object().unknown().default({}).meta({ pluginConfig: 'auth' }).description('The options of the method.'),
 	validationRules: RULES.default({}),
 }).example({ type: 'api_key', isRequired: true, validationRules: { allowedIpRanges: ['203.0.113.0/24'] } });
 
@@ -108,7 +110,7 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	const parsed = registry.parse('auth', method.type, configuration, '/configuration');
 	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId));
 	const id = randomUUID();
-	const sealed = registry.seal('auth', method.type, configuration, secrets, authPlace(organizationId, id));
+	const sealed = registry.seal('auth', method.type, configuration, secrets, authLocation(organizationId, id));
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
 		...method,
 		configuration: sealed,

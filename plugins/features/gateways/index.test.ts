@@ -1,4 +1,4 @@
-// Gateways over REST: versions, changes, repeated requests, and answers that are what the document says.
+// Tests of gateways over REST: versions, changes, repeated requests, and answers that match the document.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -11,17 +11,17 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
+	type SharedService,
 	send,
-	startTestService,
-	type TestService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 import { assertChangesOnly, assertVersioned, etagOf } from '../../../test/helpers/versions.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let judge: Judge;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	judge = await readDocument(service.url);
 });
@@ -32,12 +32,12 @@ const create = async (more: object = {}): Promise<Answer> =>
 	must(await account.post('/gateways', { name: 'Main', type: 'mcp', endpoint: `/main-${made++}`, ...more }), 201);
 const addTool = (name: string): Promise<string> => createHttpTool(account, { name, url: 'https://example.com/' });
 
-test('of fifty changes of one version of a gateway one is made, and the others are a 412', async () => {
+test('of fifty parallel changes of one version of a gateway one succeeds, and the others are a 412', async () => {
 	const created = await create();
 	await assertVersioned(account, `/gateways/${created.body.data.id}`, created);
 });
 
-test('the ETag tells of tools that were assigned, which stand in no change’s way', async () => {
+test('an assignment changes the ETag, but makes no change of the gateway fail', async () => {
 	const created = await create();
 	const path = `/gateways/${created.body.data.id}`;
 	must(await account.post(`${path}/tools`, { toolId: await addTool('counted') }), 201);
@@ -48,7 +48,7 @@ test('the ETag tells of tools that were assigned, which stand in no change’s w
 	assert.equal((await account.patch(path, { name: 'Lost' }, { 'if-match': etagOf(created) })).status, 412);
 });
 
-test('what was read is not sent again to who has it: If-None-Match is a 304', async () => {
+test('an unchanged gateway is a 304 for If-None-Match', async () => {
 	const created = await create();
 	const again = await account.get(`/gateways/${created.body.data.id}`, { 'if-none-match': etagOf(created) });
 	assert.deepEqual([again.status, again.body], [304, null]);
@@ -92,7 +92,7 @@ for (const [what, pathOf, bodyOf, listOf] of REPEATED) {
 	});
 }
 
-test('an API key is made afresh each time: an answer with a secret is kept nowhere', async () => {
+test('a repeated request creates another API key: an answer with a secret is never stored', async () => {
 	const { id } = (await create()).body.data;
 	const headers = { 'idempotency-key': randomUUID() };
 	const keys = [1, 2].map(async () => must(await account.post(`/gateways/${id}/auth/api-keys`, { name: 'k' }, headers), 201).body.data.key);
@@ -153,7 +153,7 @@ for (const [given, stored] of EXPIRIES) {
 	});
 }
 
-test('a stranger is told 404, whatever version they ask for', async () => {
+test('a user of another organization gets a 404, whatever version they name', async () => {
 	const created = await create();
 	const stranger = await registerAccount(service.url);
 	const path = `/gateways/${created.body.data.id}`;

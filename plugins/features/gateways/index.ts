@@ -1,4 +1,4 @@
-// Gateways (specification 4.2): the rows that publish tools over one transport. Their parts have files of their own.
+// Gateways (specification 4.2): rows that publish tools over one transport. Their parts have files of their own.
 
 import { randomUUID } from 'node:crypto';
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
@@ -14,7 +14,7 @@ import {
 	type GatewayChange,
 	type GatewayFilter,
 	type GatewayRow,
-	gatewayPlace,
+	gatewayLocation,
 	type JsonObject,
 	listQuery,
 	type NewGateway,
@@ -37,14 +37,14 @@ import { keyRoutes } from './keys.ts';
 import { managementRoutes } from './management.ts';
 import { GATEWAY, presentGateway } from './present.ts';
 
-const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport that it speaks.');
-const status = Joi.string().valid('active', 'inactive').description('`inactive`: to its clients it is not there.');
+const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport of the gateway.');
+const status = Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.');
 const endpoint = Joi.string()
 	.pattern(/^\/?[A-Za-z0-9_-]{1,64}$/, 'one path segment of letters, digits, "-" and "_", at most 64')
-	.description('Its path below the organization’s: one segment, of which no other gateway has the like, without regard to case.');
-const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('What the transport can be told.');
+	.description('Its path below the organization’s: one segment, unique in the organization regardless of case.');
+const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('The options of the transport.');
 
-/** May be given at any time, and need not be. */
+/** Fields that are optional both in a new gateway and in a change. */
 const given = { description, configuration };
 
 const CREATE = body({
@@ -101,7 +101,7 @@ const createGateway = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/gateways',
 		id: 'createGateway',
-		summary: 'Publishes a gateway, which admits nobody before it is told whom.',
+		summary: 'Creates a gateway, which admits nobody until it has an authentication method.',
 		need: 'gateway:write',
 		body: CREATE,
 		answer: GATEWAY,
@@ -130,7 +130,7 @@ const updateGateway = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/gateways/{id}',
 		id: 'updateGateway',
-		summary: 'Changes what is named of a gateway.',
+		summary: 'Changes the given fields of a gateway.',
 		need: 'gateway:write',
 		body: UPDATE,
 		answer: GATEWAY,
@@ -205,5 +205,5 @@ function sealConfiguration(
 	{ registry, secrets }: Core,
 ): JsonObject {
 	registry.parse('transport', row.type, given, '/configuration');
-	return registry.seal('transport', row.type, given, secrets, gatewayPlace(row.organizationId, row.id));
+	return registry.seal('transport', row.type, given, secrets, gatewayLocation(row.organizationId, row.id));
 }

@@ -1,4 +1,4 @@
-// API keys of a gateway: shown once, stored as a hash.
+// The API keys of a gateway: shown once, stored as a hash.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -25,7 +25,7 @@ import { API_KEY, NEW_API_KEY, presentKey } from './present.ts';
 
 const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 const DEFAULT_SCOPES: readonly Scope[] = ['tools:read', 'tools:execute'];
-/** Enough of a key to recognise it by, too little to guess it from. */
+/** The number of characters that are shown: enough to recognise a key, too few to guess it. */
 const SHOWN_CHARACTERS = GATEWAY_KEY_PREFIX.length + 4;
 
 const GENERATE = body({
@@ -35,8 +35,10 @@ const GENERATE = body({
 		.unique()
 		.min(1)
 		.default([...DEFAULT_SCOPES])
-		.description('What it opens: `tools:read` lists tools, `tools:execute` calls them, `gateway:read` shows the gateway.'),
-	expiresAt: dateTime.allow(null).description('From then on it opens nothing: a date (midnight UTC) or a time with its zone. Null: never.'),
+		.description('What the key opens: `tools:read` lists tools, `tools:execute` calls them, `gateway:read` shows the gateway.'),
+	expiresAt: dateTime
+		.allow(null)
+		.description('The time at which the key expires: a date (midnight UTC) or a time with its zone. Null: never.'),
 }).example({ name: 'Support bot', scopes: ['tools:read', 'tools:execute'], expiresAt: '2099-12-31T23:59:59Z' });
 
 export const keyRoutes = (core: Core): ServerRoute[] => [generateKey(core), listKeys(core), revokeKey(core)];
@@ -46,7 +48,7 @@ const generateKey = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/gateways/{id}/auth/api-keys',
 		id: 'generateApiKey',
-		summary: 'Makes an API key for a gateway, and shows it this once.',
+		summary: 'Creates an API key for a gateway and shows it this once.',
 		need: 'gateway:write',
 		body: GENERATE,
 		answer: NEW_API_KEY,
@@ -59,7 +61,7 @@ const listKeys = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/gateways/{id}/auth/api-keys',
 		id: 'listApiKeys',
-		summary: 'Lists the API keys of a gateway, the revoked ones too.',
+		summary: 'Lists the API keys of a gateway, including revoked ones.',
 		need: 'gateway:read',
 		query: listQuery(),
 		answer: page('apiKeys', API_KEY),
@@ -87,7 +89,7 @@ const revokeKey = (core: Core): ServerRoute =>
 	});
 
 async function generate(request: Request, core: Core) {
-	// The body has passed GENERATE, which makes a date of `expiresAt`.
+	// The body has passed GENERATE, which converts `expiresAt` to a date.
 	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: Date | null };
 	if (expiresAt && expiresAt.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
 	const key = mintKey(GATEWAY_KEY_PREFIX);

@@ -1,4 +1,4 @@
-// Lists of gateways and of what belongs to one: order, pages, search and filters.
+// Tests of lists of gateways and of what belongs to one: order, pages, search and filters.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,13 +9,13 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 });
 after(() => service.stop());
 
@@ -30,7 +30,7 @@ const addTool = async (account: Account, name: string): Promise<{ id: string }> 
 });
 const names = (rows: { name: string }[]): string[] => rows.map(({ name }) => name);
 
-test('gateways come in every order that is offered, page by page, while others are made', async () => {
+test('gateways are listed in every offered order, page by page, while others are created', async () => {
 	const account = await registerAccount(service.url);
 	await assertSorted(account, LIST, {
 		create: (name) => create(account, name),
@@ -97,7 +97,7 @@ test('tools, authentication methods and keys of a gateway come newest first when
 	}
 });
 
-test('what a list does not take in its query is a 400 that names it', async () => {
+test('an unknown query parameter of a list is a 400 that names it', async () => {
 	const account = await registerAccount(service.url);
 	const { id } = await publishGateway(account);
 	await assertWhitelisted(account, '/gateways', { limit: '5', sort: '-updatedAt', q: 'x', type: 'mcp', status: 'active' });

@@ -1,4 +1,4 @@
-// Routes of the management API that an auth plugin brings: here one from outside, whose records they show and remove.
+// Tests of management routes that an auth plugin declares, here one from an npm package, which show and remove its records.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -39,7 +39,7 @@ after(async () => {
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
-/** A call of the gateway, by somebody of this name. */
+/** Calls the gateway as somebody of this name. */
 async function visit(name: string, url = gateway.url): Promise<void> {
 	const headers = { 'x-name': name, accept: 'application/json, text/event-stream' };
 	must(await send(url, 'POST', { body: LIST, headers }), 200);
@@ -67,7 +67,7 @@ test('a list is paged and ordered like every other, and each gateway has its own
 	for (const bad of ['?limit=0', '?cursor=x', '?sort=name', '?x=1']) assert.equal((await account.get(at(bad))).status, 400, bad);
 });
 
-test('one is shown, under a name with anything in it, or is not found', async () => {
+test('a record is shown, under a name with any characters, or is not found', async () => {
 	await visit('a b/c');
 	assert.deepEqual(must(await account.get(at('/a%20b%2Fc')), 200).body.data, { name: 'a b/c', gateway: gateway.url, visits: 1 });
 	for (const absent of ['/nobody', `/${'x'.repeat(5_000)}`, '/id']) assert.equal((await account.get(at(absent))).status, 404, absent);
@@ -75,7 +75,7 @@ test('one is shown, under a name with anything in it, or is not found', async ()
 	assert.equal((await account.get(at('/ada?x=1'))).status, 400);
 });
 
-test('reading takes gateway:read, removing gateway:write', async () => {
+test('reading requires gateway:read, removing gateway:write', async () => {
 	await visit('eve');
 	must(await viewer.get(at(), inAcme()), 200);
 	assert.equal((await viewer.del(at('/eve'), undefined, inAcme())).status, 403);
@@ -83,7 +83,7 @@ test('reading takes gateway:read, removing gateway:write', async () => {
 	must(await account.get(at('/eve')), 200);
 });
 
-test('what belongs to another organization is not there, and a method that a plugin does not declare neither', async () => {
+test('records of another organization are not found, and neither are methods that a plugin does not declare', async () => {
 	await visit('fay');
 	const stranger = await registerAccount(service.url);
 	for (const path of [at(), at('/fay')]) assert.equal((await stranger.get(path)).status, 404, path);
@@ -93,13 +93,13 @@ test('what belongs to another organization is not there, and a method that a plu
 	must(await account.get(at('/fay')), 200);
 });
 
-test('what is removed is told in the audit log with who did it, and is gone on every replica within a second', async () => {
+test('a removal is in the audit log with its author, and takes effect on every replica within a second', async () => {
 	await visit('gil');
 	const elsewhere = replica.url + new URL(gateway.url).pathname;
 	await visit('gil', elsewhere);
 	assert.deepEqual(must(await account.del(at('/gil')), 200).body.data, { name: 'gil' });
 	assert.equal((await account.del(at('/gil'))).status, 404);
-	// Where it is remembered no longer, the next visit keeps it anew.
+	// Once the memory of the record has expired, the next visit stores it again.
 	await soon(async () => {
 		await visit('gil', elsewhere);
 		return (await account.get(at('/gil'))).status === 200;
@@ -118,7 +118,7 @@ test('what is removed is told in the audit log with who did it, and is gone on e
 	);
 });
 
-test('with the method go its records, which do not come back with it', async () => {
+test('removing the method removes its records, which do not come back with it', async () => {
 	const { id, url } = await publishGateway(account, { auth: 'keepsake' });
 	await visit('hal', url);
 	const { authMethods } = must(await account.get(`/gateways/${id}/auth`), 200).body.data;
@@ -128,7 +128,7 @@ test('with the method go its records, which do not come back with it', async () 
 	assert.deepEqual(await namesAt('', id), []);
 });
 
-test('the document tells of them as of every other operation', async () => {
+test('the document describes the routes like every other operation', async () => {
 	const document = must(await send(`${service.url}/openapi.json`, 'GET'), 200).body;
 	const { get } = document.paths['/gateways/{id}/keepsakes'];
 	const one = document.paths['/gateways/{id}/keepsakes/{name}'];

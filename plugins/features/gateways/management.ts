@@ -1,4 +1,4 @@
-// What auth plugins let members see and remove of what they keep for a gateway: their routes as operations of ours.
+// Serves the management routes that auth plugins declare, as operations of this API: members see and remove what the plugins keep for a gateway.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import {
@@ -40,13 +40,13 @@ async function handle(request: Request, plugin: AuthMethod, { list, handler }: M
 	const gateway = await describeGateway(await findGateway(request, core), organizationOf(request).id, core);
 	const { records } = storeOf(request, core);
 	const context = core.runtime.contextAt({ plugin: `auth:${plugin.name}`, gateway, records, signal: clientSignal(request) });
-	// hapi has put the gateway's id beside the route's own parameters, all of them text.
+	// hapi puts the gateway's id beside the route's own parameters, which are all strings.
 	const { id: _id, ...params } = request.params as Record<string, string>;
 	const answer = await handler({ gateway, params, page: list === undefined ? {} : inOrder(request) }, context);
 	return list === undefined ? answer : { [list]: answer['items'], nextCursor: answer['nextCursor'] };
 }
 
-/** Lists of the API are in order of creation, and records of their own accord are not. */
+/** Sorts by creation, as all lists of the API do; records have no order of their own. */
 const inOrder = (request: Request): ManagementRequest['page'] => ({ sort: 'createdAt', ...pageOf(request) });
 
 async function describeGateway(row: GatewayRow, organizationId: string, { store, runtime }: Core): Promise<Gateway> {

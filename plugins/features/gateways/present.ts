@@ -1,4 +1,4 @@
-// How gateways and what belongs to them are shown: a shape and what fills it, side by side. Secrets never are.
+// Shows gateways and what belongs to them: each shape beside the function that fills it. Secrets are never shown.
 
 import Joi from 'joi';
 import {
@@ -21,13 +21,13 @@ import {
 export const GATEWAY = shape({
 	id: uuid,
 	name: Joi.string(),
-	type: Joi.string().description('The transport that it speaks.'),
+	type: Joi.string().description('The transport of the gateway.'),
 	endpoint: Joi.string().description('Its path below the organization’s, with the leading slash.').example('/support'),
 	description: text.allow(null),
-	configuration: jsonObject.description('Of the transport, as it was given. Secrets are left out.'),
-	status: Joi.string().valid('active', 'inactive').description('`inactive`: to its clients it is not there.'),
-	toolCount: count.description('Tools that are assigned to it.'),
-	url: Joi.string().uri().description('Where clients find it.'),
+	configuration: jsonObject.description('The options of the transport, as they were given. Secrets are left out.'),
+	status: Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.'),
+	toolCount: count.description('Number of assigned tools.'),
+	url: Joi.string().uri().description('The URL for clients.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
 }).meta({ schema: 'Gateway' });
@@ -39,20 +39,20 @@ export const presentGateway = (row: GatewayRow, organization: OrganizationRef, {
 	});
 
 const assignment = {
-	gatewayToolId: uuid.description('Of the tool in this gateway.'),
+	gatewayToolId: uuid.description('Id of the tool in this gateway.'),
 	toolId: uuid,
-	name: Joi.string().description('As the gateway exposes the tool.'),
+	name: Joi.string().description('The tool’s name in this gateway.'),
 	rateLimit: Joi.number()
 		.integer()
 		.min(1)
 		.allow(null)
 		.description('Calls per minute that each caller may make of it through this gateway; null for no limit of its own.'),
-	createdAt: timestamp.description('When it was assigned.'),
+	createdAt: timestamp.description('Time of the assignment.'),
 };
 
 export const ASSIGNMENT = shape(assignment).meta({ schema: 'Assignment' });
 
-export const REMOVED_ASSIGNMENT = shape({ id: uuid.description('Of the tool in this gateway, again.'), ...assignment }).meta({
+export const REMOVED_ASSIGNMENT = shape({ id: uuid.description('The same as `gatewayToolId`.'), ...assignment }).meta({
 	schema: 'RemovedAssignment',
 });
 
@@ -60,16 +60,16 @@ export const presentAssignment = (row: AssignmentRow) => present(ASSIGNMENT, row
 
 const tool = {
 	description: text.description('As models read it.'),
-	type: Joi.string().description('What runs the tool; `api`: made of an operation of an API.'),
+	type: Joi.string().description('The executor of the tool; `api`: an operation of an API.'),
 	parameters: jsonObject.description('JSON Schema (2020-12) of the arguments.'),
 	status: Joi.string()
 		.valid('active', 'inactive', 'removed')
-		.description('Only an active one is shown to clients of the gateway, and one of an API only while that is active.'),
+		.description('Clients of the gateway see active tools only, and tools of an API only while the API is active.'),
 };
 
 export const GATEWAY_TOOL = shape({ ...assignment, ...tool }).meta({ schema: 'GatewayTool' });
 
-/** With the gateway's own description where it has one. */
+/** Shows an assigned tool, with the gateway's own description where there is one. */
 export const presentGatewayTool = (row: AssignmentRow, its: ToolRow) =>
 	present(GATEWAY_TOOL, its, { ...presentAssignment(row), description: row.description ?? its.description });
 
@@ -80,8 +80,8 @@ export const presentAvailable = (row: ToolRow) => present(AVAILABLE_TOOL, row);
 export const AUTH_METHOD = shape({
 	id: uuid,
 	type: Joi.string().description('The method.'),
-	isRequired: Joi.boolean().description('Where there are required methods, they alone admit anybody.'),
-	configuration: jsonObject.description('Of the method, as it was given. Secrets are left out.'),
+	isRequired: Joi.boolean().description('If any method is required, only required ones admit callers.'),
+	configuration: jsonObject.description('The options of the method, as they were given. Secrets are left out.'),
 	validationRules: shape({
 		allowedIpRanges: Joi.array().items(Joi.string()).optional().description('Addresses and CIDR ranges; clients elsewhere are refused.'),
 		requiredHeaders: Joi.array().items(Joi.string()).optional().description('Headers that a request must have.'),
@@ -95,13 +95,13 @@ export const presentAuth = (row: AuthRow, { registry }: Core) =>
 const key = {
 	id: uuid,
 	name: Joi.string(),
-	prefix: Joi.string().description('How the key begins, to recognise it by.').example('svc_gw_Ab3d'),
+	prefix: Joi.string().description('The first characters of the key, to recognise it by.').example('svc_gw_Ab3d'),
 	scopes: Joi.array()
 		.items(Joi.string().valid('tools:read', 'tools:execute', 'gateway:read'))
-		.description('What it opens.'),
-	expiresAt: timestamp.allow(null).description('Null: never.'),
-	lastUsedAt: timestamp.allow(null).description('Of the last use, up to a second late; null: never used.'),
-	revokedAt: timestamp.allow(null).description('Null: it is not.'),
+		.description('What the key opens.'),
+	expiresAt: timestamp.allow(null).description('Null: the key does not expire.'),
+	lastUsedAt: timestamp.allow(null).description('Time of the last use, up to a second late; null: never used.'),
+	revokedAt: timestamp.allow(null).description('Null: the key is not revoked.'),
 	createdAt: timestamp,
 };
 
@@ -109,7 +109,7 @@ export const API_KEY = shape(key).meta({ schema: 'ApiKey' });
 
 export const NEW_API_KEY = shape({
 	...key,
-	key: Joi.string().description('The key itself, in this answer and never again.').example('svc_gw_…'),
+	key: Joi.string().description('The key itself, shown in this answer only.').example('svc_gw_…'),
 }).meta({ schema: 'NewApiKey' });
 
 export const presentKey = (row: KeyRow) => present(API_KEY, row);

@@ -1,4 +1,4 @@
-// The scope `gateway:read` of a gateway's key (specification 5.2.6): it shows that gateway, as a member sees it, and opens nothing else.
+// Tests of the scope `gateway:read` of a gateway's key (specification 5.2.6): it shows that gateway, as a member sees it, and opens nothing else.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -94,7 +94,7 @@ test('a key that is revoked, expired or nobody’s is a 401, and so is each at a
 	const revoked = await addReader();
 	must(await account.del(`${revoked.path}/auth/api-keys/${revoked.keyId}`), 200);
 	must(await ask(revoked.path, asKey(revoked.key)), 401);
-	const expired = await addReader({ scopes: ['gateway:read'], expiresAt: new Date(Date.now() + 1500).toISOString() });
+	const expired = await addReader({ scopes: ['gateway:read'], expiresAt: new Date(Date.now() + 3000).toISOString() });
 	for (let status = 200; status !== 401; ) ({ status } = await ask(expired.path, asKey(expired.key)));
 	const resting = await addReader();
 	for (const key of [`${resting.key}x`, `svc_gw_${'x'.repeat(300)}`, 'svc_gw_']) must(await ask(resting.path, asKey(key)), 401);
@@ -103,7 +103,7 @@ test('a key that is revoked, expired or nobody’s is a 401, and so is each at a
 	must(await ask(resting.path, asKey(resting.key)), 401);
 });
 
-test('it is let in where the rules of one of the gateway’s admitting methods let it in', async () => {
+test('the key is accepted where the rules of one of the gateway’s admitting methods accept it', async () => {
 	const { id, path, key } = await addReader();
 	const near = { ...asKey(key), 'x-forwarded-for': '10.1.2.3' };
 	must(await ask(path, near), 200);

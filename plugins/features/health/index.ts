@@ -1,11 +1,11 @@
-// Health endpoints (specification 4.8): public, and outside every limit.
+// Health endpoints (specification 4.8): public, and exempt from every limit.
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import { type Core, count, type Feature, operation, shape } from '../../../core/features.ts';
 import { DISK, disk, MEMORY, memory } from './machine.ts';
 
-/** A dependency that has not answered by then counts as unreachable. */
+/** A dependency that has not answered within this time counts as unreachable. */
 const PATIENCE_MS = 1500;
 
 interface Dependency {
@@ -13,7 +13,7 @@ interface Dependency {
 	ms?: number;
 }
 
-const ms = count.optional().description('Milliseconds that it took to answer, or until it was given up.');
+const ms = count.optional().description('Milliseconds until the answer, or until the check was given up.');
 const DEPENDENCIES = {
 	database: shape({ status: Joi.string().valid('ok', 'unreachable'), ms }),
 	redis: shape({ status: Joi.string().valid('ok', 'unreachable', 'not_configured'), ms }),
@@ -41,7 +41,7 @@ const liveness = operation({
 	method: 'GET',
 	path: '/health/live',
 	id: 'checkLiveness',
-	summary: 'Says that the process is running, and looks at nothing else.',
+	summary: 'Tells that the process is running; nothing else is checked.',
 	need: 'public',
 	answer: shape({ status: Joi.string().valid('ok'), uptimeSeconds: count }).meta({ schema: 'Liveness' }),
 	handler: () => ({ status: 'ok', uptimeSeconds: Math.floor(process.uptime()) }),
@@ -52,7 +52,7 @@ const readiness = (core: Core): ServerRoute =>
 		method: 'GET',
 		path: '/health/ready',
 		id: 'checkReadiness',
-		summary: 'Says whether requests should be sent here, within 2 s.',
+		summary: 'Tells within 2 s whether requests should be sent here.',
 		need: 'public',
 		bare: true,
 		answer: report(DEPENDENCIES).meta({ schema: 'Readiness' }),
@@ -70,7 +70,7 @@ const health = (core: Core): ServerRoute =>
 		path: '/health',
 		id: 'checkHealth',
 		summary: 'Shows the database, Redis, disk and memory.',
-		description: 'Disk and memory that run low are told, and are no 503.',
+		description: 'Low disk space or memory is reported, but is not a 503.',
 		need: 'public',
 		bare: true,
 		answer: report({ ...DEPENDENCIES, disk: DISK, memory: MEMORY }).meta({ schema: 'Health' }),

@@ -1,11 +1,11 @@
-// What the process has to live in: disk and memory, with the limits of its container where there are any.
+// Reads the disk and memory that the process has left, within the limits of its container where there are any.
 
 import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import Joi from 'joi';
 import { count, shape } from '../../../core/features.ts';
 
-/** Below this part of the whole it runs low. */
+/** The free share below which disk or memory is reported as low. */
 const LOW = 0.05;
 
 const bytes = count.description('Bytes.');
@@ -25,7 +25,7 @@ export const MEMORY = shape({
 
 const rate = (freeBytes: number, totalBytes: number): 'ok' | 'low' => (freeBytes < totalBytes * LOW ? 'low' : 'ok');
 
-/** @param folder that need not be there yet */
+/** Measures the disk of a folder. @param folder need not exist yet */
 export async function disk(folder: string) {
 	const found = await statfs(folder)
 		.catch(() => statfs('.'))
@@ -38,7 +38,7 @@ export async function disk(folder: string) {
 
 export function memory() {
 	const freeBytes = process.availableMemory();
-	// 0, or more than there is, where no container sets a limit.
+	// The limit is 0, or more than the machine has, where no container sets one.
 	const totalBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity);
 	return { status: rate(freeBytes, totalBytes), residentBytes: process.memoryUsage.rss(), freeBytes, totalBytes };
 }

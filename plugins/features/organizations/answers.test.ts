@@ -1,15 +1,15 @@
-// Answers about organizations and their people are what the document says, and so is what the audit log tells of them.
+// Tests that answers about organizations and their members match the document, and that the audit log has the changes.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Judge, readDocument } from '../../../test/helpers/document.ts';
-import { type Account, type Answer, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, type Answer, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let owner: Account;
 let judge: Judge;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	owner = await registerAccount(service.url);
 	judge = await readDocument(service.url);
 });

@@ -1,19 +1,19 @@
-// Organizations, and the organization of a request (specification 5.1 rule 5, decisions 9), over the whole service.
+// Tests of organizations, and of which organization a request is about (specification 5.1 rule 5, decisions 9), over the whole service.
 
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, before, test } from 'node:test';
 import { addMember, join } from '../../../test/helpers/members.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let owner: Account;
-/** Belongs to an organization of her own and, as a viewer, to that of `owner`. */
+/** An account with an organization of its own that is also a viewer in that of `owner`. */
 let guest: Account;
 let stranger: Account;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	owner = await registerAccount(service.url, 'Acme');
 	guest = await addMember(owner, 'viewer');
 	stranger = await registerAccount(service.url);
@@ -67,7 +67,7 @@ test('a rename keeps the slug', async () => {
 	assert.deepEqual(must(await owner.get(`/organizations/${made.id}`), 200).body.data, renamed);
 });
 
-/** `changed`: the path for a change, where it is another than for a new one. */
+/** Names that are refused. `changed` is the path of the fault in a change, where it differs from that in a new one. */
 const BAD_NAMES: [id: string, body: unknown, path: string, changed?: string][] = [
 	['no body', undefined, ''],
 	['no name', {}, '/name', ''],

@@ -1,4 +1,4 @@
-// Organizations: those of the user, a new one, its name and what it allows. Their people have files of their own.
+// Organizations: list those of the user, create one, change its name and settings. Members and invitations have files of their own.
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -65,7 +65,7 @@ const createOrganization = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/organizations',
 		id: 'createOrganization',
-		summary: 'Makes an organization, of which the user becomes the owner.',
+		summary: 'Creates an organization with the user as its owner.',
 		need: 'account',
 		body: NEW,
 		answer: ORGANIZATION,
@@ -90,7 +90,7 @@ const updateOrganization = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/organizations/{orgId}',
 		id: 'renameOrganization',
-		summary: 'Renames an organization, or changes what it allows; its slug stays.',
+		summary: 'Renames an organization or changes its settings; the slug stays.',
 		need: 'organization:write',
 		body: CHANGE,
 		answer: ORGANIZATION,

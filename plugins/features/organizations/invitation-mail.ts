@@ -1,8 +1,8 @@
-// The mail that brings an invitation: plain text, with the token in the link's fragment, which reaches no server's log.
+// The mail of an invitation: plain text, with the token in the link's fragment, which reaches no server's log.
 
 import { type Core, type Message, type OrganizationRow, oneLine, type PersonRow, type Role } from '../../../core/features.ts';
 
-/** Of a name in a mail: enough to recognise somebody by, too little for a message of their own. */
+/** The most characters of a name in a mail: enough to recognise somebody, too few for a message. */
 const MAX_NAME = 80;
 
 interface Invited {
@@ -13,7 +13,7 @@ interface Invited {
 	token: string;
 }
 
-/** From the configuration alone: whoever sends the request has no say in where the link leads. */
+/** Writes the link from the configuration alone, so that the sender of the request cannot choose where it leads. */
 export const invitationUrl = ({ frontendUrl }: Core['config'], token: string): string => `${frontendUrl}/invitation#token=${token}`;
 
 export function invitationMail({ email, role, inviter, organization, token }: Invited, config: Core['config']): Message {
@@ -27,7 +27,7 @@ export function invitationMail({ email, role, inviter, organization, token }: In
 			`To accept, open this link within seven days and log in, or register, with the address ${email}:`,
 			invitationUrl(config, token),
 			`Programs accept with POST ${config.publicUrls[0]}/invitations/accept and the body {"token":"${token}"}.`,
-			'If you do not know the sender, leave this mail alone: nothing happens without you.',
+			'If you do not know the sender, ignore this mail: nothing happens unless you accept.',
 			'',
 		].join('\n\n'),
 	};

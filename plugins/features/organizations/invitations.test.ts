@@ -1,29 +1,32 @@
-// Invitations: one address, one use, seven days, and only while their sender may still invite.
+// Tests of invitations: one address, one use, seven days, and only while their sender may still invite.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { isAbout } from '../../../test/helpers/clock.ts';
 import { addMember, join } from '../../../test/helpers/members.ts';
 import {
 	type Account,
 	type Answer,
 	must,
 	registerAccount,
+	type SharedService,
 	send,
+	sharedService,
 	startTestService,
 	type TestService,
 } from '../../../test/helpers/service.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-let service: TestService;
+let service: SharedService;
 let replica: TestService;
 let owner: Account;
 let admin: Account;
 let guest: Account;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	replica = await startTestService({ replicaOf: service });
 	owner = await registerAccount(service.url, 'Hosts');
 	admin = await addMember(owner, 'admin');
@@ -45,7 +48,7 @@ async function idOf(account: Account): Promise<string> {
 	return must(await account.get('/auth/profile'), 200).body.data.id;
 }
 
-/** The guest is no member any more. */
+/** Removes the guest from the organization. */
 async function removeGuest(): Promise<void> {
 	const { status } = await owner.del(`/organizations/${owner.organization.id}/members/${await idOf(guest)}`);
 	assert.ok(status === 200 || status === 404);
@@ -58,7 +61,7 @@ test('an invitation shows its token and its link once, and lives seven days', as
 	assert.equal(url, `${service.config.frontendUrl}/invitation#token=${token}`);
 	assert.equal(mailed, true);
 	assert.deepEqual([shown.email, shown.role, shown.invitedBy], ['once@example.com', 'member', await idOf(admin)]);
-	assert.ok(Math.abs(Date.parse(shown.expiresAt) - Date.now() - 7 * DAY_MS) < 60_000);
+	assert.ok(isAbout(shown.expiresAt, 7 * DAY_MS));
 	const listed = must(await owner.get(path()), 200);
 	assert.deepEqual(
 		listed.body.data.invitations.filter(({ id }: { id: string }) => id === shown.id),
@@ -72,7 +75,7 @@ test('whoever is invited joins with the role, and is told the organization', asy
 	const { token } = await invite(admin, guest.email.toUpperCase(), 'admin');
 	const joined = must(await accept(guest, token), 200).body.data;
 	const { id, name, slug, createdAt } = must(await owner.get(`/organizations/${owner.organization.id}`), 200).body.data;
-	assert.ok(Math.abs(Date.parse(joined.joinedAt) - Date.now()) < 60_000);
+	assert.ok(isAbout(joined.joinedAt));
 	assert.deepEqual(joined, { id, name, slug, role: 'admin', createdAt, joinedAt: joined.joinedAt });
 	assert.equal(must(await guest.get(`/organizations/${id}`), 200).body.data.role, 'admin');
 	assert.deepEqual(
@@ -123,7 +126,7 @@ test('a member cannot be invited, nor accept what was sent before joining', asyn
 	assert.equal(must(await accept(guest, first.token), 409).body.error, 'CONFLICT');
 });
 
-/** By another way than an invitation, which would replace the one that waits. */
+/** Inserts the member by SQL, since a new invitation would replace the pending one. */
 async function insertMember(): Promise<void> {
 	await query(`INSERT INTO memberships (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`, [
 		owner.organization.id,

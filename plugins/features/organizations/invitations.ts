@@ -1,5 +1,4 @@
-// Invitations by e-mail: a link for one person, for one use, for seven days. The inviter is shown it once, so that it works
-// without mail.
+// Invitations by e-mail: a link for one person, valid once and for seven days. The answer shows it to the inviter, so that it works without mail.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -30,19 +29,19 @@ import { INVITATION, MEMBERSHIP, NEW_INVITATION, presentInvitation, presentMembe
 const TOKEN_PREFIX = 'svc_inv_';
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** What a mail's header takes is asked too: an invitation that cannot be sent is not made. */
+/** The address has to be valid in a mail's header, so that no invitation is created that cannot be sent. */
 const email = Joi.string()
 	.email({ tlds: false })
 	.max(254)
 	.custom((value: string, helpers) => (isBareAddress(value) ? value : helpers.error('string.email')));
 
 const INVITE = body({
-	email: email.required().description('Who is invited.'),
-	role: role.default('member').description('What they become.'),
+	email: email.required().description('Address of the invited person.'),
+	role: role.default('member').description('The role that the invitation grants.'),
 }).example({ email: 'grace@example.com', role: 'member' });
 
 const ACCEPT = body({
-	token: Joi.string().max(200).required().description('As the invitation’s link carries it.'),
+	token: Joi.string().max(200).required().description('The token in the invitation’s link.'),
 }).example({ token: 'svc_inv_5Vd0c2FtcGxlLXRva2VuLW9mLWFuLWludml0YXRpb24' });
 
 export const invitationRoutes = (core: Core): ServerRoute[] => [
@@ -72,8 +71,8 @@ const inviteMember = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/organizations/{orgId}/invitations',
 		id: 'inviteMember',
-		summary: 'Invites somebody into an organization, by mail and by the link that is answered.',
-		description: 'It can be accepted for seven days, and takes the place of one that waits for the same address.',
+		summary: 'Invites a person to an organization by mail, and returns the link.',
+		description: 'The invitation is valid for seven days, and replaces a pending one for the same address.',
 		need: 'members:write',
 		body: INVITE,
 		answer: NEW_INVITATION,
@@ -103,9 +102,8 @@ const acceptInvitation = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/invitations/accept',
 		id: 'acceptInvitation',
-		summary: 'Accepts an invitation, with an account of the address that was invited.',
-		// `account`, not `login`: a key without restrictions is the account already, and the token, which nobody else has, is asked
-		// for besides.
+		summary: 'Accepts an invitation with an account of the invited address.',
+		// The need is `account` and not `login`: a key without restrictions counts as its account, and the token is required as well.
 		need: 'account',
 		body: ACCEPT,
 		answer: MEMBERSHIP,
@@ -129,7 +127,7 @@ async function invite(request: Request, core: Core) {
 		hash: hashKey(token),
 	});
 	const mailed = core.mail.send(invitationMail({ ...given, inviter, organization, token }, core.config));
-	// False when too many mails wait: the link has to be passed on by hand then.
+	// `mailed` is false when too many mails wait: then the link has to be passed on by hand.
 	return { ...presentInvitation(made), token, url: invitationUrl(core.config, token), mailed };
 }
 
@@ -137,10 +135,10 @@ async function accept(request: Request, core: Core) {
 	// The body has passed ACCEPT.
 	const hash = hashKey((request.payload as { token: string }).token);
 	const found = await core.store.organizations.invitationByHash(hash);
-	// Void once its sender could not send it any more.
+	// The invitation is void once its sender is no longer allowed to send it.
 	if (!found || !mayInvite(found.inviterRole, found.invitation.role)) throw notFound('Invitation');
 	if (folded(found.invitation.email) !== folded(actorOf(request).email)) {
-		throw new GatewayError('forbidden', 'This invitation is for another e-mail address than that of this account.');
+		throw new GatewayError('forbidden', 'This invitation is for another e-mail address than the one of this account.');
 	}
 	const membership = await storeOf(request, core).organizations.accept(hash, userIdOf(request));
 	if (!membership) throw notFound('Invitation');
@@ -152,5 +150,5 @@ function mayInvite(inviter: Role | null, invited: Role): boolean {
 	return held.includes('members:write') && held.includes(permissionToGrant(invited));
 }
 
-/** A–Z only: folding all of Unicode makes one address of two (the Kelvin sign becomes a k). */
+/** Folds A–Z only: folding all of Unicode would make two addresses one (the Kelvin sign becomes a k). */
 const folded = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,19 +1,19 @@
-// Lists of organizations and of their people: either order, page by page, and what they take in their queries. And that a
-// repeated request makes one organization, but two invitations.
+// Tests of lists of organizations and their members: both orders, pages, and query parameters. Also tests that a repeated request makes one
+// organization, but two invitations.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { assertWhitelisted, type ListOf, readPages } from '../../../test/helpers/lists.ts';
 import { addMember } from '../../../test/helpers/members.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let owner: Account;
 let lists: ListOf[];
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	owner = await registerAccount(service.url);
 	const people = `/organizations/${owner.organization.id}`;
 	for (const name of ['two', 'three']) must(await owner.post('/organizations', { name }), 201);
@@ -36,7 +36,7 @@ test('each list comes in order of joining, or of being sent, and the other way r
 	}
 });
 
-test('whoever is invited between two pages is on neither twice, and nobody is missed', async () => {
+test('an invitation between two pages is never listed twice, and none is missed', async () => {
 	const list = lists[2] ?? assert.fail();
 	const before = await readPages(owner, list, {});
 	for (const sort of ['createdAt', '-createdAt']) {
@@ -50,7 +50,7 @@ test('whoever is invited between two pages is on neither twice, and nobody is mi
 	}
 });
 
-test('a cursor of one list or order is none of another', async () => {
+test('a cursor of one list or order is invalid for another', async () => {
 	const [organizations, members] = lists;
 	const { nextCursor } = must(await owner.get(`${organizations?.path}?limit=1`), 200).body.data;
 	for (const path of [`${members?.path}?cursor=${nextCursor}`, `${organizations?.path}?sort=-createdAt&cursor=${nextCursor}`]) {
@@ -59,7 +59,7 @@ test('a cursor of one list or order is none of another', async () => {
 	}
 });
 
-test('what these lists do not take in their queries is a 400 that names it', async () => {
+test('an unknown query parameter of these lists is a 400 that names it', async () => {
 	for (const { path } of lists) {
 		await assertWhitelisted(owner, path, { limit: '5', sort: '-createdAt' });
 		for (const query of ['sort=name', 'sort=email', 'q=x', 'role=owner']) {
@@ -69,7 +69,7 @@ test('what these lists do not take in their queries is a 400 that names it', asy
 	}
 });
 
-test('an organization that is asked for again under its Idempotency-Key is made once', async () => {
+test('a repeated request with the same Idempotency-Key creates one organization', async () => {
 	const headers = { 'idempotency-key': randomUUID() };
 	const [first, second] = [
 		must(await owner.post('/organizations', { name: 'Once' }, headers), 201),
@@ -80,7 +80,7 @@ test('an organization that is asked for again under its Idempotency-Key is made 
 	assert.equal(names.filter((name) => name === 'Once').length, 1);
 });
 
-test('an invitation’s answer holds its token, so it is kept nowhere: asked for again, it is another', async () => {
+test('an invitation’s answer holds its token, so it is never stored: a repeated request creates another', async () => {
 	const headers = { 'idempotency-key': randomUUID() };
 	const invite = async () =>
 		must(await owner.post(`/organizations/${owner.organization.id}/invitations`, { email: 'twice@example.com' }, headers), 201);

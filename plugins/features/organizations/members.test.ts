@@ -1,4 +1,4 @@
-// The members of an organization: who may do what to whom, and what happens when two do it at once.
+// Tests of the members of an organization: who may do what to whom, and what happens when two do it at once.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -8,7 +8,9 @@ import {
 	type Answer,
 	must,
 	registerAccount,
+	type SharedService,
 	send,
+	sharedService,
 	startTestService,
 	type TestService,
 } from '../../../test/helpers/service.ts';
@@ -18,10 +20,10 @@ interface Person extends Account {
 	id: string;
 }
 
-let service: TestService;
+let service: SharedService;
 let replica: TestService;
 let people: Record<'owner' | 'admin' | 'member' | 'viewer', Person>;
-/** On whom they try what they may do. */
+/** The member that the others try to change. */
 let target: Person;
 let org: string;
 
@@ -30,7 +32,7 @@ async function withId(account: Account): Promise<Person> {
 }
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	replica = await startTestService({ replicaOf: service });
 	const owner = await withId(await registerAccount(service.url, 'Crew'));
 	org = owner.organization.id;
@@ -51,7 +53,7 @@ const rolesIn = async (reader: Account, organization = org): Promise<Record<stri
 	return Object.fromEntries(members.map(({ userId, role }: { userId: string; role: string }) => [userId, role]));
 };
 
-/** The target is a member with this role. */
+/** Gives the target this role. */
 async function place(role: string): Promise<void> {
 	const { status } = await people.owner.patch(path(target), { role });
 	if (status === 404) await join(people.owner, target, role, org);
@@ -77,7 +79,7 @@ interface Action {
 	member: Outcome;
 	admin: Outcome;
 	owner: Outcome;
-	/** Named by the refusal of an administrator. */
+	/** The permission that an administrator's refusal names. */
 	missing?: string;
 	run(actor: Person): Promise<Answer>;
 }
@@ -156,7 +158,7 @@ test('anybody may leave, and is out with the next request on the replica, and on
 	}
 });
 
-/** The same person, by an access key with these permissions; null: without restrictions. */
+/** The same person with an access key of these permissions; null: without restrictions. */
 async function byKey(person: Person, permissions: string[] | null): Promise<Person> {
 	const body = { name: 'robot', ...(permissions && { permissions }) };
 	const { key } = must(await person.post('/access-keys', body), 201).body.data;
@@ -196,19 +198,19 @@ test('an owner’s access key makes and unmakes owners only with owners:write', 
 	must(await full.patch(path(target), { role: 'member' }), 200);
 });
 
-test('who was removed is a 404 the second time, like whoever never was a member', async () => {
+test('removing a member twice is a 404, like removing somebody who never was one', async () => {
 	await place('member');
 	must(await people.admin.del(path(target)), 200);
 	const nobody = { ...target, id: '00000000-0000-4000-8000-000000000000' };
 	for (const person of [target, nobody, { ...target, id: 'nonsense' }]) {
 		must(await people.admin.del(path(person)), 404);
 		must(await people.admin.patch(path(person), { role: 'viewer' }), 404);
-		// Those who may not remove do not learn who is a member.
+		// Users who may not remove members do not learn who is one.
 		must(await people.viewer.del(path(person)), 403);
 	}
 });
 
-test('a role that there is not, and fields that there are not, are refused by name', async () => {
+test('unknown roles and fields are refused by name', async () => {
 	for (const [body, at] of [
 		[{ role: 'root' }, '/role'],
 		[{ role: 'OWNER' }, '/role'],
@@ -238,7 +240,7 @@ test('a greater role counts at once on every replica, a lesser one within a seco
 	await soon(async () => (await create()).status === 403, 'the lesser role');
 });
 
-/** An organization with two owners. */
+/** Creates an organization with two owners. */
 async function pair(): Promise<{ id: string; one: Person; two: Person }> {
 	const [one, two] = [people.owner, target];
 	const { id } = must(await one.post('/organizations', { name: 'Pair' }), 201).body.data;

@@ -45,7 +45,7 @@ const changeRole = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/organizations/{orgId}/members/{userId}',
 		id: 'changeMemberRole',
-		summary: 'Gives a member another role; an organization keeps an owner.',
+		summary: 'Changes the role of a member; the last owner stays one.',
 		need: 'members:write',
 		body: CHANGE,
 		answer: MEMBER,
@@ -63,8 +63,8 @@ const removeMember = (core: Core): ServerRoute =>
 		path: '/organizations/{orgId}/members/{userId}',
 		id: 'removeMember',
 		summary: 'Removes a member from an organization, or leaves it.',
-		description: 'Removing somebody else takes the permission `members:write`.',
-		// Anybody may leave, so the route itself asks for no more than being a member.
+		description: 'Removing another member requires the permission `members:write`.',
+		// Any member may leave, so the route itself requires nothing more.
 		need: 'organization:read',
 		answer: MEMBER,
 		errors: ['conflict'],
@@ -74,7 +74,7 @@ const removeMember = (core: Core): ServerRoute =>
 		},
 	});
 
-/** @param wanted null removes */
+/** Changes the role of a member. @param wanted null removes the member */
 async function change(request: Request, wanted: Role | null, core: Core) {
 	const { userId: by } = actorOf(request);
 	const { organizations } = storeOf(request, core);
@@ -84,23 +84,23 @@ async function change(request: Request, wanted: Role | null, core: Core) {
 	return presentMember(member);
 }
 
-/** Oneself, with a login: a key takes its owner out of nothing that it may not administer. */
+/** Tells whether users remove themselves, with a login: a key may not remove its owner unless it may administer members. */
 function isLeaving(request: Request): boolean {
 	const { userId, accessKeyId } = actorOf(request);
 	return request.method === 'delete' && accessKeyId === null && String(request.params['userId']).toLowerCase() === userId;
 }
 
-/** Roles may have changed since the route let the actor in, so it is decided by those that the transaction sees. */
+/** Decides in the transaction, since roles may have changed after the route admitted the actor. */
 function permitOf(request: Request, wanted: Role | null): Permit {
 	const { permissions } = request.auth.credentials;
 	return (actorRole, memberRole) => {
-		// Removed a moment ago: to them there is no such organization any more.
+		// The actor was removed meanwhile, so for them the organization does not exist.
 		if (actorRole === null) throw notFound('Organization');
 		if (isLeaving(request)) return;
-		// And no more than the key was given, if it is one.
+		// An access key is also limited to its own permissions.
 		const held = permissionsOf(actorRole).filter((permission) => permissions.has(permission));
 		const roles = wanted === null ? [memberRole] : [memberRole, wanted];
 		const missing = (['members:write', ...roles.map(permissionToGrant)] as const).find((permission) => !held.includes(permission));
-		if (missing) throw new GatewayError('forbidden', `This takes the permission ${missing}.`);
+		if (missing) throw new GatewayError('forbidden', `This requires the permission ${missing}.`);
 	};
 }

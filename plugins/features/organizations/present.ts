@@ -1,4 +1,4 @@
-// How organizations and their people are shown: a shape and what fills it, side by side. Tokens never are.
+// Shows organizations and their members: each shape beside the function that fills it. Tokens are never shown.
 
 import Joi from 'joi';
 import {
@@ -21,28 +21,28 @@ export const role = Joi.string().valid(...ROLES);
 const organization = {
 	id: uuid,
 	name: Joi.string(),
-	slug: Joi.string().description('Its part of the URLs of its gateways. It stays when the name changes.').example('acme'),
-	role: role.description('Of the user who asks.'),
+	slug: Joi.string().description('The organization’s segment in the URLs of its gateways. It stays when the name changes.').example('acme'),
+	role: role.description('Role of the requesting user.'),
 	createdAt: timestamp,
 };
 
 const codeMayFetch = Joi.boolean().description('Whether JavaScript tools may send requests, through the egress guard like every other.');
 
-/** As a client changes them; what is not named stays. */
-export const SETTINGS = Joi.object({ codeMayFetch }).min(1).description('What the organization allows.');
+/** The settings in a change; absent ones stay as they are. */
+export const SETTINGS = Joi.object({ codeMayFetch }).min(1).description('The settings of the organization.');
 
-const ALLOWED = shape({ codeMayFetch }).description('What the organization allows.');
+const ALLOWED = shape({ codeMayFetch }).description('The settings of the organization.');
 
 export const ORGANIZATION = shape({
 	...organization,
 	settings: ALLOWED,
 }).meta({ schema: 'Organization' });
 
-/** @param asker role of the user who asks */
+/** Shows an organization. @param asker role of the requesting user */
 export const presentOrganization = (row: OrganizationRow, asker: Role | null, settings: OrganizationSettings) =>
 	present(ORGANIZATION, row, { role: asker, settings: present(ALLOWED, settings) });
 
-export const MEMBERSHIP = shape({ ...organization, joinedAt: timestamp.description('When the user joined.') }).meta({
+export const MEMBERSHIP = shape({ ...organization, joinedAt: timestamp.description('Time when the user joined.') }).meta({
 	schema: 'Membership',
 });
 
@@ -63,7 +63,7 @@ export const presentMember = ({ user, ...row }: MemberRow) => present(MEMBER, { 
 const invitation = {
 	id: uuid,
 	email: Joi.string().description('Only an account with this address can accept.'),
-	role: role.description('What who accepts becomes.'),
+	role: role.description('The role that the invitation grants.'),
 	invitedBy: uuid.description('The user who sent it.'),
 	createdAt: timestamp,
 	expiresAt: timestamp,
@@ -73,9 +73,9 @@ export const INVITATION = shape(invitation).meta({ schema: 'Invitation' });
 
 export const NEW_INVITATION = shape({
 	...invitation,
-	token: Joi.string().description('What accepts it, in this answer and never again.'),
-	url: Joi.string().uri().description('The page that accepts it; the token is in it.'),
-	mailed: Joi.boolean().description('False when too many mails wait: pass the link on by hand.'),
+	token: Joi.string().description('The token that accepts the invitation, shown in this answer only.'),
+	url: Joi.string().uri().description('The page that accepts the invitation; it contains the token.'),
+	mailed: Joi.boolean().description('False when too many mails are waiting: send the link yourself.'),
 }).meta({ schema: 'NewInvitation' });
 
 export const presentInvitation = (row: InvitationRow) => present(INVITATION, row);

@@ -1,13 +1,13 @@
-// GET /plugins over REST.
+// Tests of GET /plugins over REST.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readDocument } from '../../../test/helpers/document.ts';
-import { must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 });
 after(() => service.stop());
 

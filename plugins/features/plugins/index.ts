@@ -1,4 +1,4 @@
-// GET /plugins: every plugin with its summary and its config as JSON Schema, straight from the registry.
+// GET /plugins: lists every plugin of the registry with its summary and its configuration as JSON Schema.
 
 import type { Server } from '@hapi/hapi';
 import Joi from 'joi';
@@ -6,10 +6,10 @@ import { type Feature, jsonObject, operation, shape } from '../../../core/featur
 
 const PLUGIN = shape({
 	kind: Joi.string().description('`auth`, `transport`, `importer`, `executor`, `feature`…'),
-	name: Joi.string().description('What rows and bodies call it: the `type` of a gateway, a tool, an API or a method.'),
+	name: Joi.string().description('The value of `type` in a gateway, a tool, an API or an authentication method.'),
 	summary: Joi.string(),
-	spec: Joi.string().allow(null).description('The document that it implements.'),
-	creatable: Joi.boolean().description('Whether a client may name it as `type`.'),
+	spec: Joi.string().allow(null).description('The specification that the plugin implements.'),
+	creatable: Joi.boolean().description('Whether a client may use it as `type`.'),
 	config: jsonObject.description('JSON Schema (2020-12) of its configuration.'),
 }).meta({ schema: 'Plugin' });
 

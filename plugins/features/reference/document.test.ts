@@ -1,4 +1,4 @@
-// What the document refuses to be; what it is, test/flows/document.test.ts holds.
+// Tests of the faults that stop the document from being written. Its content is tested in test/flows/document.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The document of the management API: OpenAPI 3.1, written from the routes themselves, so that it cannot tell of another.
+// Writes the document of the management API (OpenAPI 3.1) from the routes themselves, so that the two cannot differ.
 
 import type { Server } from '@hapi/hapi';
 import type { Schema } from 'joi';
@@ -21,11 +21,11 @@ export interface DocumentParts {
 	registry: Registry;
 	config: Pick<Config, 'publicUrls'>;
 	version: string;
-	/** Bodies of answers, by the operation's id and the status. */
+	/** Example bodies of answers, by operation id and status. */
 	examples?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
-/** https://spec.openapis.org/oas/v3.1.1.html */
+/** Writes the document (https://spec.openapis.org/oas/v3.1.1.html). */
 export function describeApi({ server, registry, config, version, examples = {} }: DocumentParts): JsonObject {
 	const configs = configSchemas(registry);
 	const writer = createSchemaWriter({
@@ -57,8 +57,8 @@ export function describeApi({ server, registry, config, version, examples = {} }
 			parameters: PARAMETERS,
 			responses: failureResponses(routes.map(({ declared }) => declared)),
 			securitySchemes: {
-				bearer: { type: 'http', scheme: 'bearer', description: 'A token of `POST /auth/login`, or an access key (`ak_live_…`).' },
-				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'What a browser gets at login.' },
+				bearer: { type: 'http', scheme: 'bearer', description: 'A token from `POST /auth/login`, or an access key (`ak_live_…`).' },
+				cookie: { type: 'apiKey', in: 'cookie', name: 'gatehouse_token', description: 'The cookie that a browser receives at login.' },
 				gatewayKey: {
 					type: 'apiKey',
 					in: 'header',
@@ -75,14 +75,14 @@ interface DeclaredRoute {
 	feature: string;
 }
 
-/** Those that have a declaration; a test holds that all routes of the management API do. */
+/** Returns the routes with a declaration; a test ensures that all routes of the management API have one. */
 const declaredRoutes = (server: Server): DeclaredRoute[] =>
 	server.table().flatMap(({ settings }) => {
 		const { operation: declared, feature } = settings.plugins ?? {};
 		return declared && feature !== undefined ? [{ declared, feature }] : [];
 	});
 
-/** The features that have operations, in their own words. */
+/** Returns the features that have operations, each with its summary. */
 const tagsOf = (routes: readonly DeclaredRoute[], registry: Registry): JsonObject[] =>
 	registry
 		.list('feature')
@@ -90,8 +90,8 @@ const tagsOf = (routes: readonly DeclaredRoute[], registry: Registry): JsonObjec
 		.map(({ name, summary }) => ({ name, description: summary }));
 
 /**
- * OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same hierarchy but different templated names MUST NOT exist as they are identical."
- * @throws Error naming both
+ * Refuses paths that differ only in parameter names. OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same hierarchy but different
+ * templated names MUST NOT exist as they are identical." @throws Error naming both
  */
 function assertOneNameEach(paths: readonly string[]): void {
 	const byHierarchy = new Map<string, string>();
@@ -104,12 +104,12 @@ function assertOneNameEach(paths: readonly string[]): void {
 }
 
 const INTRODUCTION = [
-	'Every answer is `{ success: true, data }` unless its page says otherwise; every failure is `{ success: false, message, error,',
+	'Every answer is `{ success: true, data }` unless the operation says otherwise; every failure is `{ success: false, message, error,',
 	'statusCode, requestId, details? }`, where `error` is one of a closed table of codes and `details` names what was wrong.',
 	'Lists come in pages: send `nextCursor` back as `cursor` until it is null.',
 ].join(' ');
 
-// ── one operation ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Operations ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter, examples?: Examples): JsonObject {
 	const { id, summary, description, need, gatewayKeys, body, bodyIs } = declared;
@@ -131,13 +131,13 @@ function describe({ declared, feature }: DeclaredRoute, writer: SchemaWriter, ex
 const isRequired = (body: Schema): boolean => body.$_getFlag('presence') === 'required';
 
 const NEEDS: Record<string, string> = {
-	public: 'Takes no credential.',
-	self: 'Takes a login, or an access key for the whole account.',
-	account: 'Takes a login, or an access key without restrictions.',
-	login: 'Takes a login; an access key is refused.',
+	public: 'Requires no credential.',
+	self: 'Requires a login or an access key for the whole account.',
+	account: 'Requires a login or an access key without restrictions.',
+	login: 'Requires a login; access keys are refused.',
 };
 
-const neededFor = (need: string): string => NEEDS[need] ?? `Takes the permission \`${need}\`.`;
+const neededFor = (need: string): string => NEEDS[need] ?? `Requires the permission \`${need}\`.`;
 
 const JSON_TYPE = 'application/json';
 const exampleOf = (example: Json | undefined): JsonObject => (example === undefined ? {} : { example });
@@ -170,7 +170,7 @@ function parametersOf(declared: Endpoint, writer: SchemaWriter): JsonObject[] {
 
 const SUCCESS = { type: 'boolean', const: true };
 
-/** hapi answers 304 wherever an `ETag` is shown. */
+/** Tells whether a 304 is possible: hapi answers it wherever an `ETag` is sent. */
 const isConditional = ({ versioned, method }: Endpoint): boolean => Boolean(versioned) && method === 'GET';
 
 type Examples = Readonly<Record<string, Json>>;
@@ -186,11 +186,11 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 	];
 	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
-	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Made.' : 'Done.'], ...Object.entries(alsoAnswers)];
+	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Created' : 'Success'], ...Object.entries(alsoAnswers)];
 	const answers: JsonObject = Object.fromEntries(
 		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content: content(code) }) }]),
 	);
-	if (isConditional(declared)) answers['304'] = { description: 'Not changed since.', headers };
+	if (isConditional(declared)) answers['304'] = { description: 'Not modified', headers };
 	if (!declared.accepted) return answers;
 	const later = {
 		type: 'object',
@@ -201,27 +201,27 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 	return {
 		...answers,
 		202: {
-			description: 'Not done yet.',
+			description: 'Accepted, not completed yet',
 			headers: { ...headers, ...where },
 			content: { [JSON_TYPE]: { schema: later, ...exampleOf(examples['202']) } },
 		},
 	};
 }
 
-// ── what operations share ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Components ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 const header = (description: string, type = 'integer'): JsonObject => ({ description, schema: { type } });
 
 const HEADERS: JsonObject = {
-	ETag: header('The version of what is shown; send it back as `If-Match`.', 'string'),
-	'X-Request-Id': header('Names the request in our logs. A client may choose it.', 'string'),
-	'X-RateLimit-Limit': header('Requests in the window.'),
-	'X-RateLimit-Remaining': header('Requests that are left in it.'),
-	'X-RateLimit-Reset': header('When it ends: Unix time, seconds.'),
-	'Retry-After': header('Seconds to wait.'),
-	Location: header('Where to look for it.', 'string'),
+	ETag: header('The version of the resource; send it back as `If-Match`.', 'string'),
+	'X-Request-Id': header('Identifies the request in the service’s logs. A client may choose it.', 'string'),
+	'X-RateLimit-Limit': header('Requests allowed in the window.'),
+	'X-RateLimit-Remaining': header('Requests left in the window.'),
+	'X-RateLimit-Reset': header('End of the window: Unix time in seconds.'),
+	'Retry-After': header('Seconds to wait before the next request.'),
+	Location: header('Where the result can be read.', 'string'),
 };
 
 const inHeader = (name: string, description: string): JsonObject => ({
@@ -233,19 +233,19 @@ const inHeader = (name: string, description: string): JsonObject => ({
 });
 
 const PARAMETERS: JsonObject = {
-	Organization: inHeader('X-Organization-Id', 'Which organization is meant; needed by members of several.'),
-	IfMatch: inHeader('If-Match', 'An `ETag`: only if nothing changed since, else 412.'),
-	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: only if something changed since, else 304.'),
+	Organization: inHeader('X-Organization-Id', 'Id of the organization; required for members of several.'),
+	IfMatch: inHeader('If-Match', 'An `ETag`: the change is made only if the resource has not changed since, else 412.'),
+	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: the resource is sent only if it has changed since, else 304.'),
 	IdempotencyKey: inHeader(
 		'Idempotency-Key',
-		'Any text of yours, up to 255 visible ASCII characters: a repetition within 24 hours gets the same answer, with ' +
-			'`Idempotency-Replayed: true`, and does nothing again.',
+		'Any text of up to 255 visible ASCII characters: a repetition within 24 hours gets the same answer, with ' +
+			'`Idempotency-Replayed: true`, and changes nothing.',
 	),
 };
 
-// ── plugins ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Plugins ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `transport.mcp`: the configuration of every plugin that rows name. */
+/** Writes a component for the configuration of every plugin that rows name, such as `transport.mcp`. */
 function configSchemas(registry: Registry): Record<string, JsonSchema> {
 	const kinds = ['auth', 'transport', 'importer', 'executor'] as const;
 	return Object.fromEntries(

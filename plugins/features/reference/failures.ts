@@ -1,9 +1,9 @@
-// What can go wrong with an operation of the management API, as its document tells it: by the closed table of codes.
+// Describes the errors of an operation for the document, by the closed table of codes.
 
 import { changes, type Endpoint, ERRORS, type ErrorCode, isOfContext, type JsonObject, type JsonSchema } from '../../../core/features.ts';
 import { TOLD } from './sentences.ts';
 
-/** Anything may meet these. */
+/** Codes that any operation may answer. */
 const ALWAYS: readonly ErrorCode[] = ['validation_failed', 'internal', 'unavailable'];
 
 function codesOf(declared: Endpoint): ErrorCode[] {
@@ -22,7 +22,7 @@ function codesOf(declared: Endpoint): ErrorCode[] {
 	return [...codes];
 }
 
-/** One response a status: the codes that share it are told apart by `error`. */
+/** Writes one response per status; codes that share a status are distinguished by `error`. */
 export function failuresOf(declared: Endpoint): JsonObject {
 	const byStatus = new Map<number, ErrorCode>();
 	for (const code of codesOf(declared)) if (!byStatus.has(ERRORS[code])) byStatus.set(ERRORS[code], code);
@@ -31,7 +31,7 @@ export function failuresOf(declared: Endpoint): JsonObject {
 	);
 }
 
-/** A code of each: its response names them all. */
+/** One code for each status, whose response names all of them. */
 const STATUSES = [...new Map(Object.entries(ERRORS).map(([code, status]) => [status, code as ErrorCode])).values()];
 
 const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
@@ -40,9 +40,10 @@ function failure(code: ErrorCode): JsonObject {
 	const status = ERRORS[code];
 	const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((other) => ERRORS[other] === status);
 	const isLimit = status === ERRORS.rate_limited;
+	const isForNow = isLimit || status === ERRORS.unavailable;
 	return {
 		description: codes.map((other) => `\`${nameOf(other)}\`: ${TOLD[other].when}`).join('\n\n'),
-		...(isLimit && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
+		...(isForNow && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
 		content: {
 			'application/json': {
 				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },
@@ -67,13 +68,13 @@ function exampleOf(code: ErrorCode): JsonObject {
 
 const ERROR_SHAPE = {
 	success: { type: 'boolean', const: false },
-	message: { type: 'string', description: 'A sentence for a person.' },
+	message: { type: 'string', description: 'A sentence for people.' },
 	error: { type: 'string', enum: Object.keys(ERRORS).map((code) => code.toUpperCase()) },
 	statusCode: { type: 'integer' },
 };
 
 const PATH =
-	'A JSON pointer into the body, or `query/name`, `header/name`, `path/name`. Of `SCHEMA_INVALID` also a place in the description that was imported.';
+	'A JSON pointer into the body, or `query/name`, `header/name`, `path/name`. For `SCHEMA_INVALID`, it may also be a location in the imported description.';
 
 const WHOLE: JsonSchema = {
 	type: 'object',
@@ -97,7 +98,7 @@ const WHOLE: JsonSchema = {
 	additionalProperties: false,
 };
 
-/** Specification 7: four fields. */
+/** The body of a 429: four fields (specification 7). */
 const RATE_LIMITED: JsonSchema = {
 	type: 'object',
 	properties: { ...ERROR_SHAPE, error: { type: 'string', const: 'RATE_LIMITED' } },
@@ -107,7 +108,7 @@ const RATE_LIMITED: JsonSchema = {
 
 export const ERROR_SCHEMAS: JsonObject = { Error: WHOLE, RateLimited: RATE_LIMITED };
 
-/** By the names that these operations refer to, and no others. */
+/** Writes the responses that these operations refer to. */
 export function failureResponses(operations: readonly Endpoint[]): JsonObject {
 	const met = new Set(operations.flatMap(codesOf).map((code) => ERRORS[code]));
 	return Object.fromEntries(STATUSES.filter((code) => met.has(ERRORS[code])).map((code) => [responseName(code), failure(code)]));

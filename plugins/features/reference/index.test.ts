@@ -1,16 +1,16 @@
-// The page over the document. The document itself is tested in test/flows/document.test.ts.
+// Tests of the page that shows the document. The document itself is tested in test/flows/document.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { send, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 });
 after(() => service.stop());
 
-test('GET /docs is a page that asks nobody but this service for anything', async () => {
+test('GET /docs is a page that loads everything from this service', async () => {
 	const page = await send(`${service.url}/docs`, 'GET');
 	assert.equal(page.status, 200);
 	assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
@@ -37,7 +37,7 @@ test('only its own files are served, with their types', async () => {
 	}
 });
 
-test('GET / leads a browser to the page, and has nothing for anybody else', async () => {
+test('GET / redirects a browser to the page, and is a 404 for other clients', async () => {
 	const ask = (method: string, headers: Record<string, string> = {}, body?: string) =>
 		fetch(`${service.url}/`, { method, headers, redirect: 'manual', ...(body !== undefined && { body }) });
 	const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';

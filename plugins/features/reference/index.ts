@@ -1,4 +1,4 @@
-// The document of the management API (OpenAPI 3.1), as JSON and YAML, and a page to read and try it.
+// Serves the document of the management API (OpenAPI 3.1) as JSON and YAML, and a page to read and try it.
 
 import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
@@ -16,7 +16,7 @@ export default {
 	config: Joi.object({}),
 	register(server: Server, _config, core) {
 		const texts = { json: '', yaml: '' };
-		// All routes are there by then, and nobody is being served yet: writing it takes longer than a request may.
+		// The document is written at the start, when all routes exist and no request waits, since writing it takes longer than a request may.
 		server.ext('onPreStart', () => {
 			const document = describeApi({ server, registry: core.registry, config: core.config, version: VERSION, examples });
 			texts.json = JSON.stringify(document);
@@ -27,7 +27,7 @@ export default {
 				method: 'GET',
 				path: '/openapi.json',
 				id: 'getDocument',
-				summary: 'This document, as JSON.',
+				summary: 'Returns this document as JSON.',
 				need: 'public',
 				bare: true,
 				answer: Joi.object().unknown(),
@@ -37,7 +37,7 @@ export default {
 				method: 'GET',
 				path: '/openapi.yaml',
 				id: 'getDocumentAsYaml',
-				summary: 'This document, as YAML.',
+				summary: 'Returns this document as YAML.',
 				need: 'public',
 				bare: true,
 				produces: 'application/yaml',

@@ -1,4 +1,4 @@
-// GET /docs: Swagger UI from its package on disk. Nothing is fetched from another host, and the page may talk to this one only.
+// GET /docs: serves Swagger UI from its package on disk. The page loads nothing from other hosts and may send requests to this one only.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { GatewayError, notFound, operation } from '../../../core/features.ts';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Swagger UI writes styles into elements, and its icons are data URLs. */
+/** The content security policy. Swagger UI writes styles into elements, and its icons are data URLs. */
 const POLICY =
 	"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -29,8 +29,8 @@ const HTML = `<!doctype html>
 </html>
 `;
 
-// Requests go to where the page came from, whatever names the service is known by: the policy lets them go nowhere else.
-// No validator, which would be another host; no credential is kept beyond the page.
+// Requests go to the page's own origin, whatever names the service has, since the policy allows no other. There is no validator, which
+// would be another host, and no credential is kept beyond the page.
 const START = `const here = () => ({
 	statePlugins: {
 		spec: {
@@ -71,7 +71,7 @@ export function pageRoutes(): ServerRoute[] {
 			method: 'GET',
 			path: '/docs',
 			id: 'readReference',
-			summary: 'A page to read this document and try its operations.',
+			summary: 'Shows a page to read this document and try its operations.',
 			need: 'public',
 			bare: true,
 			produces: 'text/html',
@@ -82,7 +82,7 @@ export function pageRoutes(): ServerRoute[] {
 			method: 'GET',
 			path: '/docs/{file}',
 			id: 'readReferenceFile',
-			summary: 'A script or style of that page.',
+			summary: 'Serves a script or style of that page.',
 			need: 'public',
 			bare: true,
 			produces: '*/*',
@@ -96,11 +96,11 @@ export function pageRoutes(): ServerRoute[] {
 	];
 }
 
-/** No operation of the API: it is for whoever types the address of the service into a browser. All others find nothing there. */
+/** Redirects a browser from the service's root to the page; other clients get a 404. It is no operation of the API. */
 const FRONT_DOOR: ServerRoute = {
 	method: '*',
 	path: '/',
-	// Whatever comes with a request is left alone.
+	// The body of the request is not read.
 	options: {
 		auth: false,
 		payload: { parse: false, output: 'stream', maxBytes: Number.MAX_SAFE_INTEGER },

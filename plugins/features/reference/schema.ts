@@ -1,6 +1,6 @@
-// Joi → JSON Schema 2020-12 as OpenAPI 3.1 takes it. Joi's own writer does the keywords; what it leaves out (examples, names,
-// null beside values, what excludes what) is added by walking the schema's terms beside its result. Its description says the same,
-// but Joi validates that at every level, which takes longer than all the rest.
+// Converts Joi to JSON Schema 2020-12 as OpenAPI 3.1 uses it. Joi's own writer makes the keywords; what it leaves out (examples, names,
+// null beside values, exclusive keys) is added by walking the schema's terms beside its result. `describe()` holds the same, but Joi
+// validates its output at every level, which takes longer than all the rest.
 
 import type { Schema } from 'joi';
 import { isObject, type Json, type JsonObject, type JsonSchema } from '../../../core/features.ts';
@@ -11,32 +11,32 @@ interface JsonSchemaSource {
 	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
 }
 
-/** Marks that a schema may carry: `.meta({ schema: 'Gateway' })`. */
+/** The marks that a schema may carry in its meta: `.meta({ schema: 'Gateway' })`. */
 interface Marks {
-	/** A component of this name, referred to wherever it stands. */
+	/** The name of a component, which is referred to wherever the schema occurs. */
 	schema?: string;
-	/** The names of the plugins of this kind. */
+	/** A kind, whose plugins' names are the values. */
 	plugin?: string;
-	/** The configuration of a plugin of this kind. */
+	/** A kind; the value is the configuration of one of its plugins. */
 	pluginConfig?: string;
 }
 
 export interface SchemaWriter {
-	/** The schema, with references to what carries a name. */
+	/** Writes a schema, with references to the named components. */
 	write(schema: Schema): JsonSchema;
-	/** By name, all that was referred to so far. */
+	/** The components that were referred to so far, by name. */
 	components: Record<string, JsonSchema>;
 }
 
 export interface PluginNames {
-	/** What a client may name as type. */
+	/** Lists the names that a client may give as type. */
 	names(kind: string): string[];
-	/** Names of the components of their configurations. */
+	/** Lists the names of the components of the plugins' configurations. */
 	configs(kind: string): string[];
 }
 
 export const plainSchema = (schema: Schema): JsonSchema =>
-	// Every schema of Joi 18 has it.
+	// Every schema of Joi 18 has this member.
 	(schema['~standard'] as unknown as JsonSchemaSource).jsonSchema.input({ target: 'draft-2020-12' });
 
 export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
@@ -82,7 +82,7 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 	return { write: (schema) => tidy(annotate(plainSchema(schema), schema)), components };
 }
 
-/** What Joi keeps of a schema beside its flags and rules. */
+/** The members that Joi keeps of a schema beside its flags and rules. */
 interface Terms {
 	metas?: Marks[] | null;
 	examples?: Json[] | null;
@@ -100,7 +100,7 @@ function mapValues(values: JsonObject, map: (value: JsonObject, name: string) =>
 
 const marksOf = (schema: Schema): Marks => Object.assign({}, ...(termsOf(schema).metas ?? []));
 
-/** Examples, and null among the values that are allowed. */
+/** Adds examples, and null among the allowed values. */
 function withExamples(written: JsonSchema, schema: Schema): JsonSchema {
 	const copy: JsonSchema = { ...written };
 	const { examples } = termsOf(schema);
@@ -115,7 +115,7 @@ interface Dependency {
 	key?: string;
 }
 
-/** What they are is told again: a reader takes each part for itself, and finds no name misspelt. */
+/** Requires the names and repeats their schemas: readers evaluate each part separately, and a misspelt name would go unnoticed. */
 const required = (names: string[], properties: JsonObject): JsonObject => ({
 	type: 'object',
 	properties: Object.fromEntries(names.map((name) => [name, wordless(properties[name])])),
@@ -131,7 +131,7 @@ function wordless(schema: Json | undefined): JsonObject {
 const RELATIONS: Record<string, (dependency: Dependency, properties: JsonObject) => JsonObject> = {
 	or: ({ peers }, properties) => ({ anyOf: peers.map((peer) => required([peer], properties)) }),
 	xor: ({ peers }, properties) => ({ oneOf: peers.map((peer) => required([peer], properties)) }),
-	// Whatever they are, they are not together.
+	// The two must not occur together, whatever their values.
 	without: ({ key = '', peers }) => ({ not: { anyOf: peers.map((peer) => required([key, peer], {})) } }),
 	with: ({ key = '', peers }) => ({ dependentRequired: { [key]: peers } }),
 	nand: ({ peers }) => ({ not: required(peers, {}) }),

@@ -1,10 +1,10 @@
-// What a reader of the document is told of each error: when it comes, and a sentence that the service really says then, which a test holds.
+// Describes each error for readers of the document: when it occurs, and an example of the message, which a test compares with the service's own.
 
 import type { ErrorCode, ErrorDetail } from '../../../core/features.ts';
 
 interface Told {
 	when: string;
-	/** As the service says it. */
+	/** The message as the service writes it. */
 	message: string;
 	details?: ErrorDetail[];
 }
@@ -13,12 +13,12 @@ const ownDetail = (path: string, message: string): Pick<Told, 'message' | 'detai
 
 export const TOLD: Record<ErrorCode, Told> = {
 	validation_failed: {
-		when: 'The request is not what this page describes; `details` names each place and what was expected there.',
+		when: 'The request does not match this document; `details` names each field and what was expected there.',
 		...ownDetail('/name', '"name" is required'),
 	},
 	schema_invalid: {
-		when: 'The description of the API cannot be imported; `details` names the place in it.',
-		...ownDetail('', 'The document is no OpenAPI: its root must be an object, not a string.'),
+		when: 'The description of the API cannot be imported; `details` names the location in it.',
+		...ownDetail('', 'The document is not OpenAPI: its root must be an object, not a string.'),
 	},
 	egress_refused: {
 		when: 'A URL leads to an address that the service may not call.',
@@ -29,23 +29,23 @@ export const TOLD: Record<ErrorCode, Told> = {
 		),
 	},
 	no_organization: {
-		when: '`X-Organization-Id` names no organization of the account, or is missing where the account has not exactly one.',
+		when: '`X-Organization-Id` names no organization of the account, or is missing and the account has none or several.',
 		...ownDetail('header/x-organization-id', 'X-Organization-Id names no organization of this account.'),
 	},
 	unauthorized: {
-		when: 'There is no credential, or one that is wrong, expired or revoked.',
+		when: 'The credential is missing, wrong, expired or revoked.',
 		message: 'A Bearer token is required.',
 	},
 	forbidden: {
-		when: 'The role of the user does not have the permission, or the operation takes a login and was asked with an access key.',
+		when: 'The role of the user does not have the permission, or the operation requires a login and was called with an access key.',
 		message: 'Your role does not have the permission gateway:write.',
 	},
 	insufficient_scope: {
-		when: 'The access key was not given the permission, or does not reach what was asked for.',
+		when: 'The access key does not have the permission, or its scope does not include the resource.',
 		message: 'The access key does not have the permission gateway:write.',
 	},
 	not_found: {
-		when: 'There is no such thing, or it belongs to another organization.',
+		when: 'The resource does not exist, or belongs to another organization.',
 		message: 'Gateway not found.',
 	},
 	tool_not_found: {
@@ -53,23 +53,23 @@ export const TOLD: Record<ErrorCode, Told> = {
 		message: 'There is no tool "get_pet" here.',
 	},
 	method_not_allowed: {
-		when: 'The path takes other methods, which `Allow` names.',
+		when: 'The path supports other methods, which `Allow` names.',
 		message: 'This path takes GET.',
 	},
 	conflict: {
-		when: 'It is taken, in use, or being done already by a request with the same `Idempotency-Key`.',
+		when: 'The name is taken, the resource is in use, or a request with the same `Idempotency-Key` is under way.',
 		message: 'endpoint is taken: another gateway of this organization has it.',
 	},
 	secret_unreadable: {
-		when: 'A stored secret does not open any more and has to be entered again.',
+		when: 'A stored secret can no longer be decrypted and has to be entered again.',
 		message: 'The credential "api_key" of the API “Pets” could not be read: enter it again.',
 	},
 	precondition_failed: {
-		when: 'It was changed since the `ETag` that `If-Match` names.',
+		when: 'The resource was changed since the `ETag` that `If-Match` names.',
 		message: 'It has been changed since the version that If-Match names: read it again first.',
 	},
 	payload_too_large: {
-		when: 'The body is larger than the operation takes.',
+		when: 'The body is larger than the operation allows.',
 		message: 'The body is larger than 1048576 bytes.',
 	},
 	unsupported_media_type: {
@@ -81,15 +81,15 @@ export const TOLD: Record<ErrorCode, Told> = {
 		message: 'This Idempotency-Key was used for another request: choose a new one.',
 	},
 	rate_limited: {
-		when: 'Too many requests came in a window; `Retry-After` says when the next may.',
+		when: 'Too many requests were made in the window; `Retry-After` says when to try again.',
 		message: 'Too many requests: retry after 12 seconds.',
 	},
 	internal: {
-		when: 'Something went wrong in the service; its log has the `requestId`.',
+		when: 'The service failed; its log has the `requestId`.',
 		message: 'Something went wrong on our side; the request id names it.',
 	},
 	not_implemented: {
-		when: 'The service cannot do this here.',
+		when: 'The service does not support this here.',
 		message: 'This tool sends no request that could be shown. Run it without dryRun.',
 	},
 	upstream_failed: {
@@ -97,8 +97,8 @@ export const TOLD: Record<ErrorCode, Told> = {
 		message: 'api.example.com answered with a redirect.',
 	},
 	unavailable: {
-		when: 'The service cannot answer at the moment; it may a little later.',
-		message: 'The database cannot be reached at the moment. Try again shortly.',
+		when: 'The service cannot answer at the moment, since its database or another part is busy or cannot be reached; `Retry-After` says when to try again.',
+		message: 'The database is busy at the moment. Try again shortly.',
 	},
 	upstream_timeout: {
 		when: 'The API that was called did not answer in time.',

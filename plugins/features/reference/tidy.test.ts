@@ -6,7 +6,7 @@ import { tidy } from './tidy.ts';
 
 const text = { type: 'string', minLength: 1 };
 
-test('an alternative is told once, and none stands alone', () => {
+test('equal alternatives are merged, and a single one is inlined', () => {
 	const cases: [schema: JsonSchema, tidied: JsonSchema][] = [
 		[{ anyOf: [text] }, text],
 		[
@@ -37,7 +37,7 @@ test('an alternative is told once, and none stands alone', () => {
 	for (const [schema, tidied] of cases) assert.deepEqual(tidy(schema), tidied);
 });
 
-test('what would mean something else stays as it is', () => {
+test('schemas whose meaning would change stay as they are', () => {
 	const closed = { properties: { a: {} }, additionalProperties: false };
 	const kept: JsonSchema[] = [
 		{ additionalProperties: false, anyOf: [{ properties: { a: {} } }] },

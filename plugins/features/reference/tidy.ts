@@ -1,18 +1,18 @@
-// JSON Schema said once: what writers of schemas leave behind, which readers of the document would trip over.
+// Simplifies JSON Schema: removes what schema writers leave behind and readers of the document cannot handle.
 
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type Json, type JsonSchema } from '../../../core/features.ts';
 
-/** What lies under these is data, whatever its members are called. */
+/** Keywords whose values are data, whatever their members are called. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** What says, in a part, which type it is of. */
+/** Keywords that already determine the type of a part. */
 const TYPING = ['type', '$ref', 'const', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'];
 const COMBINED = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** The same schema, with no alternative told twice, none that stands alone, and each of the type that all are of. */
+/** Simplifies a schema: equal alternatives are merged, a single one is inlined, and each has the type that all share. */
 export const tidy = (schema: JsonSchema): JsonSchema => COMBINED.reduce(typed, COMBINED.reduce(withoutRepetition, mapMembers(schema)));
 
-/** What is true of the whole is true of its parts, and generators of clients type each part for itself. */
+/** Copies the type of the whole to its parts, since generators of clients type each part separately. */
 function typed(schema: JsonSchema, keyword: (typeof COMBINED)[number]): JsonSchema {
 	const { [keyword]: parts, type } = schema;
 	if (!Array.isArray(parts) || type === undefined) return schema;
@@ -30,7 +30,7 @@ function tidyAny(value: Json): Json {
 function withoutRepetition(schema: JsonSchema, keyword: (typeof COMBINED)[number]): JsonSchema {
 	const { [keyword]: parts, ...rest } = schema;
 	if (!Array.isArray(parts)) return schema;
-	// Of two equal alternatives of `oneOf` neither is ever the only one: that must stay.
+	// Equal alternatives of `oneOf` stay: when one matches, so does the other, and the value is invalid.
 	const different =
 		keyword === 'oneOf' ? parts : parts.filter((part, at) => at === parts.findIndex((other) => isDeepStrictEqual(part, other)));
 	const [only] = different;
@@ -38,16 +38,16 @@ function withoutRepetition(schema: JsonSchema, keyword: (typeof COMBINED)[number
 	return agree(rest, only) && !isApart(rest, only) ? { ...only, ...rest } : { ...schema, [keyword]: different };
 }
 
-/** Generators of clients take alternatives beside properties for others than those properties, and in `allOf` for what is true as well. */
+/** Tells whether a part must stay separate: generators take alternatives beside properties as alternatives to them, also inside `allOf`. */
 const isApart = (whole: JsonSchema, part: JsonSchema): boolean => 'properties' in whole && ('anyOf' in part || 'oneOf' in part);
 
-/** What these say depends on each other, so that they cannot be put together. */
+/** Keywords that depend on each other, so that two schemas with them cannot be merged. */
 const DEPENDENT =
 	'properties patternProperties additionalProperties unevaluatedProperties prefixItems items unevaluatedItems contains minContains maxContains if then else'.split(
 		' ',
 	);
 
-/** Both can be said in one. `$ref` may have siblings (JSON Schema 2020-12 §8.2.3.1). */
+/** Tells whether two schemas can be merged. `$ref` may have siblings (JSON Schema 2020-12 §8.2.3.1). */
 function agree(one: JsonSchema, other: JsonSchema): boolean {
 	const isApart = [one, other].some((schema) => !DEPENDENT.some((key) => key in schema));
 	return (

@@ -1,4 +1,4 @@
-// POST /organizations/:orgId/tools/:id/execute: one tool run by hand, the way a gateway would run it.
+// POST /organizations/:orgId/tools/:id/execute: runs one tool by hand, as a gateway would run it.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -20,31 +20,31 @@ import {
 } from '../../../core/features.ts';
 
 const BODY = body({
-	parameters: Joi.object().unknown().default({}).description('What the tool’s own `parameters` ask for; their defaults are filled in.'),
+	parameters: Joi.object().unknown().default({}).description('Arguments by the tool’s own `parameters`, whose defaults are filled in.'),
 }).example({ parameters: { id: '7' } });
 
 const QUERY = Joi.object({
 	dryRun: Joi.boolean()
 		.default(false)
-		.description('Sends nothing, and answers with the `request` that would be sent: arguments are checked alike, secrets are hidden.'),
+		.description('Sends nothing and returns the `request` that would be sent: arguments are checked as usual, secrets are hidden.'),
 });
 
 const RESULT = shape({
 	result: Joi.any().description(
-		'Data where the tool answers with data, else its text, else its content blocks; null when it failed, and of a dry run.',
+		'The tool’s data if it returned data, else its text, else its content blocks; null for failed and dry runs.',
 	),
 	duration: count.description('Milliseconds.'),
 	status: Joi.string().valid('success', 'failed'),
-	error: shape({ code: Joi.string(), message: text }).optional().description('Of a run that failed.'),
+	error: shape({ code: Joi.string(), message: text }).optional().description('The error of a failed run.'),
 	request: jsonObject
 		.optional()
 		.description(
-			'Of a dry run: `method`, `url`, `headers` and `body` of an HTTP request, `bodyEncoding` saying whether the body is `text` or ' +
+			'The request of a dry run: `method`, `url`, `headers` and `body` of an HTTP request, `bodyEncoding` saying whether the body is `text` or ' +
 				'`base64`, without the headers that frame it (host, content-length, connection); tools that speak another protocol show theirs. ' +
-				'`••••` stands for what is secret.',
+				'`••••` replaces secrets.',
 		),
-	notes: Joi.array().items(text).optional().description('Of a result that is data: what was cut of it, or is missing in it.'),
-	logs: Joi.array().items(Joi.string()).optional().description('What the tool printed, a line each; absent when it printed nothing.'),
+	notes: Joi.array().items(text).optional().description('Notes on data that was cut or is missing in the result.'),
+	logs: Joi.array().items(Joi.string()).optional().description('The lines that the tool printed; absent when it printed nothing.'),
 }).meta({ schema: 'ToolRun' });
 
 export const executeTool = (core: Core): ServerRoute =>
@@ -54,8 +54,8 @@ export const executeTool = (core: Core): ServerRoute =>
 		id: 'executeTool',
 		summary: 'Runs a tool once.',
 		description:
-			'A run that failed is an answer too, with `status: failed`. Arguments that the tool does not take are a 400. A dry run opens no ' +
-			'secret, asks for no token and is recorded nowhere; where nothing can be shown before it is sent, it is a 501.',
+			'A failed run is a result too, with `status: failed`. Invalid arguments are a 400. A dry run decrypts no ' +
+			'secret, requests no token and is not recorded; tools that cannot show their request get a 501.',
 		need: 'tools:execute',
 		query: QUERY,
 		body: BODY,
@@ -67,11 +67,11 @@ export const executeTool = (core: Core): ServerRoute =>
 		handler: (request) => execute(request, core),
 	});
 
-/** A run that failed is an answer, not an error (decisions, 8). */
+/** Runs the tool. A failed run is a result, not an error (decisions, 8). */
 async function execute(request: Request, core: Core) {
 	// The body has passed BODY.
 	const { parameters } = request.payload as { parameters: Json };
-	// And the query QUERY.
+	// The query has passed QUERY.
 	const { dryRun } = request.query as { dryRun: boolean };
 	const caller = {
 		method: 'management',
@@ -83,13 +83,13 @@ async function execute(request: Request, core: Core) {
 	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);
 	if (run.request) return { result: null, duration: run.durationMs, status: 'success', request: run.request };
 	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run) };
-	// Whoever may run it by hand can have the secret entered again.
+	// A user who may run the tool by hand can have the secret entered again.
 	if (run.error?.code === 'secret_unreadable') throw new GatewayError(run.error.code, run.error.message);
 	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success', ...printed };
 	return { result: null, duration: run.durationMs, status: 'failed', error: failure(run), ...printed };
 }
 
-/** Whoever checks arguments names their places among the arguments: here they stand in a body. */
+/** Moves faults of the arguments to where the body has them. */
 function blameBody(error: unknown): never {
 	const known = asGatewayError(error);
 	if (known?.code !== 'validation_failed') throw error;
@@ -97,13 +97,13 @@ function blameBody(error: unknown): never {
 	throw new GatewayError('validation_failed', known.message, { details, cause: error });
 }
 
-/** Beside data: what was cut of it, or is missing in it. */
+/** Adds notes on data that was cut or is missing. */
 function remarks({ structured, content }: RunResult): { notes?: string[] } {
 	const texts = structured === undefined ? [] : content.slice(1).flatMap((block) => (block.type === 'text' ? [block.text] : []));
 	return texts.length === 0 ? {} : { notes: texts };
 }
 
-/** Data where there is data, else the text, else the blocks as they are. */
+/** Returns the data of a result where there is any, else its text, else the blocks as they are. */
 function plainResult({ structured, content }: RunResult) {
 	if (structured !== undefined) return structured;
 	const [first, ...others] = content;

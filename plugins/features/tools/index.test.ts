@@ -1,4 +1,4 @@
-// Tools over REST: versions, changes, and answers that are what the document says.
+// Tests of tools over REST: versions, changes, and answers that match the document.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -11,12 +11,12 @@ import {
 	freePort,
 	must,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../../../test/helpers/service.ts';
 import { assertChangesOnly, assertVersioned } from '../../../test/helpers/versions.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let judge: Judge;
 let tools: string;
@@ -27,7 +27,7 @@ const upstream = createServer((request, response) => {
 	response.setHeader('content-type', 'application/json').end('{"ok":true}');
 });
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	judge = await readDocument(service.url);
 	tools = `/organizations/${account.organization.id}/tools`;
@@ -42,7 +42,7 @@ after(async () => {
 
 const HTTP = { name: 'pet', type: 'http', executionConfig: { method: 'GET', url: 'https://pets.example.com/' } };
 
-test('of fifty changes of one version of a tool one is made, and the others are a 412', async () => {
+test('of fifty parallel changes of one version of a tool one succeeds, and the others are a 412', async () => {
 	const created = must(await account.post(tools, HTTP), 201);
 	await assertVersioned(account, `/tools/${created.body.data.id}`, created);
 });
@@ -70,7 +70,7 @@ test('a change of a tool changes what it names, and nothing else', async () => {
 	}
 });
 
-test('a stale If-Match is told before anything is written, and a foreign tool stays a 404', async () => {
+test('a stale If-Match is refused before anything is written, and a foreign tool stays a 404', async () => {
 	const { id } = must(await account.post(tools, HTTP), 201).body.data;
 	const stranger = await registerAccount(service.url);
 	for (const tag of ['"1"', '*']) {
@@ -80,7 +80,7 @@ test('a stale If-Match is told before anything is written, and a foreign tool st
 	assert.equal(must(await account.get(`/tools/${id}`), 200).body.data.name, 'pet');
 });
 
-test('what is wrong with a new tool is named where it stands in the body', async () => {
+test('faults of a new tool are named by their location in the body', async () => {
 	const wrong: [change: object, error: string, at: string][] = [
 		[{ code: 'return 1' }, 'VALIDATION_FAILED', '/code'],
 		[{ executionConfig: { method: 'GET', url: 'http://10.0.0.1/{id}' } }, 'EGRESS_REFUSED', '/executionConfig/url'],
@@ -95,7 +95,7 @@ test('what is wrong with a new tool is named where it stands in the body', async
 	assert.equal(must(await account.patch(`/tools/${id}`, { code: 'return 1' }), 400).body.details[0].path, '/code');
 });
 
-test('what is wrong with arguments is named where it stands in the body, which may be absent', async () => {
+test('faults of arguments are named by their location in the body, which may be absent', async () => {
 	const parameters = { type: 'object', properties: { id: { type: 'string' } } };
 	const id = await createHttpTool(account, { name: 'strict', url: `${origin}/{id}`, parameters });
 	const run = (body?: unknown) => account.post(`${tools}/${id}/execute`, body);

@@ -19,17 +19,18 @@ import {
 	removalQuery,
 	showVersion,
 	storeOf,
+	type ToolChange,
 	type ToolFilter,
 	type ToolRow,
 	words,
 } from '../../../core/features.ts';
-import { addTool, changeTool, type ToolBody, type ToolEdit } from './edit.ts';
+import { addTool, changeTool, type ToolBody } from './edit.ts';
 import { executeTool } from './execute.ts';
 import { presentTool, TOOL } from './present.ts';
 
-const description = Joi.string().allow('').max(10_000).description('What it does, as models read it.');
-const parameters = Joi.object().unknown().description('JSON Schema (2020-12) of the arguments, an object at its root.');
-const code = Joi.string().max(262_144).description('Of types that run code.');
+const description = Joi.string().allow('').max(10_000).description('What the tool does, for models.');
+const parameters = Joi.object().unknown().description('JSON Schema (2020-12) of the arguments; its root describes an object.');
+const code = Joi.string().max(262_144).description('The source, for types that run code.');
 const executionConfig = Joi.object().unknown().meta({ pluginConfig: 'executor' });
 const type = Joi.string().max(64);
 
@@ -38,10 +39,10 @@ const PARAMETERS = { type: 'object', properties: { id: { type: 'string' } }, req
 const CREATE = body({
 	name: displayName.required(),
 	description: description.default(''),
-	type: type.required().meta({ plugin: 'executor' }).description('What runs it.'),
+	type: type.required().meta({ plugin: 'executor' }).description('The executor of the tool.'),
 	parameters: parameters.default({ type: 'object', properties: {} }),
 	code,
-	executionConfig: executionConfig.default({}).description('As the type asks for.'),
+	executionConfig: executionConfig.default({}).description('The options of the type.'),
 }).example({
 	name: 'get_pet',
 	description: 'Reads one pet by its id.',
@@ -50,15 +51,15 @@ const CREATE = body({
 	executionConfig: { method: 'GET', url: 'https://petstore.example.com/v1/pets/{id}' },
 });
 
-const OWN = 'Of a tool from an API: null for the imported one.';
+const OWN = 'For tools of an API, null restores the imported one.';
 
 const UPDATE = body({
 	name: displayName.allow(null).description(OWN),
-	description: description.allow(null).description(`What it does, as models read it. ${OWN}`),
+	description: description.allow(null).description(`What the tool does, for models. ${OWN}`),
 	parameters,
 	code,
 	executionConfig: executionConfig.description(
-		'As the type asks for. As a whole: a change replaces all of it, but a header that is `••••` keeps its stored value.',
+		'The options of the type. A change replaces the whole object, but a header given as `••••` keeps its stored value.',
 	),
 	status: Joi.string().valid('active', 'inactive').description('An inactive tool is in no gateway.'),
 })
@@ -103,7 +104,7 @@ const createTool = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/organizations/{orgId}/tools',
 		id: 'createTool',
-		summary: 'Makes a tool.',
+		summary: 'Creates a tool.',
 		need: 'tools:write',
 		body: CREATE,
 		answer: TOOL,
@@ -136,17 +137,17 @@ const updateTool = (core: Core): ServerRoute =>
 		method: 'PATCH',
 		path: '/tools/{id}',
 		id: 'updateTool',
-		summary: 'Changes what is named of a tool.',
+		summary: 'Changes the given fields of a tool.',
 		description:
-			'Of a tool that was made of an API’s operation: name, description and status, which a later import leaves alone. Null as name or ' +
-			'description brings back what was imported.',
+			'For tools of an API, only name, description and status can be changed, which later imports leave alone. Null as name or ' +
+			'description restores the imported one.',
 		need: 'tools:write',
 		body: UPDATE,
 		answer: TOOL,
 		errors: ['egress_refused', 'secret_unreadable'],
 		versioned: true,
 		// The body has passed UPDATE.
-		handler: async (request) => show(request, await changeTool(request, request.payload as ToolEdit, core), core),
+		handler: async (request) => show(request, await changeTool(request, request.payload as ToolChange, core), core),
 	});
 
 const deleteTool = (core: Core): ServerRoute =>
@@ -154,7 +155,7 @@ const deleteTool = (core: Core): ServerRoute =>
 		method: 'DELETE',
 		path: '/tools/{id}',
 		id: 'deleteTool',
-		summary: 'Removes a tool, from its gateways too.',
+		summary: 'Removes a tool and its assignments to gateways.',
 		need: 'tools:write',
 		query: removalQuery,
 		answer: removal('assignments'),

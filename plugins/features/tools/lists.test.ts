@@ -1,13 +1,13 @@
-// The list of an organization's tools: order, pages, search and filters.
+// Tests of the list of an organization's tools: order, pages, search and filters.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertSearched, assertSorted, assertWhitelisted, type ListOf, readPages } from '../../../test/helpers/lists.ts';
-import { type Account, createHttpTool, must, registerAccount, startTestService, type TestService } from '../../../test/helpers/service.ts';
+import { type Account, createHttpTool, must, registerAccount, type SharedService, sharedService } from '../../../test/helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 });
 after(() => service.stop());
 
@@ -16,7 +16,7 @@ const create = async (account: Account, name: string) => ({
 	id: await createHttpTool(account, { name, url: 'https://pets.example.com/' }),
 });
 
-/** An API with one operation, and the tool of it. */
+/** Imports an API with one operation, and generates its tool. */
 async function importTool(account: Account): Promise<{ apiId: string; toolId: string }> {
 	const api = must(await account.post('/apis', { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example.com' }), 201);
 	const apiId: string = api.body.data.id;
@@ -27,7 +27,7 @@ async function importTool(account: Account): Promise<{ apiId: string; toolId: st
 	return { apiId, toolId: tool?.id ?? assert.fail('no tool') };
 }
 
-test('tools come in every order that is offered, page by page, while others are made', async () => {
+test('tools are listed in every offered order, page by page, while others are created', async () => {
 	const account = await registerAccount(service.url);
 	await assertSorted(account, listOf(account), {
 		create: (name) => create(account, name),
@@ -60,7 +60,7 @@ test('tools are filtered by API, type and status', async () => {
 	assert.deepEqual(await found({ status: 'active', apiId, type: 'api', q: 'pets', sort: '-name', limit: '1' }), [toolId]);
 });
 
-test('what the routes of tools do not take in their query is a 400 that names it', async () => {
+test('an unknown query parameter of the routes of tools is a 400 that names it', async () => {
 	const account = await registerAccount(service.url);
 	const { apiId, toolId } = await importTool(account);
 	const { path } = listOf(account);

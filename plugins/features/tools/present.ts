@@ -1,4 +1,4 @@
-// How tools are shown: the shape, and what fills it. Secret fields of their configs never are.
+// Shows tools: the shape beside the function that fills it. Secret fields of their configs are never shown.
 
 import Joi from 'joi';
 import { type Core, jsonObject, present, shape, type ToolRow, text, timestamp, uuid } from '../../../core/features.ts';
@@ -11,10 +11,10 @@ export const TOOL = shape({
 	description: text,
 	imported: shape({ name: Joi.string(), description: text })
 		.allow(null)
-		.description('What the API’s description says, whatever users made of it; null for tools that were written by hand.'),
-	type: Joi.string().description('What runs it; `api` where an API’s operation does.'),
+		.description('The imported texts, before changes by users; null for tools that were written by hand.'),
+	type: Joi.string().description('The executor of the tool; `api`: an operation of an API.'),
 	parameters: jsonObject.description(
-		'JSON Schema (2020-12) of the arguments. Those in whose place a stored credential of the API goes are no arguments to who calls the tool.',
+		'JSON Schema (2020-12) of the arguments. Those that a stored credential of the API provides are hidden from callers of the tool.',
 	),
 	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none is promised.'),
 	annotations: shape({
@@ -23,16 +23,16 @@ export const TOOL = shape({
 		destructiveHint: hint,
 		idempotentHint: hint,
 		openWorldHint: hint,
-	}).description('MCP’s hints of what a call does.'),
+	}).description('MCP’s hints about what a call does.'),
 	apiId: uuid.allow(null),
-	operationId: uuid.allow(null).description('The `id` of the operation that it was made of.'),
+	operationId: uuid.allow(null).description('The `id` of the operation that the tool was made from.'),
 	bodies: Joi.string()
 		.valid('nested', 'flat')
 		.optional()
-		.description('How the body of the request was asked to lie among the arguments; of tools that an API’s operation was made into.'),
+		.description('How the request body is represented in the arguments; only for tools made from an operation.'),
 	code: text.optional(),
-	executionConfig: jsonObject.description('As its type asks for. Secrets are left out; of headers that hold one `••••` is shown.'),
-	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: its API’s description does not have it any more.'),
+	executionConfig: jsonObject.description('The options of the type. Secrets are left out; secret headers are shown as `••••`.'),
+	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: the API’s description no longer has the operation.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
 }).meta({ schema: 'Tool' });

@@ -1,4 +1,4 @@
-// Clients that prove themselves by what they sign: `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3).
+// Authenticates clients by a signed assertion: `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3).
 
 import { decodeJwt, errors, type JWTPayload } from 'jose';
 import { asGatewayError, audiencesOf, type Call, type KeySetRules, PUBLIC_KEY_ALGORITHMS, verifyToken } from '../../../../core/index.ts';
@@ -11,16 +11,19 @@ import type { Client, ClientKeys } from './clients.ts';
 /** "The value of the "client_assertion_type" is "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"" (RFC 7523 §2.2). */
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const MAX_LENGTH = 8192;
-/** RFC 7523 §3: an `exp` "unreasonably far in the future" may be refused; so long it is remembered that an assertion was used. */
+/**
+ * The longest lifetime of an assertion: RFC 7523 §3 allows to refuse an `exp` "unreasonably far in the future". Used assertions are
+ * remembered as long.
+ */
 const MAX_SECONDS = 60 * 60;
-/** Between the clocks of client and server. */
+/** The tolerated difference between the clocks of client and server. */
 const TOLERANCE_SECONDS = 30;
-/** Between the clocks of replicas and of the database. */
+/** The tolerated difference between the clocks of replicas and of the database. */
 const MARGIN_SECONDS = 5 * 60;
-/** Anyone may publish a client, so its keys take less than those of an issuer that somebody configured. */
+/** The limits for keys of a client, lower than for a configured issuer's, since anyone may publish a client. */
 const RULES: KeySetRules = { maxBytes: 64 * 1024, maxKeys: 20, logged: 'debug' };
 
-/** The assertion of a request. @throws invalid_request, invalid_client */
+/** Reads the assertion of a request. @throws invalid_request, invalid_client */
 export function presentAssertion(parameters: Parameters): { id: string; assertion: string } | null {
 	const assertion = parameters.get('client_assertion');
 	const type = parameters.get('client_assertion_type');
@@ -32,18 +35,18 @@ export function presentAssertion(parameters: Parameters): { id: string; assertio
 	return { id: parameters.get('client_id') ?? subjectOf(assertion), assertion };
 }
 
-/** The name that an assertion gives itself: nothing is known of it yet. */
+/** Reads the subject that an assertion claims; nothing of it is verified yet. */
 function subjectOf(assertion: string): string {
 	try {
 		const { sub } = decodeJwt(assertion);
 		if (typeof sub === 'string') return sub;
 	} catch (cause) {
-		throw bad('client_assertion is no JSON Web Token', cause);
+		throw bad('client_assertion is not a JSON Web Token', cause);
 	}
 	throw bad('sub of client_assertion must be the client_id');
 }
 
-/** Takes an assertion once. @throws invalid_client, saying what is wrong with it */
+/** Verifies an assertion and records that it was used. @throws invalid_client, saying what is wrong with it */
 export async function assertSigned(client: Client, assertion: string, call: Call): Promise<void> {
 	if (client.keys === null) throw bad('the client has published no keys with which client_assertion could be checked');
 	const algorithms = client.signingAlg === null ? [...PUBLIC_KEY_ALGORITHMS] : [client.signingAlg];
@@ -61,15 +64,15 @@ export async function assertSigned(client: Client, assertion: string, call: Call
 const toTokenKeys = (keys: ClientKeys) => ('url' in keys ? { url: keys.url, rules: RULES } : keys);
 
 /**
- * RFC 7523 §3: "The JWT MUST contain an "aud" (audience) claim containing a value that identifies the authorization server". All of
- * its values must: what is meant for another server as well, that server could send to us (draft-ietf-oauth-rfc7523bis).
+ * Checks the audience. RFC 7523 §3: "The JWT MUST contain an "aud" (audience) claim containing a value that identifies the authorization
+ * server". All of its values must, since another server that is named too could replay the assertion to us (draft-ietf-oauth-rfc7523bis).
  */
 function assertAudience(claims: JWTPayload, issuer: string): void {
 	const own = [issuer, `${issuer}/`, `${issuer}/token`, `${issuer}/revoke`];
 	if (!audiencesOf(claims)?.every((audience) => own.includes(audience))) throw bad(`aud of client_assertion must be ${issuer}`);
 }
 
-/** By its `jti` or, without one, by all that was signed: another encoding of the same signature is no other assertion. */
+/** The key under which use is recorded: the `jti` or, without one, the signed part, since the same signature can be encoded in other ways. */
 function usedKey({ id }: Client, { jti }: JWTPayload, assertion: string): string {
 	if (jti !== undefined && typeof jti !== 'string') throw bad('jti of client_assertion must be a text');
 	const name = jti === undefined ? `signed ${assertion.slice(0, assertion.lastIndexOf('.'))}` : `jti ${jti}`;
@@ -77,7 +80,7 @@ function usedKey({ id }: Client, { jti }: JWTPayload, assertion: string): string
 }
 
 function refuse(cause: unknown): never {
-	// Keys that a client names and nobody can read are its own fault, not the server's.
+	// Unreadable keys are the fault of the client that named them, not the server's.
 	if (asGatewayError(cause)) throw bad('the keys of the client cannot be read', cause);
 	if (cause instanceof errors.JWTExpired) throw bad('client_assertion has expired', cause);
 	if (cause instanceof errors.JWTClaimValidationFailed) throw bad(claimFault(cause.claim), cause);

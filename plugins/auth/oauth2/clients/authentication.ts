@@ -1,4 +1,4 @@
-// Which client asks at the token and revocation endpoints (RFC 6749 §2.3, §3.2.1).
+// Authenticates the client at the token and revocation endpoints (RFC 6749 §2.3, §3.2.1).
 
 import type { Call, Incoming } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
@@ -15,7 +15,7 @@ interface Presented {
 	method: ClientMethod;
 }
 
-/** @throws invalid_request, invalid_client */
+/** Authenticates the client of a request. @throws invalid_request, invalid_client */
 export async function authenticateClient(
 	{ headers }: Pick<Incoming, 'headers'>,
 	parameters: Parameters,
@@ -47,7 +47,7 @@ function present(authorization: string | undefined, parameters: Parameters): Pre
 	return { id, proof, method: 'client_secret_basic' };
 }
 
-/** RFC 6749 §2.3.1: both parts are form-encoded first. */
+/** Reads the header's id and secret, each of which is form-encoded first (RFC 6749 §2.3.1). */
 function readBasic(authorization: string): { id: string; proof: string } {
 	const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization) ?? [];
 	const [id = '', proof = ''] = encoded === undefined ? [] : split(Buffer.from(encoded, 'base64').toString('utf8'));
@@ -66,7 +66,7 @@ function split(pair: string): string[] {
 	}
 }
 
-/** By the method that the client registered, and no other; a public client may sign what it sends all the same. */
+/** Accepts only the method that the client registered; a public client may sign its requests all the same. */
 function mayPresent(client: Client, { proof, method }: Presented): boolean {
 	if (method === 'private_key_jwt') return client.method === method || client.method === 'none';
 	if (client.method !== method) return false;

@@ -1,4 +1,4 @@
-// Programs that ask for tokens: those that registered themselves, and those that an https URL describes.
+// Stores clients: those that registered themselves, and those that an https URL describes.
 
 import type { JSONWebKeySet } from 'jose';
 import type { Context, JsonObject, PublicKeyAlgorithm, StoredRecord } from '../../../../core/index.ts';
@@ -13,32 +13,32 @@ export type ClientKeys = { url: string } | { set: JSONWebKeySet };
 
 export interface Client {
 	id: string;
-	/** As it calls itself, without what cannot be shown. */
+	/** The name that the client gives itself, without characters that cannot be shown. */
 	name: string;
-	/** It describes itself under its id, which is an https URL. */
+	/** True when the client's id is the https URL that describes it. */
 	isDocument: boolean;
 	redirectUris: string[];
 	method: ClientMethod;
-	/** Digest; null for a client that can keep no secret. */
+	/** The digest of the secret; null for a client that can keep none. */
 	secret: string | null;
 	/** Null for a client that signs nothing. */
 	keys: ClientKeys | null;
-	/** The one algorithm that it said it signs with; null: any that is taken. */
+	/** The one algorithm that the client declared; null: any accepted one. */
 	signingAlg: PublicKeyAlgorithm | null;
 	mayRefresh: boolean;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of a client that nobody has let in yet. */
+/** The lifetime of a client that no user has allowed yet. */
 const UNUSED_MS = DAY_MS;
-/** After its last use; a refresh token lives 30 days, so no client goes before its grants. */
+/** The lifetime after the last use. A refresh token lives 30 days, so no client ends before its grants. */
 const USED_MS = 90 * DAY_MS;
 
 const MAX_SHOWN = 100;
 
 export const CLIENTS = 'client';
 const keyOf = (id: string): string => `client:${digest(id)}`;
-/** Of everything that a client has been given. */
+/** The tag of every record that belongs to the client. */
 export const clientTag = (id: string): string => `client:${digest(id)}`;
 
 export async function addClient(client: Client, { records }: Context): Promise<void> {
@@ -47,17 +47,17 @@ export async function addClient(client: Client, { records }: Context): Promise<v
 
 const audited = ({ name, id }: Client) => ({ audited: { type: 'oauth_client', name: name || id } });
 
-/** Null when there is none of this id. */
+/** Finds a client; null when there is none with this id. */
 export async function findClient(id: string, config: OAuthConfig, context: Context): Promise<Client | null> {
 	if (isDocumentId(id)) return config.clientMetadataDocuments ? readClientDocument(id, context) : null;
 	const record = await context.records.get(keyOf(id));
 	return record && toClient(record);
 }
 
-/** What is stored of it, for its owners. */
+/** Finds the stored record of a client, for the gateway's owners. */
 export const findStored = (id: string, { records }: Context): Promise<StoredRecord | null> => records.get(keyOf(id));
 
-/** Somebody lets it in: it stays as long as it is used, and the gateway's owners see it, also when it describes itself elsewhere. */
+/** Keeps a client that a user allows as long as it is used. A client that describes itself elsewhere is stored, so that the gateway's owners see it. */
 export async function rememberClient(client: Client, { records }: Context): Promise<void> {
 	const record = await records.get(keyOf(client.id));
 	const options = { tags: [CLIENTS, clientTag(client.id)], ttlMs: USED_MS, ...audited(client) };
@@ -67,26 +67,26 @@ export async function rememberClient(client: Client, { records }: Context): Prom
 
 export const isDocumentId = (id: string): boolean => /^https?:\/\//i.test(id);
 
-/** A key set holds texts and lists of texts, so all of it is JSON. */
+/** Converts a client to JSON, which it already is: a key set holds strings and lists of strings. */
 const toRecord = (client: Client): JsonObject => ({ ...client }) as unknown as JsonObject;
 
-/** The value is what `toRecord` made of a client, but clients that were stored before they could have keys lack these fields. */
+/** Converts a record that `toRecord` made. Clients that were stored before clients could have keys lack these fields. */
 export function toClient({ value }: StoredRecord): Client {
 	const { keys = null, signingAlg = null, ...client } = value as unknown as Client;
 	return { ...client, keys, signingAlg };
 }
 
-/** What is no text to show is left out: controls, and characters that turn or hide what is around them. */
+/** Removes characters that cannot be shown: controls, and those that reverse or hide the text around them. */
 export function shownName(name: string): string {
 	const plain = name
 		.replace(/[\s\p{Zl}\p{Zp}]+/gu, ' ')
 		.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, '')
 		.trim();
-	// By characters, so that none is cut in half.
+	// The name is cut between code points, so that no character is split.
 	return [...plain].slice(0, MAX_SHOWN).join('').trim();
 }
 
-/** For the management API: no secret in it. */
+/** Shows a client in the management API, without its secret. */
 export const presentClient = (record: StoredRecord): JsonObject => {
 	const { id, name, isDocument, redirectUris, method } = toClient(record);
 	return {

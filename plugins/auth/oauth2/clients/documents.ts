@@ -1,4 +1,4 @@
-// Clients that an https URL names and describes (draft-ietf-oauth-client-id-metadata-document, as MCP 2026-07-28 wants it).
+// Reads clients that an https URL names and describes (draft-ietf-oauth-client-id-metadata-document, as MCP 2026-07-28 requires).
 
 import { type Context, isObject } from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
@@ -8,19 +8,19 @@ import type { Client, ClientMethod } from './clients.ts';
 import { readClientMetadata } from './metadata.ts';
 import { acceptedTexts, privateUseFault, redirectFault } from './redirect-uris.ts';
 
-/** §4.1 of the draft: no method "based around a shared symmetric secret". */
+/** The accepted methods: none that is "based around a shared symmetric secret" (§4.1 of the draft). */
 const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
 const MAX_ID_LENGTH = 1000;
 const MAX_BYTES = 64 * 1024;
 const TIMEOUT_MS = 5000;
 const KEPT_MS = 10 * 60_000;
-/** For what cannot be read: long enough that nobody has us ask for it without end. */
+/** The time for which a failed read is cached, so that nobody can make the service fetch without end. */
 const REFUSED_MS = 60_000;
 const NO_MORE = { allowedRedirectUris: [] };
-/** On the machine itself, for trials; the guard takes it only where the operator opened it. */
+/** Hosts of the local machine, for trials; the guard accepts them only where the operator allowed them. */
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** @throws invalid_client, saying what is wrong with the document */
+/** Reads the client that a URL describes. @throws invalid_client, saying what is wrong with the document */
 export const readClientDocument = (id: string, context: Context): Promise<Client> =>
 	context.memo(`document:${digest(id)}`, KEPT_MS, async () => {
 		const read = await tryDocument(id, context);
@@ -28,7 +28,7 @@ export const readClientDocument = (id: string, context: Context): Promise<Client
 		return read;
 	});
 
-/** What is wrong is a result here, and so remembered as well. */
+/** Reads a document and returns a fault instead of throwing it, so that the fault is cached as well. */
 const tryDocument = (id: string, context: Context): Promise<Client | OAuthFault> =>
 	context.memo(`tried:${digest(id)}`, REFUSED_MS, () =>
 		fetchDocument(id, context).catch((thrown: unknown) => {
@@ -49,11 +49,11 @@ async function fetchDocument(id: string, context: Context): Promise<Client> {
 			timeoutMs: TIMEOUT_MS,
 		})
 		.catch((cause: unknown) => {
-			context.log.debug({ error: String(cause) }, 'a client metadata document could not be fetched');
+			context.log.debug({ error: String(cause) }, 'client metadata document could not be fetched');
 			throw bad('the client metadata document cannot be fetched');
 		});
 	if (status !== 200) throw bad('the client metadata document is not answered with 200');
-	if (!/^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) throw bad('the client metadata document is no JSON');
+	if (!/^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) throw bad('the client metadata document is not JSON');
 	const document = tryParse(body);
 	// "The client_id […] MUST match the URL of the document using a simple string comparison".
 	if (!isObject(document) || document['client_id'] !== id) throw bad('the client metadata document is of another client_id');
@@ -71,12 +71,12 @@ function toClient(id: string, document: Record<string, unknown>): Client {
 }
 
 /**
- * A document is the same for every server, and its client is not told what is taken of it. So it may name programs that this gateway does
- * not send answers to; who asks for that is told so, by the URI.
+ * Checks a redirect URI of a document. A document is the same for every server and its client is not told which parts are accepted, so it
+ * may name programs that this gateway does not redirect to; a request for one of them is refused by naming the URI.
  */
 const documentFault = (uri: unknown): string | null => (privateUseFault(uri) === null ? null : redirectFault(uri, acceptedTexts(NO_MORE)));
 
-/** §3 of the draft: https, a path, no fragment, no user name, no segments of dots. */
+/** Checks the form of the URL (§3 of the draft): https, a path, no fragment, no user name, no dot segments. */
 function assertDocumentId(id: string): void {
 	const url = id.length <= MAX_ID_LENGTH && URL.canParse(id) ? new URL(id) : null;
 	const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));

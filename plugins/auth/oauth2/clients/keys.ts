@@ -1,16 +1,16 @@
-// The keys that a client signs with, as its metadata tell of them (RFC 7591 §2).
+// Reads the signing keys of a client from its metadata (RFC 7591 §2).
 
 import { isObject, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, readKeySet } from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
 import type { ClientKeys } from './clients.ts';
 
 const MAX_URL_LENGTH = 1000;
-/** They are stored with the client. */
+/** The most keys inside the metadata, which are stored with the client. */
 const MAX_INLINE = 10;
-/** On the machine itself, for trials; the guard takes it only where the operator opened it. */
+/** Hosts of the local machine, for trials; the guard accepts them only where the operator allowed them. */
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** Null where the metadata name none. @throws invalid_client_metadata */
+/** Reads the keys; null where the metadata name none. @throws invalid_client_metadata */
 export function readClientKeys({ jwks_uri: url, jwks: set }: Record<string, unknown>): ClientKeys | null {
 	// RFC 7591 §2: "The "jwks_uri" and "jwks" parameters MUST NOT both be present in the same request or response."
 	if (isGiven(url) && isGiven(set)) throw bad('jwks_uri and jwks exclude each other');
@@ -47,11 +47,11 @@ function readSet(set: unknown) {
 	}
 }
 
-/** Whether the metadata name an algorithm that is not taken. */
+/** Tells whether the metadata name an algorithm that is not accepted. */
 export const signsOtherwise = ({ token_endpoint_auth_signing_alg: algorithm }: Record<string, unknown>): boolean =>
 	typeof algorithm === 'string' && !PUBLIC_KEY_ALGORITHMS.some((one) => one === algorithm);
 
-/** Null where the metadata name none. @throws invalid_client_metadata */
+/** Reads the algorithm; null where the metadata name none. @throws invalid_client_metadata */
 export function readSigningAlg({ token_endpoint_auth_signing_alg: algorithm }: Record<string, unknown>): PublicKeyAlgorithm | null {
 	if (!isGiven(algorithm)) return null;
 	const known = PUBLIC_KEY_ALGORITHMS.find((one) => one === algorithm);

@@ -1,4 +1,4 @@
-// What a client says of itself (RFC 7591 §2), whether it registers or is described under a URL.
+// Reads the metadata of a client (RFC 7591 §2), from its registration or from the document that describes it.
 
 import { isObject } from '../../../../core/index.ts';
 import { OAuthFault, printable } from '../faults.ts';
@@ -9,20 +9,20 @@ import { readClientKeys, readSigningAlg, signsOtherwise } from './keys.ts';
 const MAX_REDIRECTS = 20;
 const MAX_NAME = 200;
 
-/** Without what makes it somebody: its id and secret. */
+/** A client without its id and secret. */
 export type ClientMetadata = Omit<Client, 'id' | 'isDocument' | 'secret'>;
 
 export interface MetadataRules {
-	/** How clients may prove themselves: `usual` where they do not say. */
+	/** The methods that clients may use; `usual` applies where the metadata name none. */
 	usual: ClientMethod;
 	taken: readonly ClientMethod[];
-	/** The rest of a sentence on what is wrong with a redirect URI; null where nothing is. */
+	/** Says what is wrong with a redirect URI, as the rest of a sentence; null when nothing is. */
 	redirectFault(uri: unknown): string | null;
 }
 
 /**
- * What is not known is not looked at (RFC 7591 §2: "MUST ignore"), and of grant types and response types those are kept that there are.
- * @throws invalid_redirect_uri, invalid_client_metadata
+ * Reads the metadata. Unknown members are ignored (RFC 7591 §2: "MUST ignore"), as are unknown grant types and response types. @throws
+ * invalid_redirect_uri, invalid_client_metadata
  */
 export function readClientMetadata(given: unknown, rules: MetadataRules): ClientMetadata {
 	if (!isObject(given)) throw bad('the metadata must be a JSON object');
@@ -38,7 +38,7 @@ export function readClientMetadata(given: unknown, rules: MetadataRules): Client
 	};
 }
 
-/** All of them or none: a client that is told less than it asked for would learn in its user's browser what is missing. */
+/** Reads the redirect URIs, and refuses all when one is refused: otherwise the client would notice the missing one only in its user's browser. */
 function readRedirects(given: unknown, { redirectFault }: MetadataRules): string[] {
 	if (!Array.isArray(given) || given.length === 0 || given.length > MAX_REDIRECTS) {
 		throw new OAuthFault('invalid_redirect_uri', `redirect_uris must hold 1 to ${MAX_REDIRECTS} URIs`);
@@ -49,18 +49,18 @@ function readRedirects(given: unknown, { redirectFault }: MetadataRules): string
 		const shown = typeof uri === 'string' ? ` (${printable(uri)})` : '';
 		throw new OAuthFault('invalid_redirect_uri', `redirect_uris/${at}${shown} ${fault}`);
 	}
-	// Each of them is a text: it has no fault.
+	// All of them are strings, since none has a fault.
 	return given as string[];
 }
 
-/** How it proves itself. One that offers `none` is public; what it signs all the same is checked with its keys. */
+/** Chooses the client's method. A client that offers `none` is public; if it signs all the same, the signature is checked with its keys. */
 function readProof(given: Record<string, unknown>, rules: MetadataRules): Pick<Client, 'method' | 'keys' | 'signingAlg'> {
 	const offered = readOffered(given, rules.usual);
 	const first = offered.find((name) => rules.taken.some((one) => one === name));
 	const method = offered.includes('none') ? 'none' : rules.taken.find((one) => one === first);
 	if (method === undefined) throw bad(`token_endpoint_auth_method must be one of ${rules.taken.join(' ')}`);
 	const isSigning = method === 'private_key_jwt' || (method === 'none' && offered.includes('private_key_jwt'));
-	// A public client that signs by an algorithm that is not taken need not sign.
+	// A public client whose algorithm is not accepted need not sign.
 	if (!isSigning || (method === 'none' && signsOtherwise(given))) return { method, keys: null, signingAlg: null };
 	const keys = readClientKeys(given);
 	if (keys === null && method === 'private_key_jwt') throw bad('private_key_jwt needs jwks_uri or jwks');
@@ -68,8 +68,8 @@ function readProof(given: Record<string, unknown>, rules: MetadataRules): Pick<C
 }
 
 /**
- * All methods that it can use, the preferred one first. In the list ChatGPT names `none`, beside the `private_key_jwt` that it prefers
- * (OpenID Connect Relying Party Metadata Choices 1.0).
+ * Lists the methods that the client can use, the preferred one first. ChatGPT names `none` only in the list, beside the `private_key_jwt`
+ * that it prefers (OpenID Connect Relying Party Metadata Choices 1.0).
  */
 function readOffered(given: Record<string, unknown>, usual: ClientMethod): string[] {
 	const preferred = given['token_endpoint_auth_method'] ?? null;

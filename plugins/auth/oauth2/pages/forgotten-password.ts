@@ -1,4 +1,4 @@
-// A member who cannot log in asks for the mail of `POST /auth/forgot-password`, and keeps the client's request while they wait for it.
+// The page on which a member requests the mail of `POST /auth/forgot-password`, and keeps the client's request while they wait for it.
 
 import { asGatewayError, type Call, type Incoming, type Reply } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
@@ -20,9 +20,9 @@ export const askForMail = (request: Incoming, config: OAuthConfig, call: Call): 
 		}
 	});
 
-/** @throws what is no fault of the address */
+/** Shows the page again, when the address or a limit is the reason. @throws every other error */
 function notAsked(thrown: unknown, { page, request, email }: { page: Page; request: Incoming; email: string }): Reply {
 	const again = (alert: string): Reply => forgottenPage(page, { email, alert });
 	const isNoAddress = asGatewayError(thrown)?.code === 'validation_failed';
-	return isNoAddress ? again('This is no e-mail address. One looks like ada@example.com.') : orWait(thrown, request, again);
+	return isNoAddress ? again('This is not an e-mail address. One looks like ada@example.com.') : orWait(thrown, request, again);
 }

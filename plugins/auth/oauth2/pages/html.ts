@@ -1,10 +1,10 @@
-// HTML without scripts, and the frame that every page has: what is written into it is text of strangers.
+// Writes HTML without scripts, in the frame that every page has. Text of untrusted parties is escaped.
 
 import { hash } from 'node:crypto';
 import type { Reply } from '../../../../core/index.ts';
 import { STYLE } from './style.ts';
 
-/** Text that is HTML already. */
+/** Text that is HTML already and is not escaped. */
 export class Html {
 	readonly text: string;
 	constructor(text: string) {
@@ -17,7 +17,7 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character
 
 type Part = string | Html | Html[];
 
-/** Every part is escaped, unless it is HTML already. */
+/** Makes HTML of a template: every part is escaped, unless it is HTML already. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
 	const written = parts.map((part) =>
 		Array.isArray(part) ? part.map(({ text }) => text).join('') : part instanceof Html ? part.text : escapeHtml(part),
@@ -29,7 +29,7 @@ export const NOTHING = html``;
 
 const STYLE_HASH = hash('sha256', STYLE, 'base64');
 
-/** @param head beside what each page has there */
+/** Makes the reply with a page. @param head elements added to the common ones */
 export function reply({ status = 200, title, head = NOTHING }: { status?: number; title: string; head?: Html }, body: Html): Reply {
 	const text = `<!doctype html>
 <html lang="en">
@@ -59,12 +59,15 @@ const POLICY = [
 	"base-uri 'none'",
 ];
 
-/** No `Cross-Origin-Opener-Policy`: clients open these pages in a window of their own, and hear from their callback through its opener. */
+/**
+ * The headers of every page. There is no `Cross-Origin-Opener-Policy`: clients open these pages in a window of their own, and are notified
+ * by their callback through its opener.
+ */
 const HEADERS: Readonly<Record<string, string>> = {
 	'content-type': 'text/html; charset=utf-8',
 	'content-security-policy': POLICY.join('; '),
 	'x-frame-options': 'DENY',
-	// With `no-referrer` a browser says `Origin: null` for our own forms.
+	// With `no-referrer` a browser sends `Origin: null` for our own forms.
 	'referrer-policy': 'same-origin',
 	'cache-control': 'no-store',
 };

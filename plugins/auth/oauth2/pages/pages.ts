@@ -1,4 +1,4 @@
-// The pages on which a member logs in and lets a client in, and those on which they find a way back.
+// The pages on which a member logs in and decides about a client, and those that lead back from problems.
 
 import type { Gateway, Reply, Scope } from '../../../../core/index.ts';
 import { type Client, isDocumentId } from '../clients/clients.ts';
@@ -7,23 +7,23 @@ import { MEANINGS } from '../scopes.ts';
 import { type Html, html, NOTHING, reply } from './html.ts';
 import { clientIn, gatewayIn, organizationIn, shownInFull } from './names.ts';
 
-/** The request that a page is about, and where it leads. */
+/** The data of the request that a page is about, and the addresses that it links to. */
 export interface Page {
 	gateway: Gateway;
 	client: Client;
 	redirectUri: string;
-	/** The address of the login, and of its forms. */
+	/** The path of the login page, to which its forms are posted. */
 	action: string;
-	/** The address for those who forgot their password. */
+	/** The path of the page for a forgotten password. */
 	forgotten: string;
-	/** The client's address for those who want none of it, with `access_denied`. */
+	/** The client's redirect URI with `access_denied`, for users who cancel. */
 	back: string;
 }
 
-/** @param isWrong the address and password that were given are no login */
+/** The login page. @param isWrong the given address and password were refused */
 export function loginPage(page: Page, given: { email?: string; alert?: string; isWrong?: boolean } = {}): Reply {
 	const { email = '', alert, isWrong = false } = given;
-	// After a fault all is known but the password.
+	// After a refusal all fields but the password keep their values.
 	const again = isWrong ? html` aria-invalid="true" aria-describedby="alert"` : NOTHING;
 	const body = html`
 <h1>Log in</h1>
@@ -47,7 +47,7 @@ interface Question {
 	email: string;
 	scopes: Scope[];
 	slip: string;
-	/** Why it is asked once more. */
+	/** The reason for asking again. */
 	alert?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ ${below(switchForm(page, 'link'))}`;
 	return reply({ title: alert === undefined ? 'Allow or deny access' : 'Allow or deny access: not decided yet' }, body);
 }
 
-/** For who is logged in, but belongs to other organizations. */
+/** The page for a logged-in user who is no member of this organization. */
 export function strangerPage(page: Page, email: string): Reply {
 	const organization = organizationIn(page.gateway);
 	const body = html`
@@ -96,7 +96,7 @@ ${below(wayBack(page))}`;
 	return reply({ status: alert === undefined ? 200 : 400, title: 'Reset your password' }, body);
 }
 
-/** The same whether there is such an account or not. */
+/** The page after a mail was requested: the same whether the account exists or not. */
 export function sentPage(page: Page, email: string): Reply {
 	const body = html`
 <h1>Check your mail</h1>
@@ -112,29 +112,29 @@ ${below(wayBack(page))}`;
 	return reply({ title: 'Check your mail' }, body);
 }
 
-/** The program cannot be told, since it is not known who or where it is. */
+/** The page for faults that cannot be sent to the client, since the request does not identify it or its address. */
 export function faultPage(gateway: Gateway, description: string): Reply {
 	const body = html`
 <h1>This link does not work</h1>
 <p>The program that sent you here asked for access to ${gatewayIn(gateway)} in a way that cannot be answered:</p>
 <p class="alert" role="alert">${description}.</p>
-<p>It has been given nothing. Close this page, go back to the program and connect it again.</p>
-<p class="note">If that does not help, tell its maker what is said above.</p>`;
+<p>It was given no access. Close this page, go back to the program and connect it again.</p>
+<p class="note">If that does not help, send this message to the maker of the program.</p>`;
 	return reply({ status: 400, title: 'This link does not work' }, body);
 }
 
-/** For what is neither the program's fault nor an answer to it. */
+/** The page for errors that are neither the client's fault nor an answer to it. */
 export function troublePage(page: Page, { status, message }: { status: number; message: string }): Reply {
 	const body = html`
 <h1>This did not work</h1>
 <p class="alert" role="alert">${message}</p>
-<p>${clientIn(page.client.name, 'The program')} has been given nothing.</p>
+<p>${clientIn(page.client.name, 'The program')} was given no access.</p>
 <p><a class="button" href="${page.action}">Try again</a></p>
 ${below(wayBack(page))}`;
 	return reply({ status, title: 'This did not work' }, body);
 }
 
-/** The same as a redirect, but as a step of its own: it is no part of the form that led to it. */
+/** Redirects by a page instead of a status, so that the form's `form-action` does not apply to the target. */
 export function leavingPage({ headers: { location = '', ...headers } = {} }: Reply): Reply {
 	const refresh = html`<meta http-equiv="refresh" content="0;url=${location}">`;
 	const { title, body } = isPrivateUse(location) ? toProgram(location) : onward(location);
@@ -149,7 +149,7 @@ const onward = (location: string): { title: string; body: Html } => ({
 <p><a href="${location}">Continue</a> if nothing happens.</p>`,
 });
 
-/** It stays: browsers open the program beside it, and ask first. */
+/** The page after a program was opened. It stays open, since browsers ask before they open the program. */
 const toProgram = (location: string): { title: string; body: Html } => ({
 	title: 'Back to the program',
 	body: html`
@@ -158,7 +158,7 @@ const toProgram = (location: string): { title: string; body: Html } => ({
 <p class="note">You can close this page then.</p>`,
 });
 
-/** The sentence that tells who wants what of whom. */
+/** The sentence that says which program wants access to which gateway. */
 const wish = ({ client, gateway }: Page, end = '.'): Html =>
 	html`${clientIn(client.name, 'A program')} wants access to ${gatewayIn(gateway)}${end}`;
 
@@ -172,13 +172,16 @@ const switchForm = (page: Page, look: 'link' | 'plain'): Html => html`
 <button name="action" value="switch" class="${look}">Use another account</button>
 </form>`;
 
-/** A link, so that nothing is sent on but by who reads where it leads. */
+/** A link and not a redirect, so that a user is sent on only by choosing to. */
 function wayBack({ back, redirectUri }: Page): Html {
 	const where = isPrivateUse(redirectUri) || isLoopback(redirectUri) ? 'the program' : new URL(redirectUri).host;
 	return html`<a class="link" href="${back}">Cancel and go back to ${where}</a>`;
 }
 
-/** The address comes first: that is known, and the name is only said. @param email of who is logged in */
+/**
+ * Lists the facts of a request. The address comes first, since it is certain and the name is only claimed. @param email the address of the
+ * logged-in user
+ */
 function about({ client, redirectUri }: Page, email?: string): Html {
 	const name = shownInFull(client.name);
 	const said =
@@ -198,7 +201,7 @@ ${said}${described}${visitor}
 function destination(redirectUri: string): Html {
 	const { protocol, host } = new URL(redirectUri);
 	if (isPrivateUse(redirectUri)) {
-		// Nobody owns a scheme: whichever program has taken it on this computer is opened.
+		// A scheme has no owner: whichever program registered it on this computer is opened.
 		const shown = host === '' ? protocol : `${protocol}//${host}`;
 		return html`<dd class="host">${shown}</dd>\n<dd>a program on this computer <span class="note">(not checked)</span></dd>`;
 	}

@@ -1,4 +1,4 @@
-// How the pages look: light and dark, from a phone's width on.
+// The style sheet of the pages: light and dark, for screens from a phone's width up.
 
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #4d5866; --paper: #ffffff; --ground: #eef1f5; --line: #79828e; --deed: #1f4fbf; --on-deed: #ffffff; --alarm: #a3161b; }

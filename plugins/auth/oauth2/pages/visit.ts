@@ -1,4 +1,4 @@
-// The beginning and the end of every page: the client's request that it is about, the origin of its form, and a way out of what goes wrong.
+// The steps that every page shares: the client's request, the origin of its form, and the handling of errors.
 
 import { asGatewayError, type Call, GatewayError, type Incoming, type Reply } from '../../../../core/index.ts';
 import {
@@ -15,7 +15,7 @@ import { gatewayOf, gatewayUrl } from '../metadata.ts';
 import { Parameters } from '../parameters.ts';
 import { faultPage, leavingPage, type Page, troublePage } from './pages.ts';
 
-export interface Surroundings {
+export interface PageContext {
 	request: Incoming;
 	config: OAuthConfig;
 	call: Call;
@@ -23,14 +23,14 @@ export interface Surroundings {
 
 type Answer = (asked: AuthorizationRequest) => Promise<Reply>;
 
-/** Told to the client, as `error_description`. */
+/** The `error_description` that the client receives. */
 export const NOT_AGREED = 'the user did not agree';
-/** The same as core says of a 429 for which no window is the reason. */
+/** The headers that core sends with a 429 that no window caused. */
 const USUAL = { 'retry-after': '1', 'x-ratelimit-remaining': '0' };
 
-/** A fault of the request goes to the client, unless it is wrong who or where the client is. */
-export async function visiting(surroundings: Surroundings, answer: Answer): Promise<Reply> {
-	const { request, config, call } = surroundings;
+/** Answers a request. Its faults go to the client, unless the client or its redirect URI is what is wrong. */
+export async function visiting(context: PageContext, answer: Answer): Promise<Reply> {
+	const { request, config, call } = context;
 	const parameters = new Parameters(request.query);
 	let destination: Destination;
 	try {
@@ -47,32 +47,35 @@ export async function visiting(surroundings: Surroundings, answer: Answer): Prom
 	}
 }
 
-/** The answer to a form, which is taken from pages of ours only. */
+/** Answers a form, which is accepted only from our own pages. */
 export async function answeringForm(
-	surroundings: Surroundings,
+	context: PageContext,
 	answer: (asked: AuthorizationRequest, form: Parameters) => Promise<Reply>,
 ): Promise<Reply> {
-	const { request } = surroundings;
-	const reply = await visiting(surroundings, async (asked) => {
+	const { request } = context;
+	const reply = await visiting(context, async (asked) => {
 		assertOwnPage(request);
 		return answer(asked, new Parameters(request.body instanceof URLSearchParams ? request.body : new URLSearchParams()));
 	});
-	// Redirects after a form are held to `form-action` in Chromium, the client's own as well, and nobody knows where those lead.
+	// Chromium applies `form-action` to every redirect that follows a form, including the client's own, whose targets are unknown.
 	return reply.status === 303 ? leavingPage(reply) : reply;
 }
 
-/** A program may ask whether its registration still stands before it sends its user here: of a page it would learn nothing. */
+/**
+ * Tells whether the requester wants HTML. A program may check that its registration still exists before it sends its user here, and cannot
+ * read a page.
+ */
 const wantsPage = ({ headers: { accept = '' } }: Incoming): boolean => accept.includes('text/html') || !accept.includes('json');
 
 const sendFault = ({ error, description }: OAuthFault, destination: Destination, call: Call): Reply =>
 	redirectTo(destination, { error, error_description: description }, gatewayUrl(call));
 
-/** A page elsewhere can make a browser send a form, but not under our name. */
+/** Checks the form's origin: a page of another site can make a browser send a form, but not with our origin. */
 function assertOwnPage({ origin, publicUrl }: Incoming): void {
 	if (origin.value !== publicUrl) throw new GatewayError('forbidden', `This form is taken only from pages of ${publicUrl}.`);
 }
 
-/** People get a page of what core would say as JSON. @throws what is no fault of the request, and for programs all of it */
+/** Shows people as a page what core would answer as JSON. @throws every error that is no fault of the request, and all errors for programs */
 function troubled(thrown: unknown, request: Incoming, page: Page): Reply {
 	const error = asGatewayError(thrown);
 	if (!error || error.code === 'internal' || !wantsPage(request)) throw thrown;
@@ -80,7 +83,7 @@ function troubled(thrown: unknown, request: Incoming, page: Page): Reply {
 	return { ...reply, headers: { ...reply.headers, ...error.headers } };
 }
 
-/** The page once more, that says how long to wait. @throws what is another fault than too many requests, and for programs that as well */
+/** Shows the page again with the time to wait. @throws every error other than too many requests, and all errors for programs */
 export function orWait(thrown: unknown, request: Incoming, page: (alert: string) => Reply): Reply {
 	const error = asGatewayError(thrown);
 	if (error?.code !== 'rate_limited' || !wantsPage(request)) throw thrown;

@@ -1,4 +1,4 @@
-// Files that nobody has to hand in: those of Protobuf itself, and Google's common ones (bundled-protos.ts).
+// The files that uploads need not contain: those of Protobuf itself, and Google's common ones (bundled-protos.ts).
 
 import { gunzipSync } from 'node:zlib';
 import { create, createFileRegistry, type DescFile, type FileRegistry, fromBinary } from '@bufbuild/protobuf';
@@ -40,16 +40,16 @@ const FILES: readonly DescFile[] = [
 	file_google_protobuf_wrappers,
 ];
 
-/** By the path that everybody imports them by. */
+/** The well-known files by their usual import path. */
 export const WELL_KNOWN: ReadonlyMap<string, DescFile> = new Map(FILES.map((file) => [file.proto.name, file]));
 
-/** Also under another folder, as vendored copies are. */
+/** Finds a well-known file, also in another folder, like vendored copies. */
 export function wellKnownAt(path: string): DescFile | undefined {
 	const at = path.lastIndexOf('google/protobuf/');
 	return at === 0 || path[at - 1] === '/' ? WELL_KNOWN.get(path.slice(at)) : undefined;
 }
 
-/** The bundled files, and the well-known ones. */
+/** Makes a registry of the bundled and the well-known files. */
 export function createBundle(): FileRegistry {
 	const ordered = new Set<DescFile>();
 	const add = (file: DescFile): void => {

@@ -1,4 +1,4 @@
-// Files that a tool's own descriptors leave out: those of Protobuf itself, and those of a status' details.
+// The files that a tool's own descriptors leave out: those of Protobuf itself, and those of a status's details.
 
 import { gunzipSync } from 'node:zlib';
 import { create, createFileRegistry, type DescFile, type FileRegistry, fromBinary } from '@bufbuild/protobuf';
@@ -24,7 +24,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { RPC_PROTOS } from './rpc-protos.ts';
 
-/** What an Any is likely to hold, small. */
+/** Small files with the types that an Any is likely to hold. */
 const ALWAYS: readonly DescFile[] = [
 	file_google_protobuf_any,
 	file_google_protobuf_duration,
@@ -34,7 +34,7 @@ const ALWAYS: readonly DescFile[] = [
 	file_google_protobuf_timestamp,
 	file_google_protobuf_wrappers,
 ];
-/** Types about types, the largest more than all of the above: only where a message uses one. What is needed stands first. */
+/** Files of types about types, used only where a message needs one: the largest exceeds all of the above. Dependencies come first. */
 const ON_DEMAND: readonly DescFile[] = [
 	file_google_protobuf_source_context,
 	file_google_protobuf_type,
@@ -71,7 +71,7 @@ function typesIn({ field, extension, nestedType }: DescriptorProto): string[] {
 	return [...own, ...nestedType.flatMap(typesIn)];
 }
 
-/** google.rpc.Status and the messages of error_details.proto. */
+/** The files of google.rpc.Status and the messages of error_details.proto. */
 export const RPC_FILES: FileRegistry = createFileRegistry(
 	create(FileDescriptorSetSchema, {
 		file: [...ALWAYS.map(({ proto }) => proto), ...fromBinary(FileDescriptorSetSchema, gunzipSync(Buffer.from(RPC_PROTOS, 'base64'))).file],

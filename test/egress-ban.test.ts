@@ -1,4 +1,4 @@
-// The guard is only worth something if there is no way around it: nothing but core/egress/ may open an outbound connection.
+// Tests that nothing but core/egress/ opens an outbound connection, so that its guard cannot be bypassed.
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const ROOT = new URL('../', import.meta.url);
 const ROOMS = '{core,db,adapters,importers,plugins}/**/*.ts';
 
-/** Modules that can reach another machine, with the names that cannot: listening is the other direction. Types are free. */
+/** Modules that can reach another machine, with the names of theirs that cannot, such as those for listening. Type imports are allowed. */
 const MODULES: Readonly<Record<string, readonly string[]>> = {
 	net: ['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'SocketAddress', 'createServer'],
 	tls: [],
@@ -30,7 +30,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 
 const GLOBALS = /(?<![\w$.#])(?:(?:globalThis|global|self)\s*(?:\.|\[\s*['"]))?(fetch|WebSocket|EventSource|XMLHttpRequest)\b/g;
 
-/** How `source` could reach out, empty when it cannot. */
+/** Lists the ways in which `source` could open a connection; empty if it cannot. */
 function waysOut(source: string): string[] {
 	const code = withoutComments(source);
 	return [...bannedImports(code), ...globalCalls(code)];
@@ -63,7 +63,7 @@ function moduleOf(name: string): string | null {
 	return Object.keys(MODULES).find((module) => bare === module || bare.startsWith(`${module}/`)) ?? null;
 }
 
-/** Uses of the global, as opposed to methods, properties and parameters that carry its name. */
+/** Finds uses of the global, as opposed to methods, properties and parameters of the same name. */
 function globalCalls(code: string): string[] {
 	const plain = withoutStrings(code);
 	const found: string[] = [];
@@ -95,14 +95,17 @@ const LITERALS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\
 
 const withoutComments = (source: string): string => source.replace(LITERALS, (text) => (text.startsWith('/') ? ' ' : text));
 
-/** The name of a global inside brackets stays: `globalThis['fetch']`. */
+/** Removes strings, except the name of a global inside brackets: `globalThis['fetch']`. */
 const withoutStrings = (code: string): string =>
 	code.replace(LITERALS, (text) => (/^['"](?:fetch|WebSocket|EventSource)['"]$/.test(text) ? text : "''"));
 
-/** gRPC has sockets of its own: `channels.ts` dials what `connect` of the guard gave it, `tls.ts` secures that connection, and neither any other. */
+/**
+ * Files that may open connections. gRPC has its own sockets: `channels.ts` dials the address that `connect` of the guard returned, and
+ * `tls.ts` secures that connection only.
+ */
 const DIALLERS = /^core\/egress\/|^plugins\/executors\/grpc\/(?:channels|tls)\.ts$/;
 
-test('Only core/egress/, and what asks it for every address, opens outbound connections', () => {
+test('Only core/egress/, and files that get every address from it, open outbound connections', () => {
 	const files = globSync(ROOMS, { cwd: ROOT }).filter((file) => !/\.test\.ts$/.test(file) && !DIALLERS.test(file));
 	assert.ok(files.length > 20, `only ${files.length} files found`);
 	const ways = files.flatMap((file) => waysOut(readFileSync(new URL(file, ROOT), 'utf8')).map((way) => `${file}: ${way}`));
@@ -152,7 +155,7 @@ const LET_THROUGH = [
 	"const message = 'could not fetch (it)';",
 ];
 
-test('The scan catches every way out that it is shown, and lets look-alikes through', () => {
+test('The scan finds every listed way to open a connection, and accepts look-alikes', () => {
 	for (const source of CAUGHT) assert.notDeepEqual(waysOut(source), [], source);
 	for (const source of LET_THROUGH) assert.deepEqual(waysOut(source), [], source);
 });

@@ -1,4 +1,4 @@
-// Writes the examples of the document from what the service answers: `npm run examples`. A test fails while they differ in shape.
+// Writes the examples of the document from the service's responses: `npm run examples`. A test fails while they differ in shape.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,16 +1,16 @@
-// Writes what the Protobuf importer and the gRPC executor bring along of google-gax's protos: `node test/protobuf-bundled.ts`.
+// Writes the protos of google-gax that the Protobuf importer and the gRPC executor bundle: `node test/protobuf-bundled.ts`.
 
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { wellKnownAt } from '../importers/protobuf/bundled-files.ts';
 import { readDescription } from '../importers/protobuf/document.ts';
-import { wellKnownAt } from '../importers/protobuf/known-files.ts';
 import { silent } from './helpers/postgres.ts';
 
 const GAX = new URL('../node_modules/google-gax/build/protos/', import.meta.url);
 
-/** As compiled files without comments. */
+/** The bundles, as compiled files without comments. */
 export const BUNDLES = {
 	importer: {
 		target: new URL('../importers/protobuf/bundled-protos.ts', import.meta.url),
@@ -27,7 +27,7 @@ export const BUNDLES = {
 export function bundle(patterns: readonly string[]): Uint8Array {
 	const paths = patterns.flatMap((pattern) => globSync(pattern, { cwd: GAX })).sort();
 	const given = paths.map((path): [string, Uint8Array] => [path, readFileSync(new URL(path, GAX))]);
-	// Only what a service needs is put together, so there is one that needs them all.
+	// The compiler only includes files that a service needs, so one service needs them all.
 	const all = `syntax = "proto3";\n${paths.map((path) => `import "${path}";\n`).join('')}service All {}\n`;
 	const { registry } = readDescription({ text: '', files: new Map([...given, ['all.proto', Buffer.from(all)]]) }, silent);
 	const files = [...registry.files].map(({ proto }) => proto);

@@ -13,7 +13,7 @@ const FILE = `${ROOT}README.md`;
 const table = (head: string[], rows: string[][]): string =>
 	[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
 
-/** The README as the code says it should be. */
+/** Returns the README with the tables that the code defines. */
 export async function writeTables(readme: string): Promise<string> {
 	const registry = await loadPlugins(ROOT);
 	const tables: Record<string, string> = {

@@ -1,4 +1,4 @@
-// What each authentication method costs on the hot path, beside an open gateway. `node test/bench/auth.ts`
+// Measures the cost of each authentication method on the hot path, compared with an open gateway. `node test/bench/auth.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -34,13 +34,13 @@ async function measureAll(dataDir: string): Promise<Measured[]> {
 	return await runRounds(paths, () => service.cpuMicros());
 }
 
-/** Signs tokens, and shows the key that verifies them. */
+/** Starts an issuer that signs tokens and publishes the key that verifies them. */
 async function startIssuer() {
 	const { privateKey, publicKey } = await generateKeyPair('RS256');
 	const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'bench', alg: 'RS256' }] });
 	const server = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(keys));
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// It listens on TCP.
+	// The server listens on TCP.
 	const { port } = server.address() as AddressInfo;
 	return {
 		url: `http://127.0.0.1:${port}`,

@@ -1,4 +1,4 @@
-// Of autocannon 9, which ships no types, what the benchmark uses.
+// Types of autocannon 9, which ships none, as far as the benchmark uses them.
 
 declare module 'autocannon' {
 	interface Options {
@@ -6,18 +6,18 @@ declare module 'autocannon' {
 		method: 'GET' | 'POST';
 		headers?: Record<string, string>;
 		body?: string;
-		/** Every answer is compared with it; the others count as `mismatches`. */
+		/** The expected body: other responses count as `mismatches`. */
 		expectBody?: string;
 		connections: number;
-		/** Seconds. */
+		/** The duration in seconds. */
 		duration: number;
 	}
 	interface Result {
 		requests: { average: number; total: number };
-		/** Milliseconds. */
+		/** Latencies in milliseconds. */
 		latency: { p50: number; p99: number };
 		non2xx: number;
-		/** Timeouts included. */
+		/** The number of errors, timeouts included. */
 		errors: number;
 		mismatches: number;
 	}

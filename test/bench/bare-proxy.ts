@@ -1,4 +1,4 @@
-// What the full path is compared with: one hapi route that hands the request to the upstream through the guarded dialer.
+// The baseline of the full path: one hapi route that forwards the request to the upstream through the guarded dialer.
 
 import Hapi from '@hapi/hapi';
 import { createEgress } from '../../core/egress/egress.ts';
@@ -18,7 +18,7 @@ server.route({
 			.type(headers['content-type'] ?? 'application/octet-stream');
 	},
 });
-/** The same with a JSON body to read, as the gateway's calls have one. */
+/** The second route reads a JSON body, since calls of the gateway have one. */
 server.route({
 	method: 'POST',
 	path: '/items',

@@ -1,4 +1,4 @@
-// What a call by an executor costs beside a direct call by the same library. `node test/bench/executors.ts`, about a minute
+// Measures a call by an executor against a direct call by the same library. `node test/bench/executors.ts`, about a minute
 
 import { Agent as HttpAgent } from 'node:http';
 import { cpus } from 'node:os';
@@ -28,12 +28,12 @@ const WARM_UP_MS = 3000;
 const TITLE = 'Pride and Prejudice';
 const QUERY = 'query ($id: ID!) { item(id: $id) { path title authors price { amount currency } copies } }';
 
-/** One call, and the title of what it answered. */
+/** Calls once and returns the title in the response. */
 type Calling = () => Promise<string | undefined>;
 
 interface Path {
 	name: string;
-	/** The direct call that it is measured against; null for that one. */
+	/** The name of the direct call that this one is compared with; null for the direct call itself. */
 	beside: string | null;
 	call: Calling;
 }
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
 		for (const path of paths) await runRound(path, WARM_UP_MS);
 		const rounds = new Map(paths.map((path) => [path.name, [] as Round[]]));
 		for (let round = 0; round < ROUNDS; round++)
-			// There and back, so that no path has the neighbours' quiet moments for itself.
+			// The order alternates, so that no path alone profits from quiet times of the machine.
 			for (const path of round % 2 === 0 ? paths : paths.toReversed()) rounds.get(path.name)?.push(await runRound(path, ROUND_MS));
 		print(paths, rounds);
 	} finally {
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
 	}
 }
 
-/** All that these executors use of a call: the guarded dialer, and nothing to sign with. */
+/** Makes the parts of a call that these executors use: the guarded dialer, without a signer. */
 function lent(egress: ReturnType<typeof createEgress>): Call {
 	const { signal } = new AbortController();
 	const memo = new Memo(100);
@@ -104,7 +104,7 @@ async function preparePaths(url: string, dispatcher: Agent, call: Call): Promise
 	];
 }
 
-/** The package's client takes the same document, by which it reads and writes as well; its connections are kept open, too. */
+/** Prepares SOAP. The package's client takes the same document, by which it also reads and writes; its connections are kept alive, too. */
 async function prepareSoap(url: string, call: Call): Promise<Path[]> {
 	const wsdl = await (await request(`${url}/soap`)).body.text();
 	const client = await createClientAsync(`${url}/soap`, {}, `${url}/soap`);
@@ -125,12 +125,12 @@ async function prepareSoap(url: string, call: Call): Promise<Path[]> {
 	];
 }
 
-/** The direct call with messages that protobufjs reads and writes, as grpc-js is used. */
+/** Prepares gRPC. The direct call reads and writes messages with protobufjs, which is the usual way to use grpc-js. */
 async function prepareGrpc(client: Client, lent: Call): Promise<Path[]> {
 	const [operation] = (await readWith(protobuf, PROTO)).operations;
 	if (!operation) throw new Error('The service of the benchmark has no method.');
 	const config = await grpc.config.validateAsync(protobuf.tool(operation).executionConfig);
-	// By it what is made of a tool's descriptors is kept, as in the service.
+	// The tool is the cache key of what is compiled from its descriptors, like in the service.
 	const call: Call = { ...lent, tool: { id: 'bench', version: '1', outputSchema: null } as NonNullable<Call['tool']> };
 	const write = (request: object): Buffer => Buffer.from(itemType('Ask').encode(request).finish());
 	const read = (bytes: Buffer): Json => itemType('Item').toObject(itemType('Item').decode(bytes), { longs: String });
@@ -147,7 +147,7 @@ async function prepareGrpc(client: Client, lent: Call): Promise<Path[]> {
 	];
 }
 
-/** Of an item, or of what a query of it answers. */
+/** Returns the title of an item, or of the item in a query's result. */
 function titleOf(data: Json | undefined): string | undefined {
 	const { title, item } = data as { title?: string; item?: { title: string } };
 	return title ?? item?.title;
@@ -187,7 +187,7 @@ function print(paths: Path[], rounds: ReadonlyMap<string, Round[]>): void {
 	}
 }
 
-/** Round against round, so that the machine's mood cancels out; then the median. */
+/** Compares round with round, so that fluctuations of the machine cancel out; then takes the median. */
 function ratio(own: Round[], direct: Round[], field: keyof Round): string {
 	return median(own.map((round, index) => round[field] / (direct[index]?.[field] ?? Number.NaN))).toFixed(2);
 }

@@ -1,4 +1,4 @@
-// The hot path side by side with a bare proxy: requests per second, CPU per request, latency. `node test/bench/gateway.ts`
+// Measures the hot path beside a bare proxy: requests per second, CPU per request, latency. `node test/bench/gateway.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ async function measureAll(dataDir: string): Promise<Measured[]> {
 	await using service = await startSubject('./service.ts', env);
 	const meter: Meter = (server) => (server === 'bare' ? bare : service).cpuMicros();
 	const paths = await preparePaths({ upstream: upstream.url, bare: bare.url, service: service.url });
-	// Awaited here: what is used above ends when this function does.
+	// The result is awaited here, since the servers used above end when this function returns.
 	return await runRounds(paths, meter);
 }
 

@@ -1,4 +1,4 @@
-// The service of the benchmarks that speaks gRPC: the item that the other upstream answers, as a message.
+// The gRPC service of the benchmarks: the item that the other upstream returns, as a message.
 
 import protobuf from 'protobufjs';
 

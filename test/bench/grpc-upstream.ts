@@ -1,4 +1,4 @@
-// The upstream of the gRPC executor's benchmark: one small message, as fast as grpc-js gives it.
+// The upstream of the gRPC executor's benchmark: one small message, as fast as grpc-js sends it.
 
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { itemType } from './grpc-items.ts';
@@ -17,7 +17,7 @@ const Get = {
 };
 const answer = ({ request }: { request: { id: string } }, done: (error: null, value: object) => void): void =>
 	done(null, { ...item, path: `/items/${request.id}` });
-// Messages are whatever the two functions above make of them.
+// The two functions above decide the type of messages.
 server.addService({ Get }, { Get: answer as never });
 server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
 	if (error) throw error;

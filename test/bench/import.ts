@@ -1,7 +1,7 @@
-// Imports GitHub's OpenAPI document (13 MB, 1,223 operations), its GraphQL schema (5 MB, 272), Microsoft Graph's OpenAPI document
-// (20 MB, 11,422), a WSDL (4 MB, 954) and every .proto that Google publishes (13,386 rpcs) into a real store and makes tools of them: how long it takes, how much memory, and how long
-// the event loop was blocked at worst while others would have waited. Microsoft's and Google's are downloaded once, as the sweeps do. Without
-// arguments all of them, else those that are named: `node test/bench/import.ts large-wsdl`.
+// Imports GitHub's OpenAPI document (13 MB, 1,223 operations), its GraphQL schema (5 MB, 272), Microsoft Graph's OpenAPI document (20 MB,
+// 11,422), a WSDL (4 MB, 954) and every .proto that Google publishes (13,386 rpcs) into a real store and makes tools of them. It measures
+// the duration, the memory, and the longest time for which the event loop was blocked. Microsoft's and Google's are downloaded once, like
+// in the sweeps. Without arguments it imports all of them, else the named ones: `node test/bench/import.ts large-wsdl`.
 
 import { globSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -21,7 +21,7 @@ import { testStore } from '../helpers/store.ts';
 import { unpackPackage } from '../sweep/corpus.ts';
 
 const ROUNDS = 3;
-/** Others must not wait longer than this while somebody imports. */
+/** Other requests must not wait longer than this during an import. */
 const MAX_BLOCK_MS = 100;
 const MB = 1024 * 1024;
 
@@ -29,7 +29,7 @@ interface Measured {
 	step: string;
 	durationMs: number;
 	longestBlockMs: number;
-	/** The same in CPU time of the main thread: what is left of it when neighbours take the processor away is noise. */
+	/** The same in CPU time of the main thread, which other processes on the machine do not stretch. */
 	longestCpuMs: number;
 }
 
@@ -56,9 +56,9 @@ interface Subject {
 	type: string;
 	name: string;
 	operations: string;
-	/** Of them, those that become tools: at most 2,000 may. */
+	/** Selects the operations that become tools: at most 2,000 may. */
 	filter?: OperationFilter;
-	/** As it comes from the network. */
+	/** Returns the body as it comes from the network. */
 	body(): Buffer;
 }
 
@@ -88,7 +88,7 @@ async function runRound(store: Store, round: number, { type, name, filter = {} }
 }
 
 const requestOf = (schemaContent: string): Buffer => Buffer.from(JSON.stringify({ schemaContent }));
-/** Every .proto of a folder, compiled, since an upload has fewer files. */
+/** Compiles every .proto of a folder into one set, since an upload may have fewer files. */
 function setOf(folder: string): Buffer {
 	const paths = globSync('**/*.proto', { cwd: folder }).toSorted();
 	const files = new Map(paths.map((path): [string, Uint8Array] => [path, readFileSync(`${folder}/${path}`)]));

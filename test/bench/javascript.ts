@@ -1,6 +1,6 @@
-// What the sandbox costs: calls a second beside the same engine called directly; code that computes beside the same code in Node; what
-// other accounts wait while some hold all that they may; and what the management API's clients notice while the sandbox is under attack.
-// `node test/bench/javascript.ts`
+// Measures the sandbox: calls a second beside the same engine called directly; computing code beside the same code in Node; the wait of
+// other accounts while some use their whole share; and the latency of the management API while the sandbox is under attack. `node
+// test/bench/javascript.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -22,10 +22,10 @@ for (const { city, total } of parameters.orders) sums[city] = (sums[city] ?? 0) 
 return sums;`;
 const COMPUTING = 'let sum = 0; for (let i = 0; i < 1e7; i++) sum += i % 7; return sum;';
 
-/** A p99 of fewer is the luck of four. */
+/** A p99 of fewer samples depends on about four of them. */
 const PROBES = 1500;
 const PROBE_EVERY_MS = 8;
-/** Endless, deaf, greedy, and what costs a thread each time. */
+/** Attacks: code that loops, ignores interruption, takes memory, or costs a thread each time. */
 const ATTACKS = [
 	'for (;;) {}',
 	'return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);',
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
 	for (const part of process.argv[2] === undefined ? Object.values(PARTS) : [PARTS[process.argv[2]]]) await part?.();
 }
 
-/** One alone by its name: `node test/bench/javascript.ts attack`. */
+/** The parts, of which one can be run by its name: `node test/bench/javascript.ts attack`. */
 const PARTS: Record<string, () => Promise<void>> = {
 	calls: measureCalls,
 	computing: measureComputing,
@@ -50,7 +50,7 @@ const PARTS: Record<string, () => Promise<void>> = {
 // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function measureCalls(): Promise<void> {
-	// The package's types are those of its CommonJS part, in which the variant is one `default` further in.
+	// The package's types are those of its CommonJS build, in which the variant is nested in one more `default`.
 	const engine = await newQuickJSWASMModuleFromVariant(baseVariant as unknown as QuickJSSyncVariant);
 	const calls = Array.from({ length: 2 }, (_, n) => codeCall(null, { organizationId: `org-${n}` }));
 	const sandboxed = (n: number): Promise<unknown> =>
@@ -89,7 +89,7 @@ function callDirectly(engine: QuickJSWASMModule): void {
 
 interface Cost {
 	callsPerSecond: number;
-	/** Of all threads of this process, for each call. */
+	/** CPU time of all threads of this process, for each call. */
 	cpuMicros: number;
 }
 
@@ -208,7 +208,7 @@ async function addTool(one: Account, code: string): Promise<string> {
 	return must(await one.post(`/organizations/${one.organization.id}/tools`, body), 201).body.data.id;
 }
 
-/** Sixteen at once, as long as it lasts. */
+/** Runs sixteen attacks at once until the signal. */
 async function attack(one: Account, tools: string[], signal: AbortSignal): Promise<void> {
 	let next = 0;
 	const work = async (): Promise<void> => {
@@ -226,7 +226,7 @@ async function get(url: string): Promise<void> {
 	await response.arrayBuffer();
 }
 
-/** At a steady pace, whatever comes back when. */
+/** Sends requests at a steady rate, independent of the responses. */
 async function probe(ask: () => Promise<unknown>): Promise<Latency> {
 	const times: number[] = [];
 	const asking: Promise<void>[] = [];

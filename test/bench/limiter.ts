@@ -1,5 +1,5 @@
-// What the limiter costs: calls of a tool through three services side by side, which count no requests, count them in their own
-// process, and count them in Redis; then the limiter by itself. `node test/bench/limiter.ts`
+// Measures the limiter: calls of a tool through three services side by side, which count no requests, count them in their own process, and
+// count them in Redis; then the limiter by itself. `node test/bench/limiter.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,11 +52,11 @@ async function measureServices(redis: TestRedis, dataDir: string): Promise<void>
 
 interface Cost {
 	hitsPerSecond: number;
-	/** Of one hit after the other. */
+	/** Microseconds of a hit, one after the other. */
 	micros: number;
 }
 
-/** As a gateway's request does it: one window, and a look at another. */
+/** Measures hits like those of a gateway's request: one window, and a peek at another. */
 async function measureAlone(redis: TestRedis): Promise<void> {
 	const [local, remote] = [await createShared(null, silent), await createShared({ ...redis, keyPrefix: 'bench:' }, silent)];
 	const limiters: [string, Windows][] = [

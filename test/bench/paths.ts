@@ -1,11 +1,11 @@
-// The ways to the upstream that are measured, each as one HTTP request, and the gateways that they need.
+// The paths to the upstream that are measured, each as one HTTP request, and the gateways that they need.
 
 import { enter } from '../../demo/account.ts';
 import type { Rest } from '../../demo/rest.ts';
 
 export interface Path {
 	name: string;
-	/** Which server's CPU time counts. */
+	/** The server whose CPU time counts. */
 	server: string;
 	url: string;
 	method: 'GET' | 'POST';
@@ -16,7 +16,7 @@ export interface Path {
 const TOOL = 'get_item';
 export const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1' };
 
-/** The first is the yardstick. */
+/** Prepares the paths, of which the first is the baseline. */
 export async function preparePaths(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
 	const { rest, organization } = await enter(urls.service, ACCOUNT);
 	const toolId = await createTool(rest, organization.id, urls.upstream);
@@ -41,7 +41,7 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 	];
 }
 
-/** A call of a tool behind a key. */
+/** Prepares a call of a tool behind a key. */
 export async function prepareCall(server: string, urls: { upstream: string; service: string }): Promise<Path> {
 	const { rest, organization } = await enter(urls.service, ACCOUNT);
 	const keyed = await publish(rest, await createTool(rest, organization.id, urls.upstream), { type: 'api_key' });
@@ -53,11 +53,11 @@ interface Method {
 	name: string;
 	type: string;
 	configuration: object;
-	/** @returns the headers that carry it */
+	/** Obtains a credential. @returns the headers that carry it */
 	credential(gateway: { url: string; key: string }): Promise<Record<string, string>>;
 }
 
-/** The same call through a gateway each. */
+/** Prepares the same call through one gateway for each method. */
 export async function prepareAuthenticated(urls: { upstream: string; service: string }, methods: Method[]): Promise<Path[]> {
 	const { rest, organization } = await enter(urls.service, ACCOUNT);
 	const toolId = await createTool(rest, organization.id, urls.upstream);
@@ -112,7 +112,7 @@ const post = (name: string, url: string, headers: Record<string, string>, params
 const callOf = (name: string, url: string, credential: Record<string, string>): Path =>
 	post(name, url, { 'mcp-protocol-version': '2025-11-25', ...credential }, PARAMS);
 
-/** Revision 2026-07-28: no session, the version and the client's capabilities ride in every request. */
+/** Makes a call of revision 2026-07-28: without a session, with the version and the client's capabilities in every request. */
 function modernCallOf(name: string, url: string, credential: Record<string, string>): Path {
 	const version = '2026-07-28';
 	const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': TOOL, ...credential };

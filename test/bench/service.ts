@@ -1,4 +1,4 @@
-// The service as `npm start` runs it, in a process of the benchmark; its limits are so wide that no round meets them.
+// Starts the service like `npm start` in a process of the benchmark, with limits that no round reaches.
 
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
@@ -7,7 +7,7 @@ import { startService } from '../../core/main.ts';
 import { announce } from './subject.ts';
 
 const wide = { max: 1_000_000_000, seconds: 60 };
-/** `LIMITS=none`: gateways have none. */
+/** With `LIMITS=none` gateways have no limits. */
 const gateways = process.env['LIMITS'] === 'none' ? null : wide;
 const limits: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways, routes: {} };
 

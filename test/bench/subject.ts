@@ -1,15 +1,15 @@
-// A server in a process of its own, so that its CPU time is its own: the parent's view of it, and the child's.
+// A server in a process of its own, so that its CPU time can be told apart: the parent's interface, and the child's.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Subject extends AsyncDisposable {
 	url: string;
-	/** User and system time of all its threads since its start. */
+	/** Returns the user and system time of all its threads since its start. */
 	cpuMicros(): Promise<number>;
 }
 
-/** @param file of this folder, which calls `announce` */
+/** Starts a server. @param file the name of a file of this folder, which calls `announce` */
 export async function startSubject(file: string, env: Record<string, string>): Promise<Subject> {
 	const child = fork(new URL(file, import.meta.url), { env: { PATH: process.env['PATH'], ...env } });
 	const { url } = await receive<{ url: string }>(child);
@@ -35,14 +35,14 @@ async function receive<T>(child: ChildProcess): Promise<T> {
 	});
 	try {
 		const [message] = await Promise.race([once(child, 'message', { signal }), exit]);
-		// `announce` below is the only sender.
+		// Only `announce` below sends messages.
 		return message as T;
 	} finally {
 		received.abort();
 	}
 }
 
-/** In the child: says where it listens, answers for its CPU time, and ends with its parent. */
+/** Runs in the child: it reports the URL, returns CPU time on request, and ends with its parent. */
 export function announce(url: string, stop: () => Promise<unknown>): void {
 	process.on('message', () => {
 		const { user, system } = process.cpuUsage();

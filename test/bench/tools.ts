@@ -1,5 +1,6 @@
-// What lists of tools and checking arguments cost the event loop: pages of GitHub's 1,223 tools beside writing the same JSON, schemas
-// compiled on the loop and in threads, arguments checked in both. `node test/bench/tools.ts`, or `lists`, `compiling`, `checking`.
+// Measures how long lists of tools and checks of arguments occupy the event loop: pages of GitHub's 1,223 tools beside writing the same
+// JSON, schemas compiled on the loop and in threads, arguments checked in both. `node test/bench/tools.ts`, or `lists`, `compiling`,
+// `checking`.
 
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -15,10 +16,10 @@ const ROUNDS = 15;
 const NEVER = new AbortController().signal;
 
 interface Cost {
-	/** Of the main thread. */
+	/** CPU time of the main thread. */
 	cpuMs: number;
 	durationMs: number;
-	/** Longest time in which nothing else had its turn, in CPU time: what neighbours take away is noise. */
+	/** The longest time for which the event loop was blocked, in CPU time, which other processes do not stretch. */
 	blockMs: number;
 }
 
@@ -42,7 +43,7 @@ async function measure(work: () => unknown): Promise<Cost> {
 	return { cpuMs: cpuMs() - startedCpu, durationMs: performance.now() - started, blockMs };
 }
 
-/** The median of some rounds, after one that warms up. */
+/** Measures some rounds after one that warms up. @returns the median */
 async function measured(work: (round: number) => unknown): Promise<Cost> {
 	await work(-1);
 	const costs: Cost[] = [];
@@ -65,7 +66,7 @@ async function measureLists(): Promise<void> {
 	await publishGateway(account);
 	console.log('\n| a page of 100 | CPU ms | ms | longest block, CPU ms | × reading and writing its JSON |\n|---|---|---|---|---|');
 	for (const path of [`/organizations/${account.organization.id}/tools`, `/apis/${id}/operations`, '/gateways', '/plugins']) {
-		// Without sockets: the client would be measured, too.
+		// Requests bypass sockets, so that the client is not measured, too.
 		const get = () => service.server.inject({ url: path, headers: { authorization: `Bearer ${account.token}` } });
 		const page = JSON.parse((await get()).payload) as JsonObject;
 		const writing = await measured(() => JSON.parse(JSON.stringify(page)));
@@ -81,7 +82,7 @@ const many = (count: number, make: (index: number) => JsonObject): JsonObject =>
 	Object.fromEntries(Array.from({ length: count }, (_, index): [string, JsonObject] => [`p${index}`, make(index)]));
 const object = (properties: JsonObject, more: JsonObject = {}): JsonSchema => ({ type: 'object', properties, ...more });
 
-/** As large as `keywords` says, each time another one: V8 remembers code by its text. */
+/** Schemas with so many `keywords`, different in each round, since V8 caches code by its text. */
 const SHAPES: Record<string, (keywords: number, round: number) => JsonSchema> = {
 	texts: (n, round) => object(many(n / 3, (index) => ({ type: 'string', maxLength: index + round + 1000 }))),
 	objects: (n, round) => object(many(n / 8, () => object({ [`a${round}`]: { type: 'string' } }, { required: [`a${round}`] }))),
@@ -122,7 +123,7 @@ const toolWith = (parameters: JsonSchema): Checked => ({
 	filled: [],
 });
 
-/** 3,700 keywords in 122 kB, as Kubernetes' Pod has them, of which models are shown 64. */
+/** A tool with 3,700 keywords in 122 kB, like Kubernetes' Pod, of which models are shown 64. */
 const cutTool = (): Checked => {
 	const whole = JSON.stringify(
 		object(many(260, (index) => object(many(6, () => ({ type: 'string', description: 'x'.repeat(40 + (index % 7)) }))))),

@@ -1,5 +1,5 @@
-// The upstream of the benchmarks: one small answer, as fast as node:http gives it: JSON, of `/graphql` as GraphQL has it, of `/soap` a
-// SOAP envelope with the same item, and its description for a GET.
+// The upstream of the benchmarks: one small response, as fast as node:http sends it. `/graphql` responds in the form of GraphQL, `/soap`
+// with a SOAP envelope of the same item, and to a GET with its description; other paths with JSON.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,5 +1,5 @@
-// Many at once, and what they lean on gone: `row` groups what belongs to one fault; a test runs each case over two replicas,
-// and another counts the rows.
+// Requests that many clients send at once, and outages of the dependencies. `row` groups the cases of one fault; a test runs each case over
+// two replicas, and another counts the rows.
 
 import { randomBytes } from 'node:crypto';
 import { addMember } from '../helpers/members.ts';
@@ -16,14 +16,14 @@ export interface Race {
 	row: number;
 	id: string;
 	times: number;
-	/** Makes what the race is about. @returns what each racer asks for */
+	/** Creates the object of the race. @returns the request of each racer */
 	arrange(account: Account): Promise<(at: number) => Racer>;
-	/** Of an answer that got what it asked for, and how many do; null: at least one. */
+	/** Status of the winning answers, and how many win; null: at least one. */
 	won: number;
 	winners: number | null;
-	/** Of the others. */
+	/** Statuses that the losers may get. */
 	lost: number[];
-	/** What there is afterwards, and what it must be. */
+	/** Reads the state after the race, which must equal `leaves`. */
 	left?: (account: Account, won: Answer[]) => Promise<unknown>;
 	leaves?: unknown;
 }
@@ -49,7 +49,7 @@ const makeTools = (account: Account, many: number): Promise<string[]> =>
 	Promise.all(Array.from({ length: many }, (_none, at) => createHttpTool(account, { name: `t${at}`, url: 'https://example.com/' })));
 const ids = (answers: Answer[], field = 'id'): number => new Set(answers.map(({ body }) => body.data[field])).size;
 
-/** Tools in a gateway, by the ids of their assignments. */
+/** Creates tools and assigns them to a new gateway. @returns the gateway's path for tools, and the ids of the assignments */
 async function assigned(account: Account, many: number): Promise<{ path: string; assignments: string[] }> {
 	const path = `/gateways/${await makeGateway(account)}/tools`;
 	const toolIds = await makeTools(account, many);
@@ -132,7 +132,7 @@ const CREATIONS: Race[] = [
 	},
 ];
 
-/** What is there with its version, and the requests that name it. */
+/** Races requests that name the version of one object, of which one may win. */
 const versioned = (id: string, make: (account: Account) => Promise<string>): Race => ({
 	row: 90,
 	id: `changes of one version of ${id}`,
@@ -239,7 +239,7 @@ const RETRIES: Race[] = [
 	},
 ];
 
-/** @param arrange makes one of it @returns the paths that name it */
+/** @param arrange creates the object @returns the paths that name it */
 const removed = (id: string, arrange: (account: Account) => Promise<string[]>): Race => ({
 	row: 90,
 	id: `removals of ${id}`,
@@ -253,7 +253,7 @@ const removed = (id: string, arrange: (account: Account) => Promise<string[]>): 
 	lost: [404],
 });
 
-/** @param arrange makes one of it @returns its path */
+/** @param arrange creates the object @returns its path */
 const renamed = (id: string, arrange: (account: Account) => Promise<string>): Race => ({
 	row: 90,
 	id: `changes of the name of ${id}, each answered with its own name and version`,
@@ -435,7 +435,7 @@ const TOGETHER: Race[] = [
 
 export const RACES: Race[] = [...CREATIONS, ...CHANGES, ...RETRIES, ...RENAMES, ...REMOVALS, ...TOGETHER];
 
-/** What is gone: `cut` refuses and resets connections; `stalled` takes what is sent and says no more, as a stopped server does. */
+/** An outage of a dependency: `cut` refuses and resets connections; `stalled` accepts data and never answers, as a stopped server does. */
 export interface Outage {
 	row: number;
 	id: string;
@@ -450,7 +450,7 @@ export const OUTAGES: Outage[] = [
 	{ row: 96, id: 'PostgreSQL stalled and Redis gone', postgres: 'stalled', redis: 'gone' },
 ];
 
-/** Rows of this part that other tests hold too, where what they need is already set up. */
+/** Rows of this part that other tests cover, where their set-up already exists. */
 export const HELD_ELSEWHERE: Record<number, string[]> = {
 	90: ['test/flows/idempotency.test.ts', 'plugins/features/accounts/login.test.ts'],
 	91: ['db/people/members.test.ts', 'plugins/features/organizations/members.test.ts'],

@@ -1,17 +1,17 @@
-// Documents that were written to harm whoever reads them (rows 21 to 32 of the catalog), each for the importer that would read it.
-// `{open}` is a server that may be called, `{canary}` one that must stay silent.
+// Documents written to harm their reader (rows 21 to 32 of the catalog), each for the importer that would read it. `{open}` is a server
+// that may be called, `{canary}` one that must never be contacted.
 
 export interface DocumentCase {
 	row: number;
 	id: string;
 	type: string;
-	/** In pieces, as what is largest is made only when it is needed. */
+	/** Builds the document on demand, since the largest ones take much memory. */
 	make(): string;
-	/** `refused`: a 400, and nothing is kept. `harmless`: it may be read, and none of `secrets` is in what was made of it. */
+	/** `refused`: a 400, and nothing is stored. `harmless`: it may be read, and the import contains none of `secrets`. */
 	expected: 'refused' | 'harmless';
 }
 
-/** What files that must not be read hold, and what hostile texts would smuggle in. */
+/** Contents of files that must not be read, and characters that hostile texts would smuggle in. */
 export const SECRETS = ['root:x:', 'daemon:', '\u001b', '\u202e', '\u200b', '\u2066', '\u0000'];
 
 const openapi = (paths: object, more: object = {}): string =>
@@ -38,7 +38,7 @@ const wsdl = (inside: string, { schema = '', more = '', says = '' } = {}): strin
 	`<definitions targetNamespace="urn:t" xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:t="urn:t" xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/">${more}<types><xs:schema targetNamespace="urn:t">${schema}<xs:element name="Do"><xs:complexType><xs:sequence>${inside}</xs:sequence></xs:complexType></xs:element></xs:schema></types><message name="In"><part name="p" element="t:Do"/></message><portType name="P"><operation name="Do">${says && `<documentation>${says}</documentation>`}<input message="t:In"/></operation></portType><binding name="B" type="t:P"><soap:binding transport="http://schemas.xmlsoap.org/soap/http"/><operation name="Do"><soap:operation soapAction=""/><input><soap:body use="literal"/></input></operation></binding><service name="S"><port name="Q" binding="t:B"><soap:address location="http://t.example/"/></port></service></definitions>`;
 const MEMBER = '<xs:element name="a" type="xs:string"/>';
 
-/** What an entity would pull in, by its declaration. `&x;` stands in the documentation. */
+/** Document types whose entity `&x;`, used in the documentation, would pull in a file or a URL. */
 const DOCTYPES: [row: number, id: string, doctype: string][] = [
 	[22, 'a DTD of a file', '<!DOCTYPE d SYSTEM "file:///etc/passwd">'],
 	[22, 'a DTD of a private address', '<!DOCTYPE d SYSTEM "{canary}/d.dtd">'],
@@ -67,7 +67,7 @@ const DOCTYPES: [row: number, id: string, doctype: string][] = [
 	],
 ];
 
-/** Where nobody may be led. */
+/** Locations that no import may be led to. */
 const LOCATIONS = [
 	'file:///etc/passwd',
 	'file://localhost/etc/passwd',
@@ -96,7 +96,7 @@ const leadingTo = (location: string): DocumentCase => ({
 	expected: 'harmless',
 });
 
-/** A schema in which each type holds the next. */
+/** Builds a schema in which each type has the next as a field. */
 const deepTypes = (levels: number): string =>
 	Array.from(
 		{ length: levels },
@@ -108,7 +108,7 @@ const extending = (levels: number): string =>
 		const base = at === 0 ? `t:E${levels - 1}` : `t:E${at - 1}`;
 		return `<xs:complexType name="E${at}"><xs:complexContent><xs:extension base="${base}"><xs:sequence><xs:element name="m${at}" type="xs:string"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>`;
 	}).join('');
-/** Schemas in each other: what a reader counts that follows them into elements. */
+/** Builds nested schemas that multiply when a reader expands them into elements. */
 const inEachOther = (levels: number): string =>
 	nested('<xs:element name="a"><xs:complexType><xs:sequence>', '</xs:sequence></xs:complexType></xs:element>', levels);
 
@@ -258,7 +258,7 @@ const SOAP_CASES: DocumentCase[] = [
 	),
 ];
 
-/** The same document, by way of what it imports: `{open}` answers with it, whatever is asked for. */
+/** Documents split into a main file and its import: `{open}` answers every request with the imported one. */
 export const IMPORTED_CASES: { id: string; main: string; imported(path: string): string; most: number }[] = [
 	{
 		id: 'a schema that imports itself, under ever new names',
@@ -299,13 +299,13 @@ export const IMPORTED_CASES: { id: string; main: string; imported(path: string):
 	},
 ];
 
-/** `body` has the types A and B, or something that keeps them from being read. */
+/** @param body the types A and B, or a fault that keeps them from being read */
 const proto = (body: string, imports: string[] = [], syntax = 'proto3'): string =>
 	`syntax = "${syntax}";\npackage t;\n${imports.join('\n')}\n${body}\nservice S { rpc Do(A) returns (A); }\n`;
 const A = 'message A { string a = 1; }';
 const lines = (count: number, line: (at: number) => string): string => Array.from({ length: count }, (_, at) => line(at)).join('\n');
 
-/** What an import may not name: nothing but files of the upload can be. */
+/** Paths that an import may not name: only files of the upload may be imported. */
 const PROTO_PATHS = [
 	'/etc/passwd',
 	'../../../../../../etc/passwd',
@@ -642,7 +642,7 @@ export const DOCUMENT_CASES: DocumentCase[] = [
 			row: 32,
 			id: `a description with ${id}`,
 			type: 'soap',
-			// XML has no way to write most control characters: these are refused as such.
+			// XML 1.0 cannot represent most control characters, so these documents are refused.
 			make: () =>
 				wsdl(
 					`<xs:element name="a" type="xs:string"><xs:annotation><xs:documentation>${text}</xs:documentation></xs:annotation></xs:element>`,

@@ -1,13 +1,13 @@
-// What strangers send to the HTTP edge, as data: `row` groups what belongs to one threat; a test runs each case, and another
-// counts the rows. What no client library could send is in wire.ts.
+// Hostile requests to the HTTP edge, as data: `row` groups the cases of one threat; a test runs each case, and another counts the rows.
+// Requests that no client library could send are in wire.ts.
 
 export interface InputCase {
-	/** Null: no threat of its own, but an answer that has to be as all the others. */
+	/** Null: the case belongs to no threat, but its answer must have the common form. */
 	row: number | null;
 	id: string;
 	method?: string;
 	path: string;
-	/** A text is sent as it is. */
+	/** The body; a string is sent unchanged. */
 	body?: unknown;
 	headers?: Record<string, string>;
 	status: number;
@@ -18,7 +18,7 @@ export interface InputCase {
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const GATEWAY = { name: 'g', type: 'mcp', endpoint: '/g' };
-/** Stands for the id of the account's organization, of its gateway, tool and API. */
+/** Placeholders for the ids of the account's organization, gateway, tool and API. */
 export const IDS = { organization: '<organization>', gateway: '<gateway>', tool: '<tool>', api: '<api>' } as const;
 const TOOLS = `/organizations/${IDS.organization}/tools`;
 const TOOL = { name: 't', type: 'http', executionConfig: { method: 'GET', url: 'https://example.com/' } };
@@ -98,7 +98,7 @@ const BODIES: InputCase[] = [
 	),
 ];
 
-/** A name that JavaScript gives a meaning to, where objects are taken. */
+/** Member names with a meaning in JavaScript, in bodies that are objects. */
 const POLLUTION: InputCase[] = [
 	posting(38, '__proto__', '{"__proto__":{"polluted":1},"name":"g","type":"mcp","endpoint":"/g"}'),
 	posting(38, '__proto__ escaped', '{"\\u005f_proto__":{"polluted":1}}'),
@@ -141,7 +141,7 @@ const POLLUTION: InputCase[] = [
 	].map((query): InputCase => ({ row: 38, id: `the query ${query}`, path: `/gateways?${query}`, ...refused })),
 ];
 
-/** Lists with what each lets be said once. */
+/** Lists, each with the query parameters that may occur only once. */
 const LISTS: Record<string, string[]> = {
 	'/gateways': ['limit=1', 'cursor=x', 'sort=name', 'q=a', 'type=mcp', 'status=active'],
 	'/apis': ['limit=1', 'sort=name', 'q=a', 'type=openapi'],
@@ -183,7 +183,7 @@ const QUERIES: InputCase[] = [
 	{ row: 39, id: 'a query on a POST', method: 'POST', path: '/gateways?dryRun=true', body: GATEWAY, ...refused, names: 'query/dryRun' },
 ];
 
-/** PostgreSQL would say 22P02 to each. */
+/** Values for which PostgreSQL would report 22P02. */
 const NO_UUIDS = [
 	"1'%20or%20'1'='1",
 	'1',
@@ -244,7 +244,7 @@ const IDENTIFIERS: InputCase[] = [
 	{ row: 40, id: 'an API that is no id', path: `${TOOLS}?apiId=x`, ...refused, names: 'query/apiId' },
 ];
 
-/** Too great, too small, or none: 22003, 2201W. */
+/** Numbers that are too large, too small or invalid: 22003, 2201W. */
 const NUMBERS: InputCase[] = [
 	...[
 		'0',
@@ -309,7 +309,7 @@ const LATE = [
 	'٢٠٢٦-01-01',
 ];
 
-/** No time, or none that PostgreSQL has: 22007, 22008. */
+/** Timestamps that are invalid or outside PostgreSQL's range: 22007, 22008. */
 const TIMES: InputCase[] = [
 	...LATE.map((at) => ({ ...posting(40, `expiresAt ${text(at)}`, { name: 'k', expiresAt: at }, '/expiresAt'), path: KEYS })),
 	...[1767225600, true, {}, ['2099-01-01']].map((at) => ({
@@ -328,7 +328,7 @@ const TIMES: InputCase[] = [
 
 const long = (length: number): string => 'x'.repeat(length);
 
-/** More than is kept: 22001, 54000. */
+/** Texts that are longer than can be stored: 22001, 54000. */
 const TEXTS: InputCase[] = [
 	posting(40, 'a name of 201 characters', { ...GATEWAY, name: long(201) }, '/name'),
 	posting(40, 'a name of blanks', { ...GATEWAY, name: '   ' }, '/name'),
@@ -393,7 +393,7 @@ const TEXTS: InputCase[] = [
 	})),
 ];
 
-/** What an ORM would take for a condition, or a driver for something else. */
+/** Values that an ORM would take for a condition, or that a driver would misread. */
 const ODD: unknown[] = [{ like: '%' }, { $ne: null }, ['a'], [], 7, true, null];
 
 const TYPES: InputCase[] = [
@@ -484,16 +484,16 @@ export const INPUT_CASES: InputCase[] = [
 	...SORTS,
 ];
 
-// ── where a request says it came to ────────────────────────────────────────────────────────────────────────────────
+// ── hosts that a request claims ── ─────────────────────────────────────────────────────────────────────────────────
 
-/** None of it may be found again in what the service says of itself. */
+/** The host of attackers, which must not appear in any address that the service returns. */
 export const EVIL = 'evil.example';
 
 export interface HostCase {
 	row: number;
 	id: string;
 	host: string;
-	/** Before the path. */
+	/** The origin before the path, in the absolute form of the target. */
 	origin?: string;
 	headers?: string[];
 }
@@ -526,16 +526,16 @@ export const HOST_CASES: HostCase[] = [
 	},
 ];
 
-// ── what pages may do ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── permissions of pages ── ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Makes an origin of that of a page which may. */
+/** An origin derived from that of an allowed page. */
 export interface OriginCase {
 	row: number;
 	id: string;
 	make(own: URL): string;
 }
 
-/** Whose pages may neither read an answer with credentials nor change anything with the cookie. */
+/** Origins whose pages may neither read an answer with credentials nor change anything with the cookie. */
 export const ORIGIN_CASES: OriginCase[] = [
 	{ row: 43, id: 'a stranger', make: () => `https://${EVIL}` },
 	{ row: 43, id: 'null', make: () => 'null' },
@@ -558,7 +558,7 @@ export const ORIGIN_CASES: OriginCase[] = [
 	{ row: 43, id: 'nothing', make: () => '' },
 ];
 
-/** Names under which services take a place to send the browser on to. */
+/** Parameter names that services commonly use for the address of a redirect. */
 export const REDIRECT_NAMES = [
 	'next',
 	'redirect',
@@ -580,7 +580,7 @@ export const REDIRECT_TARGETS = [
 	'javascript:alert(1)',
 ];
 
-/** With the cookie of a login: what a form or a script of another page can make a browser send. */
+/** Requests with the cookie of a login that a form or script of another page can make a browser send. */
 export const CSRF_METHODS: { method: string; path: string; body?: object }[] = [
 	{ method: 'POST', path: '/gateways', body: { name: 'forged', type: 'mcp', endpoint: '/forged' } },
 	{ method: 'PATCH', path: `/gateways/${IDS.gateway}`, body: { name: 'forged' } },
@@ -590,7 +590,7 @@ export const CSRF_METHODS: { method: string; path: string; body?: object }[] = [
 	{ method: 'POST', path: '/access-keys', body: { name: 'forged' } },
 ];
 
-/** A simple request's types, which need no preflight, and what is nearly JSON. */
+/** Content types of simple requests, which need no preflight, and types that resemble JSON. */
 export const CSRF_TYPES: { row: number; type: string; body: string }[] = [
 	{ row: 44, type: 'text/plain', body: '{"name":"forged","type":"mcp","endpoint":"/forged"}' },
 	{ row: 44, type: 'text/plain; charset=application/json', body: '{"name":"forged","type":"mcp","endpoint":"/forged"}' },

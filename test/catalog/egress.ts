@@ -1,12 +1,13 @@
-// Where outbound calls must not go: places as users, documents and name servers spell them. `{port}` is a canary that must stay silent.
+// Forbidden destinations of outbound calls, as users, documents and name servers spell them. `{port}` is a canary that must never be
+// contacted.
 
 export interface EgressCase {
 	id: string;
 	input: string;
 	expected: 'egress_refused';
-	/** What the name server says of the host, for names. */
+	/** Addresses that the name server returns for the host, for cases with a name. */
 	answers?: string[];
-	/** Opened by the operator, and refused all the same. */
+	/** Ranges that the operator opened; the destination is refused all the same. */
 	allow?: string[];
 }
 

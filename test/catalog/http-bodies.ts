@@ -1,4 +1,4 @@
-// How the `http` executor writes bodies: every media type, with its fields' encodings, as the bytes of the standards.
+// Expected bodies of the `http` executor: every media type, with its fields' encodings, as the bytes of the standards.
 
 import type { Json } from '../../core/contract/nouns.ts';
 
@@ -6,11 +6,11 @@ export interface BodyCase {
 	source: string;
 	contentType: string;
 	value: Json;
-	/** By field, as an importer writes them from encoding objects. */
+	/** Encodings by field, as an importer writes them from encoding objects. */
 	parts?: Record<string, object>;
-	/** Null: no body, and no such header. A text is written as UTF-8. `<boundary>` stands for the boundary of a multipart body. */
+	/** The expected `Content-Type`; null: no body and no such header. `<boundary>` stands for the boundary of a multipart body. */
 	sentAs: string | null;
-	/** Null: refused with a 400 that names the argument, and nothing is sent. */
+	/** The expected bytes, a string as UTF-8; null: refused with a 400 that names the argument, and nothing is sent. */
 	bytes: string | Buffer | null;
 }
 
@@ -152,7 +152,7 @@ const BINARIES: BodyCase[] = [
 ];
 
 const MULTIPART = 'multipart/form-data';
-/** @param pieces the parts, headers and content, between the boundaries */
+/** @param pieces the headers and content of the parts, between the boundaries */
 const multipart = (
 	source: string,
 	value: Json,

@@ -1,36 +1,36 @@
-// How the `http` executor writes parameters: every location, style and explode, with every kind of value, as the bytes of the standards.
-// From the style examples of OpenAPI 3.1.1 §4.8.12.4 and 3.2.1 §4.12.4, and the expansions of RFC 6570 §3.2. Where OpenAPI says n/a,
-// the choice is ours, and is marked so.
+// Expected parameters of the `http` executor: every location, style and explode, with every kind of value, as the bytes of the standards.
+// They are the style examples of OpenAPI 3.1.1 §4.8.12.4 and 3.2.1 §4.12.4, and the expansions of RFC 6570 §3.2. Rows where OpenAPI says
+// n/a are marked: the choice is ours.
 
 import type { Json } from '../../core/contract/nouns.ts';
 
-/** Not sent at all: RFC 6570 §2.3, "a variable that is undefined has no value and is ignored". */
+/** The parameter is not sent: RFC 6570 §2.3, "a variable that is undefined has no value and is ignored". */
 export const NOTHING = null;
-/** A 400 that names the argument, and nothing is sent. */
+/** The call is a 400 that names the argument, and nothing is sent. */
 export const REFUSED = Symbol('refused');
 type Wire = string | typeof NOTHING | typeof REFUSED;
 
-type Place = 'path' | 'query' | 'querystring' | 'header' | 'cookie';
+type ParameterLocation = 'path' | 'query' | 'querystring' | 'header' | 'cookie';
 
 export interface ParameterCase {
-	/** Where the expectation is from, or why it is what it is. */
+	/** The source of the expectation, or the reason for it. */
 	source: string;
-	place: Place;
+	place: ParameterLocation;
 	name: string;
 	style?: string;
 	explode?: boolean;
 	allowReserved?: boolean;
 	contentType?: string;
 	value: Json;
-	/** In the path: what stands for the placeholder. In the query: all of it. Else the value of the header. */
+	/** In the path: the text in place of the placeholder. In the query: the whole query. Else the value of the header. */
 	wire: Wire;
 }
 
-/** Each reserved character of RFC 3986 §2.2, a space, a percent sign, and text beyond ASCII. */
+/** Text with each reserved character of RFC 3986 §2.2, a space, a percent sign, and characters beyond ASCII. */
 const RESERVED = ":/?#[]@!$&'()*+,;= %ü€";
 const ENCODED = '%3A%2F%3F%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D%20%25%C3%BC%E2%82%AC';
 
-/** The values of OpenAPI's table, and what surrounds them. `keys` is RFC 6570's. */
+/** The values of OpenAPI's table, and edge cases around them. `keys` is from RFC 6570. */
 const VALUES = {
 	undefined: null,
 	empty: '',
@@ -52,12 +52,12 @@ type Kind = keyof typeof VALUES;
 
 interface Row {
 	source: string;
-	place: Place;
+	place: ParameterLocation;
 	style: string;
-	/** One row is for each of them. */
+	/** The values of `explode` for which the row holds. */
 	explode: (boolean | undefined)[];
 	allowReserved?: true;
-	/** Kinds that a row does not name are not defined, or as another style has them. */
+	/** Expected text by kind of value; kinds that are missing are undefined, or the same as in another style. */
 	wires: Partial<Record<Kind, Wire>>;
 }
 
@@ -114,7 +114,7 @@ const header = {
 	emptyArray: NOTHING,
 	emptyObject: NOTHING,
 	undefinedMembers: 'blue,brown',
-	// Above U+00FF, which no header takes.
+	// The text has characters above U+00FF, which headers cannot carry.
 	reserved: REFUSED,
 	// "URI percent-encoding MUST NOT be applied" (§4.8.12.2).
 	reservedArray: 'a,b,c&d=e f,',
@@ -162,7 +162,7 @@ const ROWS: Row[] = [
 		style: 'label',
 		explode: [undefined, false],
 		wires: {
-			// Of the empty string it is a dot alone, which is a segment of its own meaning.
+			// The empty string would leave a lone dot, which is a segment with a meaning of its own.
 			...path,
 			string: '.blue',
 			number: '.7',
@@ -352,14 +352,14 @@ const rows: ParameterCase[] = ROWS.flatMap(({ source, place, style, explode: exp
 			style,
 			...(explode === undefined ? {} : { explode }),
 			...(allowReserved ? { allowReserved } : {}),
-			// A key of VALUES, by the type of `wires`.
+			// `kind` is a key of VALUES by the type of `wires`.
 			value: VALUES[kind as Kind] as Json,
 			wire,
 		})),
 	),
 );
 
-/** Without a style: each location has its own. */
+/** Parameters without a style take the default of their location. */
 const DEFAULTS: ParameterCase[] = (
 	[
 		['path', 'blue,black,brown', 'R,100,G,200,B,150'],
@@ -373,7 +373,7 @@ const DEFAULTS: ParameterCase[] = (
 ]);
 
 const JSON_VALUE = { a: ['ü "'], b: null };
-/** Beyond ASCII by its escape: RFC 8259 §7 allows it anywhere, and headers take nothing else. */
+/** JSON text with escapes beyond ASCII: RFC 8259 §7 allows them anywhere, and headers carry only ASCII. */
 const JSON_TEXT = '{"a":["\\u00fc \\""],"b":null}';
 const JSON_ENCODED = '%7B%22a%22%3A%5B%22%5Cu00fc%20%5C%22%22%5D%2C%22b%22%3Anull%7D';
 
@@ -403,7 +403,7 @@ const CONTENTS: ParameterCase[] = [
 		wire: '%7B%22numbers%22%3A%5B1%2C2%5D%2C%22flag%22%3Anull%7D',
 	},
 	{
-		// There with `+`: "percent-encoding it as %20 also meets the above requirements" (§4.12.3).
+		// The standard's example has `+`: "percent-encoding it as %20 also meets the above requirements" (§4.12.3).
 		source: 'OpenAPI 3.2.1 §4.12.5, querystring of a form',
 		place: 'querystring',
 		name: 'metadata',
@@ -423,7 +423,7 @@ const CONTENTS: ParameterCase[] = [
 
 const example = (
 	source: string,
-	place: Place,
+	place: ParameterLocation,
 	name: string,
 	value: Json,
 	wire: Wire,
@@ -473,7 +473,7 @@ const EXAMPLES: ParameterCase[] = [
 	example('RFC 9110 §5.5, no line breaks', 'header', 'x-a', 'a\r\nX-Injected: 1', REFUSED),
 	example('RFC 9110 §5.5, obs-text', 'header', 'x-a', 'ü', 'ü'),
 	example('ECMA-262, number to string', 'query', 'n', 1e21, 'n=1e%2B21'),
-	// Security: `.` and `..` are no values of a path, nor is an empty one.
+	// For security, `.`, `..` and the empty string are refused as values in the path.
 	...['.', '..', ''].map((value) => example('RFC 3986 §5.2.4', 'path', 'p', value, REFUSED)),
 	...(
 		[

@@ -1,5 +1,5 @@
-// Credentials, rules and addresses as an attacker writes them. `row` groups what belongs to one threat; a test runs each case,
-// and another counts the rows.
+// Credentials, rules and addresses as attackers write them. `row` groups the cases of one threat; a test runs each case, and another counts
+// the rows.
 
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
@@ -7,14 +7,14 @@ export interface Claims {
 	[claim: string]: unknown;
 }
 
-/** A token made of the claims of a good one, and the secret that signed that. */
+/** A token derived from the claims of a valid one and the secret that signed it. */
 export interface TokenCase {
 	row: number;
 	id: string;
 	make(claims: Claims, secret: string): string;
-	/** Of the answer, where the specification gives it. */
+	/** The expected message, where the specification gives it. */
 	message?: string;
-	/** Wrong only in what Gatehouse issues: a token of somebody else's secret may be like this. */
+	/** The token is wrong only if Gatehouse issued it: a token signed with an external secret may be like this. */
 	isOurs?: true;
 }
 
@@ -136,7 +136,7 @@ export const TOKEN_CASES: TokenCase[] = [
 	{ row: 67, id: 'no token at all', make: () => 'undefined' },
 ];
 
-/** A key made of a good one; none opens anything. */
+/** A key derived from a valid one; none grants access. */
 export interface KeyCase {
 	row: number;
 	id: string;
@@ -191,7 +191,7 @@ export const RULE_CASES: { row: number; id: string; rules: unknown }[] = [
 	{ row: 82, id: 'a header that is an object', rules: { requiredHeaders: [{ name: 'x' }] } },
 ];
 
-/** From where a client comes, behind one trusted proxy, and whether the range lets it in. */
+/** A client's address behind one trusted proxy, and whether the range admits it. */
 export const ADDRESS_CASES: { row: number; id: string; ranges: string[]; forwardedFor: string | null; isIn: boolean }[] = [
 	{ row: 81, id: 'the address itself', ranges: ['203.0.113.7'], forwardedFor: '203.0.113.7', isIn: true },
 	{ row: 81, id: 'a neighbour', ranges: ['203.0.113.7'], forwardedFor: '203.0.113.8', isIn: false },
@@ -216,7 +216,7 @@ export const ADDRESS_CASES: { row: number; id: string; ranges: string[]; forward
 	{ row: 81, id: 'the proxy allowed, a client behind it not', ranges: ['127.0.0.1'], forwardedFor: '203.0.113.7', isIn: false },
 ];
 
-/** Addresses to invite and to reset that are none, or more than one. */
+/** Values in place of an e-mail address for invitations and resets: none is a single valid address. */
 export const MAIL_CASES: { row: number; id: string; email: unknown }[] = [
 	'a@x.example\r\nBcc: evil@x.example',
 	'a@x.example\nBcc: evil@x.example',
@@ -306,7 +306,7 @@ export const CONFUSION_CASES: ConfusionCase[] = [
 	),
 ];
 
-/** Where no keys are read from, which is said when it is saved. Only 127.0.0.1 is open. */
+/** URLs from which no keys are read, refused when they are saved. Only 127.0.0.1 is open. */
 export const JWKS_URL_CASES: { row: number; id: string }[] = [
 	'http://10.0.0.1/jwks',
 	'https://10.0.0.1/jwks',
@@ -328,7 +328,7 @@ export const JWKS_URL_CASES: { row: number; id: string }[] = [
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 
-/** What stands behind `Authorization`, made of a good address and its password; none opens anything. */
+/** Values of `Authorization` derived from a valid address and its password; none grants access. */
 export const BASIC_CASES: { row: number; id: string; make(email: string, password: string): string }[] = [
 	{ row: 72, id: 'another password', make: (email, password) => `Basic ${encoded(`${email}:${password}x`)}` },
 	{ row: 72, id: 'the password in capitals', make: (email, password) => `Basic ${encoded(`${email}:${password.toUpperCase()}`)}` },
@@ -350,7 +350,7 @@ export const BASIC_CASES: { row: number; id: string; make(email: string, passwor
 	{ row: 72, id: 'the scheme alone', make: () => 'Basic' },
 ];
 
-/** What a key of the gateway may do, by its scopes. */
+/** The operations that each combination of scopes allows a gateway key. */
 export const SCOPE_CASES: { row: number; scopes: string[]; lists: boolean; calls: boolean }[] = [
 	{ row: 74, scopes: ['tools:read'], lists: true, calls: false },
 	{ row: 74, scopes: ['tools:execute'], lists: false, calls: true },
@@ -359,10 +359,13 @@ export const SCOPE_CASES: { row: number; scopes: string[]; lists: boolean; calls
 	{ row: 74, scopes: ['tools:read', 'tools:execute'], lists: true, calls: true },
 ];
 
-/** The places where a client may put something, and what it may put there. */
+/** The places where a client may send a credential, and what it may send there. */
 export type Presented = Partial<Record<'x-api-key' | 'bearer' | 'basic' | 'query', 'good' | 'bad'>>;
 
-/** Several credentials, or several methods (decisions, 22): required ones, unless marked with `?`; `!`, its rule keeps the client out. */
+/**
+ * Combinations of credentials and methods (decisions, 22). A method is required unless marked with `?`; with `!` its rule rejects the
+ * client.
+ */
 export const PIPELINE_CASES: { row: number; methods: string[]; presented: Presented; status: 200 | 401 | 403 }[] = [
 	{ row: 76, methods: [], presented: {}, status: 401 },
 	{ row: 76, methods: [], presented: { bearer: 'good' }, status: 401 },
@@ -395,7 +398,7 @@ export const PIPELINE_CASES: { row: number; methods: string[]; presented: Presen
 	{ row: 76, methods: ['api_key!'], presented: { 'x-api-key': 'good' }, status: 403 },
 ];
 
-/** Whether lines of a header that a rule requires are there. */
+/** Requests with and without the header lines that a rule requires. */
 export const HEADER_CASES: { row: number; id: string; required: string[]; sent: [name: string, value: string][]; isIn: boolean }[] = [
 	{ row: 82, id: 'as it is written', required: ['X-Tenant'], sent: [['X-Tenant', 'a']], isIn: true },
 	{ row: 82, id: 'in lower case', required: ['X-Tenant'], sent: [['x-tenant', 'a']], isIn: true },
@@ -449,7 +452,7 @@ export const HEADER_CASES: { row: number; id: string; required: string[]; sent: 
 	{ row: 82, id: 'that every object has', required: ['constructor'], sent: [], isIn: false },
 ];
 
-/** Rows of the identity part that other tests hold, where what they need is already set up. */
+/** Rows of the identity part that other tests cover, where their set-up already exists. */
 export const HELD_ELSEWHERE: Record<number, string> = {
 	68: 'test/flows/credentials.test.ts',
 	69: 'core/config/config.test.ts',
@@ -464,5 +467,5 @@ export const HELD_ELSEWHERE: Record<number, string> = {
 	89: 'core/key-check.test.ts',
 };
 
-/** What these rows guard does not exist yet: rate limits, the sandbox. */
+/** Rows about features that do not exist yet: rate limits, the sandbox. */
 export const NOT_YET: readonly number[] = [83, 84, 85, 86];

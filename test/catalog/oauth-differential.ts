@@ -1,9 +1,9 @@
-// Bad requests to an authorization server, and how ours and oidc-provider answer them. Where they differ, it is said why.
-// A `$name` stands for something of the server that is asked: see `oauth-differential.test.ts`.
+// Bad requests to an authorization server, with the answers of ours and of oidc-provider and the reason for each difference. A `$name`
+// stands for a value of the server under test: see `oauth-differential.test.ts`.
 
 import { WHY as W } from './oauth-reasons.ts';
 
-/** Null: left out. A list: as often. */
+/** Fields of a form; null leaves the field out, a list repeats it. */
 export type Fields = Record<string, string | null | string[]>;
 
 /** `page 400`: shown to the user. `client invalid_scope`: sent to the client. `401 invalid_client`: at an endpoint that speaks JSON. */
@@ -12,12 +12,12 @@ export type Outcome = string;
 export interface DifferentialCase {
 	id: string;
 	at: 'authorize' | 'token' | 'revoke' | 'register';
-	/** Of a good request, what is other; a text is the whole body. */
+	/** The change to a valid request; a string is the whole body. */
 	change: Fields | Record<string, unknown> | string;
-	/** `$code` redeems a code, `$refresh` refreshes. */
+	/** The valid request: `code` redeems a code, `refresh` refreshes. */
 	base?: 'code' | 'refresh';
 	headers?: Record<string, string>;
-	/** Of both, or each its own. */
+	/** The answer of both servers, or one for each. */
 	answer: Outcome | { ours: Outcome; theirs: Outcome; why: string };
 }
 

@@ -1,4 +1,4 @@
-// Why our authorization server answers a bad request otherwise than oidc-provider, with the section that lets it, or makes it.
+// Reasons why our authorization server answers a bad request differently from oidc-provider, with the section that allows or requires it.
 
 export const WHY = {
 	REDIRECT_TWICE:

@@ -1,9 +1,8 @@
-// What attackers send to a gateway's authorization server. `row` is that of the catalog of threats; a test runs each case, and
-// another counts the rows.
+// Attacks on a gateway's authorization server. `row` is that of the catalog of threats; a test runs each case, and another counts the rows.
 
 import type { Fields } from './oauth-differential.ts';
 
-/** At the authorization endpoint; the client is told `error`. */
+/** Changes to a request at the authorization endpoint; the client receives `error`. */
 export const CHALLENGE_CASES: { row: number; id: string; change: Fields }[] = [
 	{ row: 48, id: 'no challenge', change: { code_challenge: null } },
 	{ row: 48, id: 'no challenge and no method', change: { code_challenge: null, code_challenge_method: null } },
@@ -17,7 +16,7 @@ export const CHALLENGE_CASES: { row: number; id: string; change: Fields }[] = [
 	{ row: 48, id: 'a challenge with a line break', change: { code_challenge: `${'a'.repeat(43)}\n` } },
 ];
 
-/** What is redeemed with a code whose challenge is of `verifier`. `sent`: instead of it; null: none. */
+/** Verifiers redeemed with a code whose challenge belongs to `verifier`. `sent` is sent in its place; null sends none. */
 export const VERIFIER_CASES: { row: number; id: string; verifier: string; sent?: string | null; isGood: boolean }[] = [
 	{ row: 49, id: '43 characters', verifier: 'v'.repeat(43), isGood: true },
 	{ row: 49, id: '128 characters', verifier: 'v'.repeat(128), isGood: true },
@@ -42,7 +41,7 @@ export const LOCALHOST = 'http://localhost:7777/callback';
 const not = (id: string, uri: string) => ({ row: 50, id, uri, isGood: false });
 const good = (id: string, uri: string) => ({ row: 50, id, uri, isGood: true });
 
-/** Where answers go, of a client that has registered the five above. */
+/** Redirect URIs requested by a client that has registered the five above. */
 export const REDIRECT_CASES: { row: number; id: string; uri: string; isGood: boolean }[] = [
 	good('the very one', WEB),
 	good('the very one with its query', QUERIED),
@@ -209,7 +208,7 @@ export const REGISTRATION_CASES: RegistrationCase[] = [
 	},
 ];
 
-/** Rows that other tests hold, where what they need is already set up. */
+/** Rows that other tests cover, where their set-up already exists. */
 export const HELD_ELSEWHERE: Record<number, string> = {
 	45: 'test/flows/oauth-races.test.ts',
 	46: 'test/flows/oauth-races.test.ts',

@@ -1,12 +1,12 @@
-// Code that means harm: what it tries, and how the run must end. Whatever happens, it must end on time, and the next run must be good.
+// Hostile code, with the way in which each run must end. Every run must end on time, and the next one must succeed.
 
 export interface SandboxCase {
 	id: string;
-	/** The body of a tool of `parameters`. */
+	/** The body of a tool's function of `parameters`. */
 	code: string;
-	/** What it returns where it gets that far, or what the failure says; null: either, as long as it ends. */
+	/** The returned value, or a pattern for the failure's message; null: either, as long as the run ends. */
 	expected: { value: unknown } | { error: RegExp } | null;
-	/** It is let send requests: there is a server at `parameters.url`. */
+	/** Whether the run may send requests; a server listens at `parameters.url`. */
 	mayRequest?: boolean;
 }
 
@@ -19,7 +19,7 @@ type Group = [what: string, code: string, expected?: unknown][];
 const ending = (group: string, expected: SandboxCase['expected'], cases: Group): SandboxCase[] =>
 	cases.map(([what, code]) => ({ id: `${group}: ${what}`, code, expected }));
 
-/** @param cases the third of each is what it returns */
+/** @param cases triples, the third of which is the returned value */
 const returning = (group: string, cases: Group): SandboxCase[] =>
 	cases.map(([what, code, value]) => ({ id: `${group}: ${what}`, code, expected: { value } }));
 

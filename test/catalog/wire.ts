@@ -1,19 +1,19 @@
-// HTTP as nobody should write it: bytes on a connection, and what may come back. The rows of test/catalog/edge.ts that a
-// client library could not send.
+// Malformed HTTP as bytes on a connection, with the expected answers: the rows of test/catalog/edge.ts that a client library could not
+// send.
 
-/** Stands for the token of a good account. */
+/** Placeholder for the token of a valid account. */
 export const TOKEN = '<token>';
-/** Stands for the path of a gateway that admits everybody. */
+/** Placeholder for the path of a gateway that admits everybody. */
 export const GATEWAY_PATH = '<gateway>';
 
 export interface WireCase {
 	row: number;
 	id: string;
-	/** One character a byte. */
+	/** The bytes to send, one character per byte. */
 	bytes: string;
-	/** Of the first answer; null: the connection is closed without one. */
+	/** Status of the first answer; null: the connection is closed without one. */
 	status: number | null;
-	/** Of what follows in the same bytes, where the first request is sound and so is the second. */
+	/** Status of the second answer, where the bytes hold two valid requests. */
 	next?: number;
 }
 
@@ -23,12 +23,12 @@ const END = '\r\n\r\n';
 
 export const lines = (...parts: string[]): string => `${parts.join('\r\n')}${END}`;
 
-/** A gateway that must never come to be. */
+/** The endpoint of a gateway that must never be created. */
 export const SMUGGLED_ENDPOINT = '/smuggled';
 const SMUGGLED_BODY = `{"name":"smuggled","type":"mcp","endpoint":"${SMUGGLED_ENDPOINT}"}`;
-/** Sound by itself: whoever reads the bytes before it otherwise than the sender does would do what it asks for. */
+/** A valid request: a server that splits the bytes before it differently from the sender would execute it. */
 export const SMUGGLED = `${lines('POST /gateways HTTP/1.1', 'host: x', AUTHORIZATION, JSON_TYPE, `content-length: ${SMUGGLED_BODY.length}`)}${SMUGGLED_BODY}`;
-/** Sound, and harmless. */
+/** A valid and harmless request. */
 const NEXT = lines('GET /health/live HTTP/1.1', 'host: x', 'connection: close');
 
 const post = (...headers: string[]): string => lines('POST /gateways HTTP/1.1', 'host: x', AUTHORIZATION, JSON_TYPE, ...headers);
@@ -116,7 +116,7 @@ const CODINGS: WireCase[] = [
 	'',
 ].map((coding) => ({ ...smuggling(`Transfer-Encoding ${text(coding)}`, `${post(`transfer-encoding: ${coding}`)}${NO_BODY}`), row: 34 }));
 
-/** The parser takes them for chunked, since that comes last. */
+/** Requests that the parser takes for chunked, since that coding comes last. */
 const LAST_CHUNKED: WireCase[] = [
 	'xchunked, chunked',
 	'identity, chunked',
@@ -236,7 +236,7 @@ const HEADERS: WireCase[] = [
 	})),
 ];
 
-/** Absolute and other forms of the target: what is asked for is decided by the path alone. */
+/** Absolute and other forms of the target: the path alone decides which resource is requested. */
 const TARGETS: WireCase[] = [
 	...[
 		'http://evil.example/health/live',
@@ -282,7 +282,7 @@ const TARGETS: WireCase[] = [
 	),
 ];
 
-/** Of what came by which name, and how. */
+/** Builds a request with these headers, which name its host. */
 const hosted = (...headers: string[]): string => lines('GET /auth/profile HTTP/1.1', ...headers, AUTHORIZATION, 'connection: close');
 const HOSTS: WireCase[] = [
 	{ row: 35, id: 'no Host', bytes: hosted(), status: 400 },
@@ -331,34 +331,31 @@ export const WIRE_CASES: WireCase[] = [
 	...TARGETS,
 ];
 
-/** A client that takes its time: what it sends at once, and what it adds every 200 ms. */
-export const SLOW_CASES: { row: number; id: string; begins: string; adds: string; withinMs: number }[] = [
-	{ row: 36, id: 'nothing at all', begins: '', adds: '', withinMs: 6_500 },
-	{ row: 36, id: 'half a first line', begins: 'GET /hea', adds: '', withinMs: 6_500 },
+/** A slow client: the bytes that it sends at once, and those that it adds every 200 ms. */
+export const SLOW_CASES: { row: number; id: string; begins: string; adds: string }[] = [
+	{ row: 36, id: 'nothing at all', begins: '', adds: '' },
+	{ row: 36, id: 'half a first line', begins: 'GET /hea', adds: '' },
 	{
 		row: 36,
 		id: 'a header that never ends, byte by byte',
 		begins: 'GET /health HTTP/1.1\r\nhost: x\r\nx-slow: ',
 		adds: 'a',
-		withinMs: 6_500,
 	},
-	{ row: 36, id: 'headers without end', begins: 'GET /health HTTP/1.1\r\nhost: x\r\n', adds: 'a:\r\n', withinMs: 6_500 },
-	{ row: 36, id: 'a body that never comes', begins: post('content-length: 1000'), adds: '', withinMs: 16_500 },
-	{ row: 36, id: 'a body byte by byte', begins: post('content-length: 1000'), adds: ' ', withinMs: 16_500 },
-	{ row: 36, id: 'chunks without end', begins: post(chunked), adds: '1\r\n \r\n', withinMs: 16_500 },
-	{ row: 36, id: 'one chunk of 16 exabytes', begins: `${post(chunked)}${'f'.repeat(16)}\r\n`, adds: ' ', withinMs: 16_500 },
+	{ row: 36, id: 'headers without end', begins: 'GET /health HTTP/1.1\r\nhost: x\r\n', adds: 'a:\r\n' },
+	{ row: 36, id: 'a body that never comes', begins: post('content-length: 1000'), adds: '' },
+	{ row: 36, id: 'a body byte by byte', begins: post('content-length: 1000'), adds: ' ' },
+	{ row: 36, id: 'chunks without end', begins: post(chunked), adds: '1\r\n \r\n' },
+	{ row: 36, id: 'one chunk of 16 exabytes', begins: `${post(chunked)}${'f'.repeat(16)}\r\n`, adds: ' ' },
 	{
 		row: 36,
 		id: 'a body for a public route',
 		begins: lines('POST /auth/login HTTP/1.1', 'host: x', JSON_TYPE, 'content-length: 1000'),
 		adds: ' ',
-		withinMs: 16_500,
 	},
 	{
 		row: 36,
 		id: 'a body for a gateway',
 		begins: lines(`POST ${GATEWAY_PATH} HTTP/1.1`, 'host: x', JSON_TYPE, 'content-length: 1000'),
 		adds: ' ',
-		withinMs: 16_500,
 	},
 ];

@@ -1,4 +1,4 @@
-// Real MCP clients on a gateway that asks for an API key: they connect, list, call, and get the upstream's answer.
+// Tests with real MCP clients on a gateway that requires an API key: they connect, list and call tools, and get the upstream's response.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -11,21 +11,21 @@ import { Client as DualClient, StreamableHTTPClientTransport as DualTransport } 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 import { importPets, PET_KINDS, type PetsApi, startPets } from './pets.ts';
 
 const INSPECTOR = fileURLToPath(new URL('../../node_modules/.bin/mcp-inspector', import.meta.url));
 const INFO = { name: 'gatehouse-test', version: '1.0.0' };
 
 let pets: PetsApi;
-let service: TestService;
+let service: SharedService;
 let gateway: { url: string; key: string };
 let home: string;
 
 before(async () => {
 	home = mkdtempSync(join(tmpdir(), 'gatehouse-clients-'));
 	pets = await startPets();
-	service = await startTestService();
+	service = await sharedService();
 	const account = await registerAccount(service.url);
 	gateway = await publishGateway(account, { toolIds: await importPets(account, pets) });
 });
@@ -53,7 +53,7 @@ async function connectSdk(): Promise<Session> {
 	return {
 		version: transport.protocolVersion,
 		listTools: async () => (await client.listTools()).tools,
-		// Without a result schema of our own, it is the SDK's CallToolResult.
+		// Without a result schema of our own, the type is the SDK's CallToolResult.
 		callTool: (id) => client.callTool({ name: 'getPet', arguments: { id } }) as ReturnType<Session['callTool']>,
 		close: () => client.close(),
 	};
@@ -134,7 +134,7 @@ describe('Inspector 2.12 (CLI)', () => {
 	});
 });
 
-/** @returns what it printed. @throws when it ends with another code than 0 */
+/** Runs the inspector. @returns its output. @throws when it exits with another code than 0 */
 function inspect(era: string, args: string[]): Promise<string> {
 	const target = ['--server-url', gateway.url, '--transport', 'http', '--protocol-era', era];
 	const header = ['--header', `Authorization: Bearer ${gateway.key}`];

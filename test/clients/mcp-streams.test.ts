@@ -1,4 +1,4 @@
-// MCP over the real server where it matters that there is one: methods, event streams on the wire, clients that leave.
+// Tests of MCP that need the real server: methods, event streams on the wire, clients that disconnect.
 
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -47,16 +47,16 @@ after(async () => {
 });
 
 interface Polling {
-	/** By which the upstream tells calls apart. */
+	/** The path, by which the upstream tells calls apart. */
 	path: string;
 	meta: object;
 	headers?: Record<string, string>;
 	signal?: AbortSignal;
 }
 
-/** Calls the polling tool; its answer is a stream when `meta` has a token. */
+/** Calls the polling tool; the response is a stream when `meta` has a token. */
 function poll({ path, meta, headers = {}, signal }: Polling): Promise<Response> {
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so the address is not a pipe's name.
 	const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}${path}`;
 	const params = { name: 'poll', arguments: { url, times: ROUNDS }, _meta: meta };
 	return fetch(gateway.url, {
@@ -73,7 +73,7 @@ function poll({ path, meta, headers = {}, signal }: Polling): Promise<Response> 
 	});
 }
 
-/** Leaves after the first piece of the stream. @returns that piece */
+/** Disconnects after the first chunk of the stream. @returns that chunk */
 async function readFirstAndLeave(response: Response, client: AbortController): Promise<string> {
 	const reader = response.body?.getReader();
 	const first = await reader?.read();
@@ -81,7 +81,7 @@ async function readFirstAndLeave(response: Response, client: AbortController): P
 	return Buffer.from(first?.value ?? []).toString();
 }
 
-/** How many polls came in all, when no more have come for a while. */
+/** Counts the polls, once no more have come for a while. */
 async function settledPolls(path: string): Promise<number> {
 	for (let last = -1; ; ) {
 		const now = polls.get(path) ?? 0;

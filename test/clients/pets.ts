@@ -1,4 +1,4 @@
-// A small API that clients call through a gateway, and that breaks its own document as real ones do.
+// A small API that clients call through a gateway, and that violates its own document like real ones do.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export interface PetsApi {
 	close(): void;
 }
 
-/** What `GET /pets/{id}` answers; its document promises `{ id: integer, name: string }`. */
+/** The responses of `GET /pets/{id}`; the document promises `{ id: integer, name: string }`. */
 const ANSWERS: Record<string, { status: number; type: string; body: string }> = {
 	good: { status: 200, type: 'application/json', body: '{"id":1,"name":"Tom"}' },
 	wrong: { status: 200, type: 'application/json', body: '{"id":"one"}' },
@@ -26,7 +26,7 @@ export async function startPets(): Promise<PetsApi> {
 		response.writeHead(status, { 'content-type': type }).end(body);
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so the address is not a pipe's name.
 	const { port } = server.address() as AddressInfo;
 	return {
 		origin: `http://127.0.0.1:${port}`,
@@ -65,7 +65,7 @@ const document = (origin: string) => ({
 	},
 });
 
-/** @returns ids of the tools made of the API's document */
+/** Imports the API's document. @returns ids of the tools made of it */
 export async function importPets(account: Account, { origin }: PetsApi): Promise<string[]> {
 	const api = must(await account.post('/apis', { name: 'Pets', type: 'openapi', baseUrl: origin }), 201).body.data;
 	const schemaContent = JSON.stringify(document(origin));

@@ -1,5 +1,5 @@
-// The MCP conformance suite against a public gateway, at both revisions. What it does not pass, and why, is in the
-// baselines beside this file; an entry that passes after all fails the run, so they cannot grow stale.
+// Runs the MCP conformance suite against a public gateway, at both revisions. The baselines beside this file list the scenarios that fail,
+// with the reasons; an entry that passes fails the run, so they cannot become stale.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -34,7 +34,7 @@ after(async () => {
 });
 
 for (const revision of ['2025-11-25', '2026-07-28']) {
-	test(`a public gateway passes the conformance suite of ${revision} but for its baseline`, async () => {
+	test(`a public gateway passes the conformance suite of ${revision} except for its baseline`, async () => {
 		const baseline = fileURLToPath(new URL(`baseline-${revision}.yml`, import.meta.url));
 		const options = ['--requirements', revision, '--expected-failures', baseline, '--output-dir', results];
 		const { code, output } = await run(['server', '--url', gatewayUrl, ...options]);
@@ -43,7 +43,7 @@ for (const revision of ['2025-11-25', '2026-07-28']) {
 	});
 }
 
-/** The suite's own command line, on the Node that runs this test. */
+/** Runs the suite's own command line, on the Node that runs this test. */
 function run(args: string[]): Promise<{ code: number; output: string }> {
 	return new Promise((resolve) => {
 		execFile(process.execPath, [SUITE, ...args], { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -1,4 +1,4 @@
-// The tools that the MCP conformance suite (0.2.0-alpha.12) looks for, each with the fixture's behaviour behind it.
+// The tools that the MCP conformance suite (0.2.0-alpha.12) requires, each with the fixture's behaviour behind it.
 
 import { type Account, must } from '../helpers/service.ts';
 
@@ -8,7 +8,7 @@ interface ConformanceTool {
 	parameters?: object;
 }
 
-/** Scenario `json-schema-2020-12`: none of these keywords may be lost on the way. */
+/** The schema of the scenario `json-schema-2020-12`: all its keywords must be preserved. */
 const SCHEMA_2020_12 = {
 	$schema: 'https://json-schema.org/draft/2020-12/schema',
 	type: 'object',
@@ -53,7 +53,7 @@ export const CONFORMANCE_TOOLS: readonly ConformanceTool[] = [
 	},
 ];
 
-/** @returns ids of the tools, created in the account's organization */
+/** Creates the tools in the account's organization. @returns their ids */
 export async function createFixtureTools(account: Account, tools: readonly ConformanceTool[] = CONFORMANCE_TOOLS): Promise<string[]> {
 	const ids: string[] = [];
 	for (const { name, behaviour, parameters = { type: 'object', properties: {} } } of tools) {

@@ -1,4 +1,4 @@
-// What every importer must show, whatever its format. A new one joins by a `contract.test.ts` beside it that gives a fixture.
+// The contract of every importer, whatever its format. A new importer joins by a `contract.test.ts` beside it that provides a fixture.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -19,25 +19,25 @@ import { type Reading, readWith } from '../helpers/importer.ts';
 export interface ImporterSample {
 	name: string;
 	text: string;
-	/** What `text` comes with; absent where it stands alone. */
+	/** The rest of the source beside `text`; absent where `text` is complete. */
 	source?: Partial<SchemaSource>;
-	/** All that it reports, by another way of counting than the importer's. */
+	/** The number of operations reported, counted in another way than the importer's. */
 	operations: number;
-	/** The same description with its parts in another order; null where order is the description's own. */
+	/** The same description with its parts in another order; null where the order has a meaning. */
 	shuffled: string | null;
 }
 
 export interface ImporterFixture {
 	importer: SchemaImporter;
-	/** Those that run its tools. */
+	/** The executors that run its tools. */
 	executors: ToolExecutor[];
-	/** Real and small ones: each is read some hundred times. */
+	/** Small real descriptions: each is read some hundred times. */
 	samples: ImporterSample[];
-	/** Not its format: of other importers, and of nobody. */
+	/** Texts in other formats: those of other importers, and unknown ones. */
 	foreign: string[];
-	/** Begin like its format and are none: the fault is in them, and `at` is how the message says where. */
+	/** Texts that begin like the format and are invalid; `at` is how the message gives the position. */
 	broken: { text: string; at: RegExp }[];
-	/** One operation whose description is `{text}`, written as the format quotes it. */
+	/** Builds a description with one operation whose documentation is `{text}`, quoted as the format requires. */
 	described(text: string): string;
 }
 
@@ -196,7 +196,7 @@ function eachPattern(schema: unknown, visit: (pattern: string) => void): void {
 	}
 }
 
-/** @returns what it said */
+/** @returns the message of the refusal */
 async function refused(importer: SchemaImporter, text: string): Promise<string> {
 	const error = await readWith(importer, text).then(
 		() => assert.fail(`${JSON.stringify(text.slice(0, 60))} was read`),

@@ -1,5 +1,5 @@
-// Every route × every caller × every place where an id can stand. The routes come from the server itself, so a new one joins
-// by being there.
+// Tests access by every caller to every route, with every id that its path can hold. The routes come from the server itself, so a new one
+// joins by itself.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,7 +12,7 @@ import { addMember } from '../helpers/members.ts';
 import { BODY_IDS, bodyOf, byRemoval, fill, ids, makeTenant, managementRoutes, nameOf, schemaOf, type Tenant } from '../helpers/routes.ts';
 import { type Account, type Answer, createHttpTool, must, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
 
-/** In every name that the victim gives: no answer to anybody else may hold it. */
+/** Part of every name that the victim gives: no answer to another caller may contain it. */
 const CANARY = 'canary7f3a';
 
 let service: TestService;
@@ -48,7 +48,7 @@ function assertNoCanary(route: RequestRoute, { body, headers }: Answer): void {
 	assert.ok(!JSON.stringify([body, [...headers]]).includes(CANARY), `${nameOf(route)} told a stranger: ${JSON.stringify(body)}`);
 }
 
-/** Of those that end what they are asked with, a login for each cell. */
+/** Logs in anew, for a route that ends the login with which it is called. */
 async function freshToken(account: Account): Promise<string> {
 	const login = await send(`${service.url}/auth/login`, 'POST', { body: { email: account.email, password: account.password } });
 	return must(login, 200).body.data.token;
@@ -56,7 +56,7 @@ async function freshToken(account: Account): Promise<string> {
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-/** Every row that belongs to the victim, but for what reading leaves behind. */
+/** Returns all rows that belong to the victim, except those that reading leaves behind. */
 async function stateOf(organizationId: string): Promise<string> {
 	const { database } = service.config;
 	assert.ok(database);
@@ -121,9 +121,9 @@ test('nobody without a live login gets past any route: none, garbage, expired, l
 	}
 });
 
-/** Routes that look at more than their permission. */
+/** Statuses of routes that check more than their permission. */
 const BY_HANDLER: Record<string, number> = {
-	// Anybody may leave; the member in the path is another.
+	// Any member may leave; the path names another member.
 	'DELETE /organizations/{orgId}/members/{userId}': 403,
 };
 
@@ -153,10 +153,10 @@ test('to another organization, what is in the path does not exist', async () => 
 
 test('nor does what hangs below one’s own organization or gateway but belongs to another', async () => {
 	const before = await stateOf(victim.ids['organization'] ?? '');
-	// A type is nobody's.
+	// A plugin type belongs to no organization.
 	for (const route of guarded().filter(({ path }) => (path.replace('{type}', '').match(/\{/g) ?? []).length > 1)) {
 		let seen = 0;
-		// The first id is the stranger's own, the others are not.
+		// The first id is the stranger's own, the others are the victim's.
 		const path = fill(route.path, (meaning) => ids(seen++ === 0 ? stranger : victim)(meaning));
 		const answer = await ask({ route, path, headers: bearer(stranger.account.token), body: bodyOf(route, ids(stranger)) });
 		assert.equal(answer.status, 404, nameOf(route));
@@ -233,7 +233,7 @@ test('a list, an object or a number where a text is expected is a 400 that names
 	}
 });
 
-/** Change nothing of an organization, or nothing here: there are no operations to make tools of. */
+/** Routes that change nothing of an organization, or nothing here, where there are no operations to generate tools from. */
 const LEAVES_NO_ENTRY = [
 	'POST /organizations/{orgId}/tools/{id}/execute',
 	'POST /apis/{id}/credentials/test',
@@ -242,7 +242,7 @@ const LEAVES_NO_ENTRY = [
 
 test('every route that changes something of an organization leaves an entry that names who asked, and by which request', async () => {
 	const { account } = stranger;
-	// A tool that is assigned already changes nothing when it is assigned again.
+	// Assigning an assigned tool again changes nothing.
 	const spare = await Promise.all(['one', 'two'].map((name) => createHttpTool(account, { name, url: 'https://example.com/' })));
 	const userId = must(await account.get('/auth/profile'), 200).body.data.id;
 	const changing = guarded().filter((route) => route.method !== 'get' && needOf(route).includes(':'));
@@ -267,7 +267,7 @@ test('every route that changes something of an organization leaves an entry that
 		entries
 			.filter((entry: { actor: unknown }) => entry.actor === null)
 			.map(({ resourceType, action }: Record<string, string>) => [resourceType, action]),
-		// A client registers before anybody knows it.
+		// A client registers before any user is known.
 		[['oauth_client', 'create']],
 	);
 });

@@ -1,5 +1,5 @@
-// Bad input where a user's URL, document or argument enters the service, with every outbound address shut but one.
-// The cases of the HTTP edge are in edge.test.ts, those of the guard itself in test/catalog.
+// Tests bad input wherever a user's URL, document or argument enters the service, with every outbound address refused but one. The cases of
+// the HTTP edge are in edge.test.ts, those of the guard itself in test/catalog.
 
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -19,9 +19,9 @@ import {
 let service: TestService;
 let account: Account;
 let apiId: string;
-/** Open to the service. */
+/** An upstream that the service may call. */
 let upstream: { server: Server; origin: string; urls: string[] };
-/** Shut: nothing may ever knock. */
+/** A server that the service may not call: it must never see a connection. */
 let canary: { server: Server; origin: string; connections: number };
 
 async function listen(server: Server, host: string): Promise<string> {

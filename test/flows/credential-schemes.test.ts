@@ -1,5 +1,5 @@
-// Credentials by security scheme, from the management API to the bytes that an upstream gets: each operation is sent what it asks for, whole,
-// and an argument is none only while a credential goes in its place.
+// Tests credentials by security scheme, from the management API to the bytes that an upstream gets: each operation is sent all the
+// credentials that it asks for, and an argument is hidden only while a credential takes its place.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -33,7 +33,7 @@ const securitySchemes = {
 	other: { type: 'http', scheme: 'bearer' },
 	oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://example.com/token', scopes: {} } } },
 };
-/** As Trello has them: parameters that are required, at the places of the keys. */
+/** A path item like Trello's: the keys are also declared as required parameters. */
 const BOARDS = {
 	parameters: [
 		{ name: 'id', in: 'path', required: true, schema: { type: 'string' } },
@@ -97,7 +97,7 @@ test('an API that takes two keys gets both, and neither is an argument while the
 	assert.deepEqual(await missing(api, 'board', { id: '1' }), ['key', 'token']);
 	assert.equal(lineOf(await sent(api, 'board', { id: '1', key: 'k', token: 'mine' })), '/boards/1?key=k&token=mine');
 	await api.storeFor('appKey');
-	// One of two satisfies nothing: the operation is called with what it is given.
+	// One key of two satisfies no requirement, so the operation is called with its arguments alone.
 	assert.equal(lineOf(await sent(api, 'board', { id: '1', key: 'k', token: 'mine' })), '/boards/1?key=k&token=mine');
 	await api.storeFor('userToken');
 	const both = '/boards/1?key=canary-app&token=canary-user';
@@ -111,7 +111,7 @@ test('an API that takes two keys gets both, and neither is an argument while the
 	assert.deepEqual(definition, { converted: 8, degraded: 0, skipped: 0 });
 });
 
-/** What the report says of the last import. */
+/** Returns the report of the last import. */
 async function report(apiId: string) {
 	const [{ report: last }] = must(await account.get(`/apis/${apiId}/schemas`), 200).body.data.schemas;
 	const { operations: _all, ...definition } = last.counts;
@@ -307,7 +307,7 @@ describe('what is stored', () => {
 		const upstream = await recorder(t);
 		const created = await account.post('/apis', { name: 'Bare', type: 'openapi', baseUrl: upstream.origin });
 		const { id } = must(created, 201).body.data;
-		// Nothing was imported yet, so any scheme may turn out to be one.
+		// Nothing was imported yet, so any scheme may still be declared.
 		const put = (at: number) =>
 			account.post(`/apis/${id}/credentials`, { type: 'bearer_token', scheme: `s${at}`, credentials: { token: 't' } });
 		for (let at = 0; at < 48; at++) must(await put(at), 201);
@@ -353,7 +353,7 @@ describe('what is stored', () => {
 		must(await account.del(`${path(api)}/api_key?schema=x`), 400);
 		const bare = await furnish(t, { securitySchemes: {}, paths: { '/a': get('a') } });
 		const named = { type: 'bearer_token', scheme: 'any', credentials: { token: 't' } };
-		assert.match(must(await account.post(path(bare), named), 400).body.message, /must be left out: there is none/);
+		assert.match(must(await account.post(path(bare), named), 400).body.message, /must be left out: the description has none/);
 	});
 });
 

@@ -1,5 +1,5 @@
-// Two replicas on one PostgreSQL: a credential that is ended, or may do less, on the one is so on the other within a second,
-// for the management API and at a gateway, and whatever becomes of Redis.
+// Tests two replicas on one PostgreSQL: a credential that one replica ends or restricts is ended or restricted on the other within a
+// second, for the management API and at a gateway, whatever happens to Redis.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -46,7 +46,7 @@ interface Use {
 }
 
 interface Scenario {
-	/** On the first replica. */
+	/** Makes the change on the first replica. */
 	change: () => Promise<unknown>;
 	uses: Use[];
 }
@@ -68,7 +68,7 @@ const atGateway = (secret: string, method: string, params: object) => async (): 
 const listing = (secret: string) => atGateway(secret, 'tools/list', {});
 const calling = (secret: string) => atGateway(secret, 'tools/call', { name: 'alive', arguments: {} });
 
-/** Good for everything before, for nothing after. */
+/** Uses of a credential that succeed before the change, and fail after it. */
 const ends = (secret: string): Use[] => [
 	{ what: 'management', ask: manage(secret), before: 200, after: 401 },
 	{ what: 'tools/list', ask: listing(secret), before: 200, after: 401 },

@@ -1,5 +1,5 @@
-// Discovery documents (specification 4.3: "always public"): those that a gateway has, and those that it has not, in both places
-// (RFC 8414 §3.1, RFC 9728 §3.1); and what a gateway says it takes.
+// Tests discovery documents (specification 4.3: "always public"): those that a gateway has and those that it lacks, at both addresses (RFC
+// 8414 §3.1, RFC 9728 §3.1), and how a gateway announces the credentials that it takes.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -31,7 +31,7 @@ const GATEWAYS: Record<string, MethodBody[]> = {
 };
 const OAUTH = ['oauth-protected-resource', 'oauth-authorization-server', 'openid-configuration'];
 
-/** Appended to the gateway's address, and inserted into it. */
+/** Returns both addresses of a document: appended to the gateway's address, and inserted into it. */
 function placesOf(url: string, name: string): string[] {
 	const { origin, pathname } = new URL(url);
 	return [`${url}/.well-known/${name}`, `${url}/.well-known/${name}/`, `${origin}/.well-known/${name}${pathname}`];
@@ -100,7 +100,7 @@ test('MCP’s client takes a gateway with keys for one that has no OAuth, not fo
 	assert.equal(await discoverAuthorizationServerMetadata(url), undefined);
 });
 
-describe('who sends no credential is told what the gateway takes', () => {
+describe('a request without a credential gets an error that names the credentials which the gateway takes', () => {
 	const TOLD: [methods: MethodBody[], message: string][] = [
 		[[{ type: 'api_key' }], 'Send a key in X-API-Key, as ?api_key= or as a Bearer token.'],
 		[[{ type: 'api_key', configuration: { keyHeader: 'X-Team-Key' } }], 'Send a key in X-Team-Key, as ?api_key= or as a Bearer token.'],

@@ -1,5 +1,5 @@
-// What the document is for: a typed client is generated from it and works the first time, and Gatehouse imports it as an API,
-// so that a gateway manages Gatehouse.
+// Tests the uses of the document: a typed client is generated from it and works at once, and Gatehouse imports it as an API, so that a
+// gateway manages Gatehouse.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { freePort, must, publishGateway, registerAccount, startTestService, type
 const TEST = fileURLToPath(new URL('..', import.meta.url));
 const ROOT = join(TEST, '..');
 
-/** Of `test/fixtures/document-client`, which compiles only beside what is generated. */
+/** The exports of `test/fixtures/document-client`, which compiles only beside the generated types. */
 interface DocumentClient {
 	work(baseUrl: string): Promise<{
 		made: { id: string; name: string; toolCount: number; status: string };
@@ -29,7 +29,7 @@ interface DocumentClient {
 let service: TestService;
 let folder: string;
 before(async () => {
-	// It has to reach itself under the address that its document names.
+	// The service has to reach itself under the address that its document names.
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}`;
 	service = await startTestService({ env: { PORT: String(port), PUBLIC_URL: url, EGRESS_ALLOW: url } });

@@ -1,8 +1,10 @@
-// The sentences that the document shows of each error are those that the service says: each is provoked, and compared.
+// Tests that the sentences which the document shows for errors are those of the service: each error is provoked, and the sentences are
+// compared.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import { ERRORS } from '../../core/contract/errors.ts';
 import { TOLD } from '../../plugins/features/reference/sentences.ts';
 import { readDocument } from '../helpers/document.ts';
@@ -14,19 +16,19 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
+	type SharedService,
 	send,
 	startTestService,
-	type TestService,
 } from '../helpers/service.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const GATEWAY = { name: 'Pets', type: 'mcp', endpoint: '/pets' };
 const API = { name: 'Pets', type: 'openapi', baseUrl: 'https://example.com' };
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 before(async () => {
-	service = await startTestService();
+	service = await startTestService({ databaseWaits: {} });
 	account = await registerAccount(service.url);
 	await publishGateway(account, { endpoint: GATEWAY.endpoint });
 });
@@ -63,6 +65,22 @@ async function keyTwice(): Promise<Answer> {
 	return account.post('/apis', { ...API, name: 'Cats' }, { 'idempotency-key': 'k' });
 }
 
+async function busy(): Promise<Answer> {
+	const { id } = must(await account.post('/apis', API), 201).body.data;
+	const { host, port, username, password, name } = service.config.database ?? assert.fail();
+	const holder = new pg.Client({ host, port, user: username, password, database: name });
+	await holder.connect();
+	try {
+		await holder.query('BEGIN');
+		await holder.query('SELECT FROM apis WHERE id = $1 FOR UPDATE', [id]);
+		const answer = await account.patch(`/apis/${id}`, { name: 'Cats' });
+		assert.equal(answer.headers.get('retry-after'), '1');
+		return answer;
+	} finally {
+		await holder.end();
+	}
+}
+
 async function tooMany(): Promise<Answer> {
 	const one = { max: 1, seconds: 60 };
 	const limits = { global: one, categories: { health: null }, invoke: one, gateways: one, routes: {} };
@@ -76,7 +94,7 @@ async function tooMany(): Promise<Answer> {
 	}
 }
 
-/** Each error that can be had without an outage, as the management API answers it. */
+/** Requests for each error that needs no outage, as the management API answers it. */
 const PROVOKED: Record<string, () => Promise<Answer>> = {
 	validation_failed: () => account.post('/gateways', { type: 'mcp', endpoint: '/nameless' }),
 	schema_invalid: schemaInvalid,
@@ -94,13 +112,13 @@ const PROVOKED: Record<string, () => Promise<Answer>> = {
 	unsupported_media_type: () => account.post('/apis', 'x', { 'content-type': 'text/plain' }),
 	idempotency_key_reused: keyTwice,
 	rate_limited: tooMany,
+	unavailable: busy,
 };
 
-/** The others: where the sentence is written. What stands before or in it depends on the case. */
+/** Source files of the other sentences. The text before or within each depends on the case. */
 const WRITTEN: Record<string, string> = {
 	internal: 'core/server.ts',
 	not_implemented: 'core/tools/dry-run.ts',
-	unavailable: 'db/errors.ts',
 	tool_not_found: 'core/tools/call.ts',
 	upstream_failed: 'core/egress/egress.ts',
 	upstream_timeout: 'core/egress/egress.ts',

@@ -1,5 +1,5 @@
-// The examples of the document are answers of the service: every operation has one, its page promises it, and asked again the service
-// answers with the same members. Secrets end where they begin.
+// Tests that the document's examples are answers of the service: every operation has one, its page allows it, and the service still answers
+// with the same members. Secrets are cut off after their prefix.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,7 +12,7 @@ const WRITE = 'run `npm run examples`, and look at what it changed';
 
 let service: TestService;
 let judge: Judge;
-/** Of the document, by operation id and status. */
+/** The examples of the document, by operation id and status. */
 const shown: Examples = {};
 before(async () => {
 	service = await startTestService();
@@ -67,7 +67,7 @@ function placesOf(value: Json, at = ''): string[] {
 	return [...new Set(members.flatMap(([name, member]) => [`${at}/${name}`, ...placesOf(member, `${at}/${name}`)]))].sort();
 }
 
-test('asked again, the service answers with the same members', async () => {
+test('a repeated request gets an answer with the same members', async () => {
 	const recorded = await recordExamples(service);
 	for (const [id, answers] of Object.entries(recorded)) {
 		for (const [status, answer] of Object.entries(answers)) {

@@ -1,26 +1,26 @@
-// The document as those read it who check documents for a living: Redocly and Spectral, each with the rules that it recommends.
+// Tests the document with Redocly and Spectral, each with the rules that it recommends.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
-import { send, startTestService, type TestService } from '../helpers/service.ts';
+import { type SharedService, send, sharedService } from '../helpers/service.ts';
 
-/** What they may say, each with why it stays so. */
+/** Accepted findings, each with the reason why it stays. */
 const REASONS: Record<string, string> = {
 	'spectral info-contact': 'Whoever runs a service is the one to ask, and this project does not know them.',
 };
 
-let service: TestService;
+let service: SharedService;
 let text: string;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	text = JSON.stringify((await send(`${service.url}/openapi.json`, 'GET')).body);
 });
 after(() => service.stop());
 
-/** A rule and what it said, of anything it had to say. */
+/** A finding of any severity, as the rule and its message. */
 type Finding = [rule: string, message: string];
 
 async function lintWithRedocly(source: string): Promise<Finding[]> {
@@ -31,7 +31,7 @@ async function lintWithRedocly(source: string): Promise<Finding[]> {
 
 async function lintWithSpectral(source: string): Promise<Finding[]> {
 	const spectral = new spectralCore.Spectral();
-	// The types of its own rules ask for more than it does.
+	// Spectral's types for its own rules demand more than its code does.
 	spectral.setRuleset({ extends: [spectralRulesets.oas as RulesetDefinition] });
 	const results = await spectral.run(JSON.parse(source));
 	return results.map(({ code, message, path }) => [`spectral ${code}`, `${message} at ${path.join('/')}`]);

@@ -1,4 +1,4 @@
-// The page over the document in a real browser, by every name under which people reach a service on their own machine.
+// Tests the page over the document in a real browser, under every name by which people reach a service on their own machine.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +22,7 @@ after(async () => {
 	await service.stop();
 });
 
-/** The page at `/docs`, by way of the front door, and whatever it complained of. */
+/** Opens the page at `/docs` by way of the root, and collects the browser's complaints. */
 async function open(origin: string): Promise<{ page: Page; complaints: string[] }> {
 	const page = await browser.newPage();
 	const complaints: string[] = [];

@@ -1,5 +1,5 @@
-// The document of the management API cannot lie: it is valid, complete, and real answers of every operation, good and bad, are
-// what their pages promise. The routes come from the server, so a new one joins by being there.
+// Tests that the document of the management API is valid and complete, and that real answers of every operation, successes and errors,
+// match their pages. The routes come from the server, so a new one joins by itself.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -18,10 +18,10 @@ let service: TestService;
 let judge: Judge;
 let tenant: Tenant;
 let viewer: Account;
-/** Of the tenant's owner. */
+/** Id of the tenant's owner. */
 let userId: string;
 let routes: RequestRoute[];
-/** Statuses that were seen and judged, by operation. */
+/** Statuses that were seen and checked, by operation. */
 const seen = new Map<string, Set<number>>();
 
 before(async () => {
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Some of the operations make organizations, and their maker then has several. */
+/** Some operations create organizations, after which their creator has several. */
 const ofTenant = () => ({ 'x-organization-id': tenant.ids['organization'] ?? '' });
 
 const isPublic = (route: RequestRoute): boolean => (route.settings.auth as unknown) === false;
@@ -104,7 +104,7 @@ test('the example of every body is one that the operation takes', () => {
 	assert.ok(examples >= 15, `only ${examples}`);
 });
 
-test('real answers of every operation are what its page promises: nobody, not allowed, wrong, not there', async () => {
+test('real answers of every operation are what its page promises: unauthenticated, forbidden, invalid, not found', async () => {
 	const scope = { type: 'gateway', id: tenant.ids['gateway'] };
 	const narrow = must(await tenant.account.post('/access-keys', { name: 'n', scope, permissions: ['tools:execute'] }), 201).body.data.key;
 	const role = permissionsOf('viewer') as readonly string[];
@@ -146,7 +146,7 @@ test('real answers of every operation are what its page promises: nobody, not al
 	}
 });
 
-/** What makes another body of the same route that is good as well. */
+/** Returns members that make a different but equally valid body for the route. */
 function otherThan(route: RequestRoute): object {
 	const fields = Object.keys((schemaOf(route)?.describe()['keys'] as object | undefined) ?? {});
 	if (fields.includes('description')) return { description: 'another' };
@@ -158,7 +158,7 @@ function otherThan(route: RequestRoute): object {
 	return { parameters: { another: 1 } };
 }
 
-/** What pages promise beyond what any operation of their kind can answer. */
+/** Requests for errors that pages declare beyond those common to operations of their kind. */
 const DECLARED: Record<string, () => Ask & { status: number; error: string }> = {
 	'POST /access-keys': () => ({ body: { name: 'k', scope: { type: 'gateway', id: NOBODY } }, status: 404, error: 'NOT_FOUND' }),
 	'POST /apis': () => ({ body: { name: 'a', type: 'openapi', baseUrl: 'http://10.0.0.1' }, status: 400, error: 'EGRESS_REFUSED' }),
@@ -193,7 +193,7 @@ test('real answers of every operation are what its page promises: its own ways t
 	}
 });
 
-/** Answer that a thing was done only with what no test can know beforehand; their own tests see it. */
+/** Operations whose success needs a value that no test here can know; their own tests see it. */
 const ELSEWHERE: Record<string, string> = {
 	'POST /invitations/accept': 'a token that was mailed',
 	'POST /auth/reset-password': 'a token that was mailed',
@@ -245,12 +245,12 @@ test('real answers of every operation are what its page promises: done', async (
 		assert.ok(answer.status < 300, `${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
 		if (name !== 'PATCH /auth/change-password') continue;
 		account.password = 'Correct2Horse';
-		// It ended every other login.
+		// The request ended every other login.
 		live = await freshLogin(account);
 	}
 });
 
-/** Takes 64 MiB before it is too large. */
+/** Operations that refuse a body as too large only above 64 MiB. */
 const IMMENSE = ['POST /apis/{id}/import-schema'];
 
 test('every status that a page promises was seen, but for those that take an outage or a race', () => {

@@ -1,5 +1,5 @@
-// What a page, or whoever names the host, can make of the HTTP edge: addresses come from the configuration alone, only our
-// own pages read with credentials or change with the cookie, and nobody is sent elsewhere (rows 35, 43 and 44).
+// Tests the influence of pages, and of callers who choose the host, on the HTTP edge: addresses come from the configuration alone, only our
+// own pages read with credentials or change with the cookie, and no redirect leads elsewhere (rows 35, 43 and 44).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -38,7 +38,7 @@ after(async () => {
 	await smtp.stop();
 });
 
-// ── 35: where a request says it came to ────────────────────────────────────────────────────────────────────────────
+// ── 35: hosts that a request claims ── ─────────────────────────────────────────────────────────────────────────────
 
 interface Ask {
 	method: string;
@@ -46,7 +46,7 @@ interface Ask {
 	body?: object;
 }
 
-/** With the token, under the host of the case. */
+/** Sends an authenticated request under the host of the case. */
 async function asked({ host, origin = '', headers = [] }: HostCase, { method, path, body }: Ask): Promise<WireAnswer> {
 	const content = body ? JSON.stringify(body) : '';
 	const about = body ? ['content-type: application/json', `content-length: ${content.length}`] : [];
@@ -98,7 +98,7 @@ for (const forged of HOST_CASES) {
 	});
 }
 
-// ── 43: whose pages may read ───────────────────────────────────────────────────────────────────────────────────────
+// ── 43: pages that may read ── ─────────────────────────────────────────────────────────────────────────────────────
 
 const cookie = (): Record<string, string> => ({ cookie: `gatehouse_token=${account.token}` });
 
@@ -160,11 +160,11 @@ test('43: there is no redirect: no route takes a place to go on to, and none ans
 	}
 });
 
-// ── 44: whose pages may change ─────────────────────────────────────────────────────────────────────────────────────
+// ── 44: pages that may change ── ───────────────────────────────────────────────────────────────────────────────────
 
 const withId = (path: string): string => path.replace(IDS.gateway, gateway.id);
 
-/** What a forged request would have changed. */
+/** Checks that the changes of a forged request were not made. */
 async function assertUntouched(): Promise<void> {
 	const { gateways } = must(await account.get('/gateways'), 200).body.data;
 	assert.ok(!gateways.some((each: { name: string; endpoint: string }) => /forged/.test(each.name + each.endpoint)));

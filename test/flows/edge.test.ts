@@ -1,4 +1,4 @@
-// The HTTP edge of the whole service, over real sockets: one error body, headers on every answer, CORS, deadlines.
+// Tests the HTTP edge of the whole service, over real sockets: one error body, headers on every answer, CORS, deadlines.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -21,7 +21,7 @@ import { exchange } from '../helpers/wire.ts';
 
 let service: TestService;
 let account: Account;
-/** What stands in the catalog's requests for an id, and what it is here. */
+/** The placeholders for ids in the catalog's requests, with their values. */
 let ids: [placeholder: string, id: string][];
 const warnings: string[] = [];
 const onWarning = (warning: Error): void => void warnings.push(warning.message);
@@ -47,14 +47,14 @@ after(async () => {
 
 const filled = (text: string): string => ids.reduce((made, [placeholder, id]) => made.replaceAll(placeholder, id), text);
 
-/** What every answer of the service carries. */
+/** The headers of every answer of the service. */
 const SECURITY_HEADERS = {
 	'x-content-type-options': 'nosniff',
 	'x-frame-options': 'DENY',
 	'referrer-policy': 'no-referrer',
 	'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
-/** Nobody outside needs to know what the service is made of. */
+/** Words that would reveal the service's components to outsiders. */
 const INSIDES = /sequelize|postgres|\bselect\b|\binsert\b|\bjoi\b|node_modules|\.ts:\d|\bat \w+ \(|ECONN/i;
 
 function assertOneBody({ status, headers, body }: Pick<Answer, 'status' | 'headers' | 'body'>): void {
@@ -83,7 +83,7 @@ for (const { row, id, method = 'GET', path, body, headers = {}, status, error, n
 }
 
 for (const { row, id, bytes, status, next } of wire.WIRE_CASES) {
-	test(`${row}: on the wire, ${id}: ${status ?? 'closed'}${next === undefined ? ', and nothing after it is heard' : ''}`, async () => {
+	test(`${row}: on the wire, ${id}: ${status ?? 'closed'}${next === undefined ? ', and nothing after it is processed' : ''}`, async () => {
 		const { answers, closed } = await exchange(service.url, bytes.replaceAll(wire.TOKEN, account.token));
 		const [first] = answers;
 		const statuses = answers.map((answer) => answer.status);
@@ -100,11 +100,11 @@ for (const { row, id, bytes, status, next } of wire.WIRE_CASES) {
 	});
 }
 
-test('33: what was smuggled would have been done if it had been heard, and was not', async () => {
+test('33: smuggled requests would have had an effect, and had none', async () => {
 	const endpoints = async (): Promise<string[]> =>
 		must(await account.get('/gateways'), 200).body.data.gateways.map(({ endpoint }: { endpoint: string }) => endpoint);
 	assert.ok(!(await endpoints()).includes(wire.SMUGGLED_ENDPOINT));
-	const { answers } = await exchange(service.url, wire.SMUGGLED.replaceAll(wire.TOKEN, account.token), { waitMs: 500 });
+	const { answers } = await exchange(service.url, wire.SMUGGLED.replaceAll(wire.TOKEN, account.token), { enough: 2 });
 	assert.equal(answers[0]?.status, 201);
 	assert.ok((await endpoints()).includes(wire.SMUGGLED_ENDPOINT));
 });
@@ -144,9 +144,9 @@ test('a body whose length is over the limit is refused before it is sent', async
 		'content-type: application/json',
 		'content-length: 300000000',
 	);
-	const { answers, tookMs } = await exchange(service.url, head, { waitMs: 3000 });
+	const { answers, closed } = await exchange(service.url, head);
 	assert.equal(answers[0]?.status, 413);
-	assert.ok(tookMs < 2500, 'the connection was closed');
+	assert.ok(closed, 'the connection was left open');
 });
 
 test('a chunked body is counted while it comes, and refused with 413', async () => {
@@ -182,7 +182,7 @@ test('the reserved list holds the first segment of every route, so that no organ
 	assert.deepEqual(open, []);
 });
 
-test('parts are given of nothing: a Range header is not heard', async () => {
+test('no partial content is served: a Range header is ignored', async () => {
 	const { status, headers } = await fetch(`${service.url}/openapi.json`, { headers: { range: 'bytes=0-9' } });
 	assert.deepEqual([status, headers.get('content-range'), headers.get('accept-ranges')], [200, null, null]);
 });

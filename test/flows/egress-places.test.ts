@@ -1,5 +1,5 @@
-// Rows 1 to 13 of the catalog at every place where a user's URL enters the service: it is refused where it is saved or called, and
-// nothing is sent. The guard itself, with name servers of every kind, is tested in core/egress/egress.test.ts.
+// Tests rows 1 to 13 of the catalog wherever a user's URL enters the service: it is refused when it is saved or called, and nothing is
+// sent. The guard itself, with name servers of every kind, is tested in core/egress/egress.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,16 +11,16 @@ import { claimsOf, signedBy } from '../helpers/oauth-signers.ts';
 import { type Account, type Answer, createHttpTool, must, publishGateway, send, type TestService } from '../helpers/service.ts';
 import { type ShutNetwork, startShutNetwork } from '../helpers/shut-network.ts';
 
-/** Those that need no name server of their own, and nothing opened. */
+/** The cases that need no name server of their own and no opened range. */
 const CASES = EGRESS_CASES.filter(({ answers, allow }) => answers === undefined && allow === undefined);
 const INPUTS = CASES.map(({ input }) => input);
-/** Three of each kind, for places that start a worker each time. */
+/** Three inputs of each kind, for entry points that start a worker each time. */
 const SPREAD = Object.values(Object.groupBy(CASES, ({ id }) => id.split(':')[0] ?? id)).flatMap((kind = []) =>
 	kind.slice(0, 3).map(({ input }) => input),
 );
 const ELSEWHERE = INPUTS.filter(isElsewhere);
 
-/** Relative ones stay at the origin that they were found at, which is open; what is no header line cannot be redirected to. */
+/** Tells whether the URL leads to another origin. Relative ones stay at the open origin; an invalid header line cannot be redirected to. */
 function isElsewhere(url: string): boolean {
 	const [sent, base] = [url.replace('{port}', '1'), 'http://base.example'];
 	return URL.canParse(sent, base) && new URL(sent, base).origin !== base && !/[^\x20-\x7e]/.test(url);
@@ -29,10 +29,10 @@ function isElsewhere(url: string): boolean {
 let network: ShutNetwork;
 let service: TestService;
 let account: Account;
-/** The only address that is open; `/to?<url>` redirects, `/wsdl` answers with `document`. */
+/** The only address that may be called; `/to?<url>` redirects, `/wsdl` answers with `document`. */
 let open: { origin: string };
 let document = '';
-/** On every address of the machine: nothing may ever knock. */
+/** A server on every address of the machine that must never see a connection. */
 let canary: { port: number; connections: number };
 
 before(async () => {
@@ -58,7 +58,7 @@ const graphqlTool = (endpoint: string): object => ({
 	executionConfig: { endpoint, query: 'query { ok }' },
 });
 
-/** Past the check, as if the name had led elsewhere when it was saved. */
+/** Stores a base URL without the check, as if its name had led elsewhere when it was saved. */
 async function writeBaseUrl(id: string, baseUrl: string): Promise<void> {
 	const { host, port, username, password, name } = service.config.database ?? assert.fail();
 	const client = new pg.Client({ host, port, user: username, password, database: name });
@@ -70,16 +70,16 @@ async function writeBaseUrl(id: string, baseUrl: string): Promise<void> {
 	}
 }
 
-interface Place {
+interface UrlEntryPoint {
 	name: string;
-	/** Of it, the inputs that are tried; all without. */
+	/** The inputs to try; all of them by default. */
 	inputs?: string[];
-	/** @returns how to hand a URL in there */
+	/** @returns a function that submits a URL there */
 	open(): Promise<(url: string) => Promise<Answer>>;
 }
 
-/** Where a URL is saved, or fetched at once: the answer is a 400. */
-const SAVED: Place[] = [
+/** Entry points at which a URL is saved or fetched at once: the answer is a 400. */
+const SAVED: UrlEntryPoint[] = [
 	{
 		name: 'baseUrl of a new API',
 		open: async () => (baseUrl) => account.post('/apis', { name: 'x', type: 'openapi', baseUrl }),
@@ -181,11 +181,11 @@ const SAVED: Place[] = [
 	},
 ];
 
-/** Where it is only known when a tool runs: the run failed. */
-const CALLED: Place[] = [
+/** Entry points at which the URL is known only when a tool runs: the run fails. */
+const CALLED: UrlEntryPoint[] = [
 	{
 		name: 'the base URL of a gRPC tool, whose name leads there by now',
-		// What is written in another way is no base URL in any case.
+		// URLs in other forms are never base URLs.
 		inputs: ELSEWHERE.filter((input) => /^https?:\/\/[^\\@]*$/.test(input) && URL.canParse(input.replace('{port}', '1'))),
 		async open() {
 			const id = await connectApi('protobuf');
@@ -215,7 +215,7 @@ const CALLED: Place[] = [
 	},
 	{
 		name: 'a server that an API’s description names for one operation',
-		// What is written in another way is no server: the importer says so, and the API's own stands.
+		// URLs in other forms are no servers: the importer reports them, and the API's own URL is used.
 		inputs: ELSEWHERE.filter((input) => /^https?:\/\/[^\\@]*$/.test(input)),
 		async open() {
 			const id = await connectApi('openapi');
@@ -233,7 +233,7 @@ const CALLED: Place[] = [
 	},
 	{
 		name: 'the address of a port, in a SOAP API’s description',
-		// What is written in another way is no address: the API's own stands.
+		// URLs in other forms are no addresses: the API's own URL is used.
 		inputs: ELSEWHERE.filter((input) => /^https?:\/\/[^\\@#\s]*$/.test(input)),
 		async open() {
 			const id = await connectApi('soap');
@@ -264,7 +264,7 @@ function wsdlWith({ schema = '', imports = '', services = `<service name="S">${p
 <operation name="Do"><soap:operation soapAction=""/><input><soap:body use="literal"/></input></operation></binding>${services}</definitions>`;
 }
 
-/** By name. */
+/** Returns the ids of an API's tools by name. */
 async function toolIdsOf(apiId: string): Promise<Map<string, string>> {
 	const ids = new Map<string, string>();
 	for (let cursor = ''; ; ) {
@@ -276,10 +276,10 @@ async function toolIdsOf(apiId: string): Promise<Map<string, string>> {
 }
 
 describe('where it is saved or fetched at once, it is a 400, and nothing is sent', () => {
-	for (const place of SAVED) {
-		const { name, inputs = INPUTS } = place;
+	for (const entryPoint of SAVED) {
+		const { name, inputs = INPUTS } = entryPoint;
 		test(`${name}: ${inputs.length} inputs`, async () => {
-			const hand = await place.open();
+			const hand = await entryPoint.open();
 			for (const input of inputs) {
 				const { status, body } = await hand(urlOf(input));
 				assert.equal(status, 400, `${input}: ${JSON.stringify(body)}`);
@@ -291,10 +291,10 @@ describe('where it is saved or fetched at once, it is a 400, and nothing is sent
 });
 
 describe('where it is only known when a tool runs, the run failed, and nothing is sent', () => {
-	for (const place of CALLED) {
-		const { name, inputs = ELSEWHERE } = place;
+	for (const entryPoint of CALLED) {
+		const { name, inputs = ELSEWHERE } = entryPoint;
 		test(`${name}: ${inputs.length} inputs`, async () => {
-			const hand = await place.open();
+			const hand = await entryPoint.open();
 			for (const input of inputs) {
 				const { body } = must(await hand(urlOf(input)), 200);
 				assert.equal(body.data.status, 'failed', `${input}: ${JSON.stringify(body)}`);
@@ -307,7 +307,7 @@ describe('where it is only known when a tool runs, the run failed, and nothing i
 
 test(`what a WSDL or its schemas import is left out where the guard refuses it, and nothing is sent: ${ELSEWHERE.length} inputs, twice`, async () => {
 	const urls = ELSEWHERE.map(urlOf);
-	/** As many as are read of one document. */
+	/** The importer reads so many files for one document. */
 	const MAX_DOCUMENTS = 50;
 	for (let at = 0; at < urls.length; at += MAX_DOCUMENTS) {
 		const some = urls.slice(at, at + MAX_DOCUMENTS).map(escaped);
@@ -329,7 +329,7 @@ test(`jwks_uri of an OAuth client is refused where it registers, or its keys can
 	const { url: gateway } = await publishGateway(account, { auth: 'oauth2' });
 	const key = issuerKey('ES256', 'k');
 	let asked = 0;
-	// Over http most are refused at once, so each is tried over https as well.
+	// Most http URLs are refused at once, so each is tried over https as well.
 	for (const input of new Set([...INPUTS, ...INPUTS.map((one) => one.replace(/^http:/, 'https:'))])) {
 		const metadata = { ...METADATA, token_endpoint_auth_method: 'private_key_jwt', jwks_uri: urlOf(input) };
 		const { status, body } = await send(`${gateway}/register`, 'POST', { body: metadata });
@@ -345,15 +345,15 @@ test(`jwks_uri of an OAuth client is refused where it registers, or its keys can
 	assert.equal(canary.connections, 0);
 });
 
-test('the canary hears whom nobody stops', async () => {
+test('the canary counts connections that nothing stops', async () => {
 	await send(`http://127.0.0.1:${canary.port}/`, 'GET');
 	await send(`http://[::1]:${canary.port}/`, 'GET');
 	assert.equal(canary.connections, 2);
 });
 
-test('every place is counted', (t) => {
+test('every entry point is counted', (t) => {
 	const saved = SAVED.reduce((sum, { inputs = INPUTS }) => sum + inputs.length, 0);
 	const count = CALLED.reduce((sum, { inputs = ELSEWHERE }) => sum + inputs.length, saved);
-	t.diagnostic(`${count} attempts at ${SAVED.length + CALLED.length} places`);
+	t.diagnostic(`${count} attempts at ${SAVED.length + CALLED.length} entry points`);
 	assert.ok(INPUTS.length >= 100 && count >= 1_200, String(count));
 });

@@ -1,4 +1,4 @@
-// How the service ends: by Ctrl-C in a terminal, through npm, and slowly behind a load balancer.
+// Tests how the service ends: by Ctrl-C in a terminal, through npm, and slowly behind a load balancer.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { createHttpTool, databaseVariables, freePort, must, publishGateway, regi
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endings-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Longer than what counts as one wish to end. */
+/** A delay longer than the time within which signals count as one request to stop. */
 const NEXT_SIGNAL_MS = 1100;
 
 async function upstream(listener: RequestListener): Promise<{ url: string; close(): void }> {
@@ -45,7 +45,7 @@ test('Ctrl-C in a terminal ends the embedded database last: every run that was a
 	const toolId = await createHttpTool(account, { name: 'slow', url: slow.url });
 	let answered = 0;
 	const path = `/organizations/${account.organization.id}/tools/${toolId}/execute`;
-	// Until the service refuses; within what one user may run in a minute.
+	// The callers stop when the service refuses, and stay within one user's limit of runs per minute.
 	const callers = Array.from({ length: 8 }, async () => {
 		for (let call = 0; call < 7; call++) {
 			const answer = await account.post(path, {}).catch(() => null);
@@ -93,7 +93,7 @@ test('with SHUTDOWN_DELAY_SECONDS it is not ready and serves on, until the delay
 	await using started = start({ ...env, SVC_DATA_DIR: folder });
 	await ready(url, started);
 	started.child.kill('SIGTERM');
-	// What follows at once is the same wish, heard another way.
+	// A second signal that follows at once belongs to the same request to stop.
 	started.child.kill('SIGINT');
 	await until(() => started.lines().some(({ msg }) => msg === 'stopping'), 'stopping', started);
 	const answer = await send(`${url}/health/ready`, 'GET');
@@ -120,7 +120,7 @@ test('with SHUTDOWN_DELAY_SECONDS every worker serves on, and a second signal re
 	await ready(url, started);
 	const told = (message: string): number => started.lines().filter(({ msg }) => msg === message).length;
 	await until(() => told('listening') === 2, 'two workers', started);
-	// The workers hear it from the terminal, and from the first process.
+	// The workers receive the signal from the terminal, and from the first process.
 	started.signalGroup('SIGINT');
 	await until(() => told('stopping') === 3, 'three processes that stop', started);
 	await sleep(NEXT_SIGNAL_MS);

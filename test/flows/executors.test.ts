@@ -1,24 +1,24 @@
-// Tools of HTTP and GraphQL APIs with each kind of credential, over the management API and through a gateway, against real servers:
-// one that keeps the bytes that it got, a GraphQL server, an OAuth token server.
+// Tests tools of HTTP and GraphQL APIs with each kind of credential, over the management API and through a gateway, against real servers:
+// one that records the bytes that it received, a GraphQL server, an OAuth token server.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { graphqlServer } from '../helpers/graphql.ts';
 import { mcpClient } from '../helpers/mcp-client.ts';
-import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 import { type TokenServer, tokenServer } from '../helpers/token-server.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 });
 after(() => service.stop());
 
-/** Of a request that an API got. */
+/** A request that an API received. */
 interface Seen {
 	url: string;
 	headers: Record<string, string | string[] | undefined>;
@@ -28,7 +28,7 @@ interface Seen {
 interface Credential {
 	what: string;
 	type: string;
-	/** @returns what is stored, and whether a request carries it */
+	/** @returns the credentials to store, and a check whether a request carries them */
 	make(t: TestContext): Promise<{ credentials: object; isCarried(seen: Seen): boolean | Promise<boolean>; tokens?: TokenServer }>;
 }
 
@@ -91,7 +91,7 @@ const CREDENTIALS: Credential[] = [
 	oauth('client_secret_basic'),
 ];
 
-/** An API of one operation, and what its calls must answer. */
+/** An API with one operation, and the answer that its calls must give. */
 interface Target {
 	type: string;
 	baseUrl: string;
@@ -99,7 +99,7 @@ interface Target {
 	tool: string;
 	args: object;
 	answer: object;
-	/** Requests so far, of the tool alone. */
+	/** The requests of the tool alone, so far. */
 	seen: Seen[];
 }
 
@@ -199,7 +199,7 @@ for (const [executor, targetFor] of [
 				if (executor === 'http') assert.match(target.seen[0]?.url ?? '', /^\/pets\/a%2Fb\?tags=x&tags=y%20z(&|$)/);
 			});
 
-		test('is told by the upstream when there is no credential', async (t) => {
+		test('is refused by the upstream when there is no credential', async (t) => {
 			const target = await targetFor(t, () => false);
 			const { execute, call } = await connect(t, target, null);
 			const { status, error } = await execute(target.args);
@@ -238,7 +238,7 @@ test('An operation with a server of its own is called there, without the API’s
 	assert.equal(target.seen.length, 0);
 });
 
-/** Rows 19 and 20 of the security catalog. */
+/** Values of rows 19 and 20 of the security catalog. */
 const CLIMBING: [value: string, segment: string | null][] = [
 	['..', null],
 	['.', null],

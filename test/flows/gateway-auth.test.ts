@@ -1,4 +1,5 @@
-// The gate of a gateway as a whole (specification 5.2, 7): several methods, what each answer asks for, scopes, replicas, logs.
+// Tests the authentication of a gateway as a whole (specification 5.2, 7): several methods, the challenges of each answer, scopes,
+// replicas, logs.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -205,7 +206,7 @@ describe('a change is effective on another replica within a second', () => {
 			({ email }: { email: string }) => email === member.email,
 		);
 		must(await account.del(`/organizations/${account.organization.id}/members/${userId}`), 200);
-		// jwt is asked last, and has no credential when a password is sent.
+		// jwt is the last method tried, and finds no credential when a password is sent.
 		await soon(async () => (await byPassword()) !== 200 && (await byToken()) === 403, 'removal');
 		const other = await addMember(account, 'member');
 		const its = async (): Promise<number> => (await ask(there(gateway.url), basic(other.email, other.password))).status;
@@ -243,7 +244,7 @@ test('75: no line of the log holds a credential, wherever it was sent and whatev
 			await ask(gateway.url + path, { ...bearer(secret), referer: `https://x.example/?api_key=${secret}` });
 		}
 		await ask(gateway.url + path, { authorization: password });
-		// Nobody is asked who they are for a discovery document that is not there.
+		// A discovery document that does not exist is a 404 without a challenge.
 		assert.equal((await ask(gateway.url + path, bearer(unread))).status, path === '/.well-known/x' ? 404 : 503);
 	}
 	await ask(`${gateway.url}?api_key=${key}`, { accept: 'text/nothing' });

@@ -1,4 +1,4 @@
-// A gRPC API over the public interfaces: connect → import → generate → publish → call, against a real gRPC server.
+// Tests a gRPC API over the public interfaces: connect → import → generate → publish → call, against a real gRPC server.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -7,13 +7,14 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { zipSync } from 'fflate';
 import { readDescription } from '../../importers/protobuf/document.ts';
+import { elapsing } from '../helpers/clock.ts';
 import { type GrpcServer, grpcServer, shopFiles } from '../helpers/grpc.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { silent } from '../helpers/postgres.ts';
-import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
-/** As much of the server's services as one text holds. */
+/** The part of the server's services that fits one file. */
 const SCHEMA = `syntax = "proto3";
 package shop.v1;
 import "google/protobuf/empty.proto";
@@ -33,11 +34,11 @@ message Summary { int32 count = 1; repeated string names = 2; }
 message FailRequest { int32 code = 1; string message = 2; }
 `;
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 });
 after(() => service.stop());
@@ -68,7 +69,7 @@ test('a .proto becomes tools, and a real client calls every kind of method', asy
 	const { tools } = await client.listTools();
 	assert.deepEqual(tools.map(({ name }) => name).toSorted(), ['Shop_Fail', 'Shop_GetItem', 'Shop_Upload', 'Shop_Upper', 'Shop_Watch']);
 	assert.equal(tools.find(({ name }) => name === 'Shop_GetItem')?.description, 'Finds one item.');
-	// The client checks each answer against the schema that the tool promises.
+	// The client checks each answer against the tool's output schema.
 	assert.deepEqual((await callTool(client, 'Shop_GetItem', { name: 'x' }))[0], { name: 'x', title: 'A chair', version: '3' });
 	const [stream] = await callTool(client, 'Shop_Watch', { count: 2 });
 	assert.deepEqual(stream, { messages: [1, 2].map((n) => ({ name: `item ${n}`, version: `${n}` })) });
@@ -81,7 +82,7 @@ test('a .proto becomes tools, and a real client calls every kind of method', asy
 	assert.deepEqual([texts, isError], [['NOT_FOUND (5): no such item'], true]);
 });
 
-test('arguments that are no request are refused, naming what is wrong, and nothing is sent', async (t) => {
+test('invalid arguments are refused with the fault, and nothing is sent', async (t) => {
 	const server = await grpcServer(t);
 	const { tools } = await connect(t, server);
 	const id = tools.find(({ name }) => name === 'Shop_GetItem')?.id;
@@ -147,7 +148,7 @@ test('an oauth2 token is fetched and travels as metadata', async (t) => {
 	assert.deepEqual(server.metadata[0]?.get('authorization'), ['Bearer fetched']);
 });
 
-/** @returns the credential of a token server that gives another token each time, and how often it was asked */
+/** @returns the credential of a token server that issues another token each time, and the number of its requests */
 async function tokenCredential(t: TestContext): Promise<{ asked(): number; credential: object }> {
 	let asked = 0;
 	const tokens = await httpUpstream(t, (_request, response) => {
@@ -159,7 +160,7 @@ async function tokenCredential(t: TestContext): Promise<{ asked(): number; crede
 	return { asked: () => asked, credential: { type: 'oauth2', credentials } };
 }
 
-test('an access token that the server refuses is renewed once, and the call goes again as it was', async (t) => {
+test('an access token that the server refuses is renewed once, and the call is sent again unchanged', async (t) => {
 	const { asked, credential } = await tokenCredential(t);
 	const server = await grpcServer(t, { refuses: (authorization) => authorization === 'Bearer token-1' });
 	const { client } = await connect(t, server, [credential]);
@@ -171,7 +172,7 @@ test('an access token that the server refuses is renewed once, and the call goes
 	assert.deepEqual([server.requests.length, asked()], [3, 2]);
 });
 
-test('an access token that is refused although it is new is the caller’s to hear of, and is not asked for over and over', async (t) => {
+test('an access token that is refused although it is new is reported to the caller, and is not requested over and over', async (t) => {
 	const { asked, credential } = await tokenCredential(t);
 	const server = await grpcServer(t, { refuses: () => true });
 	const { client } = await connect(t, server, [credential]);
@@ -269,9 +270,9 @@ test('the calls of an API with a lane go one after the other, and a dry run show
 	const dry = must(await account.post(`${path}?dryRun=true`, { parameters: { count: 2 } }), 200).body.data;
 	assert.match(JSON.stringify(dry), /shop\.v1\.Shop\/Watch/);
 	assert.equal(server.metadata.length, 0);
-	const started = performance.now();
+	const isTime = elapsing(600);
 	await Promise.all([1, 2, 3].map(async () => must(await account.post(path, { parameters: { count: 3, everyMs: 100 } }), 200)));
-	// Of each the third message comes 200 ms after the first.
-	assert.ok(performance.now() - started >= 600);
+	// The third message of each call comes 200 ms after the first.
+	assert.ok(isTime(), 'two went at once');
 	assert.equal(server.metadata.length, 3);
 });

@@ -1,4 +1,5 @@
-// Headers of tools that hold a secret by their name: sealed at rest, shown as ••••, kept by who sends that back, sent as they are.
+// Tests headers of tools that hold a secret by their name: sealed at rest, shown as ••••, unchanged for whoever sends that mask back, and
+// sent in full to the upstream.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -37,7 +38,7 @@ const SHOWN = Object.fromEntries(Object.keys(HEADERS).map((name) => [name, name 
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** It says back what it was sent, as debug endpoints do. */
+/** Starts an upstream that returns the headers that it received, as debug endpoints do. */
 async function echo(t: TestContext) {
 	const seen: Headers[] = [];
 	const { origin } = await httpUpstream(t, (request, response) => {
@@ -88,7 +89,7 @@ for (const [type, config] of Object.entries(CONFIGS))
 			const answer = must(await run(id), 200).body;
 			assertSent(seen[0]);
 			assert.equal(answer.data.status, 'success');
-			// What the upstream says back of them is no way to read them.
+			// An upstream that echoes the secrets does not reveal them to the caller.
 			hidesAll(answer);
 			assert.match(JSON.stringify(answer), /"x-team":"pets"/);
 			const gateway = await guardedGateway(account, [{ type: 'none' }], [id]);
@@ -136,7 +137,7 @@ for (const [type, config] of Object.entries(CONFIGS))
 			must(await account.patch(`/tools/${id}`, { executionConfig: { ...moved, headers: { 'X-Token': 'canary-new' } } }), 200);
 			must(await run(id), 200);
 			assertSent(other.seen[0], { 'X-Token': 'canary-new' });
-			// A header that is not secret by its name cannot hold the mask.
+			// A header whose name marks no secret cannot hold the mask.
 			must(await account.patch(`/tools/${id}`, { executionConfig: { ...moved, headers: { 'X-Team': '••••' } } }), 400);
 		});
 
@@ -195,7 +196,7 @@ for (const [type, config] of Object.entries(CONFIGS))
 			must(await account.patch(`/tools/${id}`, { name: 'renamed' }), 200);
 			must(await account.patch(`/tools/${id}`, { executionConfig: shown }), 409);
 			assert.equal(seen.length, 0);
-			// The other one is kept.
+			// The mask keeps the other header.
 			const entered = { ...shown, headers: { ...shown.headers, 'X-Token': 'canary-again' } };
 			must(await account.patch(`/tools/${id}`, { executionConfig: entered }), 200);
 			must(await run(id), 200);

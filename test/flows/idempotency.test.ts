@@ -1,5 +1,5 @@
-// `Idempotency-Key` over the whole service (decisions, 13): a request that is sent again gets the same answer, and does nothing
-// again, whichever replica it meets.
+// Tests `Idempotency-Key` over the whole service (decisions, 13): a request that is sent again gets the same answer and has no further
+// effect, on whichever replica it arrives.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ let first: TestService;
 let second: TestService;
 let account: Account;
 let calls = 0;
-/** Answers when it is told to. */
+/** Lets the upstream answer. */
 let release: (() => void) | null = null;
 const upstream = createServer((request, response) => {
 	calls++;
@@ -65,7 +65,7 @@ test('the second time, on the other replica too, the answer is the same to the b
 	assert.equal(must(await account.get('/gateways?q=g'), 200).body.data.gateways.length, 1);
 });
 
-test('of fifty at once over two replicas one does it, and every other hears the same or that it is under way', async () => {
+test('of fifty requests at once over two replicas one is executed, and the others get its answer or a 409', async () => {
 	const key = newKey();
 	const answers = await Promise.all(
 		Array.from({ length: 50 }, (_, at) => post('/organizations', { name: 'Racer' }, { key, at: at % 2 ? first : second })),
@@ -128,7 +128,7 @@ const withOrganization =
 			headers: { authorization: `Bearer ${account.token}`, 'x-organization-id': account.organization.id },
 		});
 
-test('what failed did nothing, so the same key may try again', async () => {
+test('a request that failed had no effect, so its key may be used again', async () => {
 	const key = newKey();
 	const path = `/organizations/${account.organization.id}/tools`;
 	const tool = (type: string) => ({ name: 'again', type, executionConfig: { method: 'GET', url: 'https://example.com/' } });
@@ -160,7 +160,7 @@ for (const key of ['', ' ', 'x'.repeat(256), 'ümlaut', 'a\tb']) {
 	});
 }
 
-test('where an answer shows a secret once, the key is not looked at: each request makes its own', async () => {
+test('where an answer shows a secret once, the key is ignored: each request creates a new one', async () => {
 	const key = newKey();
 	const one = must(await post('/access-keys', { name: 'k' }, { key }), 201).body.data;
 	const two = must(await post('/access-keys', { name: 'k' }, { key }), 201).body.data;

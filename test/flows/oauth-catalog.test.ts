@@ -1,4 +1,4 @@
-// The authorization server's part of the catalog, against the whole service: what is forged, misplaced or too much gets nothing.
+// Tests the authorization server's part of the catalog against the whole service: forged, misplaced or excessive requests get nothing.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -65,7 +65,7 @@ const faultOf = ({ status, body }: Answer): string => `${status} ${body?.error}`
 
 for (const { row, id, change } of CHALLENGE_CASES) {
 	test(`${row}: with ${id}, the client is told invalid_request, and the user is asked nothing`, async () => {
-		// Each of these is one text, or none.
+		// Each of these values is a string or null.
 		const answer = await visit(asking(change as Record<string, string | null>));
 		const target = new URL(answer.headers.get('location') ?? '');
 		assert.deepEqual([answer.status, target.searchParams.get('error')], [303, 'invalid_request']);
@@ -110,7 +110,7 @@ describe('51: an address of a program that a gateway’s owners accept', () => {
 			const { status, body } = await account.post(`/gateways/${gatewayId}/auth`, { type: 'oauth2', configuration });
 			assert.equal(status, isGood ? 201 : 400, JSON.stringify(body));
 			if (!isGood) return assert.equal(body.details[0].path, '/configuration/allowedRedirectUris/1');
-			// It is one of the texts above.
+			// The address is one of the strings above.
 			await registerClient(own, { redirect_uris: [uri as string] });
 			for (const more of ['/', 'x', '?a=b']) {
 				const answer = await send(`${own}/register`, 'POST', { body: { ...METADATA, redirect_uris: [`${uri}${more}`] } });
@@ -124,7 +124,7 @@ describe('51: an address of a program that a gateway’s owners accept', () => {
 		const gateway = await guardedGateway(account, [{ type: 'oauth2', configuration: { allowedRedirectUris: [callback] } }]);
 		const own = await registerClient(gateway.url, { redirect_uris: [callback] });
 		must(await redeem(gateway.url, own, await obtainCode(gateway.url, own, account, { browser })), 200);
-		// A second row with another configuration, whose routes are those that count when the first is gone.
+		// The gateway has a second oauth2 method with another configuration, which applies when the first is removed.
 		must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2' }), 201);
 		must(await account.del(`/gateways/${gateway.id}/auth/${gateway.authIds[0]}`), 200);
 		const answer = await visit(authorizationUrl(gateway.url, own, { code_challenge: pkce().challenge }));
@@ -161,7 +161,7 @@ test('52: the eleventh registration of five minutes from one address at a gatewa
 		assert.equal(answers.filter(({ status }) => status === 429).length, 5);
 		const refused = must(await from('192.0.2.1'), 429);
 		assert.ok(Number(refused.headers.get('retry-after')) > 60);
-		// Specification 7: these four keys, on every path. `error` is where OAuth has it, too.
+		// Specification 7: these four members, on every path. `error` is also the member of OAuth.
 		assert.deepEqual(Object.keys(refused.body).sort(), ['error', 'message', 'statusCode', 'success']);
 		assert.deepEqual([refused.body.success, refused.body.error, refused.body.statusCode], [false, 'RATE_LIMITED', 429]);
 		must(await from('192.0.2.2'), 201);
@@ -185,7 +185,7 @@ test('52: a body of more than 1 MiB is a 413, and a client that nobody lets in i
 	assert.equal(await isKnown(), false);
 });
 
-describe('54: what one gateway gave, at another', () => {
+describe('54: codes and tokens of one gateway, at another', () => {
 	for (const whose of ['the same organization', 'another organization']) {
 		test(`of ${whose}, is worth nothing, and is still good where it is from`, async () => {
 			const owner = whose === 'another organization' ? await registerAccount(service.url) : account;
@@ -210,7 +210,7 @@ describe('54: what one gateway gave, at another', () => {
 	}
 });
 
-test('55: iss is in what tells of a code and in what tells of a fault, and is the issuer of the metadata', async () => {
+test('55: iss is in answers with a code and in answers with an error, and is the issuer of the metadata', async () => {
 	const { issuer } = must(await send(`${url}/.well-known/oauth-authorization-server`, 'GET'), 200).body;
 	await newCode();
 	const given = await browser.open(asking());

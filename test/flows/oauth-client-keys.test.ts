@@ -1,4 +1,4 @@
-// The keys that clients publish or register, and what their metadata say of how they prove themselves (RFC 7591 §2, RFC 8414 §2).
+// Tests the keys that clients publish or register, and the authentication methods that metadata announce (RFC 7591 §2, RFC 8414 §2).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// The authorization scenarios of MCP's conformance suite (0.2.0-alpha.12) against a gateway's own authorization server. The suite prints
-// where its user has to go, and waits for the callback; its `server` part has no scenario about tokens or challenges.
+// Runs the authorization scenarios of MCP's conformance suite (0.2.0-alpha.12) against a gateway's own authorization server. The suite
+// prints the address for its user, and waits for the callback; its `server` part has no scenario about tokens or challenges.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
-import { freePort } from '../helpers/service.ts';
+import { freePort, startTestService } from '../helpers/service.ts';
 import { letIn, openStage, publishClientDocument, type Stage } from './oauth-clients.ts';
 
 const SUITE = fileURLToPath(new URL('../../node_modules/.bin/conformance', import.meta.url));
@@ -20,7 +20,8 @@ let folder: string;
 let port: number;
 
 before(async () => {
-	stage = await openStage();
+	// A service in this process trusts the certificate of a client document that a test publishes.
+	stage = await openStage(await startTestService());
 	folder = mkdtempSync(join(tmpdir(), 'gatehouse-authorization-'));
 	port = await freePort();
 });
@@ -34,7 +35,7 @@ interface Run {
 	output: string;
 }
 
-/** The suite's own command line; its user goes where it says. */
+/** Runs the suite's own command line; its user follows the printed address. */
 async function run(args: string[]): Promise<Run> {
 	const child = spawn(process.execPath, [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
 	let output = '';
@@ -44,7 +45,7 @@ async function run(args: string[]): Promise<Run> {
 		const [, asked] = /(http:\S+\/authorize\?\S+)\s/.exec(output) ?? [];
 		if (asked === undefined || isVisited) return;
 		isVisited = true;
-		// It would wait five minutes for a user who was not let through.
+		// The suite would wait five minutes for a user who could not log in.
 		void letIn(new URL(asked), stage.account).then(fetch, (thrown: unknown) => {
 			output += String(thrown);
 			child.kill();
@@ -62,7 +63,7 @@ interface Check {
 	errorMessage?: string;
 }
 
-/** @returns what every scenario found */
+/** @returns the findings of every scenario */
 async function check(name: string, clientId: string, more: string[] = []): Promise<Run & { checks: Check[] }> {
 	const results = join(folder, name);
 	const target = ['--url', stage.url, '--resource', stage.url, '--port', String(port), '--client-id', clientId];
@@ -71,7 +72,7 @@ async function check(name: string, clientId: string, more: string[] = []): Promi
 	return { ...ended, checks: files.flatMap((file): Check[] => JSON.parse(readFileSync(join(results, file), 'utf8'))) };
 }
 
-/** Warnings are not taken for passing. */
+/** Warnings count as failures. */
 function assertPassed({ code, output, checks }: Run & { checks: Check[] }): void {
 	assert.equal(code, 0, output);
 	const statuses = Object.fromEntries(checks.map(({ id, status }) => [id, status]));
@@ -104,7 +105,7 @@ test('a gateway passes all authorization scenarios for a client that a URL descr
 	assertPassed(await check('described', document.url));
 });
 
-// The suite takes `none` wherever a server knows it, also when it was given a secret; a client that has one must prove itself by it.
+// The suite uses `none` wherever a server supports it, even if it was given a secret; a client that has one must authenticate with it.
 test('a client with a secret is refused when the suite sends none', async () => {
 	const { id, secret } = await registerClient(stage.url, { ...redirects(), token_endpoint_auth_method: 'client_secret_post' });
 	const { code, checks } = await check('secret', id, ['--client-secret', secret ?? '']);

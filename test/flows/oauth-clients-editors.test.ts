@@ -1,4 +1,5 @@
-// Programs that cannot be run here, by the registrations that they are known to send: each is let in at the address where it listens.
+// Tests programs that cannot be run here, by the registrations that they are known to send: each gets its code at the address where it
+// listens.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -15,9 +16,9 @@ after(() => stage?.stop());
 interface Editor {
 	name: string;
 	metadata: object;
-	/** Where it is called back; its port may be another than it registered. */
+	/** The address of the callback; its port may differ from the registered one. */
 	callback: string;
-	/** It asks its user for these; for nothing in particular where there are none here. */
+	/** The scope that the program requests; absent where it requests none. */
 	scope?: string;
 }
 

@@ -1,4 +1,4 @@
-// Clients that know nothing of MCP have in common: the ways to be a client, and messages to see what their tokens are worth.
+// Shared by the tests of clients that know nothing of MCP: the ways of client authentication, and messages that show what a token allows.
 
 import assert from 'node:assert/strict';
 import { METADATA } from '../helpers/oauth.ts';
@@ -10,12 +10,12 @@ export type Method = (typeof METHODS)[number];
 
 const PAIR = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
 
-/** A client signs with it where that is its method. */
+/** The key of clients whose method is to sign. */
 export const CLIENT_KEY = { key: PAIR.privateKey, kid: 'of the tests' };
 const { kty = '', crv = '', x = '', y = '' } = await crypto.subtle.exportKey('jwk', PAIR.publicKey);
 const jwks = { keys: [{ kty, crv, x, y, kid: CLIENT_KEY.kid, use: 'sig', key_ops: ['verify'] }] };
 
-/** What a client registers. */
+/** Builds the metadata that a client registers. */
 export const metadataFor = (method: Method) => ({
 	...METADATA,
 	client_name: 'Client of no protocol',
@@ -23,14 +23,14 @@ export const metadataFor = (method: Method) => ({
 	...(method === 'private_key_jwt' && { jwks }),
 });
 
-/** A message of MCP, which these clients do not send themselves. */
+/** Sends a message of MCP, which these clients do not send themselves. */
 export const ask = (url: string, token: string, method: string, params: object = {}): Promise<Answer> =>
 	send(url, 'POST', {
 		body: { jsonrpc: '2.0', id: 1, method, params },
 		headers: { accept: 'application/json, text/event-stream', authorization: `Bearer ${token}` },
 	});
 
-/** It lists, and calls. */
+/** Checks that a token may list and call tools. */
 export async function assertGood(url: string, token: string): Promise<void> {
 	assert.equal(must(await ask(url, token, 'tools/list'), 200).body.result.tools[0].name, TOOL);
 	assert.match(JSON.stringify(must(await ask(url, token, 'tools/call', { name: TOOL, arguments: {} }), 200).body), ANSWER);

@@ -1,4 +1,5 @@
-// The command line of the Inspector 2.12: it finds the server, registers and signs in by itself, and keeps what it got for the next command.
+// Tests the command line of the Inspector 2.12: it finds the server, registers and signs in by itself, and keeps its tokens for the next
+// command.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -7,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
-import { freePort } from '../helpers/service.ts';
+import { freePort, startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
 import { environment, playUser, program, type User } from './oauth-clients-programs.ts';
 
@@ -16,7 +17,8 @@ let folder: string;
 let port: number;
 
 before(async () => {
-	stage = await openStage();
+	// A service in this process trusts the certificate of a client document that a test publishes.
+	stage = await openStage(await startTestService());
 	folder = mkdtempSync(join(tmpdir(), 'gatehouse-inspector-'));
 	port = await freePort();
 });
@@ -30,7 +32,7 @@ interface Run extends User {
 	stdout: string;
 }
 
-/** It takes its users only from a terminal, unless it is told to open a browser whatever it runs in. */
+/** Runs the Inspector. It lets users sign in only from a terminal, unless an option tells it to open a browser anywhere. */
 async function inspect(home: string, args: string[]): Promise<Run> {
 	const target = ['--server-url', stage.url, '--transport', 'http', '--callback-url', `http://127.0.0.1:${port}/oauth/callback`];
 	const own = { HOME: join(folder, home), MCP_INSPECTOR_SECRET_STORE: 'file', MCP_AUTO_OPEN_ENABLED: 'true' };
@@ -67,7 +69,7 @@ for (const era of ['legacy', 'auto', 'modern']) {
 	});
 }
 
-// It would revoke the former grant (RFC 7009), but 2.12 looks for the server's metadata where only its enterprise login puts it.
+// Revocation of the former grant (RFC 7009) is not tested: 2.12 looks for the server's metadata where only its enterprise login stores it.
 test('the Inspector signs in anew when it is told to', async () => {
 	const first = await assertAnswers(inspect('inspector-anew', LIST), /"getTom"/, 1);
 	const second = await assertAnswers(inspect('inspector-anew', [...LIST, '--relogin']), /"getTom"/, 1);

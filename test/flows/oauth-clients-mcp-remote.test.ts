@@ -1,4 +1,5 @@
-// mcp-remote 0.15, between an MCP client that knows only stdio and the gateway: it finds the server, registers and signs in by itself.
+// Tests mcp-remote 0.15, between an MCP client that knows only stdio and the gateway: it finds the server, registers and signs in by
+// itself.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { METADATA } from '../helpers/oauth.ts';
-import { freePort, must } from '../helpers/service.ts';
+import { freePort, must, startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, grantsOf, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
 import { environment, playUser, program, type User } from './oauth-clients-programs.ts';
 
@@ -18,7 +19,8 @@ let folder: string;
 let port: number;
 
 before(async () => {
-	stage = await openStage();
+	// A service in this process trusts the certificate of a client document that a test publishes.
+	stage = await openStage(await startTestService());
 	folder = mkdtempSync(join(tmpdir(), 'gatehouse-mcp-remote-'));
 	port = await freePort();
 });
@@ -31,7 +33,7 @@ interface Remote extends User, AsyncDisposable {
 	client: Client;
 }
 
-/** An MCP client that knows the gateway only as a command. */
+/** Starts an MCP client that knows the gateway only as a command. */
 async function startRemote(config: string, args: string[] = []): Promise<Remote> {
 	const transport = new StdioClientTransport({
 		command: process.execPath,
@@ -39,7 +41,7 @@ async function startRemote(config: string, args: string[] = []): Promise<Remote>
 		env: environment({ HOME: folder, MCP_REMOTE_CONFIG_DIR: join(folder, config) }),
 		stderr: 'pipe',
 	});
-	// It is there from the beginning, as it was asked to be a pipe; the type says only that it can be read.
+	// The stream exists from the beginning, since it was requested as a pipe; its type says only that it can be read.
 	const user = playUser(transport.stderr as Readable, stage);
 	const client = new Client({ name: 'gatehouse-test', version: '1.0.0' });
 	try {

@@ -1,4 +1,4 @@
-// oauth4webapi 3.8 knows nothing of MCP: to it the gateway's URL is an issuer's name (RFC 8414), and every check that it has is on.
+// Tests oauth4webapi 3.8, which knows nothing of MCP: it takes the gateway's URL for an issuer (RFC 8414), and all its checks are on.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => stage?.stop());
 
-/** The gateways of the tests are on loopback, over http. */
+/** The gateways of the tests use http, on loopback. */
 const insecure = { [oauth.allowInsecureRequests]: true };
 const resource = () => new URLSearchParams({ resource: stage.url });
 
@@ -98,7 +98,7 @@ test('oauth4webapi reads why it was refused: a fault of its request, of its secr
 	const client = await register(server, 'client_secret_basic');
 	const wrong = await oauth.refreshTokenGrantRequest(server, client, oauth.ClientSecretBasic('wrong'), 'none', insecure);
 	await assert.rejects(oauth.processRefreshTokenResponse(server, client, wrong), ({ cause }: Error) => {
-		// Of a 401 it reads the challenges, and only of another status the body.
+		// The library reads the challenges of a 401, and the body of other statuses only.
 		assert.ok(Array.isArray(cause));
 		assert.equal(cause[0].scheme, 'basic');
 		return true;

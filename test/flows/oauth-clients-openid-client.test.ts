@@ -1,4 +1,4 @@
-// openid-client 6.8 knows nothing of MCP: to it the gateway's URL is an issuer's name (RFC 8414), and every check that it has is on.
+// Tests openid-client 6.8, which knows nothing of MCP: it takes the gateway's URL for an issuer (RFC 8414), and all its checks are on.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => stage?.stop());
 
-// It warns that http is not for production with a mark that editors strike through, and has no other way.
+// The library marks this option as deprecated to warn that http is not for production, and has no other option.
 const execute = [openid.allowInsecureRequests];
 
 const authenticationFor = (method: Method): openid.ClientAuth | undefined => {

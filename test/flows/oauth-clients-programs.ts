@@ -1,5 +1,5 @@
-// Programs that people run, as they come from npm. Each prints where its user has to go; the browser that it opens is `true`, and the tests
-// go there in its place.
+// Shared by the tests of programs that people run, as npm delivers them. Each prints the address for its user; the browser that it opens is
+// `true`, and the tests go to the address instead.
 
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import type { Stage } from './oauth-clients.ts';
 
 export const program = (name: string): string => fileURLToPath(new URL(`../../node_modules/.bin/${name}`, import.meta.url));
 
-/** Nothing of this machine's but what finds programs, and a browser that shows nothing. */
+/** Builds an environment with nothing of this machine but the path of programs, and a browser that does nothing. */
 export const environment = (more: Record<string, string>): Record<string, string> => ({
 	PATH: process.env['PATH'] ?? '',
 	BROWSER: 'true',
@@ -16,15 +16,15 @@ export const environment = (more: Record<string, string>): Record<string, string
 });
 
 export interface User {
-	/** Where the program has sent them. */
+	/** Addresses to which the program sent its user. */
 	visits: URL[];
-	/** Where they could not be let in. */
+	/** Addresses at which the user could not log in. */
 	lost: URL[];
-	/** What it has told them. */
+	/** The program's output. */
 	text(): string;
 }
 
-/** Goes where the program sends its user, each time, and back to it. */
+/** Follows each address that the program prints for its user, and returns to the callback. */
 export function playUser(output: Readable, { account }: Stage): User {
 	const visits: URL[] = [];
 	const lost: URL[] = [];

@@ -1,22 +1,23 @@
-// One user, and several of their calls or programs that refresh with one token (decisions, 27): MCP's own clients stay signed in, and
-// nobody is sent to log in again.
+// Tests one user with several calls or programs that refresh with one token (decisions, 27): MCP's own clients stay signed in, and nobody
+// has to log in again.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { passTime, SECOND } from '../helpers/oauth-time.ts';
+import { startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, grantsOf, openStage, type Stage } from './oauth-clients.ts';
 import { createMemory, type Memory, PINNED, SDKS, type Sdk, type Session, signInAt } from './oauth-clients-sdk.ts';
 
 let stage: Stage;
 before(async () => {
-	stage = await openStage();
+	stage = await openStage(await startTestService());
 });
 after(() => stage?.stop());
 
 const idOf = ({ client }: Memory): string => client?.client_id ?? assert.fail('the client has no id');
 const signIn = (sdk: Sdk, memory: Memory): Promise<Session> => signInAt(sdk, memory, { url: stage.url, person: stage.account });
 
-/** Another process of the same program, which read its memory from the same file a while ago. */
+/** Starts another process of the same program, which read its memory from the same file a while ago. */
 async function startSecond(sdk: Sdk, first: Memory): Promise<{ memory: Memory; session: Session }> {
 	const memory = createMemory();
 	memory.client = first.client && { ...first.client };

@@ -1,16 +1,18 @@
-// MCP's own TypeScript clients log in by themselves, with nothing but the gateway's URL: every step is the SDK's, but for the user's.
+// Tests that MCP's own TypeScript clients log in by themselves with nothing but the gateway's URL: every step is the SDK's, except the
+// user's.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addMember } from '../helpers/members.ts';
 import { METADATA } from '../helpers/oauth.ts';
-import { type Account, must, publishGateway, send } from '../helpers/service.ts';
+import { type Account, must, publishGateway, send, startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, grantsOf, letIn, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
 import { createMemory, lastAsked, type Memory, NAME, PINNED, SDKS, type Sdk, type Session, signInAt } from './oauth-clients-sdk.ts';
 
 let stage: Stage;
 before(async () => {
-	stage = await openStage();
+	// A service in this process trusts the certificate of a client document that a test publishes.
+	stage = await openStage(await startTestService());
 });
 after(() => stage?.stop());
 
@@ -21,7 +23,7 @@ const scopesOf = (asked: URL): string[] => (asked.searchParams.get('scope') ?? '
 const signIn = (sdk: Sdk, memory: Memory, url = stage.url, person: Account = stage.account): Promise<Session> =>
 	signInAt(sdk, memory, { url, person });
 
-/** In with `tools:read` alone, as it asked for no more. */
+/** Signs in with `tools:read` alone, the only scope that the client requests. */
 async function signInToRead(sdk: Sdk, memory: Memory): Promise<Session> {
 	const began = sdk.open(stage.url, memory);
 	assert.equal(await sdk.authorize(stage.url, memory, 'tools:read'), 'REDIRECT');

@@ -1,4 +1,5 @@
-// MCP's own TypeScript clients, version 1 and 2, as a program uses them that signs in at servers: each with its memory, and the user apart.
+// Runs MCP's own TypeScript clients, version 1 and 2, as a program uses them that signs in at servers: each with its memory, and with the
+// user apart.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -20,17 +21,17 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { METADATA, type Person, REDIRECT } from '../helpers/oauth.ts';
 import { letIn, TOOL } from './oauth-clients.ts';
 
-/** Of the program, as its user reads it. */
+/** Name of the program, as its user reads it. */
 export const NAME = 'Program of the tests';
 const INFO = { name: 'gatehouse-test', version: '1.0.0' };
 
-/** What a program keeps of one server, and where it has sent its user. */
+/** The state that a program keeps of one server, and the addresses to which it sent its user. */
 export interface Memory extends OAuthClientProvider {
 	client: StoredOAuthClientInformation | undefined;
 	token: StoredOAuthTokens | undefined;
-	/** How often tokens came. */
+	/** Number of times that tokens were stored. */
 	saved: number;
-	/** Where the user was sent, each time. */
+	/** Addresses to which the user was sent, in order. */
 	asked: URL[];
 }
 
@@ -75,9 +76,9 @@ export function createMemory(metadata: Partial<OAuthClientMetadata> = {}, client
 }
 
 export interface Session {
-	/** @throws what `isUnauthorized` knows, when the user has been sent to the gateway's pages */
+	/** @throws an error that `isUnauthorized` recognizes, when the user has been sent to the gateway's pages */
 	connect(): Promise<void>;
-	/** The user is back. */
+	/** Finishes the authorization with the callback's address. */
 	finish(callback: URL): Promise<void>;
 	version(): string | undefined;
 	listTools(): Promise<string[]>;
@@ -88,13 +89,13 @@ export interface Session {
 
 export interface Sdk {
 	name: string;
-	/** The revision of MCP that it comes to. */
+	/** The revision of MCP that the client negotiates. */
 	version: string;
 	open(url: string, memory: Memory): Session;
-	/** Begins an authorization for these scopes alone. */
+	/** Begins an authorization for exactly this scope. */
 	authorize(url: string, memory: Memory, scope: string): Promise<unknown>;
 	isUnauthorized(thrown: unknown): boolean;
-	/** It asks its user for more by itself, though it could refresh. */
+	/** Whether the client asks its user for further scopes by itself, although it could refresh. */
 	stepsUp: boolean;
 }
 
@@ -119,7 +120,7 @@ const openDual =
 		const transport = new DualTransport(new URL(url), { authProvider: memory });
 		return {
 			connect: () => client.connect(transport),
-			// With `iss`, which it checks (RFC 9207).
+			// The address includes `iss`, which the client checks (RFC 9207).
 			finish: (callback) => transport.finishAuth(callback.searchParams),
 			version: () => client.getNegotiatedProtocolVersion(),
 			listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
@@ -141,14 +142,14 @@ export const SDKS: readonly Sdk[] = [
 		open: openFirst,
 		authorize: (serverUrl, memory, scope) => auth(memory, { serverUrl, scope }),
 		isUnauthorized: (thrown) => thrown instanceof UnauthorizedError,
-		// It refreshes, gets the same scopes, and gives up at the second 403.
+		// The client refreshes, gets the same scopes, and gives up at the second 403.
 		stepsUp: false,
 	},
 	{ name: '@modelcontextprotocol/client 2.4, legacy', version: '2025-11-25', open: openDual('legacy'), ...dual },
 	{ name: '@modelcontextprotocol/client 2.4, auto', version: '2026-07-28', open: openDual('auto'), ...dual },
 ];
 
-/** It never asks which revision the server speaks. */
+/** A client that never asks which revision the server speaks. */
 export const PINNED: Sdk = {
 	name: '@modelcontextprotocol/client 2.4, 2026-07-28 only',
 	version: '2026-07-28',
@@ -156,10 +157,13 @@ export const PINNED: Sdk = {
 	...dual,
 };
 
-/** The address that the user was sent to last. */
+/** Returns the address to which the user was last sent. */
 export const lastAsked = ({ asked }: Memory): URL => asked.at(-1) ?? assert.fail('the user was sent nowhere');
 
-/** It is refused, sends its user, and is in when they are back. A transport starts once, so the second try is another session. */
+/**
+ * Signs in: the client is refused, sends its user, and connects when they are back. A transport starts once, so the second try is another
+ * session.
+ */
 export async function signInAt(sdk: Sdk, memory: Memory, { url, person }: { url: string; person: Person }): Promise<Session> {
 	const refused = sdk.open(url, memory);
 	await assert.rejects(refused.connect(), sdk.isUnauthorized);

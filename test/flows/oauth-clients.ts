@@ -1,4 +1,4 @@
-// What the tests of real OAuth clients share: a gateway of which they know only the URL, one tool behind it, and the user who lets them in.
+// Shared by the tests of real OAuth clients: a gateway of which they know only the URL, one tool behind it, and the user who lets them in.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,27 +13,28 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../helpers/service.ts';
 
-/** What the one tool is called, and what its upstream answers. */
+/** The name of the one tool, and the answer of its upstream. */
 export const TOOL = 'getTom';
 export const ANSWER = /Tom/;
 
 export interface Stage {
-	service: TestService;
-	/** Owns the gateway, and is the user whom clients send to it. */
+	service: SharedService;
+	/** The gateway's owner, who is also the user whom clients send to it. */
 	account: Account;
-	/** Of the gateway. */
+	/** URL of the gateway. */
 	url: string;
 	gatewayId: string;
 	stop(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+/** @param own service of the file, where the shared one does not suffice */
+export async function openStage(own?: SharedService): Promise<Stage> {
 	const pets: PetsApi = await startPets();
-	const service = await startTestService();
+	const service = own ?? (await sharedService());
 	const account = await registerAccount(service.url);
 	const toolId = await createHttpTool(account, { name: TOOL, url: `${pets.origin}/pets/good` });
 	const gateway = await publishGateway(account, { auth: 'oauth2', toolIds: [toolId] });
@@ -49,7 +50,7 @@ export async function openStage(): Promise<Stage> {
 	};
 }
 
-/** The user logs in and agrees. @returns where the client is called back */
+/** Logs the user in and agrees. @returns the address of the client's callback */
 export async function letIn(asked: URL, person: Person): Promise<URL> {
 	const { left, url, status, html } = await approve(asked, person);
 	assert.ok(left, `the user was sent nowhere: ${status} ${html.slice(0, 2000)}`);
@@ -65,7 +66,7 @@ export interface ShownGrant {
 	accessTokens: { id: string; scopes: string[] }[];
 }
 
-/** As the gateway's owners see them, in order of creation. */
+/** Returns the grants as the gateway's owners see them, in order of creation. */
 export async function grantsOf({ account, gatewayId }: Stage, clientId?: string): Promise<ShownGrant[]> {
 	const { grants } = must(await account.get(`/gateways/${gatewayId}/oauth/grants?limit=100`), 200).body.data;
 	return clientId === undefined ? grants : grants.filter((grant: ShownGrant) => grant.clientId === clientId);
@@ -86,14 +87,17 @@ export async function endAccessTokens(stage: Stage, clientId: string): Promise<n
 const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/loopback.${name}.pem`, import.meta.url), 'utf8');
 
 export interface ClientDocument {
-	/** Its address, which is the client's id. */
+	/** Address of the document, which is the client's id. */
 	url: string;
-	/** How often it was asked for. */
+	/** Number of requests for the document. */
 	requests(): number;
 	[Symbol.dispose](): void;
 }
 
-/** A client's description over https, on this machine; this process, with the service in it, trusts its certificate until it is closed. */
+/**
+ * Publishes a client's document over https on this machine. This process, which includes the service, trusts its certificate until it is
+ * closed.
+ */
 export async function publishClientDocument(metadata: object): Promise<ClientDocument> {
 	let count = 0;
 	let url = '';
@@ -102,7 +106,7 @@ export async function publishClientDocument(metadata: object): Promise<ClientDoc
 		response.setHeader('content-type', 'application/json').end(JSON.stringify({ client_id: url, ...metadata }));
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so the address is not the name of a pipe.
 	url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/client.json`;
 	const before = getCACertificates('default');
 	setDefaultCACertificates([...before, pem('cert')]);

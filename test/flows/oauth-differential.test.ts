@@ -1,4 +1,4 @@
-// The authorization server beside oidc-provider: the same bad requests to both, the same answers or a reason why not.
+// Compares the authorization server with oidc-provider: the same bad requests to both get the same answers, or the difference has a reason.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -6,9 +6,9 @@ import { DIFFERENTIAL_CASES, type DifferentialCase, type Fields, type Outcome } 
 import { type Browser, openBrowser } from '../helpers/browser.ts';
 import { METADATA, type OAuthClient, obtainCode, type Person, pkce, REDIRECT, redeem, registerClient } from '../helpers/oauth.ts';
 import { type OtherServer, startOtherServer } from '../helpers/oidc-provider.ts';
-import { must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import { must, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
 
-/** One of the servers, and what it has given. */
+/** One of the servers, with values that it issued. */
 interface Side {
 	url: string;
 	person: Person;
@@ -16,12 +16,12 @@ interface Side {
 	clients: Record<'client' | 'other' | 'two' | 'still' | 'confidential' | 'posting', OAuthClient>;
 }
 
-let service: TestService;
+let service: SharedService;
 let other: OtherServer;
 let ours: Side;
 let theirs: Side;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	other = await startOtherServer();
 	const account = await registerAccount(service.url);
 	ours = await sideAt((await publishGateway(account, { auth: 'oauth2' })).url, account);
@@ -44,7 +44,7 @@ async function sideAt(url: string, person: Person): Promise<Side> {
 	return { url, person, browser: openBrowser(), clients };
 }
 
-/** Lazily: what one case does to a code or a token is no matter to another. */
+/** Provides the values lazily, so that each case gets fresh codes and tokens. */
 function givenBy({ url, person, browser, clients }: Side): Record<string, () => Promise<string>> {
 	const { client, other: another, two, still, confidential, posting } = clients;
 	const obtained = once(() => obtainCode(url, client, person, { browser, parameters: { scope: 'tools:read' } }));
@@ -80,7 +80,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 type Given = ReturnType<typeof givenBy>;
 
-/** The longer names first: `$posting` begins another. */
+/** Replaces the names of values, longer ones first, since `$posting` begins with another name. */
 async function fill(text: string, given: Given): Promise<string> {
 	let filled = text;
 	for (const name of Object.keys(given).sort((a, b) => b.length - a.length))
@@ -113,7 +113,7 @@ const BASES: Record<string, Fields> = {
 async function answerOf(side: Side, { at, base, change, headers = {} }: DifferentialCase): Promise<Outcome> {
 	const given = givenBy(side);
 	const url = `${side.url}/${at}`;
-	// A change of a form holds texts.
+	// The change of a form holds only strings.
 	const form = typeof change === 'string' ? change : { ...BASES[base ?? at], ...(change as Fields) };
 	if (at === 'authorize') return authorized(`${url}?${await encode(form as Fields, given)}`);
 	const metadata = typeof change === 'string' ? change : { ...METADATA, ...change };
@@ -125,7 +125,7 @@ async function answerOf(side: Side, { at, base, change, headers = {} }: Differen
 	return `${answer.status} ${answer.body?.error ?? ''}`.trim();
 }
 
-/** Nobody is logged in: a good request gets a page, or leads to one. */
+/** Sends a request without a login: a valid one gets a page, or a redirect to one. */
 async function authorized(url: string): Promise<Outcome> {
 	const answer = await fetch(url, { redirect: 'manual', headers: { accept: 'text/html' } });
 	const location = answer.headers.get('location');

@@ -1,9 +1,9 @@
-// Texts that break parsers and stores, at every parameter of the authorization server: a refusal each time, and never a failure.
+// Tests texts that break parsers and stores, at every parameter of the authorization server: each is refused, and none causes a failure.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { authorizationUrl, METADATA, type OAuthClient, obtainTokens, pkce, REDIRECT, sendForm } from '../helpers/oauth.ts';
-import { type Account, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
 
 const NASTY = [
 	'\u0000',
@@ -34,12 +34,12 @@ const NASTY = [
 	`svc_at_${'A'.repeat(22)}.${'A'.repeat(43)}`,
 ];
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let url: string;
 let client: OAuthClient;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	({ url } = await publishGateway(account, { auth: 'oauth2' }));
 	({ client } = await obtainTokens(url, account));
@@ -79,7 +79,7 @@ test('token and revoke answer each of them', async () => {
 			for (const text of NASTY) {
 				const { status, body } = await sendForm(`${url}/${at}`, { ...fields, [name]: text });
 				assert.ok([200, 400, 401].includes(status), `${at} ${name} ${JSON.stringify(text.slice(0, 40))}: ${status}`);
-				// RFC 6749 §5.2: of these characters alone.
+				// RFC 6749 §5.2 allows only these characters.
 				if (status !== 200) assert.match(body.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/);
 			}
 });
@@ -89,7 +89,7 @@ test('token answers each Authorization header', async () => {
 		const pairs = [text, `${text}:${text}`, `${client.id}:${text}`].map((pair) => `Basic ${Buffer.from(pair).toString('base64')}`);
 		for (const authorization of [...pairs, 'Basic', 'Basic ', 'Basic :', 'Basic =', 'Digest a=b']) {
 			const { status } = await sendForm(`${url}/token`, { grant_type: 'refresh_token', refresh_token: 'a' }, { authorization });
-			// 431: longer than the server reads headers.
+			// 431: the header is longer than the server reads.
 			assert.ok([400, 401, 431].includes(status), `${authorization.slice(0, 40)}: ${status}`);
 		}
 	}

@@ -1,5 +1,5 @@
-// How long codes and tokens live, by the database's clock, and what ends them before (specification 5.2 rule 8; catalog 64 to 66).
-// Time passes in the database: what is stored there is made older, so no test waits.
+// Tests how long codes and tokens live, by the database's clock, and what ends them earlier (specification 5.2 rule 8; catalog 64 to 66).
+// No test waits: stored timestamps are moved into the past instead.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -8,9 +8,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openBrowser } from '../helpers/browser.ts';
+import { until } from '../helpers/clock.ts';
 import { ask, bearer, CALL, guardedGateway } from '../helpers/gateway-auth.ts';
 import { addMember, join } from '../helpers/members.ts';
 import { authorizationUrl, type OAuthClient, obtainCode, pkce, redeem, refresh, registerClient, type TokenPair } from '../helpers/oauth.ts';
@@ -108,7 +108,7 @@ describe('66: the database’s clock decides', () => {
 	}
 });
 
-/** Another process on the same database, that takes the time to be another. */
+/** Starts another process on the same database, with a clock that is off by so many hours. */
 async function startSkewed(hours: number): Promise<{ url: string; stop(): Promise<unknown> }> {
 	const { database, redis } = service.config;
 	if (!database || !redis) throw new Error('a service of tests has both');
@@ -139,13 +139,12 @@ async function startSkewed(hours: number): Promise<{ url: string; stop(): Promis
 		await ended;
 		rmSync(folder, { recursive: true, force: true });
 	};
-	for (let waited = 0; waited < 20_000; waited += 100) {
-		const answer = await send(`${at}/health/ready`, 'GET').catch(() => null);
-		if (answer?.status === 200) return { url: at, stop };
-		await sleep(100);
-	}
-	await stop();
-	throw new Error('the skewed replica does not start');
+	const isReady = async (): Promise<boolean> => (await send(`${at}/health/ready`, 'GET').catch(() => null))?.status === 200;
+	await until(isReady, 'the skewed replica serves', 100).catch(async (error) => {
+		await stop();
+		throw error;
+	});
+	return { url: at, stop };
 }
 
 describe('64: with the next request, the tokens are dead', () => {
@@ -204,7 +203,7 @@ describe('64: with the next request, the tokens are dead', () => {
 		assert.equal(must(await refresh(gateway.url, pair.client, pair.refresh), 401).body.error, 'invalid_client');
 	});
 
-	test('of what a lesser role may not do any more', async () => {
+	test('of scopes that a lesser role lacks', async () => {
 		const member = await addMember(account, 'admin');
 		const { id } = must(await member.get('/auth/profile'), 200).body.data;
 		const code = await obtainCode(url, client, member, { browser: openBrowser(), parameters: { scope: 'tools:read tools:execute' } });

@@ -1,4 +1,4 @@
-// The ways back to the client: from every page that knows where the client is, one that ends its request, and none from any other.
+// Tests the ways back to the client: every page that knows the client's address has one, which ends the request, and no other page has any.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -69,7 +69,7 @@ const PAGES: [title: string, go: (visit: Visit) => Promise<unknown>][] = [
 	],
 ];
 
-/** To the consent page, whose form is sent when the login is over. */
+/** Logs in to reach the consent page, whose form is sent after the login has ended. */
 async function logInAndOut({ page, logIn }: Visit): Promise<void> {
 	await page.goto(asking());
 	await logIn();
@@ -154,7 +154,7 @@ test('an answer that comes twice, or too late, is asked for anew, and the page s
 	await reachConsent(scene, visit);
 	await visit.page.evaluate(`document.querySelector('[name=slip]').value = 'none'`);
 	await allowButton(visit.page).click();
-	await visit.page.getByText('This page had been answered before, or was open for too long. Decide once more.').waitFor();
+	await visit.page.getByText('This page was answered before, or was open for too long. Please decide again.').waitFor();
 	assert.equal(await visit.page.title(), 'Allow or deny access: not decided yet – Gatehouse');
 	await visit.page.getByRole('button', { name: 'Deny' }).click();
 	await visit.page.getByRole('heading', { name: 'arrived' }).waitFor();
@@ -164,7 +164,7 @@ test('an answer that comes twice, or too late, is asked for anew, and the page s
 test('who has logged out before they decide is told so, and decides after logging in again', async () => {
 	const visit = await scene.open();
 	await logInAndOut(visit);
-	await visit.page.getByText('Your login has ended, and nothing was decided. Log in once more.').waitFor();
+	await visit.page.getByText('Your login has ended, and nothing was decided. Log in again.').waitFor();
 	assert.equal(await visit.page.title(), 'Log in again – Gatehouse');
 	await visit.logIn();
 	await allowButton(visit.page).waitFor();

@@ -1,4 +1,5 @@
-// A forgotten password at the login page: the mail, the way back into the client's request, and what an outsider can tell of either.
+// Tests forgotten passwords at the login page: the mail, the way back into the client's request, and what an outsider can learn from
+// either.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -35,7 +36,7 @@ async function askForMail({ page }: Visit, email: string): Promise<void> {
 	await page.getByRole('button', { name: 'Send the mail' }).click();
 }
 
-/** The form of the page, as a browser without checks of its own sends it. */
+/** Sends the form of the page, as a browser without checks of its own does. */
 const post = (asking: string, email: string, { accept = 'text/html', url = scene.service.url } = {}): Promise<Answer> =>
 	send(forgottenUrl(asking), 'POST', {
 		body: new URLSearchParams({ email, action: 'send' }).toString(),
@@ -78,7 +79,7 @@ test('the page is the same for an address that nobody has, and only who has one 
 	const unknown = `${'0'.repeat(12)}@example.com`;
 	const [one, other] = [must(await post(asking, person.email), 200), must(await post(asking, unknown), 200)];
 	assert.equal(one.body.replaceAll(person.email, unknown), other.body);
-	// The others tell requests apart, and count them.
+	// The excluded headers identify requests, and count them.
 	const told = ({ headers }: Answer) => [...headers].filter(([name]) => !/^(date|x-request-id|x-ratelimit-re.*)$/.test(name));
 	assert.deepEqual(told(one), told(other));
 	assert.deepEqual((await smtp.next()).to, [person.email]);
@@ -91,7 +92,7 @@ const NO_ADDRESSES = ['', 'ada', 'ada@example.com, eve@example.com', 'ada@exampl
 for (const email of [...NO_ADDRESSES, '"><script>alert(1)</script>', `${'a'.repeat(60_000)}@example.com`]) {
 	test(`${JSON.stringify(email.slice(0, 50))} is no address to ask for: the page says so with 400, keeps it, and sends nothing`, async () => {
 		const { body } = must(await post(askingUrl(scene.url, await scene.register()), email), 400);
-		assert.match(body, /role="alert" id="alert">This is no e-mail address\. One looks like ada@example\.com\.</);
+		assert.match(body, /role="alert" id="alert">This is not an e-mail address\. One looks like ada@example\.com\.</);
 		assert.doesNotMatch(body, /<script/);
 		assert.ok(body.includes(email.slice(0, 20).replaceAll(/[<>"]/g, (one: string) => `&${{ '<': 'lt', '>': 'gt', '"': 'quot' }[one]};`)));
 		await sleep(50);
@@ -116,7 +117,7 @@ test('five an hour are asked for from an address, on pages and over the API toge
 	assert.match(refused.body, new RegExp(`Too many attempts\\. Try again in ${Math.ceil(seconds / 60)} minutes\\.<`));
 	assert.deepEqual(Object.keys(must(await page('application/json'), 429).body), ['success', 'message', 'error', 'statusCode']);
 	must(await api(), 429);
-	// To ask for the page, and to log in, is still free.
+	// The page and the login are still allowed.
 	must(await send(forgottenUrl(asking), 'GET'), 200);
 	const visit = await strict.open();
 	await visit.page.goto(forgottenUrl(asking));
@@ -148,7 +149,7 @@ test('what is wrong with the request is told to the client from here, too, and n
 	await visit.page.goto(forgottenUrl(asking));
 	await visit.page.getByRole('heading', { name: 'arrived' }).waitFor();
 	assert.equal(new URL(visit.page.url()).searchParams.get('error'), 'unsupported_response_type');
-	// A form is answered with a page that leads on: `form-action` would hold a redirect here.
+	// The answer is a page with a link, since `form-action` would block a redirect here.
 	const { body } = must(await post(asking, scene.account.email), 200);
 	assert.match(body, /http-equiv="refresh" content="0;url=[^"]*unsupported_response_type/);
 	await sleep(200);

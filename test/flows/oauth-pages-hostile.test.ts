@@ -1,5 +1,5 @@
-// Whoever would have a member's consent without their knowing: pages that frame, send or steal forms, and clients whose text
-// would be more than text (notes/security.md, rows 44, 53, 61 and 62).
+// Tests attempts to get a member's consent without their knowledge: pages that frame, send or steal forms, and clients whose text would be
+// more than text (notes/security.md, rows 44, 53, 61 and 62).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ const consents = async (): Promise<string[]> => {
 	return body.data.consents.map(({ clientId }: { clientId: string }) => clientId);
 };
 
-/** A site with one page, at an address that is the same site for cookies (127.0.0.1) or another one (localhost). */
+/** Publishes a site with one page, at an address that is the same site for cookies (127.0.0.1) or another one (localhost). */
 async function publish(page: string, name = '127.0.0.1'): Promise<Listener & { url: string }> {
 	const site = await listen((_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(page));
 	return { ...site, url: `http://${name}:${site.port}/` };
@@ -78,7 +78,7 @@ for (const [title, name, head] of [
 		}
 		assert.equal(scene.callback.heard.length, former);
 		assert.ok(!(await consents()).includes(client.id));
-		// The slip is still good: nothing of it was looked at.
+		// The slip is still valid, since the forged requests were refused before it was read.
 		const answer = await page.context().request.post(url, { form: { slip, action: 'deny' }, headers: { origin: scene.service.url } });
 		assert.match(await answer.text(), /access_denied/);
 	});
@@ -99,7 +99,7 @@ test('44: a form on another page logs nobody in as somebody else', async () => {
 
 // ── 61: replayed ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The consent page of a request, in a browser of its own unless it is given one. */
+/** Opens the consent page of a request, in a browser of its own unless one is given. */
 async function ask(url: string, { person = scene.account, browser = openBrowser() }: { person?: Person; browser?: Browser } = {}) {
 	const login = await browser.open(url);
 	const { email, password } = person;
@@ -148,7 +148,7 @@ test('61: a slip is good once: after the consent is withdrawn, it does not bring
 	assert.ok(!(await consents()).includes(client.id));
 });
 
-// ── 53, 62: text that would be more ────────────────────────────────────────────────────────────────────────────────
+// ── 53, 62: text as markup ── ──────────────────────────────────────────────────────────────────────────────────────
 
 const MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(2)>';
 
@@ -159,7 +159,7 @@ async function assertPlain(): Promise<void> {
 }
 
 const NAMES: [title: string, name: string, shown: string][] = [
-	// With a quotation mark of its own, a name could end the quotation.
+	// A quotation mark in a name could end the quotation.
 	['markup', MARKUP, MARKUP.replace('"', '’')],
 	['the end of an attribute', "x' onfocus='alert(1)' autofocus='", "x' onfocus='alert(1)' autofocus='"],
 	['an entity', '&lt;b&gt;', '&lt;b&gt;'],
@@ -180,7 +180,7 @@ for (const [title, name, shown] of NAMES) {
 		await assertPlain();
 		const [host, said, note] = [await box('.host'), await box('q'), await box('dd .note')];
 		assert.ok(host.y < said.y && said.x === host.x, 'what is said is below what is known, and begins where it does');
-		// Or in the next line.
+		// The note may also be on the next line.
 		assert.ok(note.x > said.x || note.y > said.y, 'the remark follows the name');
 		assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
 	});
@@ -205,7 +205,7 @@ test('62: a state with markup goes back to the client as it is, and is nothing b
 	await allowButton(page).click();
 	await page.waitForURL(`${scene.callback.origin}/**`);
 	assert.equal(new URL(page.url()).searchParams.get('state'), MARKUP);
-	// Once more, without a form between.
+	// The second approval needs no form.
 	const end = await approve(new URL(askingUrl(scene.url, client, { state: MARKUP })), scene.account);
 	assert.equal(end.url.searchParams.get('state'), MARKUP);
 });

@@ -1,5 +1,5 @@
-// How the login and consent pages look: readable for everyone (axe), on a phone and a wide screen, in light and dark. With
-// SHOTS=folder the pages are also left there as pictures.
+// Tests the looks of the login and consent pages: readable for everyone (axe), on a phone and a wide screen, in light and dark. With
+// SHOTS=folder the pages are also saved there as pictures.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => scene.stop());
 
-/** Each page, in the order in which one visit can see them. */
+/** All pages, in the order in which one visit can see them. */
 const PAGES: [name: string, go: (visit: Visit) => Promise<unknown>][] = [
 	['login', ({ page }) => page.goto(askingUrl(scene.url, client))],
 	[
@@ -90,7 +90,7 @@ const PAGES: [name: string, go: (visit: Visit) => Promise<unknown>][] = [
 	['leaving-for-a-program', ({ page }) => showLeaving(page, program, 'open it here')],
 ];
 
-/** The page goes on at once: seen only where the browser is kept from doing so. */
+/** Shows the page that leads on at once, by keeping the browser from following it. */
 async function showLeaving(page: Page, asking: OAuthClient, link: string): Promise<void> {
 	await page.goto(askingUrl(scene.url, asking));
 	await page.route('**/authorize?**', async (route) => {
@@ -102,7 +102,7 @@ async function showLeaving(page: Page, asking: OAuthClient, link: string): Promi
 	await page.unroute('**/authorize?**');
 }
 
-/** A form that is no page's of ours. */
+/** Shows the answer to a form that no page of the service has. */
 async function showTrouble(page: Page): Promise<void> {
 	await page.goto('about:blank');
 	const action = askingUrl(scene.url, client).replaceAll('&', '&amp;');
@@ -117,7 +117,7 @@ interface Target {
 	height: number;
 }
 
-/** Of what can be pressed, but for links in a text (WCAG 2.5.8). */
+/** Reads the sizes of all controls, except links within text (WCAG 2.5.8). */
 const TARGETS = `[...document.querySelectorAll('button, input:not([type=hidden]), a.link, a.button')].map((one) => {
 	const { width, height } = one.getBoundingClientRect();
 	return { name: one.id || one.value || one.textContent, width, height };
@@ -125,12 +125,12 @@ const TARGETS = `[...document.querySelectorAll('button, input:not([type=hidden])
 
 async function assertGood(page: Page, name: string): Promise<void> {
 	await page.evaluate(axe.source);
-	// What axe says of itself.
+	// The names are those of axe's results.
 	const { violations, incomplete } = (await page.evaluate('axe.run()')) as Pick<axe.AxeResults, 'violations' | 'incomplete'>;
 	const found = [...violations, ...incomplete].map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 	assert.deepEqual(found, [], name);
 	assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${name} scrolls sideways`);
-	// As TARGETS makes it.
+	// The type is that of the values in TARGETS.
 	const small = ((await page.evaluate(TARGETS)) as Target[]).filter(({ width, height }) => width < 44 || height < 44);
 	assert.deepEqual(small, [], name);
 }

@@ -1,5 +1,5 @@
-// Clients that are programs with an address of their own (RFC 8252 §7.1), such as Cursor on the desktop, in a real Chromium: the user is
-// told what they are, and the browser hands them their answer.
+// Tests clients that are programs with an address scheme of their own (RFC 8252 §7.1), such as Cursor on the desktop, in a real Chromium:
+// the page tells the user so, and the browser passes the answer to the program.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -19,8 +19,8 @@ after(() => scene.stop());
 const registerCursor = () => scene.register({ client_name: 'Cursor', redirect_uris: [CURSOR] });
 
 /**
- * The address that the browser hands to the machine: for it the navigation ends there, and it asks its user, or it would say that it is
- * "Not allowed to launch" it.
+ * Resolves with the address that the browser passes to the operating system: there the navigation ends, and the browser asks its user, or
+ * would report that it is "Not allowed to launch" it.
  */
 async function handedOver(page: Page, act: () => Promise<unknown>): Promise<URL> {
 	const refusals: string[] = [];
@@ -51,7 +51,7 @@ for (const javaScriptEnabled of [true, false]) {
 		assert.ok(address.href.startsWith(`${CURSOR}?`));
 		assert.deepEqual([address.searchParams.get('state'), address.searchParams.get('iss')], ['some state', scene.url]);
 		must(await redeem(scene.url, client, { code: address.searchParams.get('code') ?? '', verifier }), 200);
-		// The page stays, for whoever finds that nothing was opened.
+		// The page stays for users whose program did not open.
 		assert.equal(await visit.page.getByRole('link', { name: 'open it here' }).getAttribute('href'), address.href);
 		assert.deepEqual(visit.troubles, []);
 		await visit.close();

@@ -1,13 +1,13 @@
-// The words of the login and consent pages: who asks for what of whom, in words that no name can turn into others.
+// Tests the wording of the login and consent pages: who asks whom for which access, in words that no name can distort.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { until } from '../helpers/clock.ts';
 import { must, registerAccount } from '../helpers/service.ts';
-import { soon } from '../helpers/soon.ts';
 import { allowButton, askingUrl, openScene, reachConsent, type Scene, type Visit } from './oauth-pages.ts';
 
 let scene: Scene;
-/** Logged in, on a phone. */
+/** A visit on a phone, logged in. */
 let visit: Visit;
 before(async () => {
 	scene = await openScene();
@@ -24,7 +24,7 @@ async function call({ organization, gateway }: { organization: string; gateway: 
 
 const heading = () => visit.page.getByRole('heading', { level: 1 }).textContent();
 
-/** The heading as a name in it is seen, which is within a second of any change. */
+/** Waits until the heading is as expected, at most a second after any change. */
 async function headingFor(metadata: object, expected: string): Promise<void> {
 	const url = askingUrl(scene.url, await scene.register(metadata));
 	let seen: string | null = null;
@@ -33,7 +33,7 @@ async function headingFor(metadata: object, expected: string): Promise<void> {
 		seen = await heading();
 		return seen === expected;
 	};
-	await soon(isSeen, 'heading').catch(() => assert.equal(seen, expected));
+	await until(isSeen, 'heading').catch(() => assert.equal(seen, expected));
 	await allowButton(visit.page).waitFor();
 	assert.deepEqual(visit.troubles, []);
 }
@@ -94,11 +94,11 @@ for (const [title, name, shown] of HOSTILE) {
 	test(`a client's name with ${title} is one name in the heading, and so are a gateway's and an organization's`, async () => {
 		await headingFor({ client_name: name }, `“${shown}” wants access to “Main” of Acme & Sons`);
 		await call({ organization: name, gateway: name });
-		await soon(async () => {
+		await until(async () => {
 			await visit.page.reload();
 			return (await heading())?.includes(`wants access to “${shown}” of `) ?? false;
 		}, 'the gateway’s name');
-		// It stands in no quotation marks, so it may have its own.
+		// The organization's name stands outside quotation marks, so it may contain some.
 		const organization = await visit.page.locator('h1 bdi').last().textContent();
 		assert.equal(organization?.replaceAll(/["“”„«»＂]/g, '’'), shown);
 		assert.equal(await visit.page.locator('h1 bdi').count(), 3);

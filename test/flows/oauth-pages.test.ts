@@ -1,4 +1,4 @@
-// The login and consent pages as somebody meets them, in a real Chromium: every way through, with mouse and keyboard, with and without scripts.
+// Tests the login and consent pages as users meet them, in a real Chromium: every path, with mouse and keyboard, with and without scripts.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -177,7 +177,7 @@ test('a host elsewhere is shown larger than all text around it', async () => {
 	const sizes = await visit.page.evaluate(
 		`[...document.querySelectorAll('main *')].map((one) => [one.className, parseFloat(getComputedStyle(one).fontSize)])`,
 	);
-	// What the page answered is what its script made: pairs of class and size.
+	// The script returned pairs of class and size.
 	const [largest] = (sizes as [string, number][]).sort(([, one], [, other]) => other - one);
 	assert.equal(largest?.[0], 'host');
 	await visit.close();
@@ -192,7 +192,7 @@ test('reloading and going back show a page that works, and no answer is sent twi
 	await arrival(visit.page);
 	await visit.page.goBack();
 	assert.ok(visit.page.url().startsWith(scene.service.url) || visit.page.url().startsWith(scene.callback.origin), visit.page.url());
-	// Agreed to meanwhile, so the page that asked leads to the client again.
+	// The request was approved meanwhile, so its page leads to the client again.
 	await arrival(visit.page);
 	const codes = codesAt(scene.callback.heard.slice(former));
 	assert.equal(new Set(codes).size, codes.length);
@@ -209,7 +209,7 @@ for (const name of ['Allow', 'Deny']) {
 		visit.page.on('response', (response) => statuses.push(response.status()));
 		await visit.page.getByRole('button', { name }).dblclick();
 		await visit.page.waitForLoadState('networkidle');
-		// The second click may have come before the first was answered: then it is asked once more.
+		// The second click may precede the first answer: then the page is shown once more.
 		if (visit.page.url().startsWith(scene.service.url)) await visit.page.getByRole('button', { name }).click();
 		await arrival(visit.page);
 		const answers = scene.callback.heard.slice(former).map(({ search }) => search);

@@ -1,4 +1,4 @@
-// What the tests of the login and consent pages share: a gateway, a client's callback, and a Chromium that is watched.
+// Shared by the tests of the login and consent pages: a gateway, a client's callback, and a Chromium that is watched.
 
 import { createServer, type RequestListener } from 'node:http';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
@@ -8,41 +8,43 @@ import {
 	type Account,
 	publishGateway,
 	registerAccount,
+	type SharedService,
+	sharedService,
 	startTestService,
-	type TestService,
 	type TestServiceOptions,
 } from '../helpers/service.ts';
 
-/** For what takes a second at most: a page that never comes is soon told. */
+/** The timeout of steps that take a second at most, so that a missing page fails soon. */
 const WAIT_MS = 15_000;
 
 export interface Scene {
-	service: TestService;
+	service: SharedService;
 	account: Account;
 	gatewayId: string;
-	/** Of the gateway. */
+	/** URL of the gateway. */
 	url: string;
 	chromium: Browser;
 	callback: Listener;
-	/** Sends its answers to `callback`, unless told otherwise. */
+	/** Registers a client whose answers go to `callback` by default. */
 	register(metadata?: object): Promise<OAuthClient>;
-	/** A browser of its own. */
+	/** Opens a new browser context. */
 	open(options?: BrowserContextOptions): Promise<Visit>;
 	stop(): Promise<void>;
 }
 
 export interface Visit {
 	page: Page;
-	/** Dialogs, violations of the policy, and requests that leave the service from one of its pages. */
+	/** Dialogs, violations of the policy, and requests from the service's pages to other origins. */
 	troubles: string[];
 	logIn(person?: Person): Promise<void>;
 	close(): Promise<void>;
 }
 
-export async function openScene(options: TestServiceOptions = {}): Promise<Scene> {
-	// First: where it has to be fetched, nothing is answered meanwhile.
+/** @param options of a service of its own, where the shared one does not suffice */
+export async function openScene(options?: TestServiceOptions): Promise<Scene> {
+	// The browser comes first: while it is downloaded, nothing else is answered.
 	const chromium = await openChromium();
-	const service = await startTestService(options);
+	const service = await (options ? startTestService(options) : sharedService());
 	const account = await registerAccount(service.url);
 	const { id: gatewayId, url } = await publishGateway(account, { auth: 'oauth2' });
 	const callback = await listen();
@@ -94,12 +96,12 @@ async function openVisit(
 export interface Listener {
 	origin: string;
 	port: number;
-	/** What was asked for, but for icons. */
+	/** Addresses of the requests, except those for icons. */
 	heard: URL[];
 	stop(): Promise<void>;
 }
 
-/** Somebody else's site. Its usual answer to all is a page that says "arrived". */
+/** Starts a site of a third party. By default it answers with a page that says "arrived". */
 export async function listen(answer?: RequestListener, host = '127.0.0.1'): Promise<Listener> {
 	const heard: URL[] = [];
 	const server = createServer((request, response) => {
@@ -109,7 +111,7 @@ export async function listen(answer?: RequestListener, host = '127.0.0.1'): Prom
 		response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Client</title><h1>arrived</h1>');
 	});
 	await new Promise<void>((resolve, reject) => server.on('error', reject).listen(0, host, resolve));
-	// A test that failed before it stopped it is not waited for.
+	// A failed test that did not stop the server must not keep the process alive.
 	server.unref();
 	const address = server.address();
 	if (address === null || typeof address === 'string') throw new Error('no port');
@@ -126,7 +128,7 @@ export async function listen(answer?: RequestListener, host = '127.0.0.1'): Prom
 
 export const allowButton = (page: Page): Locator => page.getByRole('button', { name: 'Allow' });
 
-/** At the consent page of a new client, logged in. */
+/** Logs in, and goes to the consent page of a new client. */
 export async function reachConsent(
 	scene: Scene,
 	visit: Visit,
@@ -139,9 +141,9 @@ export async function reachConsent(
 	return url;
 }
 
-/** Where a client sends its user now: another challenge each time. */
+/** Builds the address to which a client sends its user, with a new challenge each time. */
 export const askingUrl = (url: string, client: OAuthClient, parameters: Record<string, string | null> = {}): string =>
 	authorizationUrl(url, client, { code_challenge: pkce().challenge, ...parameters }).href;
 
-/** The address to which the login page of such a request leads who forgot their password. */
+/** Returns the address that the login page of such a request offers for a forgotten password. */
 export const forgottenUrl = (asking: string): string => asking.replace('/authorize?', '/authorize/forgotten-password?');

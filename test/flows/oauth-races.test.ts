@@ -1,5 +1,5 @@
-// Codes and refresh tokens that many send at once, over two replicas (decisions, 27): each is good for one, a double send costs
-// nobody anything, and what comes back later ends what it was for.
+// Tests codes and refresh tokens that are sent many times at once, over two replicas (decisions, 27): each code yields one pair, a double
+// send costs nobody anything, and a token that is reused later ends its grant.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -21,13 +21,13 @@ import { soon } from '../helpers/soon.ts';
 
 const ROUNDS = 20;
 const PARALLEL = 50;
-/** Decisions, 27: the one that is due, and at most fifty siblings. */
+/** Decisions, 27: the regular pair, and at most fifty siblings. */
 const MAX_PAIRS = 1 + 50;
 
 let services: [TestService, TestService];
 let account: Account;
 let browser = openBrowser();
-/** Of one gateway, at each replica. */
+/** URLs of one gateway, one at each replica. */
 let urls: [string, string];
 let client: OAuthClient;
 before(async () => {
@@ -55,11 +55,11 @@ const newCode = () => obtainCode(urls[0], client, account, { browser });
 const newPair = async (): Promise<Pair> => must(await redeem(urls[0], client, await newCode()), 200).body;
 const at = (turn: number): string => urls[turn % 2 === 0 ? 0 : 1];
 
-/** By turns at either replica. */
+/** Sends requests all at once to alternating replicas. */
 const all = (count: number, send: (url: string, turn: number) => Promise<Answer>): Promise<Answer[]> =>
 	Promise.all(Array.from({ length: count }, (_none, turn) => send(at(turn), turn)));
 
-/** What was given; all others must have been told the same. */
+/** Returns the pairs that were issued; all other answers must be the same error. */
 function pairsOf(answers: Answer[]): Pair[] {
 	for (const { status, body } of answers.filter((answer) => answer.status !== 200))
 		assert.deepEqual([status, body.error], [400, 'invalid_grant'], JSON.stringify(body));
@@ -72,7 +72,7 @@ async function assertOpen(pairs: Pair[], what: string): Promise<void> {
 	}
 }
 
-/** At every replica, within a second: no access, and no other pair. */
+/** Checks at every replica, within a second, that the pairs give no access and no other pair. */
 async function assertDead(pairs: Pair[], what: string, { status = 401 } = {}): Promise<void> {
 	for (const { access_token, refresh_token } of pairs) {
 		for (const url of urls) await soon(async () => (await ask(url, bearer(access_token))).status === status, what);
@@ -102,7 +102,7 @@ test(`of ${PARALLEL} refreshes each gets a pair, ${ROUNDS} generations long, and
 		assert.equal(new Set(pairs.map(secretOf)).size, PARALLEL);
 		await assertOpen(pairs, `generation ${generation}`);
 		await passTime(services[0], GRACE_OVER);
-		// The siblings are all good until one of them is used, and for the grace after that.
+		// All siblings are valid until one of them is used, and during the grace after that.
 		const next: Pair = must(await refresh(at(generation), client, secretOf(pairs[generation])), 200).body;
 		await assertOpen([...pairs, next], `generation ${generation}: nothing was revoked`);
 		await passTime(services[0], GRACE_OVER);
@@ -137,7 +137,7 @@ test(`of more than ${MAX_PAIRS} refreshes that come at once, ${MAX_PAIRS} get a 
 	must(await refresh(urls[1], client, secretOf(pairs.at(-1))), 200);
 });
 
-test('who makes fifty siblings again and again fills nothing: the document of the grant stays of a size', async () => {
+test('fifty siblings again and again fill no storage: the document of the grant keeps its size', async () => {
 	const sizes: number[] = [];
 	let head = secretOf(await newPair());
 	for (let round = 0; round < 6; round++) {
@@ -150,7 +150,7 @@ test('who makes fifty siblings again and again fills nothing: the document of th
 	assert.ok(Math.abs((sizes[5] ?? 0) - (sizes[4] ?? 0)) < 1024, `${sizes} bytes`);
 });
 
-describe('what comes back', () => {
+describe('a token or code that is used again', () => {
 	test('a former refresh token after the grace ends its grant: no access at the other replica within a second', async () => {
 		const first = await newPair();
 		const second: Pair = must(await refresh(urls[0], client, secretOf(first)), 200).body;
@@ -213,14 +213,14 @@ describe('what comes back', () => {
 	});
 });
 
-describe('what is sent while it is being ended', () => {
+describe('a token or code that is sent while it is being ended', () => {
 	/** A gateway, a client and a user of their own. */
 	interface Scene {
 		id: string;
 		urls: [string, string];
 		client: OAuthClient;
 		member: Account;
-		/** Of `client`, before anything ends. */
+		/** The pair of `client`, before anything ends. */
 		pair: Pair;
 		code: { code: string; verifier: string };
 	}
@@ -238,7 +238,9 @@ describe('what is sent while it is being ended', () => {
 		return { id, urls: [url, services[1].url + new URL(url).pathname], client: own, member, pair, code };
 	}
 
-	/** `dead`: what a token is answered with then. `redeems`: whether a code lives on, since it is no part of what is ended. */
+	/**
+	 * `dead` is the status that a token gets afterwards. `redeems` tells that a code stays valid, since it does not belong to what is ended.
+	 */
 	const ENDS: { what: string; dead: number; redeems?: true; end(scene: Scene): Promise<Answer>; undo?(scene: Scene): Promise<unknown> }[] =
 		[
 			{

@@ -1,21 +1,21 @@
-// What MCP's authorization (2025-11-25, 2026-07-28) says that a server of resources MUST, and its server of tokens, one test each:
-// the titles name the section.
+// Tests the requirements of MCP's authorization (2025-11-25, 2026-07-28) for resource servers and authorization servers, each MUST in a
+// test: the titles name the section.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openBrowser } from '../helpers/browser.ts';
 import { ask, bearer, CALL, LIST, MCP } from '../helpers/gateway-auth.ts';
 import { authorizationUrl, obtainCode, obtainTokens, pkce, redeem, refresh, registerClient } from '../helpers/oauth.ts';
-import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let url: string;
 let access: string;
-/** Of the gateway. */
+/** Returns the address of the gateway's metadata: the well-known name inserted before its path. */
 let inserted: (name: string) => string;
 before(async () => {
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	({ url } = await publishGateway(account, { auth: 'oauth2' }));
 	({ access } = await obtainTokens(url, account));
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Of a Bearer challenge. */
+/** Returns the parameters of a Bearer challenge. */
 function challengeOf({ headers }: { headers: Headers }): Record<string, string> {
 	const value = headers.get('www-authenticate') ?? '';
 	assert.match(value, /^Bearer /);
@@ -55,7 +55,7 @@ test('Protected Resource Metadata Discovery: a 401 names the scopes that are nee
 	assert.equal(challengeOf(must(await ask(url), 401))['scope'], 'tools:read tools:execute');
 });
 
-test('Token Handling: who sends no token is told of no error (RFC 6750 §3.1)', async () => {
+test('Token Handling: a request without a token gets a challenge without an error (RFC 6750 §3.1)', async () => {
 	const none: Record<string, string>[] = [{}, { authorization: 'Basic YTpi' }, { authorization: 'Bearer' }];
 	for (const headers of none) {
 		const challenge = challengeOf(must(await ask(url, headers), 401));
@@ -70,7 +70,7 @@ test('Token Handling: an invalid token is answered with 401 and invalid_token', 
 		assert.equal(challengeOf(must(await ask(url, bearer(token)), 401))['error'], 'invalid_token', token.slice(0, 50));
 });
 
-test('Token Handling: what says that a token is bad says no more of it', async () => {
+test('Token Handling: the answer to an invalid token reveals nothing more about it', async () => {
 	const { headers, body } = must(await ask(url, bearer(`${access}x`)), 401);
 	assert.ok(!`${headers.get('www-authenticate')}${JSON.stringify(body)}`.includes(access));
 });

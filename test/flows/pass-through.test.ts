@@ -1,4 +1,4 @@
-// Callers' own credentials for an API: from the request to a gateway to the bytes that the API gets, and to nobody else.
+// Tests callers' own credentials for an API: from the request at a gateway to the bytes that the API gets, and that nobody else gets them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -30,7 +30,7 @@ const pass = async ({ apiId }: Connected, passThrough: object[] = OWN) =>
 const publish = ({ toolIds }: Connected, methods: MethodBody[] = [{ type: 'none' }]) =>
 	guardedGateway(account, methods, Object.values(toolIds));
 
-/** One API with a mapping, on a recording server, behind a gateway that is open. */
+/** Creates an API with a mapping, on a recording server, behind an open gateway. */
 async function furnish(t: TestContext, passThrough = OWN, methods?: MethodBody[]) {
 	const [own, other] = [await recorder(t), await recorder(t)];
 	const paths = {
@@ -51,7 +51,7 @@ async function furnish(t: TestContext, passThrough = OWN, methods?: MethodBody[]
 const bytesOf = ({ line, headers, body }: Recorded): string => `${line}\n${JSON.stringify(headers)}\n${body.toString('latin1')}`;
 const assertNone = (request: Recorded): void => assert.ok(!bytesOf(request).includes('canary'), bytesOf(request));
 
-describe('what a caller brings for the API', () => {
+describe('a caller’s own credential for the API', () => {
 	test('goes to its own origin, under the name that the mapping gives, and the header itself does not', async (t) => {
 		const { own, call } = await furnish(t);
 		for (const tool of ['plain', 'public']) {

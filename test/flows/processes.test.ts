@@ -1,13 +1,12 @@
-// The service as processes: its start-up faults, its workers, its end.
+// Tests the service as processes: its start-up faults, its workers, its end.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
-import { ready, start as startWith } from '../helpers/processes.ts';
+import { ready, start as startWith, until } from '../helpers/processes.ts';
 import { type TestRedis, testRedis } from '../helpers/redis.ts';
 import { databaseVariables, freePort, SECRETS, send } from '../helpers/service.ts';
 
@@ -72,12 +71,10 @@ test('WEB_CONCURRENCY=2 serves from two workers, replaces one that dies, and end
 	const started = start({ ...complete(), PORT: String(port), WEB_CONCURRENCY: '2' });
 	await ready(`http://127.0.0.1:${port}`, started);
 	const count = (): number => started.output().split('"msg":"listening"').length - 1;
-	for (let waited = 0; count() < 2 && waited < 10_000; waited += 50) await sleep(50);
-	assert.equal(count(), 2);
+	await until(() => count() === 2, 'two workers', started);
 	const [, pid] = /"workerPid":(\d+)/.exec(started.output()) ?? [];
 	process.kill(Number(pid), 'SIGKILL');
-	for (let waited = 0; count() < 3 && waited < 10_000; waited += 50) await sleep(50);
-	assert.equal(count(), 3, 'another took its place');
+	await until(() => count() === 3, 'another in its place', started);
 	started.child.kill('SIGTERM');
 	assert.equal(await started.ended, 0);
 	await assert.rejects(send(`http://127.0.0.1:${port}/health/live`, 'GET'));

@@ -1,4 +1,5 @@
-// No route takes a query parameter that it does not declare: mistyped ones are told, not ignored. Nor does any take one that is no UTF-8.
+// Tests that no route takes a query parameter that it does not declare: mistyped ones are reported, not ignored. Nor does any route take a
+// parameter that is not UTF-8.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -15,11 +16,11 @@ before(async () => {
 after(() => service.stop());
 
 test('every route answers an unknown query parameter with a 400 that names it, and does nothing', async () => {
-	// The reference's files are asked for by a browser, which no query of theirs leads astray.
+	// Browsers request the files of the reference, which no query can affect.
 	const routes = managementRoutes(service).filter(({ path }) => !path.startsWith('/docs'));
 	assert.ok(routes.length >= 50, `only ${routes.length}`);
 	const headers = { authorization: `Bearer ${tenant.account.token}` };
-	// Removals first: had one of them been done, others would find nothing.
+	// Removals come first: if one of them took effect, later requests would find nothing.
 	for (const route of routes.toSorted((a, b) => a.method.localeCompare(b.method))) {
 		for (const name of ['bogus', '__proto__', 'limit[gt]']) {
 			const url = `${service.url}${fill(route.path, ids(tenant))}?${encodeURIComponent(name)}=1`;
@@ -33,7 +34,10 @@ test('every route answers an unknown query parameter with a 400 that names it, a
 	}
 });
 
-/** A half surrogate, a byte that begins nothing, one that is cut off, and what encodes no byte (RFC 3986 §2.1, RFC 3629 §3). */
+/**
+ * Malformed values: a lone surrogate, a byte that begins no character, a truncated one, and invalid percent-encodings (RFC 3986 §2.1, RFC
+ * 3629 §3).
+ */
 const MALFORMED = ['%ED%A0%80', '%FF', 'a%C3', '%', '%zz', '100%'];
 
 function assertTold(answer: Answer, at: string, from: string): void {

@@ -1,14 +1,16 @@
-// Importing an API's description again: what it says of the changes, and what becomes of tools, of users' own words and of gateways.
+// Tests importing an API's description again: the report of changes, and the effects on tools, users' own texts and gateways.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type Judge, readDocument } from '../helpers/document.ts';
-import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
+import { soon } from '../helpers/soon.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let judge: Judge;
 let tools: string;
@@ -24,7 +26,7 @@ before(async () => {
 	const address = upstream.address();
 	assert.ok(address !== null && typeof address === 'object');
 	origin = `http://127.0.0.1:${address.port}`;
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	judge = await readDocument(service.url);
 	tools = `/organizations/${account.organization.id}/tools`;
@@ -98,7 +100,7 @@ const change = (name: string, what: string, kind: string | null, ...reasons: str
 	reasons,
 });
 
-test('a re-import says of each operation what became of it, the gravest first, and the schema keeps it', async () => {
+test('a re-import reports the change of each operation, the gravest first, and the schema keeps it', async () => {
 	const api = await connect();
 	assert.deepEqual(await api.read(documentOf(FIRST)), { ...NOTHING, added: 5, operations: [], unlisted: 0 });
 	assert.deepEqual(await api.read(documentOf(FIRST)), { ...NOTHING, unchanged: 5, operations: [], unlisted: 0 });
@@ -208,7 +210,7 @@ test('a tool whose operation is gone leaves its gateways, says so when it is run
 	const gateway = await publishGateway(account, { endpoint: '/reimport', toolIds: [stays.id, leaves.id] });
 	const client = new Client({ name: 'test', version: '1' });
 	const transport = new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit: { headers: { 'x-api-key': gateway.key } } });
-	// Its `sessionId` is declared without `undefined`, which the client's exact types refuse.
+	// The transport declares `sessionId` without `undefined`, which the client's exact types refuse.
 	await client.connect(transport as Parameters<Client['connect']>[0]);
 	const listed = async () => (await client.listTools()).tools.map(({ name }) => name).sort();
 	assert.deepEqual(await listed(), ['leaves', 'stays']);
@@ -216,7 +218,7 @@ test('a tool whose operation is gone leaves its gateways, says so when it is run
 	const gone = await api.read(documentOf({ '/a': { get: operation('stays') } }));
 	assert.deepEqual([gone.removed, gone.unchanged], [1, 1]);
 	assert.equal((await api.tools())['leaves'].status, 'removed');
-	assert.deepEqual(await soon(listed, ['stays']), ['stays']);
+	assert.deepEqual(await listedSoon(listed, ['stays']), ['stays']);
 	const run = await account.post(`${tools}/${leaves.id}/execute`, {});
 	assert.deepEqual([run.status, run.body.error], [409, 'CONFLICT']);
 	assert.match(run.body.message, /no longer has the operation of this tool/);
@@ -231,7 +233,7 @@ test('a tool whose operation is gone leaves its gateways, says so when it is run
 	assert.deepEqual(back.operations, [
 		{ key: 'GET /b', name: 'leaves', change: 'restored', kind: 'additive', reasons: ['The optional argument x was added.'] },
 	]);
-	assert.deepEqual(await soon(listed, ['leaves', 'stays']), ['leaves', 'stays']);
+	assert.deepEqual(await listedSoon(listed, ['leaves', 'stays']), ['leaves', 'stays']);
 	called.length = 0;
 	await client.callTool({ name: 'leaves', arguments: { x: '1' } });
 	assert.deepEqual(called, ['GET /b?x=1']);
@@ -283,11 +285,13 @@ test('an import that also makes tools counts those that it brought up to date on
 	assert.deepEqual([again.changes.toolsUpdated, again.tools.updated, again.tools.unchanged], [0, 0, 4]);
 });
 
-/** Replicas hear of a change within a second. */
-async function soon<T>(look: () => Promise<T>, wanted: T): Promise<T> {
-	const until = Date.now() + 3_000;
-	let seen = await look();
-	while (JSON.stringify(seen) !== JSON.stringify(wanted) && Date.now() < until) seen = await look();
+/** Waits for the list, since replicas learn of a change within a second. */
+async function listedSoon(list: () => Promise<string[]>, wanted: string[]): Promise<string[]> {
+	let seen: string[] = [];
+	await soon(async () => {
+		seen = await list();
+		return isDeepStrictEqual(seen, wanted);
+	}, wanted.join());
 	return seen;
 }
 
@@ -341,7 +345,7 @@ test('the same API in another format version or with its keys in another order i
 	assert.deepEqual([changes.unchanged, changes.changed, changes.operations], [1, 0, []]);
 });
 
-test('two imports of one API at once: each compares with what the other left', async () => {
+test('two imports of one API at once each compare with the result of the other', async () => {
 	const api = await connect();
 	await api.read(documentOf({ '/a': { get: operation('a') } }));
 	const texts = ['/b', '/c'].map((path) => documentOf({ '/a': { get: operation('a') }, [path]: { get: operation(path.slice(1)) } }));
@@ -355,7 +359,7 @@ test('two imports of one API at once: each compares with what the other left', a
 	);
 });
 
-test('more changes than anybody reads are counted, and what breaks callers is not cut off behind them', async () => {
+test('long lists of changes are cut off with a count, and breaking changes are not cut off', async () => {
 	const paths = (summary: string, count: number): object =>
 		Object.fromEntries(Array.from({ length: count }, (_, index) => [`/p${index}`, { get: operation(`op${index}`, { summary }) }]));
 	const api = await connect();

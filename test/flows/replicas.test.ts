@@ -1,18 +1,28 @@
-// Two replicas on one PostgreSQL and Redis: what one changes, the other does within a second.
+// Tests two replicas on one PostgreSQL and Redis: a change at one is effective at the other within a second.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
+import {
+	type Account,
+	must,
+	publishGateway,
+	registerAccount,
+	type SharedService,
+	send,
+	sharedService,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
 import { soon } from '../helpers/soon.ts';
 
-let first: TestService;
+let first: SharedService;
 let second: TestService;
 let account: Account;
 let gateway: { id: string; url: string; key: string };
 let path: string;
 
 before(async () => {
-	first = await startTestService();
+	first = await sharedService();
 	second = await startTestService({ replicaOf: first });
 	account = await registerAccount(first.url);
 	gateway = await publishGateway(account);

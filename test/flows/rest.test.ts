@@ -1,4 +1,4 @@
-// A service at rest: what it has loaded by then, what it has started, and what it gives back.
+// Tests an idle service: the modules that it has loaded, the threads that it has started, and the memory that it returns.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { databaseVariables, freePort, must, registerAccount, SECRETS } from '../
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Libraries of single formats, protocols and tasks. */
+/** Libraries of single formats, protocols and tasks, which are loaded only when needed. */
 const WHEN_NEEDED = [
 	'graphql',
 	'@grpc/grpc-js',
@@ -28,7 +28,7 @@ const WHEN_NEEDED = [
 ];
 const YOUNG_BYTES = 32 * 1024 * 1024;
 
-// Tells at the end what the main thread loaded and started, and the young generation that it had after its start.
+// The module reports at exit what the main thread loaded and started, and the size of its young generation after the start.
 const WATCH = `
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ interface Watched {
 	young: number;
 }
 
-/** Tells what a service had loaded by its end. @param use what is done with it */
+/** Returns what a service had loaded by its end. @param use requests to make before */
 async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
 	await using owned = await testDatabase();
 	const [redis, port, file, script] = [await testRedis(), await freePort(), join(folder, 'watched.json'), join(folder, 'watch.mjs')];

@@ -1,4 +1,4 @@
-// URLs that are saved: RFC 3986 takes what the parser of https://url.spec.whatwg.org, which will read them, does not.
+// Tests URLs that are saved: RFC 3986 allows some that the parser of https://url.spec.whatwg.org, which will read them, does not.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -27,8 +27,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-interface Place {
-	/** In the body. */
+interface UrlField {
+	/** Pointer to the URL in the body. */
 	at: string;
 	path(): Promise<string>;
 	method?: 'patch';
@@ -43,7 +43,7 @@ const tool = (type: string, executionConfig: object): object => ({
 	executionConfig,
 });
 
-const PLACES: Record<string, Place> = {
+const URL_FIELDS: Record<string, UrlField> = {
 	'an API': { at: '/baseUrl', path: async () => '/apis', body: (baseUrl) => ({ name: 'a', type: 'openapi', baseUrl }) },
 	'an API that is changed': { at: '/baseUrl', method: 'patch', path: async () => `/apis/${apiId}`, body: (baseUrl) => ({ baseUrl }) },
 	'its token endpoint': {
@@ -66,8 +66,8 @@ const PLACES: Record<string, Place> = {
 	'a GraphQL tool': { at: '/executionConfig/endpoint', path: tools, body: (endpoint) => tool('graphql', { endpoint, query: '{ a }' }) },
 };
 
-for (const [title, { at, path, method = 'post', body }] of Object.entries(PLACES))
-	test(`a URL that cannot be parsed is a 400 that names it: of ${title}`, async () => {
+for (const [title, { at, path, method = 'post', body }] of Object.entries(URL_FIELDS))
+	test(`a URL that cannot be parsed is a 400 that names its field: ${title}`, async () => {
 		for (const url of UNPARSABLE) {
 			const answer = must(await account[method](await path(), body(url)), 400);
 			assert.equal(answer.body.details?.[0]?.path, at, `${url}: ${JSON.stringify(answer.body)}`);
@@ -88,7 +88,7 @@ test('a redirect URI, and keys of a client, are refused as OAuth says it', async
 	}
 });
 
-/** Where a URL by RFC 3986 is taken that need not be one by WHATWG. */
+/** Returns the pointers at which a schema takes a URL by RFC 3986 that need not be valid by WHATWG. */
 function looseIn(schema: Schema): string[] {
 	const [rule] = (httpUrl.describe() as unknown as Described).rules?.filter(({ name }) => name === 'custom') ?? [];
 	const walk = (node: Described, at: string): string[] => {

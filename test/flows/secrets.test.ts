@@ -1,5 +1,5 @@
-// Every secret that a client hands in or is handed, as a canary: it is in no line of the log, no row of the database as text,
-// no entry of the audit log, and in no answer but the one that shows it.
+// Tests every secret that a client submits or receives, as a canary: it is in no line of the log, no row of the database as text, no entry
+// of the audit log, and in no answer but the one that shows it.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ after(async () => {
 	upstream.close();
 });
 
-/** What was shown in this answer and must be in no other. */
+/** Remembers a secret that this answer shows and no other may. */
 function keep(name: string, value: unknown): string {
 	assert.ok(typeof value === 'string' && value.length >= 8, name);
 	secrets.set(name, value);
@@ -87,7 +87,7 @@ test('a day of work with every kind of secret', async () => {
 	] as const) {
 		assert.equal((await send(gateway.url + query, 'POST', { body: call, headers: { ...MCP, ...headers } })).status, 200);
 	}
-	// What is wrong must not be told either: it may be right elsewhere.
+	// A wrong secret must not be revealed either: it may be valid elsewhere.
 	const wrong = keep('a wrong key', 'svc_gw_canary-wrong-key-1');
 	assert.equal((await send(`${gateway.url}?api_key=${wrong}`, 'POST', { body: call, headers: MCP })).status, 401);
 	assert.equal(

@@ -1,4 +1,4 @@
-// How the service starts: what it says first, and what it says where it cannot.
+// Tests how the service starts: its first lines, and its messages when it cannot start.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ const dataDir = join(folder, 'never');
 const WRONG: Wrong[] = [
 	{ title: 'PORT=0', env: { PORT: '0' }, said: /PORT must be a port, 1 to 65535/ },
 	{ title: 'SHUTDOWN_DELAY_SECONDS=301', env: { SHUTDOWN_DELAY_SECONDS: '301' }, said: /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/ },
-	{ title: 'a host that is not ours', env: { HOST: '10.1.2.3' }, said: /^HOST: 10\.1\.2\.3 is no address of this machine/ },
+	{ title: 'a host that is not ours', env: { HOST: '10.1.2.3' }, said: /^HOST: 10\.1\.2\.3 is not an address of this machine/ },
 	{ title: 'a file for a folder', env: { SVC_DATA_DIR: file }, said: /^SVC_DATA_DIR must be a folder/ },
 	{ title: 'a folder that cannot be', env: { SVC_DATA_DIR: '/proc/nothing' }, said: /^SVC_DATA_DIR must be a folder/ },
 ];

@@ -1,4 +1,4 @@
-// Arguments of tools over REST and MCP: nothing is sent that nobody gave, and no schema of one tenant holds up the others.
+// Tests arguments of tools over REST and MCP: nothing is sent that the caller did not give, and no tenant's schema delays the others.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -12,11 +12,11 @@ import {
 	must,
 	publishGateway,
 	registerAccount,
-	startTestService,
-	type TestService,
+	type SharedService,
+	sharedService,
 } from '../helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let tools: string;
 let origin: string;
@@ -34,10 +34,10 @@ const upstream = createServer((request, response) => {
 
 before(async () => {
 	upstream.listen(0, '127.0.0.1');
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	tools = `/organizations/${account.organization.id}/tools`;
-	// It listens: the service took far longer to start.
+	// The upstream is listening: the service took far longer to start.
 	origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 });
 after(async () => {
@@ -45,7 +45,7 @@ after(async () => {
 	upstream.close();
 });
 
-/** In the shape of GitHub's `repos/update`, whose defaults made private repositories public. */
+/** A schema like that of GitHub's `repos/update`, whose defaults made private repositories public. */
 const REPOSITORY = {
 	type: 'object',
 	required: ['type'],

@@ -1,5 +1,5 @@
-// Stored secrets that do not open, because they were swapped, altered or sealed with a key that is lost: told as something to enter again,
-// never as a fault of ours, never passed on, and never letting anybody in.
+// Tests stored secrets that cannot be opened, because they were swapped, altered or sealed with a lost key: the error asks to enter them
+// again, is never an internal error, they are never passed on, and never grant access.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -27,10 +27,10 @@ after(() => service.stop());
 const flipped = (sealed: string): string => `${sealed.slice(0, -4)}${sealed.at(-4) === 'A' ? 'B' : 'A'}${sealed.slice(-3)}`;
 const lost = createSecrets('cd'.repeat(32)).seal('canary', { organizationId: 'o', table: 't', row: 'r' });
 
-/** The id of the key that the service has. */
+/** The id of the service's key. */
 const keyId = createSecrets(SECRETS.ENCRYPTION_KEY).seal('x', { organizationId: '', table: '', row: '' }).split('.')[1] ?? assert.fail();
 
-/** What of the message reaches somebody: neither a key's id nor anything sealed. */
+/** Checks that an answer contains neither a key's id nor anything sealed. */
 function assertPlain(answer: unknown): void {
 	const text = JSON.stringify(answer);
 	for (const hidden of ['v1.', keyId, lost.split('.')[1] ?? '', 'ENCRYPTION_KEY']) assert.ok(!text.includes(hidden), text);
@@ -43,7 +43,7 @@ const CREDENTIALS: Record<string, object> = {
 	oauth2: { ...CLIENT, tokenUrl: 'http://127.0.0.1:65534/token' },
 };
 
-/** An API with a credential and a tool, and a gateway with that. */
+/** Creates an API with a credential and a tool, and a gateway with that tool. */
 async function furnish(t: TestContext, type: string, owner = account) {
 	const upstream = await recorder(t);
 	const api = await connectApi(owner, upstream.origin, { paths: { '/a': get('a') } });
@@ -79,7 +79,7 @@ for (const type of Object.keys(CREDENTIALS))
 				const [data, texts, isError] = await callTool(client, 'a');
 				assert.deepEqual([data, texts, isError], [undefined, [message], true]);
 				assert.equal(upstream.connections(), 0);
-				// What is listed and shown opens nothing.
+				// Lists and single objects do not open the secret.
 				assertPlain([must(await account.get(`/apis/${api.apiId}`), 200).body, must(await account.get('/apis'), 200).body]);
 				must(await api.run('a', {}, '?dryRun=true'), 200);
 				if (type === 'oauth2') return;
@@ -88,14 +88,14 @@ for (const type of Object.keys(CREDENTIALS))
 			});
 	});
 
-test('an access token that cannot be read is got anew, and nobody notices', async (t) => {
+test('an access token that cannot be read is fetched anew without an error', async (t) => {
 	const upstream = await recorder(t);
 	const tokens = await grantServer(t);
 	const api = await connectApi(account, upstream.origin, { paths: { '/a': get('a') } });
 	await api.store('oauth2', { ...CLIENT, tokenUrl: tokens.tokenUrl });
 	for (const sealed of [null, lost, 'v1.']) {
 		if (sealed !== null) await administer(database, `UPDATE upstream_tokens SET sealed = '${sealed}' WHERE api_id = '${api.apiId}'`);
-		// As after a restart: nothing of it is in memory.
+		// A replica has nothing in memory, as after a restart.
 		const replica = sealed === null ? service : await startTestService({ replicaOf: service, onLog: (line) => lines.push(line) });
 		const path = `/organizations/${account.organization.id}/tools/${api.toolIds['a']}/execute`;
 		const answer = must(await send(replica.url + path, 'POST', { body: {}, headers: bearer(account.token) }), 200);
@@ -128,7 +128,7 @@ describe('an authentication method whose secret cannot be read', () => {
 			assert.equal(body.message, refusal('bearer_token', 'token'));
 			assertPlain(body);
 		}
-		// Without its own secret the method takes the service's.
+		// Without its own secret the method uses the service's.
 		for (const secret of [SECRET, SECRETS.JWT_SECRET]) {
 			const { body } = must(await ask(jwt.url, bearer(hs256({ sub: 'ada' }, secret))), 403);
 			assert.equal(body.message, refusal('jwt', 'secret'));
@@ -161,7 +161,7 @@ describe('an authentication method whose secret cannot be read', () => {
 	});
 });
 
-test('the operator is told where each lies and why, and nobody is told a secret', () => {
+test('the log tells the operator where each lies and why, and reveals no secret', () => {
 	const told = lines.filter((line) => line.includes('a stored secret cannot be opened'));
 	for (const table of ['api_credentials', 'upstream_tokens', 'gateway_auth']) {
 		const one = told.find((line) => line.includes(`"table":"${table}"`)) ?? assert.fail(table);

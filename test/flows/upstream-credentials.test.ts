@@ -1,4 +1,4 @@
-// Stored credentials of connected APIs, from the management API to the bytes that an upstream gets: each type where it belongs, and
+// Tests stored credentials of connected APIs, from the management API to the bytes that an upstream gets: each type at its place, and
 // nowhere else.
 
 import assert from 'node:assert/strict';
@@ -24,9 +24,9 @@ interface Case {
 	id: string;
 	type: string;
 	credentials: object;
-	/** What of it must be in the request. */
+	/** Tells whether a request carries the credential. */
 	isSigned(request: Recorded): boolean;
-	/** Bytes that must be in no other. */
+	/** Text that no other request may contain. */
 	secret: string;
 }
 
@@ -78,7 +78,7 @@ const CASES: Case[] = [
 
 const bytesOf = ({ line, headers, body }: Recorded): string => `${line}\n${JSON.stringify(headers)}\n${body.toString('latin1')}`;
 
-/** An API on a recording server, and a second one on another origin; the credential is stored for the first. */
+/** Creates an API on a recording server, with a credential, and a second server on another origin. */
 async function furnish(t: TestContext, { type, credentials }: Case) {
 	const [own, other] = [await recorder(t), await recorder(t)];
 	const tokens = await grantServer(t);
@@ -145,7 +145,7 @@ for (const one of CASES)
 		});
 	});
 
-/** What each alternative of an operation finds stored, and which headers it then has. */
+/** Operations with alternatives: the credentials that are stored, and the headers that are then sent. */
 const ALTERNATIVES: { id: string; security: object[]; stored: string[]; sent: string[] }[] = [
 	{ id: 'the first that is stored', security: [{ bearer: [] }, { key: [] }], stored: ['api_key'], sent: ['x-key'] },
 	{ id: 'the first of two', security: [{ bearer: [] }, { key: [] }], stored: ['api_key', 'bearer_token'], sent: ['authorization'] },
@@ -193,7 +193,7 @@ const UNSENDABLE: [type: string, credentials: object, path: RegExp][] = [
 	['oauth2', { ...CLIENT, tokenUrl: 'http://127.0.0.1:1/token', clientAuth: 'jwt' }, /clientAuth/],
 ];
 
-test('what could not be sent is not stored: a 400 that names it', async (t) => {
+test('a credential that could not be sent is a 400 that names the fault, and is not stored', async (t) => {
 	const upstream = await recorder(t);
 	const api = await connectApi(account, upstream.origin, { paths: { '/a': get('a') } });
 	for (const [type, credentials, path] of UNSENDABLE) {
@@ -321,7 +321,7 @@ describe('a dry run', () => {
 			assert.ok(!JSON.stringify(answer.body).includes('canary'));
 			assert.equal(own.connections(), 0);
 			const real = await sent(api, 'plain', own);
-			// But for the secret, and what frames the message, it is the very request.
+			// Apart from the secret and the framing headers, the shown request equals the real one.
 			const names = Object.keys(real.headers).filter((name) => !['host', 'connection', 'content-length'].includes(name));
 			assert.deepEqual(Object.keys(headers).toSorted(), names.toSorted());
 			for (const name of names) if (!headers[name].includes('••••')) assert.equal(headers[name], real.headers[name], name);
@@ -367,7 +367,7 @@ describe('a dry run', () => {
 		assert.equal(upstream.count(), 1);
 	});
 
-	test('tells of what the guard refuses as a real run does, and sends nothing', async (t) => {
+	test('reports a refusal of the guard as a real run does, and sends nothing', async (t) => {
 		const upstream = await recorder(t);
 		const servers = [{ url: 'http://10.0.0.1' }];
 		const api = await connectApi(account, upstream.origin, { paths: { '/a': get('a', { servers }) } });

@@ -1,4 +1,5 @@
-// Access tokens to connected APIs, on two replicas: got once for both, renewed once when they are refused, never lost, never shown.
+// Tests access tokens for connected APIs, on two replicas: fetched once for both, renewed once when they are refused, never lost, never
+// shown.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -28,13 +29,13 @@ after(async () => {
 interface World {
 	api: Connected;
 	tokens: GrantServer;
-	/** Requests of the upstream, each with what it was sent and answered. */
+	/** Requests to the upstream, each with what it received and answered. */
 	seen: { body: string; authorization: string | undefined; status: number }[];
 	/** Calls the tool at one of the replicas. */
 	call(replica: number): Promise<Answer>;
 }
 
-/** A tool that POSTs, on an upstream that takes the token server's tokens only. */
+/** Creates a tool that POSTs, on an upstream that accepts only the token server's tokens. */
 async function furnish(t: TestContext, { credentials = {}, ...options }: GrantOptions & { credentials?: object } = {}): Promise<World> {
 	const tokens = await grantServer(t, options);
 	const seen: World['seen'] = [];
@@ -84,7 +85,7 @@ test('a token is asked for again when its time is over, and not before', async (
 	assert.equal(tokens.asked.length, 2);
 });
 
-test('a token that is refused is renewed once for all who are refused, and each request goes again as it was', async (t) => {
+test('a token that is refused is renewed once for all refused requests, and each is sent again unchanged', async (t) => {
 	const { tokens, seen, call } = await furnish(t, { takesMs: 200 });
 	await many(call, 2);
 	tokens.revoke();
@@ -92,12 +93,12 @@ test('a token that is refused is renewed once for all who are refused, and each 
 	assert.deepEqual(await many(call, 30), successes(30));
 	assert.equal(tokens.asked.length, 2);
 	assert.equal(seen.filter(({ status }) => status === 200).length, 30);
-	// Some may have come when the new one was there.
+	// Some requests may have arrived after the renewal.
 	assert.ok(seen.length > 40, String(seen.length));
 	assert.deepEqual([...new Set(seen.map(({ body }) => body))], ['{"n":7}']);
 });
 
-test('a token that is refused although it is new is the caller’s to hear of, and is not asked for over and over', async (t) => {
+test('a token that is refused although it is new is reported to the caller, and is not requested over and over', async (t) => {
 	const { tokens, seen, call } = await furnish(t, {
 		answer: (response) =>
 			json(response, 200, { access_token: `canary-void-${tokens.asked.length}`, token_type: 'BEARER', expires_in: 3600 }),
@@ -111,10 +112,10 @@ test('a token that is refused although it is new is the caller’s to hear of, a
 	assert.deepEqual([seen.length, tokens.asked.length], [3, 2]);
 });
 
-test('a 401 is not asked again with what cannot be renewed', async (t) => {
+test('a 401 is not retried with a credential that cannot be renewed', async (t) => {
 	const { api, seen, call } = await furnish(t, { credentials: {} });
 	must(await account.post(`/apis/${api.apiId}/credentials`, { type: 'bearer_token', credentials: { token: 'b' } }), 201);
-	// Of two types the first by name is sent.
+	// The type that sorts first is sent.
 	await soon(async () => must(await call(0), 200).body.data.status === 'failed', 'the bearer token is sent');
 	assert.equal(seen.at(-1)?.authorization, 'Bearer b');
 	seen.length = 0;

@@ -1,4 +1,4 @@
-// APIs that take XML only: imported, called with JSON, and read by the upstream with a parser of its own.
+// Tests APIs that take XML only: imported, called with JSON, and read by the upstream with a parser of its own.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { SaxesParser } from 'saxes';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
-import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 
-let service: TestService;
+let service: SharedService;
 let account: Account;
 let tools: string;
 let origin: string;
@@ -26,10 +26,10 @@ const upstream = createServer((request, response) => {
 
 before(async () => {
 	upstream.listen(0, '127.0.0.1');
-	service = await startTestService();
+	service = await sharedService();
 	account = await registerAccount(service.url);
 	tools = `/organizations/${account.organization.id}/tools`;
-	// It listens: the service took far longer to start.
+	// The upstream is listening: the service took far longer to start.
 	origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 });
 after(async () => {
@@ -37,7 +37,7 @@ after(async () => {
 	upstream.close();
 });
 
-/** What the parser reads: names with their namespaces, attributes, text. */
+/** Lists the parser's events: names with their namespaces, attributes, text. */
 function events(text: string): { read: string[] } {
 	const read: string[] = [];
 	const parser = new SaxesParser({ xmlns: true });
@@ -92,9 +92,9 @@ test('a body in XML is given as JSON, over REST, dry, flat and over MCP, and rea
 	const { report } = must(await account.get(`/apis/${apiId}/schemas/${imported.schema.id}`), 200).body.data;
 	assert.deepEqual(
 		report.operations.map(({ key, reasons }: { key: string; reasons: string[] }) => [key, reasons]),
-		[['POST /either', ['Its XML body is asked for as text, with an outline of its elements: its schema names no root element.']]],
+		[['POST /either', ['Its XML body is a text argument, with an outline of its elements: its schema names no root element.']]],
 	);
-	assert.match(JSON.stringify(report.warnings), /written from JSON, by the XML Objects of their schemas: 1\./);
+	assert.match(JSON.stringify(report.warnings), /written from JSON arguments, by the XML Objects of their schemas: 1\./);
 	const listed: { id: string; name: string }[] = must(await account.get(`${tools}?apiId=${apiId}`), 200).body.data.tools;
 	const idOf = (name: string): string => listed.find((tool) => tool.name === name)?.id ?? assert.fail(name);
 	const run = (name: string, parameters: object, query = '') => account.post(`${tools}/${idOf(name)}/execute${query}`, { parameters });
@@ -116,7 +116,7 @@ test('a body in XML is given as JSON, over REST, dry, flat and over MCP, and rea
 
 	const refused = must(await run('addBook', { body: { title: 'a\u0007' } }), 400).body;
 	assert.deepEqual(refused.details, [
-		{ path: '/parameters/body/title', message: '/body/title must not hold control characters: XML cannot carry them.' },
+		{ path: '/parameters/body/title', message: '/body/title must not contain control characters: XML cannot carry them.' },
 	]);
 	assert.equal(must(await run('addBook', { body: '<book/>' }), 400).body.details[0].path, '/parameters/body');
 	must(await run('either', { body: '<a>as text</a>' }), 200);
@@ -130,7 +130,7 @@ test('a body in XML is given as JSON, over REST, dry, flat and over MCP, and rea
 	assert.deepEqual((await callTool(client, 'addBook', book))[0], { read });
 });
 
-test('a new member of such a body is told as that and no more, and sent', async () => {
+test('a new member of such a body is reported as just that, and is sent', async () => {
 	const { id: apiId } = must(await account.post('/apis', { name: 'Books', type: 'openapi', baseUrl: origin }), 201).body.data;
 	const read = async (book: object): Promise<{ operations: { kind: string; reasons: string[] }[] }> =>
 		must(await account.post(`/apis/${apiId}/import-schema`, { schemaContent: documentOf(book), generateTools: true }), 200).body.data

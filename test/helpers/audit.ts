@@ -1,4 +1,4 @@
-// An organization whose changes are watched, and what its audit log tells of them.
+// Makes an organization whose changes are recorded, and reads its audit log.
 
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../core/contract/nouns.ts';
@@ -16,7 +16,7 @@ export const actor = (change: Partial<Actor> = {}): Actor => ({
 	...change,
 });
 
-/** An organization with one of each, and its owner's own verbs. */
+/** Makes an organization with one record of each kind, and returns the requests of its owner. */
 export async function furnish(store: TestStore) {
 	const tenant = await addTenant(store);
 	const { organizationId, userId } = tenant;
@@ -30,7 +30,7 @@ export async function furnish(store: TestStore) {
 }
 
 export type World = Awaited<ReturnType<typeof furnish>>;
-/** Action, type, id, name, changes. */
+/** The parts of an audit row that tests compare: action, type, id, name, changes. */
 export type Told = [AuditRow['action'], string, string, string | null, JsonObject];
 
 export const told = ({ action, resourceType, resourceId, resourceName, changes }: AuditRow): Told => [
@@ -38,9 +38,9 @@ export const told = ({ action, resourceType, resourceId, resourceName, changes }
 	resourceType,
 	resourceId,
 	resourceName,
-	// Times differ from run to run; that they are written as the API writes them is told by the pattern.
+	// Times differ from run to run; the pattern checks that they are written as the API writes them.
 	JSON.parse(JSON.stringify(changes).replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"a time"')),
 ];
 
-/** Rows of one statement come in any order. */
+/** Sorts rows, since those of one statement come in any order. */
 export const sorted = (rows: Told[]): Told[] => rows.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));

@@ -1,22 +1,22 @@
-// HTTP servers of the executors' contract: each does one thing to every request.
+// HTTP servers for the contract of executors: each treats every request in one way.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Behaviour } from '../contracts/executor.ts';
 import { httpUpstream, type Upstream } from './upstream.ts';
 
-/** What a protocol over HTTP answers; `endless` is what it repeats. */
+/** The responses of a protocol over HTTP; `endless` is the piece that it repeats. */
 export interface HttpBehaviours {
 	echo(body: string): { type: string; body: string };
 	fail: { status: number; type: string; body: string };
-	/** @param secret all the headers and the URL that came, as JSON */
+	/** Responds with what arrived. @param secret all received headers and the URL, as JSON */
 	tell(request: string): { type: string; body: string };
 	endless: { type: string; begin: string; piece: string };
 }
 
 export function httpBehaviour(t: TestContext, behaviour: Behaviour, speaks: HttpBehaviours): Promise<Upstream> {
 	return httpUpstream(t, async (request, response) => {
-		// The caller may be gone by then.
+		// The caller may have disconnected by then.
 		const body = await bodyOf(request).catch(() => null);
 		if (body === null || behaviour === 'hang') return;
 		if (behaviour === 'reset') return void response.socket?.destroy();

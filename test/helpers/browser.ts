@@ -1,20 +1,20 @@
-// A browser without a screen: cookies, forms and redirects, as far as plain pages need them.
+// A browser without a screen: it handles cookies, forms and redirects, as far as plain pages need them.
 
 export interface Visited {
 	status: number;
 	headers: Headers;
 	html: string;
-	/** Of the page; of the first address on another origin, when that is where it led. */
+	/** The URL of the page; the first address on another origin, if redirects led there. */
 	url: URL;
-	/** Where it led is not of this service: nobody went there. */
+	/** True if a redirect led to another service; the browser does not follow it there. */
 	left: boolean;
 }
 
 export interface Browser {
-	/** `name=value`, as they would be sent. */
+	/** Cookies as `name=value`, the form in which they are sent. */
 	readonly cookies: Map<string, string>;
 	open(url: string | URL): Promise<Visited>;
-	/** Presses the button `action` of the form that has it. */
+	/** Submits the form that has the button `action`. */
 	press(page: Visited, action: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Visited>;
 }
 
@@ -52,7 +52,7 @@ export function openBrowser(): Browser {
 	};
 }
 
-/** Where an answer sends the browser at once: as a redirect, or as a page that goes on by itself. */
+/** Finds the address to which a response sends the browser immediately: by a redirect, or by a page that refreshes to it. */
 function leads({ status, headers }: Response, html: string): string | null {
 	if (status >= 300 && status <= 399) return headers.get('location');
 	const [, target] = /<meta http-equiv="refresh" content="0;url=([^"]*)">/.exec(html) ?? [];

@@ -1,4 +1,4 @@
-// A real Chromium without a screen: CHROMIUM_PATH, the one on the PATH, or Debian's packages, unpacked without installing them.
+// Starts a real Chromium without a screen: CHROMIUM_PATH, the one on the PATH, or Debian's packages, unpacked without installing them.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -7,26 +7,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Ubuntu's runners carry Google's instead. */
+/** The commands that are tried; Ubuntu's runners carry Google's build instead of Chromium. */
 const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome'];
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/chromium', import.meta.url));
-/** Under the root of the unpacked packages. */
+/** The path of the program in the folder of the unpacked packages. */
 const PROGRAM = 'usr/lib/chromium/chromium';
-/** What starts it with its own libraries. */
+/** The name of the script that starts Chromium with its own libraries. */
 const STARTER = 'start';
 const UNPACKING_MS = 10 * 60_000;
 
-/** It reaches this machine and nothing else: a test that needs more is wrong. */
+/** Starts a browser that reaches this machine and nothing else: a test that needs more is wrong. */
 export async function openChromium(): Promise<Browser> {
 	return chromium.launch({
 		executablePath: await findChromium(),
-		// It cannot have its sandbox as root, nor in most containers; it sees pages of our own only.
+		// Chromium cannot use its sandbox as root, nor in most containers; it sees only our own pages.
 		chromiumSandbox: false,
 		args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE ::1'],
 	});
 }
 
-/** With `CHROMIUM_PATH` empty, the unpacked one even where one is installed. @returns the path of a program. @throws Error saying what to do */
+/**
+ * Finds the program. An empty `CHROMIUM_PATH` means the unpacked one, even if another is installed. @returns its path. @throws Error that
+ * says what to do
+ */
 async function findChromium(): Promise<string> {
 	const given = process.env['CHROMIUM_PATH'];
 	if (given) return given;
@@ -34,7 +37,7 @@ async function findChromium(): Promise<string> {
 	return installed === undefined ? unpackOnce() : execFileSync('which', [installed], { encoding: 'utf8' }).trim();
 }
 
-/** Of several processes that come at once, one does it, and the others wait. */
+/** Unpacks the packages in one process, while other processes that need them wait for it. */
 async function unpackOnce(): Promise<string> {
 	const lock = `${CACHE}.lock`;
 	mkdirSync(dirname(CACHE), { recursive: true });
@@ -42,7 +45,7 @@ async function unpackOnce(): Promise<string> {
 		if (!takeLock(lock)) await sleep(200);
 		else {
 			try {
-				// The one before may have been done just now.
+				// Another process may have unpacked them while this one waited for the lock.
 				if (!existsSync(join(CACHE, STARTER))) unpack();
 			} finally {
 				rmSync(lock, { recursive: true, force: true });
@@ -59,13 +62,13 @@ function takeLock(lock: string): boolean {
 	} catch (thrown) {
 		if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
 		const sinceMs = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-		// Whoever had it has ended.
+		// The process that held the lock has ended.
 		if (Date.now() - sinceMs > UNPACKING_MS) rmSync(lock, { recursive: true, force: true });
 		return false;
 	}
 }
 
-/** @throws Error saying what to do */
+/** Downloads the packages and unpacks them into the cache. @throws Error that says what to do */
 function unpack(): void {
 	const folder = mkdtempSync(`${CACHE}-`);
 	try {
@@ -77,7 +80,7 @@ function unpack(): void {
 		writeStarter(folder);
 		execFileSync(join(folder, STARTER), ['--version'], { stdio: 'pipe' });
 		rmSync(CACHE, { recursive: true, force: true });
-		// All of it, or nothing.
+		// The folder appears complete or not at all.
 		renameSync(folder, CACHE);
 	} catch (cause) {
 		rmSync(folder, { recursive: true, force: true });
@@ -85,10 +88,10 @@ function unpack(): void {
 	}
 }
 
-/** Chromium and those of the packages it depends on that the machine lacks, newest as apt knows them. */
+/** Downloads Chromium and those packages it depends on that the machine lacks, in the newest version that apt knows. */
 function download(folder: string): void {
 	const isKnown = spawnSync('apt-cache', ['show', 'chromium']).status === 0;
-	// A machine that has no lists may not let us write them where they belong.
+	// On a machine without package lists, apt's own folder for them may be read-only.
 	const places = isKnown ? [] : ['-o', `Dir::State::Lists=${join(folder, 'lists')}`, '-o', `Dir::Cache=${join(folder, 'cache')}`];
 	const run = (...args: string[]): string =>
 		execFileSync('apt-get', [...places, ...args], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
@@ -97,12 +100,12 @@ function download(folder: string): void {
 		run('update');
 	}
 	const planned = run('install', '--simulate', '--no-install-recommends', 'chromium');
-	// `Inst name (version …)`; with `[version]` it is there, in an older one.
+	// A line is `Inst name (version …)`; with `[version]` an older version is installed already.
 	const missing = [...planned.matchAll(/^Inst (\S+) \(/gm)].map(([, name = '']) => name);
 	run('download', ...new Set(['chromium', 'chromium-common', ...missing]));
 }
 
-/** Its libraries and fonts come from where they were unpacked, then from the system. */
+/** Writes the script that finds libraries and fonts in the unpacked folder first, then in the system. */
 function writeStarter(folder: string): void {
 	const libraries = readdirSync(join(folder, 'usr/lib')).filter((name) => name.includes('-linux-'));
 	const places = libraries.flatMap((name) => [`usr/lib/${name}`, `lib/${name}`, `usr/lib/${name}/pulseaudio`]);
@@ -111,7 +114,7 @@ function writeStarter(folder: string): void {
 		'#!/bin/sh',
 		'here=$(dirname "$0")',
 		`export LD_LIBRARY_PATH="${path}"`,
-		// Without any font no text has a height, and the system's settings name only the system's folders.
+		// Text has no height without any font, and the system's settings name only the system's folders.
 		'[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_FILE="$here/fonts.conf"',
 		`exec "$here/${PROGRAM}" "$@"`,
 	];

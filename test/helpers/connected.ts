@@ -1,4 +1,4 @@
-// An API connected over the management API, with a tool of each operation of a document that the test writes.
+// Connects an API over the management API, and makes a tool of each operation of a document that the test writes.
 
 import { type Account, type Answer, must } from './service.ts';
 
@@ -6,17 +6,17 @@ export interface Connected {
 	apiId: string;
 	/** Tool ids by operation id. */
 	toolIds: Record<string, string>;
-	/** Runs a tool by hand. @param query with its `?` */
+	/** Runs a tool over the management API. @param query with its `?` */
 	run(operationId: string, parameters?: object, query?: string): Promise<Answer>;
 	store(type: string, credentials: object): Promise<void>;
 }
 
 export interface Described {
-	/** Of OpenAPI 3.1. */
+	/** The paths of an OpenAPI 3.1 document. */
 	paths: object;
 	securitySchemes?: object;
 	schemas?: object;
-	/** Under the origin. */
+	/** The path below the origin of the upstream. */
 	basePath?: string;
 }
 
@@ -27,7 +27,7 @@ export const SCHEMES = {
 	oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://example.com/token', scopes: {} } } },
 };
 
-/** An operation that answers with whatever it likes. */
+/** An operation whose response may be anything. */
 export const get = (operationId: string, more: object = {}): { get: object } => ({
 	get: { operationId, responses: { 200: { description: 'ok' } }, ...more },
 });

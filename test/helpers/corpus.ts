@@ -1,18 +1,18 @@
-// What holds for every operation of whole documents, whichever importer read them.
+// Assertions about every operation of whole documents, whichever importer read them.
 
 import assert from 'node:assert/strict';
 import { compileArguments } from '../../core/arguments/compile.ts';
 import { assertBounded } from '../../core/arguments/looks.ts';
 import type { JsonObject, Operation } from '../../core/contract/nouns.ts';
 
-/** Of one document: each valid, short enough to be prefixed, and unique without regard to case. */
+/** Asserts that the names of one document are valid, short enough for a prefix, and unique regardless of case. */
 export function assertNames(operations: readonly Operation[], label: string): void {
 	const names = operations.map(({ name }) => name);
 	for (const name of names) assert.match(name, /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/, label);
 	assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length, label);
 }
 
-/** A plain object at the root that is JSON, compiles, and cannot be made to run long. */
+/** Asserts that the schema of the arguments is a plain object, is JSON, compiles, and cannot be made to run long. */
 export function assertArguments({ parameters }: Operation, label: string): void {
 	assert.deepEqual([parameters['type'], parameters['additionalProperties']], ['object', false], label);
 	for (const keyword of ['allOf', 'anyOf', 'oneOf', 'not', '$ref', 'enum']) assert.ok(!(keyword in parameters), `${label}: ${keyword}`);

@@ -1,4 +1,4 @@
-// The API's document as a judge: whether an answer is one that its page promises.
+// Judges responses by the API's OpenAPI document: whether they match what their operation promises.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -20,11 +20,11 @@ export interface Page {
 export interface Judge {
 	// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is read by what it is tested for
 	document: any;
-	/** By `GET /gateways/{id}`. */
+	/** Pages of the document by operation, such as `GET /gateways/{id}`. */
 	pages: Map<string, Page>;
-	/** @returns what is wrong with the answer, null when its page promises it */
+	/** Checks a response. @returns the mismatch, null when the operation's page promises this response */
 	fault(operation: string, answer: Answer): string | null;
-	/** The same of a body that a client sends. */
+	/** Checks a body that a client sends, likewise. */
 	bodyFault(operation: string, body: unknown): string | null;
 }
 
@@ -33,7 +33,7 @@ const ID = 'https://gatehouse.example/openapi.json';
 export async function readDocument(url: string): Promise<Judge> {
 	const { body: document } = await send(`${url}/openapi.json`, 'GET');
 	const ajv = new Ajv2020({ strict: false, allErrors: true, discriminator: false });
-	// Its CommonJS default comes as a namespace under ESM.
+	// Under ESM the CommonJS default arrives as a namespace.
 	(ajvFormats as unknown as (target: Ajv2020) => void)(ajv);
 	ajv.addSchema(document, ID);
 	const pages = new Map<string, Page>();
@@ -70,7 +70,7 @@ export async function readDocument(url: string): Promise<Judge> {
 	};
 }
 
-/** The body that the operation's page shows. */
+/** Returns the body that the operation's page shows. */
 export function shownBody({ pages }: Judge, operation: string): object {
 	const { schema } = pages.get(operation)?.requestBody?.content['application/json'] ?? {};
 	const [example] = (schema as { examples?: object[] } | undefined)?.examples ?? [];

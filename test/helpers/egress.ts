@@ -1,4 +1,4 @@
-// The guard on loopback, and what its tests ask of it again and again.
+// The egress guard on loopback, and an assertion that its tests repeat.
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
@@ -7,14 +7,14 @@ import type { OutboundRequest } from '../../core/contract/context.ts';
 import { asGatewayError, type ErrorCode, type GatewayError } from '../../core/contract/errors.ts';
 import { createEgress, type Egress } from '../../core/egress/egress.ts';
 
-/** Upstreams on 127.0.0.1 are open to it; it closes with the test. */
+/** Makes a guard that allows upstreams on 127.0.0.1; it closes with the test. */
 export function local(t: TestContext): Egress {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	t.after(() => egress.close());
 	return egress;
 }
 
-/** What the promise fails with, which must be of this code. */
+/** Returns the error with which the promise is rejected, which must have this code. */
 export async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<GatewayError> {
 	const error = await promise.then(
 		() => assert.fail(`expected ${code}, but it succeeded`),

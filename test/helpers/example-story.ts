@@ -1,19 +1,19 @@
-// Acme, whose pets an agent looks after: what the examples of the document are told of, and what each operation is asked there.
+// Acme, whose pets an agent looks after: the story behind the examples of the document, and the request of each operation in it.
 
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { until } from './clock.ts';
 import { makeTenant, type Tenant } from './routes.ts';
 import { type Account, must, registerAccount, send, type TestService } from './service.ts';
-import { soon } from './soon.ts';
 
 export interface Story {
 	tenant: Tenant;
-	/** The API that its tools call. */
+	/** The URL of the API that its tools call. */
 	petStore: string;
-	/** What is to be sent instead of what the page shows, where that depends on what is there. */
+	/** Returns what to send instead of the page's example, where the request depends on existing records. */
 	given(operation: string): Promise<Given>;
 	end(): void;
 }
@@ -21,14 +21,14 @@ export interface Story {
 export interface Given {
 	query?: string;
 	body?: object;
-	/** Of somebody else. */
+	/** The token of another user than the owner. */
 	token?: string;
 }
 
 const PET = { type: 'object', properties: { id: { type: 'string' }, name: { type: 'string' }, kind: { type: 'string' } } };
 const JSON_PET = { description: 'A pet.', content: { 'application/json': { schema: PET } } };
 
-/** A small description, so that what is shown of it is short. */
+/** A small description, so that the examples stay short. */
 const PET_STORE = {
 	openapi: '3.1.1',
 	info: { title: 'Pet store', version: '1.0.0' },
@@ -60,7 +60,7 @@ async function startPetStore() {
 		response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
 	}).listen(0, '127.0.0.1');
 	await once(server, 'listening');
-	// It listens on TCP.
+	// The server listens on TCP.
 	return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
@@ -89,13 +89,13 @@ export async function tellStory(service: TestService): Promise<Story> {
 	};
 }
 
-/** Names and words that a reader can make something of, and a description with operations. */
+/** Gives records readable names and texts, and imports a description with operations. */
 async function describe({ account, ids }: Tenant, petStore: string): Promise<void> {
 	const { organization, api, tool, gateway } = ids;
 	must(await account.patch(`/organizations/${organization}`, { name: 'Acme' }), 200);
 	must(await account.patch('/auth/profile', { firstName: 'Ada', lastName: 'Lovelace' }), 200);
 	must(await account.patch(`/apis/${api}`, { name: 'Pet store', baseUrl: petStore, description: 'Pets and their owners.' }), 200);
-	// A credential is for one origin, and went with the other.
+	// A credential is for one origin, and was removed with the previous one.
 	must(await account.post(`/apis/${api}/credentials`, { type: 'bearer_token', credentials: { token: 'stored' } }), 201);
 	must(await account.patch(`/gateways/${gateway}`, { name: 'Pets', description: 'Finds pets for the front desk.' }), 200);
 	const parameters = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
@@ -110,7 +110,7 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	ids['spareTool'] = tools[0].id;
 }
 
-/** Somebody with an account who was invited. */
+/** Invites an existing account. */
 async function invited({ url }: TestService, account: Account): Promise<Given> {
 	const guest = await registerAccount(url, 'Guest');
 	const path = `/organizations/${account.organization.id}/invitations`;
@@ -118,14 +118,14 @@ async function invited({ url }: TestService, account: Account): Promise<Given> {
 	return { token: guest.token, body: { token: new URL(made.url).hash.replace(/^#(token=)?/, '') } };
 }
 
-/** Of somebody else's forgotten password: those who tell the story stay logged in. */
+/** Requests a token for the forgotten password of another user, so that the users of the story stay logged in. */
 async function mailedToken({ url, config }: TestService): Promise<string> {
 	const { email } = await registerAccount(url, 'Forgetful');
 	must(await send(`${url}/auth/forgot-password`, 'POST', { body: { email } }), 200);
 	const folder = join(config.dataDir, 'mail');
 	let token: string | undefined;
-	await soon(async () => {
-		// Lines end anywhere (RFC 2045 §6.7).
+	await until(() => {
+		// Lines of a mail may end anywhere (RFC 2045 §6.7).
 		const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', ''));
 		token = mails.filter((mail) => mail.includes(email)).map((mail) => /svc_rst_[\w-]{43}/.exec(mail)?.[0])[0];
 		return token !== undefined;

@@ -1,4 +1,4 @@
-// A body that a Joi schema accepts, made from the schema itself: what is required, and nothing else.
+// Makes a body that a Joi schema accepts from the schema itself: the required fields and no others.
 
 import type Joi from 'joi';
 
@@ -12,10 +12,10 @@ interface Described {
 	rules?: { name: string; args?: Record<string, unknown> }[];
 }
 
-/** What a field's name says where its schema says too little: patterns cannot be turned round. */
+/** Gives the value of a field by its name where its schema is not specific enough: no value can be derived from a pattern. */
 export type Known = (field: string) => unknown;
 
-/** @throws Error when what was made does not pass, naming why: give the schema an `.example()` */
+/** Makes the example. @throws Error with the reason when the example does not pass: give the schema an `.example()` */
 export function exampleOf(schema: Joi.Schema, known: Known): unknown {
 	const made = make('', schema.describe() as Described, known);
 	const { error } = schema.validate(made, { convert: false });
@@ -34,7 +34,7 @@ function make(field: string, described: Described, known: Known): unknown {
 	if (described.type === 'object') {
 		const keys = Object.entries(described.keys ?? {});
 		const required = keys.filter(([, key]) => key.flags?.presence === 'required');
-		// A body of optional fields needs one of them.
+		// A body with only optional fields may need one of them.
 		const chosen = required.length === 0 && rule('min') ? keys.slice(0, 1) : required;
 		return Object.fromEntries(chosen.map(([name, key]) => [name, make(name, key, known)]));
 	}
@@ -47,7 +47,7 @@ function make(field: string, described: Described, known: Known): unknown {
 	return text(described);
 }
 
-/** The ids of an example are nobody's. */
+/** Replaces the ids of an example, which belong to no record. */
 function withKnown(example: unknown, known: Known): unknown {
 	if (example === null || typeof example !== 'object') return example;
 	return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, known(name) ?? value]));

@@ -1,4 +1,4 @@
-// What the service really answers, as examples of the document: recorded from a story, with nothing of the day and the machine in it.
+// Records the service's real responses as examples of the document, without anything that depends on the day or the machine.
 
 import { createHash } from 'node:crypto';
 import type { RequestRoute } from '@hapi/hapi';
@@ -8,23 +8,23 @@ import { type Story, tellStory } from './example-story.ts';
 import { BODY_IDS, byRemoval, fill, ids, managementRoutes, nameOf, schemaOf, type Tenant } from './routes.ts';
 import { type Answer, send, type TestService } from './service.ts';
 
-/** By operation id and status: the whole body of an answer. */
+/** Complete response bodies by operation id and status. */
 export type Examples = Record<string, Record<string, Json>>;
 
-/** Lists of an example are as long as it takes to see what they are lists of. */
+/** The number of items that a list of an example keeps: enough to show what it lists. */
 const SHOWN = 2;
 const LINES = 6;
 const EPOCH = Date.parse('2026-03-01T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
 
-/** Whatever admits somebody ends where a reader has seen what it is. */
+/** Secrets are cut after the part that shows their form. */
 const SECRETS: [pattern: RegExp, shown: string][] = [
 	[/\b(ak_live_|svc_[a-z]+_)[\w-]{16,}/g, '$1...'],
 	[/\b(ak_live_|svc_gw_)[\w-]{4}\b/g, '$14fQz'],
 	[/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...'],
 ];
 
-/** What is another on each machine and each day, by the name of its member. */
+/** Values that differ between machines and days, by the name of their member. */
 const MEASURED: Record<string, Json> = {
 	ms: 2,
 	duration: 84,
@@ -35,12 +35,12 @@ const MEASURED: Record<string, Json> = {
 	address: '203.0.113.7',
 };
 
-/** Reading first, then making and changing; what removes something last. */
+/** Orders reads first, then creations and changes, removals last. */
 const inOrder = (a: RequestRoute, b: RequestRoute): number =>
 	order(a) - order(b) || (a.method === 'delete' ? byRemoval(a, b) : a.path.localeCompare(b.path));
 const order = ({ method }: RequestRoute): number => ['get', 'post', 'patch', 'put', 'delete'].indexOf(method);
 
-/** Asks every operation of the management API once. @throws Error naming the one that did not answer that it is done */
+/** Sends one request to every operation of the management API. @throws Error that names an operation that did not succeed */
 export async function recordExamples(service: TestService): Promise<Examples> {
 	const story = await tellStory(service);
 	try {
@@ -79,7 +79,7 @@ async function ask(
 	throw new Error(`${nameOf(route)} answered ${answer.status}: ${JSON.stringify(answer.body)}; example-story.ts should say what it takes`);
 }
 
-/** What the page of the operation shows, with ids that are somebody's. */
+/** Returns the body that the operation's page shows, with ids of existing records. */
 function shownBody(route: RequestRoute, tenant: Tenant): unknown {
 	const schema = schemaOf(route);
 	return schema ? exampleOf(schema, (field) => (BODY_IDS[field] === undefined ? undefined : ids(tenant)(BODY_IDS[field]))) : undefined;
@@ -87,7 +87,7 @@ function shownBody(route: RequestRoute, tenant: Tenant): unknown {
 
 // ── what is kept of them ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** The same wherever and whenever it was recorded, so that only a change of the API changes it. */
+/** Replaces what depends on time and place, so that only a change of the API changes the examples. */
 function timeless(recorded: Examples, { tenant, petStore }: Story, { url, config }: TestService): Examples {
 	const { account } = tenant;
 	const start = Date.now();
@@ -121,13 +121,13 @@ function timeless(recorded: Examples, { tenant, petStore }: Story, { url, config
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
-/** Ids of plugins' records, where a member or an event is called so. */
+/** Ids of plugins' records, where a member or an event has such a name. */
 const RANDOM = /(?<=^|^id: )[\w-]{22}(?:[\w-]{21})?$/gm;
 const ID = /^id$|Id$/;
-/** Whoever else was registered. */
+/** E-mail addresses of other accounts. */
 const EMAIL = /\b[0-9a-f]{12}@example\.com\b/g;
 
-/** An id that depends on nothing but how many came before it. */
+/** Gives an id that depends only on how many came before it. */
 function remember(known: Map<string, string>, id: string, make: (hash: Buffer, like: string) => string): string {
 	const made = make(createHash('sha512').update(`example ${known.size}`).digest(), id);
 	known.set(id, made);
@@ -141,13 +141,13 @@ function uuid(hash: Buffer): string {
 	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** As far from the day of the examples as it was from now, to the hour. */
+/** Moves a time so that its distance from the examples' day equals its distance from now, to the hour. */
 const shift = (time: string, start: number): string =>
 	time > '2090' ? time : new Date(EPOCH + Math.round((Date.parse(time) - start) / HOUR_MS) * HOUR_MS).toISOString();
 
 const shortened = (list: Json[]): Json[] => (list.every((item) => item !== null && typeof item === 'object') ? list.slice(0, SHOWN) : list);
 
-/** The document and the page would fill the document, and their beginnings tell as much. */
+/** Shortens the document and the page, which would otherwise fill the document; their beginnings are enough. */
 function cut(recorded: Examples): JsonObject {
 	const lines = (body: Json): Json => (typeof body === 'string' ? body.split('\n').slice(0, LINES).join('\n') : body);
 	const whole = mapValues(recorded, (answers) => mapValues(answers, lines));

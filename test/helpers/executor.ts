@@ -1,4 +1,4 @@
-// What an executor is run with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it got.
+// Parts to run an executor with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it received.
 
 import type { TestContext } from 'node:test';
 import type { Call, OutboundRequest } from '../../core/contract/context.ts';
@@ -9,7 +9,7 @@ import { Memo } from '../../core/shared/memo.ts';
 import { silent } from './postgres.ts';
 import { tcpUpstream, type Upstream } from './upstream.ts';
 
-/** Of `Call`, what executors send with; whatever else they read is not there. `sign` adds what `signed` says. */
+/** Makes the parts of `Call` that executors send with; the rest is absent. `sign` adds the headers of `signed`. */
 export function loopbackCall(
 	t: TestContext,
 	options: { api?: Api; signed?: (request: OutboundRequest) => OutboundRequest; signal?: AbortSignal } = {},
@@ -34,7 +34,7 @@ export function loopbackCall(
 	return call as Call;
 }
 
-/** The context of an executor's `check` in tests; by default every URL passes. */
+/** Makes the context of an executor's `check` in tests; by default every URL passes. */
 export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
 	log: silent,
 	organizationId: TOOL.organizationId,
@@ -64,7 +64,7 @@ export function apiAt(baseUrl: string): Api {
 /** One request as its bytes, in latin1 so that every byte is one character. */
 export interface Recorded {
 	line: string;
-	/** Names in lower case, values as they came, of which the last counts. */
+	/** Headers with names in lower case and values as received; the last of equal names counts. */
 	headers: Record<string, string>;
 	/** The header lines, in latin1 and in order. */
 	fields: string[];
@@ -72,13 +72,13 @@ export interface Recorded {
 }
 
 export interface Recorder extends Upstream {
-	/** The only request since the last `take`. */
+	/** Returns the only request since the last `take`. */
 	take(): Recorded;
-	/** Requests since the last `take`. */
+	/** Returns the number of requests since the last `take`. */
 	count(): number;
 }
 
-/** Answers every request with 204. */
+/** Starts an upstream that answers every request with 204. */
 export async function recorder(t: TestContext): Promise<Recorder> {
 	const requests: Recorded[] = [];
 	const upstream = await tcpUpstream(t, (socket) => {
@@ -100,7 +100,7 @@ export async function recorder(t: TestContext): Promise<Recorder> {
 	return { ...upstream, take, count: () => requests.length };
 }
 
-/** Null until the request is complete. */
+/** Parses a request; null until it is complete. */
 function parse(bytes: Buffer): Recorded | null {
 	const end = bytes.indexOf('\r\n\r\n');
 	if (end < 0) return null;

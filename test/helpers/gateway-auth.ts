@@ -1,4 +1,4 @@
-// Gateways with the auth methods that a test wants, what is asked of them, and an issuer of JSON Web Tokens.
+// Makes gateways with the auth methods that a test wants, sends requests to them, and runs an issuer of JSON Web Tokens.
 
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ export interface MethodBody {
 export interface GuardedGateway {
 	id: string;
 	url: string;
-	/** In the order of the methods. */
+	/** The ids of the methods, in their order. */
 	authIds: string[];
 }
 
@@ -33,7 +33,7 @@ export const MCP = { accept: 'application/json, text/event-stream' };
 export const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 export const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'nothing', arguments: {} } };
 
-/** `tools/list`, unless another message is given. */
+/** Sends `tools/list`, unless another message is given. */
 export const ask = (url: string, headers: Record<string, string> = {}, body: object = LIST): Promise<Answer> =>
 	send(url, 'POST', { body, headers: { ...MCP, ...headers } });
 
@@ -44,7 +44,7 @@ export const basic = (email: string, password: string): Record<string, string> =
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A JWT of exactly this header and these claims, good or bad. */
+/** Makes a JWT of exactly this header and these claims, valid or not. */
 export function jwt(header: object, claims: object, signer: (data: Buffer) => Buffer): string {
 	const signed = `${part(header)}.${part(claims)}`;
 	return `${signed}.${signer(Buffer.from(signed)).toString('base64url')}`;
@@ -63,12 +63,12 @@ const SIGNERS: Record<string, (data: Buffer, key: KeyObject) => Buffer> = {
 export interface IssuerKey {
 	kid: string;
 	publicKey: KeyObject;
-	/** With an `exp` in an hour, unless the claims have another; undefined: none. */
+	/** Signs a token that expires in an hour unless the claims have another `exp`; undefined leaves the claim out. */
 	token(claims: object, header?: object): string;
 	jwk: object;
 }
 
-/** @param bits of an RSA key */
+/** Makes a key of an issuer. @param bits the length of an RSA key */
 export function issuerKey(alg: 'RS256' | 'PS256' | 'ES256' | 'EdDSA', kid: string, bits = 2048): IssuerKey {
 	const pair =
 		alg === 'ES256'
@@ -91,17 +91,17 @@ export function issuerKey(alg: 'RS256' | 'PS256' | 'ES256' | 'EdDSA', kid: strin
 }
 
 export interface Issuer {
-	/** Of its JWKS. */
+	/** The URL of its JWKS. */
 	url: string;
-	/** How often that was asked for. */
+	/** Returns how often the JWKS was requested. */
 	requests(): number;
-	/** What it publishes from now on. */
+	/** Replaces the published keys. */
 	publish(keys: object[]): void;
-	/** How it answers from now on. */
+	/** Replaces the way in which it responds. */
 	answer(how: (response: ServerResponse) => void): void;
 }
 
-/** Publishes keys on a port of its own. */
+/** Starts an issuer that publishes keys on a port of its own. */
 export async function startIssuer(t: TestContext, keys: object[] = []): Promise<Issuer> {
 	let count = 0;
 	const published =

@@ -1,5 +1,5 @@
-// A token server that does as a test says (RFC 6749 §4.4 and §6): one client, tokens that can be revoked, answers that no good server
-// gives. Round trips with a real one: token-server.ts.
+// A token server whose behaviour the test defines (RFC 6749 §4.4 and §6): one client, tokens that can be revoked, responses that no proper
+// server gives. token-server.ts has round trips with a real one.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
@@ -10,25 +10,25 @@ import { httpUpstream, type Upstream } from './upstream.ts';
 export const CLIENT = { clientId: 'client', clientSecret: 'canary-client-secret' };
 
 export interface GrantOptions {
-	/** How the client must name itself. Default: either way. */
+	/** The form in which the client must authenticate. Default: either. */
 	clientAuth?: 'basic' | 'post';
 	expiresIn?: unknown;
-	/** The only one that is good at first; each use gives the next, and a second use of one is an `invalid_grant`. */
+	/** The only refresh token that is valid at first; each use gives the next one, and a second use is an `invalid_grant`. */
 	refreshToken?: string;
 	takesMs?: number;
-	/** Instead of a token. */
+	/** Responds in place of a token. */
 	answer?: (response: ServerResponse, form: URLSearchParams) => void;
 }
 
 export interface GrantServer extends Upstream {
 	tokenUrl: string;
-	/** Forms that asked for a token, in order, and the headers that came with them. */
+	/** The forms of token requests, in order, and the headers that came with them. */
 	asked: URLSearchParams[];
 	headers: IncomingMessage['headers'][];
 	/** Refresh tokens that came a second time. */
 	reused: string[];
 	isGood(authorization: string | undefined): boolean;
-	/** Every token given so far. */
+	/** Revokes every token issued so far. */
 	revoke(): void;
 }
 

@@ -1,4 +1,4 @@
-// A GraphQL server for tests: graphql-js behind node:http, with a schema that has one of everything, keeping what it was asked.
+// A GraphQL server for tests: graphql-js behind node:http, with a schema that has one of everything. It keeps the requests.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
@@ -78,11 +78,11 @@ export interface GraphqlRequest {
 }
 
 export interface GraphqlServer extends Upstream {
-	/** What `/graphql` was posted, introspection aside. */
+	/** The requests posted to `/graphql`, without introspection. */
 	requests: GraphqlRequest[];
 }
 
-/** At `/graphql`, by POST only. `isAllowed` decides on 401. */
+/** Starts the server at `/graphql`, for POST only. Requests that `isAllowed` rejects get 401. */
 export async function graphqlServer(
 	t: TestContext,
 	isAllowed: (request: GraphqlRequest) => boolean | Promise<boolean> = () => true,

@@ -1,4 +1,4 @@
-// What the gRPC executor is run with in tests: the tools of an import, and the real egress guard on loopback.
+// Parts to run the gRPC executor with in tests: the tools of an import, and the real egress guard on loopback.
 
 import type { TestContext } from 'node:test';
 import type { Call, OutboundRequest } from '../../core/contract/context.ts';
@@ -19,13 +19,13 @@ export interface GrpcCallOptions {
 	signed?: (request: OutboundRequest) => OutboundRequest;
 	signal?: AbortSignal;
 	allow?: string[];
-	/** Counted, with what it resolved. */
+	/** Called on each connection with the host and port that it resolves. */
 	onConnect?: (host: string, port: number) => void;
-	/** What the breaker would hear. */
+	/** Called when the circuit breaker would be notified of a failure. */
 	onFailed?: () => void;
 }
 
-/** Of `Call`, what this executor uses. `upstream.example` is 127.0.0.1. */
+/** Makes the parts of `Call` that this executor uses. `upstream.example` is 127.0.0.1. */
 export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 	const egress = createEgress({ allow: options.allow ?? ['127.0.0.1'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
 	t.after(() => egress.close());
@@ -47,7 +47,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 	return call as Call;
 }
 
-/** The tools of an import, by name. */
+/** Imports and returns the tools by name. */
 export async function importTools(
 	importer: SchemaImporter,
 	files: Map<string, Uint8Array>,
@@ -73,7 +73,7 @@ export interface Running extends GrpcCallOptions {
 	more?: Partial<GrpcConfig>;
 }
 
-/** One call of a tool of the shop. */
+/** Calls a tool of the shop once. */
 export async function run(
 	t: TestContext,
 	{ port }: Pick<GrpcServer, 'port'>,

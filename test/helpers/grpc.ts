@@ -1,5 +1,5 @@
-// A gRPC server for tests: grpc-js in front of the services of test/fixtures/protobuf/shop, whose messages protobufjs reads and
-// writes, so that what our own codec sends is understood by another.
+// A gRPC server for tests: grpc-js in front of the services of test/fixtures/protobuf/shop, whose messages protobufjs reads and writes, so
+// that another implementation understands what our own codec sends.
 
 import { globSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -20,7 +20,7 @@ import protobuf from 'protobufjs';
 const SHOP = new URL('../fixtures/protobuf/shop/', import.meta.url);
 const pem = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
-/** By path, as an import takes them. */
+/** Returns the files of the shop by path, in the form that an import takes. */
 export const shopFiles = (): Map<string, Uint8Array> =>
 	new Map(globSync('*.proto', { cwd: SHOP }).map((path) => [path, readFileSync(new URL(path, SHOP))]));
 
@@ -31,18 +31,18 @@ export interface GrpcServer {
 	/** Decoded messages, as plain objects with the names of the description. */
 	requests: Data[];
 	metadata: Metadata[];
-	/** `:authority` of calls. */
+	/** The `:authority` of each call. */
 	hosts: string[];
-	/** Deadlines that calls came with. */
+	/** The deadlines of the calls. */
 	deadlines: unknown[];
 	/** Paths of calls that were cancelled. */
 	cancelled: string[];
 	connections(): number;
-	/** Breaks them off. */
+	/** Breaks all connections. */
 	disconnect(): void;
 }
 
-/** google.rpc.Status with one detail that is known, one that is not, and a stack trace. */
+/** Makes a google.rpc.Status with one known detail, one unknown detail, and a stack trace. */
 function detailsOf(code: number, message: string): Buffer {
 	const root = protobuf.parse(
 		`syntax = "proto3";
@@ -67,7 +67,7 @@ function detailsOf(code: number, message: string): Buffer {
 export interface GrpcServerOptions {
 	tls?: 'upstream.example' | 'loopback' | false;
 	gzip?: boolean;
-	/** Whether a unary call with this credential is UNAUTHENTICATED. */
+	/** Tells whether a unary call with this credential is UNAUTHENTICATED. */
 	refuses?(authorization: string): boolean;
 }
 
@@ -97,7 +97,7 @@ export async function grpcServer(
 		told.metadata.push(call.metadata);
 		told.hosts.push(call.getHost());
 		told.deadlines.push(call.getDeadline());
-		// It comes at the end of every call, whatever the end was.
+		// The event comes at the end of every call, successful ones too.
 		call.on('cancelled', () => !finished.has(call) && told.cancelled.push(call.getPath()));
 	};
 	const finished = new WeakSet<object>();
@@ -172,7 +172,7 @@ export async function grpcServer(
 	};
 }
 
-/** The open connections; the library tells nobody. */
+/** Reads the open connections, which the library does not expose. */
 const sessionsOf = (server: Server): Map<{ destroy(): void }, unknown> =>
 	(server as unknown as { sessions: Map<{ destroy(): void }, unknown> }).sessions;
 

@@ -1,4 +1,4 @@
-// Core's identities on a store, without a server around them; and the people that tests ask them about.
+// Core's identities on a store, without a server, and the people that tests look up with them.
 
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
@@ -30,13 +30,13 @@ export interface TestIdentities {
 	close(): Promise<void>;
 }
 
-/** Instead of the ordinary ones: those that a test counts. */
+/** Replacements of the ordinary parts, which a test counts. */
 interface Watched {
 	passwords?: Passwords;
 	tokens?: Tokens;
 }
 
-/** @param store closed by its owner, afterwards */
+/** Starts the identities. @param store its owner closes it, afterwards */
 export async function startIdentities(store: Store, watched: Watched = {}): Promise<TestIdentities> {
 	const config = loadConfig({ JWT_SECRET: SECRET, ENCRYPTION_KEY: 'ab'.repeat(32), PUBLIC_URL: 'http://gate.example' });
 	const shared = await createShared(null, silent);
@@ -49,7 +49,7 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 	const members = new Members(own);
 	const identities = createIdentities({ ...own, members, config, limits, resets });
 	return {
-		// Of what is mounted, the gateway and its keys are used; of the request, only what a login counts by.
+		// Only these members of the mounted gateway are used, and of the request only those by which a login is counted.
 		at: (gateway) => identities.at({ gateway, keys: noKeysYet() } as Partial<MountedGateway> as MountedGateway, {} as Request),
 		async close() {
 			identities.close();
@@ -65,11 +65,11 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 
 export async function gatewayOf(store: Store, organizationId: string, endpoint: string): Promise<Gateway> {
 	const { id } = await addGateway(store, organizationId, endpoint);
-	// Nothing else of a gateway is read.
+	// No other member of the gateway is read.
 	return { id, organizationId } as Partial<Gateway> as Gateway;
 }
 
-/** Of an account whose stored hash is `hash`, as that of all samples is. */
+/** Logs an account in whose stored hash is `hash`, like those of all samples. */
 export async function logIn(store: Store, userId: string): Promise<{ sessionId: string; token: string }> {
 	const sessionId = randomUUID();
 	await store.accounts.startSession({ id: sessionId, userId, address: '127.0.0.1', userAgent: null, passwordHash: 'hash' });

@@ -1,4 +1,4 @@
-// What an importer makes of a text, read to the end without a worker or a store.
+// Reads a text with an importer to the end, without a worker or a store.
 
 import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../../core/index.ts';
 import { parseConfig } from '../../core/registry/registry.ts';
@@ -10,9 +10,9 @@ export interface Reading {
 }
 
 interface ReadingOptions extends Partial<SchemaSource> {
-	/** Of the import. */
+	/** The options of the import. */
 	options?: object;
-	/** In place of one that fails the test of an importer that calls out. */
+	/** Replaces the request function that fails the test of an importer that sends requests. */
 	request?: ImportContext['request'];
 }
 

@@ -1,4 +1,4 @@
-// The `javascript` executor as core would run it, with the real egress guard on loopback.
+// Runs the `javascript` executor like core, with the real egress guard on loopback.
 
 import type { TestContext } from 'node:test';
 import type { Call } from '../../core/contract/context.ts';
@@ -8,13 +8,13 @@ import javascript from '../../plugins/executors/javascript/index.ts';
 
 export interface CodeCallOptions {
 	organizationId?: string;
-	/** By default each organization is its own. */
+	/** The account; by default each organization has its own. */
 	account?: string;
 	codeMayFetch?: boolean;
 	signal?: AbortSignal;
 }
 
-/** Of `Call`, what running code uses; reading anything else fails. */
+/** Makes the parts of `Call` that running code uses; reading any other member fails. */
 export function codeCall(t: TestContext | null, options: CodeCallOptions = {}): Call {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	t?.after(() => egress.close());

@@ -1,5 +1,5 @@
-// Outbound lanes with a real Redis, on real upstreams that count who is inside: two replicas are two of them in this process,
-// which share nothing but Redis.
+// Outbound lanes with a real Redis, on real upstreams that count concurrent requests: two replicas are two instances in this process, which
+// share nothing but Redis.
 
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -14,7 +14,7 @@ import { silent } from './postgres.ts';
 import { startRedis, testRedis } from './redis.ts';
 import { httpUpstream } from './upstream.ts';
 
-/** Places that are lost come back after this, and later than any test waits for them. */
+/** Time after which slots of lost replicas are free again, longer than any test waits for them. */
 export const HOLD_MS = 20_000;
 const REPLICAS = 2;
 
@@ -46,12 +46,12 @@ export interface Cluster {
 
 export interface Breakable extends Cluster {
 	flush(): Promise<unknown>;
-	/** Ends every connection; its data stay. */
+	/** Closes every connection; the data stays. */
 	cut(): Promise<unknown>;
 	freeze(): void;
 	thaw(): void;
 	kill(): Promise<void>;
-	/** On the same port, empty. */
+	/** Starts it again on the same port, empty. */
 	restart(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function cluster(t: TestContext): Promise<Cluster> {
 	return { replicas, target };
 }
 
-/** On a Redis of its own. */
+/** Starts lanes on a Redis of their own. */
 export async function breakable(t: TestContext): Promise<Breakable> {
 	let redis = await startRedis();
 	const { host, port } = redis;
@@ -88,12 +88,12 @@ export async function breakable(t: TestContext): Promise<Breakable> {
 	};
 }
 
-/** An upstream that takes `takesMs` for each answer. */
+/** Starts an upstream that takes `takesMs` for each response. */
 export async function counted(t: TestContext, takesMs: number) {
 	let inside = 0;
-	const seen = { most: 0, beganAtMs: [] as number[] };
+	const seen = { most: 0, began: 0 };
 	const { origin } = await httpUpstream(t, async (_request, response) => {
-		seen.beganAtMs.push(performance.now());
+		seen.began++;
 		inside++;
 		seen.most = Math.max(seen.most, inside);
 		await sleep(takesMs);

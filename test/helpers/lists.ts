@@ -1,4 +1,4 @@
-// Lists read page by page while others write to them, and what every list must keep to then.
+// Assertions about every list of the API, read page by page while others write to it.
 
 import assert from 'node:assert/strict';
 import { type Account, must } from './service.ts';
@@ -10,15 +10,15 @@ interface Row {
 }
 
 export interface ListOf {
-	/** With its query, if it has one. */
+	/** The path, with its query if it has one. */
 	path: string;
-	/** Of the answer: `apis`. */
+	/** The member of the response that holds the rows, such as `apis`. */
 	key: string;
 }
 
 const at = (path: string, query: Record<string, string>): string => `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`;
 
-/** All of it, `limit` at a time; `between` runs before each page but the first. */
+/** Reads the whole list, `limit` rows at a time; `between` runs before each page but the first. */
 export async function readPages(
 	account: Account,
 	{ path, key }: ListOf,
@@ -41,9 +41,8 @@ export async function readPages(
 const NAMES = ['b', 'A', 'c', 'a', 'B', 'e', 'D', 'd', 'C', 'E', 'a', 'b'];
 
 /**
- * Every sort, either way, three rows a page, while a row is added before each page: none of those that were there is missed
- * or told twice, and all are in order.
- * @param change of a row, so that `updatedAt` orders other than `createdAt`
+ * Asserts for every sort, in both directions, with three rows a page and a row added before each page, that no earlier row is missing or
+ * repeated and that all are in order. @param change changes a row, so that `updatedAt` orders other than `createdAt`
  */
 export async function assertSorted(
 	account: Account,
@@ -83,7 +82,7 @@ const SEARCHES: [q: string, found: string[]][] = [
 	['', TRICKY],
 ];
 
-/** Words in any order and case, and nothing that SQL would read into them. @param create with this name */
+/** Asserts that search takes words in any order and case, and nothing that SQL would interpret. @param create makes a row with this name */
 export async function assertSearched(account: Account, list: ListOf, create: (name: string) => Promise<unknown>): Promise<void> {
 	for (const name of TRICKY) await create(name);
 	for (const [q, found] of SEARCHES) {
@@ -98,7 +97,7 @@ export async function assertSearched(account: Account, list: ListOf, create: (na
 	assert.deepEqual([many.status, many.body.details[0].path], [400, 'query/q']);
 }
 
-/** Unknown parameters, and those that may stand only once, each 400 by its name. */
+/** Asserts that unknown parameters and repeated single ones are each 400 and named in the error. */
 export async function assertWhitelisted(account: Account, path: string, scalars: Record<string, string>): Promise<void> {
 	for (const query of ['bogus=1', '__proto__=1', 'q%5Blike%5D=x', 'offset=1', 'Limit=1']) {
 		const { status, body } = await account.get(`${path}?${query}`);

@@ -1,19 +1,19 @@
-// The MCP SDK's own client, connected to a gateway.
+// Connects the MCP SDK's own client to a gateway.
 
 import type { TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-/** Closed with the test, where that is given. */
+/** Makes a client, which is closed with the test if one is given. */
 export async function mcpClient(url: string, headers: Record<string, string>, t?: TestContext): Promise<Client> {
 	const client = new Client({ name: 'test', version: '1' });
-	// The SDK's own transport does not fit its interface under exactOptionalPropertyTypes.
+	// The SDK's own transport does not match its interface under exactOptionalPropertyTypes.
 	await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as never);
 	t?.after(() => client.close());
 	return client;
 }
 
-/** @returns structured content, texts and whether it is an error */
+/** Calls a tool. @returns structured content, texts and whether it is an error */
 export async function callTool(
 	client: Client,
 	name: string,

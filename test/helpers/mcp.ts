@@ -1,4 +1,4 @@
-// The MCP adapter without a server around it: its real route and core's real call, on tools that a test brings.
+// The MCP adapter without a server: its real route and core's real call, on tools that a test brings.
 
 import mcp from '../../adapters/mcp/index.ts';
 import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
@@ -14,16 +14,16 @@ export interface EndpointOptions {
 	scopes?: Scope[];
 	/** The gateway's configuration. */
 	config?: object;
-	/** Of the page that asks. */
+	/** The origin of the page that sends the request. */
 	origin?: Incoming['origin'];
-	/** Aborted when the client leaves. */
+	/** The signal that is aborted when the client disconnects. */
 	signal?: AbortSignal;
 }
 
 export interface McpAnswer {
 	status: number;
 	headers: Record<string, string>;
-	/** The JSON-RPC message, null without a body or when it is a stream. */
+	/** The JSON-RPC message, null without a body or for a stream. */
 	// biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
 	message: any;
 	body: Reply['body'];
@@ -58,7 +58,7 @@ export const sampleTool = (change: Partial<Tool> = {}): Tool => ({
 	...change,
 });
 
-/** A body that is no string or Buffer is sent as JSON. */
+/** Makes a function that posts to the adapter. A body that is no string or Buffer is sent as JSON. */
 export function mcpEndpoint(options: EndpointOptions = {}): Post {
 	const route = mcp.routes[0];
 	if (!route) throw new Error('The adapter has no route.');
@@ -94,7 +94,7 @@ function endpointCall(options: EndpointOptions): PluginCall {
 	const invoker = {
 		run: ({ tool }: { tool: Tool }, args: JsonObject, parts: CallParts) => run(tool.name, args, parts),
 	};
-	// The adapter reaches nothing else of core's services.
+	// The adapter uses no other services of core.
 	const services = { log: silent, memo: new Memo(100), invoker } as unknown as Services;
 	return new PluginCall(services, {
 		plugin: 'transport:mcp',
@@ -105,7 +105,7 @@ function endpointCall(options: EndpointOptions): PluginCall {
 			list: () => tools,
 			find: (ref) => {
 				const tool = tools.find(({ id, name }) => ('name' in ref ? name === ref.name : id === ref.id));
-				// Only `tool` is read of it, by the invoker above.
+				// The invoker above reads only `tool`.
 				return tool ? ({ tool } as ReturnType<NonNullable<CallParts['shelf']>['find']>) : null;
 			},
 		},
@@ -128,14 +128,14 @@ export const META = {
 	'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** A request of 2026-07-28 with the headers that belong to it. */
+/** Makes a request of 2026-07-28 with the headers that belong to it. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}): [object, Record<string, string>] {
 	const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
 	const named = typeof params['name'] === 'string' ? { 'mcp-name': params['name'] } : {};
 	return [request(method, { _meta: META, ...params }), { ...headers, ...named }];
 }
 
-/** The messages of an event stream, in order, when it has ended. */
+/** Returns the messages of an event stream, in order, when it has ended. */
 // biome-ignore lint/suspicious/noExplicitAny: as in McpAnswer
 export async function readEvents(body: Reply['body']): Promise<any[]> {
 	let text = '';

@@ -1,4 +1,4 @@
-// OAuth clients that sign (private_key_jwt): described by a document, with keys at an address of their own, and what they send.
+// OAuth clients that sign (private_key_jwt): a metadata document, keys at a URL of their own, and the assertions that they send.
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -6,12 +6,12 @@ import { type Issuer, type IssuerKey, issuerKey, startIssuer } from './gateway-a
 import { type OAuthClient, REDIRECT } from './oauth.ts';
 import { httpUpstream } from './upstream.ts';
 
-/** RFC 7523 §2.2. */
+/** The assertion type of RFC 7523 §2.2. */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 export const seconds = (): number => Math.floor(Date.now() / 1000);
 
-/** The document that ChatGPT publishes at https://chatgpt.com/oauth/client.json, without its address and that of its keys. */
+/** The document that ChatGPT publishes at https://chatgpt.com/oauth/client.json, without its URL and that of its keys. */
 export const CHATGPT = {
 	client_uri: 'https://chatgpt.com/',
 	redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
@@ -24,7 +24,7 @@ export const CHATGPT = {
 	token_endpoint_auth_signing_alg: 'RS256',
 };
 
-/** The same, of a client that offers nothing but to sign. */
+/** The same document for a client whose only method is to sign. */
 export const SIGNING = { ...CHATGPT, token_endpoint_auth_methods_supported: undefined };
 
 export interface Signer extends OAuthClient {
@@ -47,7 +47,7 @@ export async function publishSigner(
 	return { id: `${upstream.origin}/oauth/client.json`, secret: null, redirectUri, key, keys };
 }
 
-/** The claims of a good assertion for the server at `audience`. */
+/** Makes the claims of a valid assertion for the server at `audience`. */
 export const claimsOf = (id: string, audience: string): object => ({
 	iss: id,
 	sub: id,
@@ -62,7 +62,7 @@ export const signedBy = (assertion: string): Record<string, string> => ({
 	client_assertion: assertion,
 });
 
-/** Fields of a request for tokens. */
+/** Makes the fields of a token request. */
 export const redemption = (client: OAuthClient, { code, verifier }: { code: string; verifier: string }): Record<string, string> => ({
 	grant_type: 'authorization_code',
 	code,

@@ -1,17 +1,17 @@
-// Time that passes for what plugins have stored, at once: the database's clock decides about it, so all of it is made older there.
+// Moves time for stored records of plugins: the database's clock decides about them, so their times are moved back in the database.
 
 import pg from 'pg';
-import type { TestService } from './service.ts';
+import type { SharedService } from './service.ts';
 
 export const SECOND = 1000;
 export const HOUR = 3600 * SECOND;
 export const DAY = 24 * HOUR;
 
-/** Longer than the usual grace of a refresh token, and than that of a code (decisions, 27). */
+/** A time longer than the usual grace of a refresh token, and than that of a code (decisions, 27). */
 export const GRACE_OVER = 61 * SECOND;
 
-/** On a connection of its own. */
-async function inDatabase<T>({ config: { database } }: TestService, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs the work on a connection of its own. */
+async function inDatabase<T>({ config: { database } }: SharedService, work: (client: pg.Client) => Promise<T>): Promise<T> {
 	if (!database) throw new Error('The service has a database of its own.');
 	const { host, port, username, password, name, ssl } = database;
 	const client = new pg.Client({ host, port, user: username, password, database: name, ssl });
@@ -24,8 +24,9 @@ async function inDatabase<T>({ config: { database } }: TestService, work: (clien
 }
 
 /**
- * Of rows, and of the documents in them: what is called `…AtMs` there is a time of the database. When something was made ends
- * nothing; it is only compared with when its user joined, which replicas remember until they hear of a change. So it stays.
+ * The statement moves back the times of rows, and in their documents the members called `…AtMs`, which are times of the database. The time
+ * of creation ends nothing; it is only compared with the time at which the user joined, which replicas cache until they are notified of a
+ * change. So it stays.
  */
 const OLDER = `
 UPDATE records SET revision = revision + 1,
@@ -34,8 +35,8 @@ UPDATE records SET revision = revision + 1,
 	value = $3::json
 WHERE seq = $2 AND revision = $4`;
 
-/** For all records of the service, as if nobody had used it for so long. Nobody may use it meanwhile. */
-export const passTime = (service: TestService, ms: number): Promise<void> =>
+/** Ages all records of the service, as if it had been unused for this time. No other test may use it meanwhile. */
+export const passTime = (service: SharedService, ms: number): Promise<void> =>
 	inDatabase(service, async (client) => {
 		const { rows } = await client.query<{ seq: string; value: string; revision: number }>('SELECT seq, value::text, revision FROM records');
 		for (const { seq, value, revision } of rows) {
@@ -44,8 +45,8 @@ export const passTime = (service: TestService, ms: number): Promise<void> =>
 		}
 	});
 
-/** Bytes of the largest document of a grant. */
-export const grantBytes = (service: TestService): Promise<number> =>
+/** Measures the largest document of a grant, in bytes. */
+export const grantBytes = (service: SharedService): Promise<number> =>
 	inDatabase(service, async (client) => {
 		const { rows } = await client.query<{ bytes: number }>(
 			"SELECT max(octet_length(value::text)) AS bytes FROM records WHERE key LIKE 'grant:%'",

@@ -1,4 +1,4 @@
-// An OAuth client of a gateway, a step at a time, and the whole way from its registration to its tokens.
+// An OAuth client of a gateway, step by step, and the complete flow from its registration to its tokens.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { type Browser, openBrowser, type Visited } from './browser.ts';
@@ -25,7 +25,7 @@ export const METADATA = {
 	token_endpoint_auth_method: 'none',
 };
 
-/** @param url of the gateway */
+/** Registers a client. @param url the gateway's URL */
 export async function registerClient(url: string, metadata: object = {}): Promise<OAuthClient> {
 	const { body } = must(await send(`${url}/register`, 'POST', { body: { ...METADATA, ...metadata } }), 201);
 	return { id: body.client_id, secret: body.client_secret ?? null, redirectUri: body.redirect_uris[0] };
@@ -35,7 +35,7 @@ export function pkce(verifier = randomBytes(32).toString('base64url')): { verifi
 	return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** Where a client sends its user. A parameter that is null is left out. */
+/** Makes the URL to which a client sends its user. A parameter that is null is left out. */
 export function authorizationUrl(url: string, client: OAuthClient, parameters: Record<string, string | null> = {}): URL {
 	const asked = new URL(`${url}/authorize`);
 	const usual = {
@@ -49,14 +49,14 @@ export function authorizationUrl(url: string, client: OAuthClient, parameters: R
 	return asked;
 }
 
-/** Logs in where that is asked, and agrees where that is. @returns where the browser was sent */
+/** Logs in and consents where the pages ask for it. @returns the URL to which the browser was redirected */
 export async function approve(asked: URL, person: Person, browser: Browser = openBrowser()): Promise<Visited> {
 	let page = await browser.open(asked);
 	if (!page.left && page.html.includes('value="login"')) page = await browser.press(page, 'login', { ...person });
 	return page.left || !page.html.includes('value="allow"') ? page : browser.press(page, 'allow');
 }
 
-/** @returns a code that is not redeemed yet, and its verifier */
+/** Obtains a code. @returns the code, not yet redeemed, and its verifier */
 export async function obtainCode(
 	url: string,
 	client: OAuthClient,
@@ -70,7 +70,7 @@ export async function obtainCode(
 	return { code, verifier };
 }
 
-/** A form, as the token and revocation endpoints take it. A field that is null is left out. */
+/** Sends a form, as the token and revocation endpoints take it. A field that is null is left out. */
 export const sendForm = (url: string, fields: Record<string, string | null>, headers: Record<string, string> = {}): Promise<Answer> => {
 	const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== null);
 	return send(url, 'POST', {
@@ -104,7 +104,7 @@ export interface TokenPair {
 	client: OAuthClient;
 }
 
-/** From nothing but the gateway's URL, and somebody who agrees. */
+/** Obtains tokens from nothing but the gateway's URL and a person who consents. */
 export async function obtainTokens(url: string, person: Person, parameters: Record<string, string | null> = {}): Promise<TokenPair> {
 	const client = await registerClient(url);
 	const { body } = must(await redeem(url, client, await obtainCode(url, client, person, { parameters })), 200);

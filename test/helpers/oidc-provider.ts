@@ -1,4 +1,5 @@
-// Another's authorization server on a port of its own, set up as much like ours as it can be, whose only user agrees to everything.
+// A third-party authorization server on a port of its own, configured as much like ours as possible, whose only user consents to
+// everything.
 
 import { createServer } from 'node:http';
 import Provider, { type Configuration, errors } from 'oidc-provider';
@@ -16,7 +17,7 @@ export interface OtherServer {
 export async function startOtherServer(): Promise<OtherServer> {
 	const url = `http://127.0.0.1:${await freePort()}`;
 	const provider = new Provider(url, configuration(url));
-	// What it has to say about keys of its own that are for development only is no news here.
+	// The warning about its keys, which are for development only, is irrelevant here.
 	const answer = provider.callback();
 	const server = createServer((request, response) => {
 		if (!request.url?.startsWith('/interaction/')) return void answer(request, response);
@@ -38,7 +39,7 @@ const configuration = (url: string): Configuration => ({
 	scopes: ['openid', ...SCOPES.split(' ')],
 	responseTypes: ['code'],
 	clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
-	// Of a native client it takes https and loopback addresses, as we do of all.
+	// For native clients it accepts https and loopback addresses, as ours does for all clients.
 	clientDefaults: { application_type: 'native' },
 	pkce: { required: () => true },
 	cookies: { keys: ['a key of the tests'] },

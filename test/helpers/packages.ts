@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
-/** Inside `node_modules`, so that a package's dependencies are found there and nothing is downloaded. */
+/** The folder lies inside `node_modules`, so that a package's dependencies are found there and nothing is downloaded. */
 const ROOM = join(MODULES, '.cache/');
 
 export interface InstalledPackages extends Disposable {
-	/** For GATEWAY_PLUGINS. */
+	/** The names for GATEWAY_PLUGINS. */
 	names: string[];
 }
 
-/** Installs packages of `test/fixtures` and works from where they are, until it is disposed of. */
+/** Installs packages of `test/fixtures` and makes their folder the working directory until it is disposed of. */
 export function installPackages(...fixtures: string[]): InstalledPackages {
 	mkdirSync(ROOM, { recursive: true });
 	const folder = mkdtempSync(join(ROOM, 'packages-'));
@@ -42,8 +42,8 @@ function pack(fixture: string, folder: string): { name: string; file: string } {
 }
 
 /**
- * A copy whose dependencies lie inside and are packed with it: the package has copies of its own, as it would have from the
- * registry, and none is asked for, which a machine without it in npm's cache could not answer.
+ * Makes a copy that contains and packs its dependencies: the installed package has its own copies, as from the registry, and npm requests
+ * none, which would fail on a machine without them in npm's cache.
  */
 function stage(fixture: string, folder: string): string {
 	const staged = join(folder, 'staged', fixture);
@@ -61,7 +61,7 @@ interface Manifest {
 
 const manifest = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** These packages and all that they need, as they lie beside each other. */
+/** Collects these packages and all their dependencies, which lie beside each other. */
 function closure(names: string[], seen = new Set<string>()): Set<string> {
 	for (const name of names) {
 		if (seen.has(name)) continue;

@@ -1,15 +1,13 @@
-// A database of one's own on a real PostgreSQL: the one named by TEST_DATABASE_URL, the one on 127.0.0.1, or an embedded one.
-// Databases are copies of a template that is migrated once for a run of many files, or else by each process.
+// Databases for tests on a real PostgreSQL: the one named by TEST_DATABASE_URL, the one on 127.0.0.1, or an embedded one. Databases are
+// copies of a template that is migrated once for a run of many files, or else by each process.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Config } from '../../core/config/config.ts';
 import type { Log } from '../../core/contract/nouns.ts';
-import { startEmbedded } from '../../db/embedded/server.ts';
-import { migrateDatabase } from '../../db/index.ts';
 
 export type Endpoint = NonNullable<Config['database']>;
 
@@ -23,19 +21,19 @@ export interface Server {
 	template: string;
 }
 
-/** Names the variable in which a run of many files hands its server to each of them. */
+/** Names the variable in which a run of many files passes its server to each of them. */
 export const SHARED_SERVER = 'GATEHOUSE_TEST_SERVER';
 
 export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 let server: Promise<Server> | null = null;
 
-/** @param options.empty without the schema */
+/** Makes a database. @param options.empty without the schema */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
 	server ??= findPrepared();
 	const { endpoint, template } = await server;
 	const name = randomName();
-	// No test needs its rows to outlive a crash of the machine, and each commit would wait for the disk.
+	// No test needs its rows to survive a crash of the machine, and each commit would wait for the disk.
 	await administer(
 		endpoint,
 		`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`,
@@ -53,14 +51,16 @@ async function findPrepared(): Promise<Server> {
 	const shared = process.env[SHARED_SERVER];
 	if (shared) return JSON.parse(shared);
 	const { stop, ...prepared } = await prepareServer();
-	// When nothing is left to do, so after the last test of the process.
+	// The event comes when no work is left, so after the last test of the process.
 	process.once('beforeExit', stop);
 	return prepared;
 }
 
-/** A server with a migrated template. `stop` drops that, and ends the server if it was started for this. */
+/** Prepares a server with a migrated template. `stop` drops the template, and ends the server if it was started for this. */
 export async function prepareServer(): Promise<Server & { stop(): Promise<void> }> {
 	const { endpoint, stop } = await findServer();
+	// The import is dynamic, since files that receive a server do not need it.
+	const { migrateDatabase } = await import('../../db/index.ts');
 	const template = randomName();
 	const drop = async (): Promise<void> => {
 		await administer(endpoint, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
@@ -84,6 +84,7 @@ async function findServer(): Promise<{ endpoint: Endpoint; stop(): Promise<void>
 		if (await mayCreate(endpoint)) return { endpoint, stop: () => Promise.resolve() };
 	}
 	const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+	const { startEmbedded } = await import('../../db/embedded/server.ts');
 	const embedded = await startEmbedded({ dataDir, durable: false });
 	const stop = async (): Promise<void> => {
 		await embedded.stop();
@@ -106,12 +107,14 @@ async function mayCreate(endpoint: Endpoint): Promise<boolean> {
 		const [role] = await administer(endpoint, 'SELECT rolcreatedb OR rolsuper AS may FROM pg_roles WHERE rolname = current_user');
 		return role?.['may'] === true;
 	} catch {
-		// Not there, or not open to us: the next one is tried.
+		// The server is absent or refuses the login: the next one is tried.
 		return false;
 	}
 }
 
-/** On a connection of its own, as CREATE DATABASE takes it: in no transaction, beside no other. @returns what the last one answers */
+/**
+ * Runs statements on a connection of their own and outside a transaction, as CREATE DATABASE requires. @returns the rows of the last one
+ */
 export async function administer(endpoint: Endpoint, ...statements: string[]): Promise<Record<string, unknown>[]> {
 	const { host, port, username, password, name, ssl } = endpoint;
 	const client = new pg.Client({ host, port, user: username, password, database: name, ssl, connectionTimeoutMillis: 5_000 });
@@ -123,4 +126,22 @@ export async function administer(endpoint: Endpoint, ...statements: string[]): P
 	} finally {
 		await client.end();
 	}
+}
+
+/**
+ * Reads the CPU time so far of the server's processes that serve this database, in milliseconds; zero unless it runs on this machine's
+ * Linux.
+ */
+export async function serverCpuMs(endpoint: Endpoint): Promise<number> {
+	const rows = await administer(
+		endpoint,
+		'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+	);
+	const ticks = rows.map(({ pid }) => {
+		const path = `/proc/${pid}/stat`;
+		const [command = '', rest = ''] = existsSync(path) ? readFileSync(path, 'utf8').split(') ') : [];
+		const fields = rest.split(' ');
+		return command.includes('postgres') ? Number(fields[11]) + Number(fields[12]) : 0;
+	});
+	return ticks.reduce((sum, each) => sum + each, 0) * 10;
 }

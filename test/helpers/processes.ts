@@ -1,33 +1,33 @@
-// The service as a process of its own.
+// Starts the service as a process of its own.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until as untilTrue } from './clock.ts';
 import { send } from './service.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));
-const START_MS = 60_000;
 const LAST_WORDS_MS = 2000;
 
 export interface Started extends AsyncDisposable {
 	child: ChildProcess;
-	/** Both streams. */
+	/** Returns the output of both streams. */
 	output(): string;
-	/** Its lines of log. */
+	/** Returns its log lines. */
 	// biome-ignore lint/suspicious/noExplicitAny: tests read into lines whose shape is what they test
 	lines(): any[];
-	/** With its exit code; null when a signal ended it. */
+	/** Resolves with its exit code; null when a signal ended it. */
 	ended: Promise<number | null>;
-	/** To all of its processes, as a terminal does on Ctrl-C. */
+	/** Sends a signal to all of its processes, as a terminal does on Ctrl-C. */
 	signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** Starts it with nothing in its environment but what is given here. */
+/** Starts the service with no environment but the given one. */
 export const start = (env: Record<string, string>, args: string[] = []): Started => startProgram([process.execPath, MAIN, ...args], env);
 
-/** In a group of processes of its own, which ends with the test that disposes of it. */
+/** Starts a program in a process group of its own, which ends with the test that disposes of it. */
 export function startProgram([command = '', ...args]: string[], env: Record<string, string>): Started {
 	const path = `${process.env['PATH']}`;
 	const child = spawn(command, args, {
@@ -61,7 +61,7 @@ export function startProgram([command = '', ...args]: string[], env: Record<stri
 	};
 }
 
-/** Waits for all that it says, unless something that it left behind goes on speaking for it. */
+/** Resolves when the process and its output have ended, unless a process that it left behind keeps the output open. */
 async function endOf(child: ChildProcess): Promise<number | null> {
 	const closed = new Promise((resolve) => child.once('close', resolve));
 	const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -69,23 +69,16 @@ async function endOf(child: ChildProcess): Promise<number | null> {
 	return code;
 }
 
-/** Resolves when it is ready to serve. */
-export async function ready(url: string, { output }: Pick<Started, 'output'>): Promise<void> {
-	for (let waited = 0; waited < START_MS; waited += 50) {
-		const status = await send(`${url}/health/ready`, 'GET').then(
-			(answer) => answer.status,
-			() => 0,
+/** Resolves when the service is ready. */
+export async function ready(url: string, started: Pick<Started, 'output'>): Promise<void> {
+	const answers = (): Promise<boolean> =>
+		send(`${url}/health/ready`, 'GET').then(
+			({ status }) => status === 200,
+			() => false,
 		);
-		if (status === 200) return;
-		await sleep(50);
-	}
-	assert.fail(`nothing listens at ${url}: ${output()}`);
+	await until(answers, `it listens at ${url}`, started);
 }
 
-/** @param what is waited for, should it never come */
-export async function until(condition: () => boolean, what: string, { output }: Pick<Started, 'output'>): Promise<void> {
-	for (let waited = 0; !condition(); waited += 20) {
-		assert.ok(waited < START_MS, `${what}: ${output()}`);
-		await sleep(20);
-	}
-}
+/** Waits for a condition. @param what the condition in words, for the failure */
+export const until = (condition: () => unknown, what: string, { output }: Pick<Started, 'output'>): Promise<void> =>
+	untilTrue(condition, () => `${what}: ${output()}`);

@@ -10,18 +10,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface TestRedis {
 	host: string;
 	port: number;
-	/** Ends it if it was started for this test. */
+	/** Ends the server if it was started for this test. */
 	stop(): Promise<void>;
 }
 
 export interface OwnRedis extends TestRedis {
-	/** SIGSTOP and SIGCONT: it hangs, and goes on. */
+	/** Sends SIGSTOP or SIGCONT, which suspends or resumes the server. */
 	signal(name: NodeJS.Signals): void;
 }
 
 const DEFAULT = { host: '127.0.0.1', port: 6379 };
 const START_TIMEOUT_MS = 10_000;
-/** Debian's and Ubuntu's packages, and those of the libraries that a small image may lack; names that a release has not are skipped. */
+/** The packages of Debian and Ubuntu, with libraries that a small image may lack; names that a release does not have are skipped. */
 const PACKAGES = [
 	'redis-server',
 	'redis-tools',
@@ -34,7 +34,7 @@ const PACKAGES = [
 	'libsystemd0',
 ];
 
-/** Shared servers hold other people's keys: use a random prefix. */
+/** Finds or starts a server. A shared one holds other people's keys: use a random prefix. */
 export async function testRedis(): Promise<TestRedis> {
 	const url = process.env['TEST_REDIS_URL'];
 	if (url) {
@@ -45,10 +45,7 @@ export async function testRedis(): Promise<TestRedis> {
 	return startRedis();
 }
 
-/**
- * One that nobody else uses, which a test may kill.
- * @param port of one that was ended before, to come back in its place, empty
- */
+/** Starts a server that no other test uses, so that a test may kill it. @param port the port of an ended one, which it replaces, empty */
 export async function startRedis(port?: number): Promise<OwnRedis> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
 	const { command, libraries } =
@@ -58,7 +55,7 @@ export async function startRedis(port?: number): Promise<OwnRedis> {
 	const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env;
 	const child = spawn(command, args, { stdio: 'ignore', env });
 	const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()));
-	// A test process that ends without `stop` takes the server with it.
+	// Ends the server with a test process that ends without `stop`.
 	const kill = (): void => void child.kill('SIGKILL');
 	process.once('exit', kill);
 	const stop = async (): Promise<void> => {
@@ -78,7 +75,7 @@ export async function startRedis(port?: number): Promise<OwnRedis> {
 	return { host: DEFAULT.host, port: own, stop, signal: (name) => void child.kill(name) };
 }
 
-/** The system's packages, unpacked without installing them. @throws Error saying what to do */
+/** Unpacks the system's packages without installing them. @throws Error that says what to do */
 function unpack(folder: string): { command: string; libraries: string } {
 	try {
 		if (!isKnown('redis-server')) execFileSync('apt-get', ['update'], { stdio: 'pipe' });

@@ -1,5 +1,5 @@
-// Every route of the management API as a request that could be sent: its path filled, its body made from its schema. What
-// cannot be guessed about a new route (an id's meaning, a body) stops the tests until it is told here.
+// Makes a valid request for every route of the management API: its path filled in, its body made from its schema. A new route whose ids or
+// body cannot be derived fails the tests until they are added here.
 
 import assert from 'node:assert/strict';
 import type { RequestRoute } from '@hapi/hapi';
@@ -8,7 +8,7 @@ import { exampleOf } from './example.ts';
 import { addMember } from './members.ts';
 import { obtainTokens } from './oauth.ts';
 import { administer } from './postgres.ts';
-import { type Account, createHttpTool, must, publishGateway, registerAccount, type TestService } from './service.ts';
+import { type Account, createHttpTool, must, publishGateway, registerAccount, type SharedService, type TestService } from './service.ts';
 
 export interface Tenant {
 	account: Account;
@@ -17,8 +17,8 @@ export interface Tenant {
 
 const EMPTY_DOCUMENT = { schemaContent: '{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{}}' };
 
-/** An organization with one of each; `name` is in whatever can be named. */
-export async function makeTenant(service: TestService, name: string): Promise<Tenant> {
+/** Makes an organization with one record of each kind; `name` is part of every name. */
+export async function makeTenant(service: SharedService, name: string): Promise<Tenant> {
 	const account = await registerAccount(service.url, `${name} org`);
 	const org = account.organization.id;
 	const api = must(await account.post('/apis', { name: `${name} api`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
@@ -58,8 +58,8 @@ export async function makeTenant(service: TestService, name: string): Promise<Te
 	};
 }
 
-/** Of a replica that seems to be at it for an hour: an import to cancel, which keeps no other waiting. */
-async function beginImport({ config }: TestService, account: Account, name: string): Promise<Record<string, string>> {
+/** Inserts an import that a replica seems to run for an hour: it can be cancelled, and delays no other. */
+async function beginImport({ config }: SharedService, account: Account, name: string): Promise<Record<string, string>> {
 	const api = must(await account.post('/apis', { name: `${name} importing`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
 	const { id } = api.body.data;
 	const [job] = await administer(
@@ -71,7 +71,7 @@ async function beginImport({ config }: TestService, account: Account, name: stri
 	return { importingApi: id, runningImport: String(job?.['id']) };
 }
 
-/** What the gateway's OAuth server keeps of a client that was let in. */
+/** Stores the records that the gateway's OAuth server keeps of an authorized client. */
 async function letClientIn(account: Account, gateway: { id: string; url: string }): Promise<Record<string, string>> {
 	must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2', isRequired: false }), 201);
 	const { client } = await obtainTokens(gateway.url, account);
@@ -80,7 +80,7 @@ async function letClientIn(account: Account, gateway: { id: string; url: string 
 	return { oauthClient: client.id, oauthGrant: grant.grantId, oauthToken: grant.accessTokens[0].id, oauthConsent: consent.consentId };
 }
 
-/** What each parameter of a path means, by the path's beginning where that decides. */
+/** The meaning of each path parameter, by the path's beginning where that decides. */
 const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/organizations/{orgId}/tools/', 'id', 'tool'],
 	['/apis/{id}/imports/{importId}/cancel', 'id', 'importingApi'],
@@ -115,9 +115,9 @@ export function fill(path: string, idOf: (meaning: string) => string): string {
 
 export const ids = (tenant: Tenant) => (meaning: string) => tenant.ids[meaning] ?? assert.fail(`no ${meaning}`);
 
-/** Fields of bodies that hold an id of somebody's. */
+/** Fields of bodies that hold the id of a record. */
 export const BODY_IDS: Record<string, string> = { toolId: 'tool', toolIds: 'tool' };
-/** What a schema's pattern hides. */
+/** Values of fields whose schema is a pattern. */
 const FIELDS: Record<string, unknown> = {
 	endpoint: '/example',
 	password: 'Correct1Horse',
@@ -137,7 +137,7 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /auth/profile': { firstName: 'Eve' },
 };
 
-/** Removals last, and what hangs below something before it; of equals the one that another takes along comes later in the alphabet. */
+/** Orders removals last, children before parents; of equals, the one removed along with another is later in the alphabet. */
 export const byRemoval = (a: RequestRoute, b: RequestRoute): number => rank(a) - rank(b) || b.path.localeCompare(a.path);
 const rank = ({ method, path }: RequestRoute): number => (method === 'delete' ? 100 - path.split('/').length : 0);
 
@@ -158,6 +158,6 @@ export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): 
 	});
 }
 
-/** The management API's own: not the gateways' catch-all, nor the door that leads to its page. */
+/** Returns the routes of the management API itself, without the gateways' catch-all and the redirect to its page. */
 export const managementRoutes = ({ server }: TestService): RequestRoute[] =>
 	server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/') && path !== '/');

@@ -1,4 +1,4 @@
-// Rows to test with, each valid and as small as it can be.
+// Rows for tests, each valid and minimal.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Operation } from '../../core/contract/nouns.ts';
@@ -20,7 +20,7 @@ export async function addTenant(store: Store): Promise<Tenant> {
 	return { userId: user.id, organizationId: organization.id, slug };
 }
 
-/** An account of its own that was invited into the organization, too. */
+/** Adds an account with an organization of its own that was also invited into this one. */
 export async function addMember(store: Store, { organizationId, userId: invitedBy }: Tenant, role: Role): Promise<string> {
 	const { userId, slug } = await addTenant(store);
 	const hash = randomBytes(32);
@@ -94,7 +94,7 @@ export const draft = (from: { name: string; description: string; parameters: Ope
 	fillable: null,
 });
 
-/** What `commit` is told of a document. */
+/** The data of a document that `commit` takes. */
 export const schema = {
 	format: 'openapi 3.1.0',
 	title: 'Pets',
@@ -106,6 +106,6 @@ export const schema = {
 	report: {},
 };
 
-/** What text with a NUL or half a surrogate pair is answered with. */
+/** Checks the error for text with a NUL or a lone surrogate. */
 export const unstorable = (field: string) => (error: { code?: string; details?: { path: string }[] }) =>
 	error.code === 'validation_failed' && error.details?.[0]?.path === `/${field}`;

@@ -1,81 +1,67 @@
-// The whole service on a database and a Redis prefix of its own, in this process, and the REST client of a fresh account.
+// The service that tests use, shared or their own, and the REST client of a fresh account.
 
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Server } from '@hapi/hapi';
-import { Redis } from 'ioredis';
-import { type Config, loadConfig } from '../../core/config/config.ts';
-import { createLog } from '../../core/config/log.ts';
-import type { LimitTable, Window } from '../../core/limits/limits.ts';
-import { startService } from '../../core/main.ts';
-import { type Endpoint, testDatabase } from './postgres.ts';
-import { type TestRedis, testRedis } from './redis.ts';
+import type { Config } from '../../core/config/config.ts';
+import type { LimitTable } from '../../core/limits/limits.ts';
+import type { StoreOptions } from '../../db/index.ts';
+import type { Endpoint } from './postgres.ts';
+import type { TestRedis } from './redis.ts';
 
-export interface TestService {
+/** Names the variable in which a run of many files passes the address from which the shared service is obtained. */
+export const SHARED_SERVICE = 'GATEHOUSE_TEST_SERVICE';
+
+export interface SharedService {
 	url: string;
-	server: Server;
 	config: Config;
-	/** Stops it; the first one on a database also drops that. */
+	/** Stops the service, unless others use it too; the first one on a database also drops the database. */
 	stop(): Promise<void>;
 }
 
+export interface TestService extends SharedService {
+	server: Server;
+}
+
 export interface TestServiceOptions {
-	/** Variables beside those of the database, Redis and the secrets. */
+	/** Variables in addition to those of the database, Redis and the secrets. */
 	env?: Record<string, string>;
 	/** The service whose replica this one is: same database, Redis and secrets. */
-	replicaOf?: TestService;
-	/** Instead of the Redis of the tests: one that may be ended. */
+	replicaOf?: SharedService;
+	/** Replaces the tests' Redis by one that may be ended. */
 	redis?: TestRedis;
-	/** Without it, limits that no test meets by chance. */
+	/** The limits; by default ones that no test reaches by accident. */
 	limits?: LimitTable;
-	/** Takes every line at every level. */
+	/** The cost of passwords; by default the least that bcrypt allows. */
+	passwordCost?: number;
+	/** The waits for the database; long by default, `{}` for those of the product. */
+	databaseWaits?: StoreOptions['waits'];
+	/** Receives every log line at every level. */
 	onLog?: (line: string) => void;
 }
 
-const wide: Window = { max: 1_000_000, seconds: 60 };
-const LOOSE: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes: {} };
-
 export const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 
-/** Upstreams on 127.0.0.1 are open to it, unless `env` says otherwise. */
-export async function startTestService({
-	env = {},
-	replicaOf,
-	redis: ownRedis,
-	limits = LOOSE,
-	onLog,
-}: TestServiceOptions = {}): Promise<TestService> {
-	const owned = replicaOf ? null : await testDatabase();
-	const redis = ownRedis ?? (await testRedis());
-	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
-	const database = replicaOf?.config.database ?? owned?.database;
-	if (!database) throw new Error('A replica needs a service on a database.');
-	const port = await freePort();
-	const given = { PORT: String(port), HOST: '127.0.0.1', EGRESS_ALLOW: '127.0.0.1', LOG_LEVEL: 'fatal', SVC_DATA_DIR: folder, ...env };
-	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
-	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
-	const config: Config = { ...read, redis: { host: redis.host, port: redis.port, keyPrefix } };
-	const service = await startService(config, onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel), { limits });
-	return {
-		url: service.url,
-		server: service.server,
-		config,
-		async stop() {
-			await service.stop();
-			rmSync(folder, { recursive: true, force: true });
-			if (owned) {
-				await dropKeys(redis, keyPrefix);
-				await owned.drop();
-			}
-			await redis.stop();
-		},
-	};
+/**
+ * Returns the service of all files of a run, in a process of its own: a test keeps to organizations that it made. A file that runs alone
+ * has one to itself.
+ */
+export async function sharedService(): Promise<SharedService> {
+	const askFor = process.env[SHARED_SERVICE];
+	if (!askFor) return startTestService();
+	const { status, body } = await send(askFor, 'GET');
+	if (status !== 200) throw new Error(`The shared service did not start: ${body}`);
+	return { ...body, stop: () => Promise.resolve() };
 }
 
-/** The environment that points a service at this database. */
+/**
+ * Starts a service in this process, on a database and a prefix of Redis of its own. It may call upstreams on 127.0.0.1 unless `env` says
+ * otherwise. Its code is imported on demand, since loading costs half a second of CPU time.
+ */
+export const startTestService = async (options: TestServiceOptions = {}): Promise<TestService> =>
+	(await import('./own-service.ts')).startOwnService(options);
+
+/** Returns the environment that points a service at this database. */
 export const databaseVariables = ({ host, port, username, password, name, ssl }: Endpoint): Record<string, string> => ({
 	DATABASE_HOST: host,
 	DATABASE_PORT: String(port),
@@ -85,27 +71,19 @@ export const databaseVariables = ({ host, port, username, password, name, ssl }:
 	DB_SSL: String(ssl),
 });
 
-async function dropKeys({ host, port }: { host: string; port: number }, prefix: string): Promise<void> {
-	const client = new Redis({ host, port, retryStrategy: () => null, lazyConnect: true });
-	client.on('error', () => undefined);
-	const reached = await client.connect().then(
-		() => true,
-		() => false,
-	);
-	// It was ended, and its keys with it.
-	if (!reached) return client.disconnect();
-	const keys = await client.keys(`${prefix}*`);
-	if (keys.length > 0) await client.del(...keys);
-	client.disconnect();
-}
+/** The ports below those that Linux hands out by itself (32768 and up), which another process may take before the service listens. */
+const PORTS = { first: 12_000, count: 20_000 };
 
 export async function freePort(): Promise<number> {
+	const port = PORTS.first + randomInt(PORTS.count);
 	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const address = server.address();
+	const isFree = await new Promise<boolean>((resolve) => {
+		server.once('error', () => resolve(false));
+		server.listen(port, '127.0.0.1', () => resolve(true));
+	});
+	if (!isFree) return freePort();
 	await new Promise((resolve) => server.close(resolve));
-	if (address === null || typeof address === 'string') throw new Error('no port');
-	return address.port;
+	return port;
 }
 
 // ── the REST client ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +99,7 @@ export interface Answer {
 export type Send = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 
 export interface Account {
-	/** Of the service. */
+	/** The service's URL. */
 	url: string;
 	token: string;
 	email: string;
@@ -133,7 +111,7 @@ export interface Account {
 	del: Send;
 }
 
-/** One request as it is; a string or Buffer body is sent untouched. */
+/** Sends one request; a string or Buffer body is sent unchanged. */
 export async function send(
 	url: string,
 	method: string,
@@ -148,7 +126,7 @@ export async function send(
 	return { status: response.status, headers: response.headers, body: text === '' ? null : isJson ? JSON.parse(text) : text };
 }
 
-/** A new user with an organization, over POST /auth/register. */
+/** Registers a new user with an organization, over POST /auth/register. */
 export async function registerAccount(url: string, organizationName = `Org ${randomBytes(4).toString('hex')}`): Promise<Account> {
 	const email = `${randomBytes(6).toString('hex')}@example.com`;
 	const password = 'Correct1Horse';
@@ -165,7 +143,7 @@ export async function registerAccount(url: string, organizationName = `Org ${ran
 	return { url, token, email, password, organization, get: (path, headers) => get(path, undefined, headers), post, patch, del };
 }
 
-/** A gateway with one auth method; its `key` where the method is `api_key`. */
+/** Makes a gateway with one auth method, and its `key` if the method is `api_key`. */
 export async function publishGateway(
 	account: Account,
 	options: { type?: string; endpoint?: string; auth?: string; toolIds?: string[]; configuration?: object } = {},
@@ -179,7 +157,7 @@ export async function publishGateway(
 	return { id, url, key };
 }
 
-/** An http tool that calls `url`. */
+/** Makes an http tool that calls `url`. */
 export async function createHttpTool(
 	account: Account,
 	tool: { name: string; url: string; method?: string; parameters?: object },
@@ -196,7 +174,7 @@ export async function createHttpTool(
 	return must(answer, 201).body.data.id;
 }
 
-/** @throws Error showing the answer when its status is another */
+/** Returns the response. @throws Error that shows it when its status is another */
 export function must(answer: Answer, status: number): Answer {
 	if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`);
 	return answer;

@@ -1,4 +1,4 @@
-// A service that may call one server and nobody else, on a machine whose every other address is a canary.
+// A service that may call one server and no other, on a machine whose every other address is a canary.
 
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
@@ -7,9 +7,9 @@ import { type Account, registerAccount, startTestService, type TestService } fro
 export interface ShutNetwork {
 	service: TestService;
 	account: Account;
-	/** Of the only server that is open. */
+	/** The origin of the only server that is allowed. */
 	origin: string;
-	/** On every address of the machine: nothing may ever knock. */
+	/** A listener on every address of the machine, to which nothing may ever connect. */
 	canary: { port: number; connections: number };
 	stop(): Promise<void>;
 }
@@ -34,6 +34,6 @@ export async function startShutNetwork(serve: RequestListener): Promise<ShutNetw
 
 async function listen(server: Server, host: string): Promise<number> {
 	await new Promise<void>((resolve) => server.listen(0, host, resolve));
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so the address is not a pipe's name.
 	return (server.address() as AddressInfo).port;
 }

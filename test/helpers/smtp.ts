@@ -1,4 +1,4 @@
-// A real SMTP server that hands over what it received, and one that accepts connections and never says a word.
+// A real SMTP server that returns the mails it received, and one that accepts connections and stays silent.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,9 +6,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
+import { PATIENCE_MS } from './clock.ts';
 
 export interface ReceivedMail {
-	/** The envelope: who really gets it. */
+	/** The envelope: the sender and the actual recipients. */
 	from: string;
 	to: string[];
 	mail: Email;
@@ -18,31 +19,29 @@ export interface ReceivedMail {
 }
 
 export interface TestSmtp extends AsyncDisposable {
-	/** What points a service at it. */
+	/** The variables that point a service at this server. */
 	env: Record<string, string>;
-	/** The next mail that was not handed over yet; waits for it. */
+	/** Resolves with the next mail that was not returned yet. */
 	next(): Promise<ReceivedMail>;
-	/** How many logins were tried. */
+	/** The number of attempted logins. */
 	readonly logins: number;
-	/** How many recipients were named so far, refused ones too. */
+	/** The number of recipients named so far, refused ones included. */
 	readonly tries: number;
-	/** How many mails wait to be handed over. */
+	/** The number of mails that were not returned yet. */
 	readonly waiting: number;
 	stop(): Promise<void>;
 }
-
-const PATIENCE_MS = 10_000;
 
 const certificate = (part: string): string =>
 	readFileSync(new URL(`../fixtures/tls/upstream.example.${part}.pem`, import.meta.url), 'utf8');
 
 interface SmtpOptions {
 	host?: string;
-	/** Reply codes of the first recipients, in turn. */
+	/** Reply codes for the first recipients, in order. */
 	refusals?: number[];
-	/** The only one who is let in. */
+	/** The only login that is accepted. */
 	login?: { user: string; pass: string } | null;
-	/** Offers STARTTLS, with a certificate that nobody signed; without it, logins are taken in the clear. */
+	/** Offers STARTTLS with a self-signed certificate; without it, logins are accepted unencrypted. */
 	tls?: boolean;
 }
 
@@ -67,7 +66,7 @@ export async function startSmtp({ host = '127.0.0.1', refusals = [], login = nul
 	});
 	server.on('error', () => undefined);
 	await new Promise<void>((resolve) => server.listen(0, host, resolve));
-	// A server that listens on TCP has an address of this form.
+	// The server listens on TCP, so the address has this form.
 	const { port } = server.server.address() as AddressInfo;
 	const stop = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 	return {
@@ -142,7 +141,7 @@ export async function startMuteSmtp(): Promise<MuteSmtp> {
 	const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
 	server.listen(0, '127.0.0.1');
 	await once(server, 'listening');
-	// As above.
+	// This server listens on TCP too.
 	const { port } = server.address() as AddressInfo;
 	const stop = async (): Promise<void> => {
 		for (const socket of sockets) socket.destroy();

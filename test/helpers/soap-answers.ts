@@ -1,4 +1,4 @@
-// What a `soap` tool makes of an answer: a server that answers so, and the tool of a fixture or of a schema of one's own.
+// Runs a `soap` tool, of a fixture or of a schema that the test writes, against a server that gives one response.
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -25,12 +25,12 @@ export interface Answer {
 
 export interface Asked {
 	tool?: [name: string, key: string];
-	/** Instead: content of the element `Do`. */
+	/** The content of the element `Do`, in place of a fixture. */
 	schema?: string;
 	args?: { [name: string]: Json };
 }
 
-/** What the tool makes of the answer of a server. */
+/** Returns the tool's result for the response of a server. */
 export async function answer(
 	t: TestContext,
 	{ status = 200, headers = {}, body = '' }: Answer,
@@ -43,7 +43,7 @@ export async function answer(
 	const draft = tool ? await toolFrom(tool[0], tool[1], api.baseUrl) : importer.tool(await readOne(documentOf(schema ?? content(''))), api);
 	const config = await soap.config.validateAsync({ ...draft.executionConfig, endpoint: `${upstream.origin}/` });
 	const result = await soap.execute(args, config, loopbackCall(t, { api }));
-	// What is promised is kept, whatever came.
+	// The result must match the promised schema, whatever arrived.
 	if (draft.outputSchema && result.structured !== undefined)
 		assert.deepEqual(compileArguments(draft.outputSchema)(structuredClone(result.structured) as never), []);
 	return result;
@@ -52,6 +52,6 @@ export async function answer(
 export const textOf = ({ content: blocks }: ToolResult): string =>
 	blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 
-/** Elements of which each may be left out. */
+/** Makes a sequence of elements, each of them optional. */
 export const sequence = (...elements: string[]): string =>
 	`<xs:sequence>${elements.map((element) => `<xs:element minOccurs="0" ${element}/>`).join('')}</xs:sequence>`;

@@ -1,11 +1,11 @@
-// A WSDL of any size, in the way of large products: each operation has its own request and response, which share types that
-// refer to each other and to subtypes.
+// A WSDL of any size, built like those of large products: each operation has its own request and response, which share types that refer to
+// each other and to subtypes.
 
 const MEMBERS = ['string', 'long', 'decimal', 'boolean', 'dateTime', 'int'];
-/** Of one operation with its types. */
+/** The size of one operation with its types. */
 const KB_EACH = 4.3;
 
-/** @param megabytes at least so many */
+/** Makes the WSDL. @param megabytes its least size */
 export function largeWsdl(megabytes: number): string {
 	const count = Math.ceil((megabytes * 1024) / KB_EACH) + 1;
 	const range = Array.from({ length: count }, (_, index) => index);

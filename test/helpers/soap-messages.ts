@@ -1,4 +1,4 @@
-// What a `soap` tool sends: the tool of a fixture or of a schema of one's own, against a raw recorder.
+// Records what a `soap` tool sends: the tool of a fixture or of a schema that the test writes, against a raw recorder.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -9,12 +9,12 @@ import { apiAt, loopbackCall, type Recorded, recorder } from './executor.ts';
 import { documentOf, readOne, toolFrom } from './soap.ts';
 
 export interface Sent extends Recorded {
-	/** Inside the header, and inside the body. */
+	/** The content of the SOAP header, and that of the body. */
 	header: string;
 	inside: string;
 }
 
-/** Sends what the tool of a fixture makes of the arguments, after they have passed its schema. */
+/** Checks the arguments by the tool's schema, and returns the message that the tool of a fixture sends for them. */
 export async function sent(
 	t: TestContext,
 	[name, key]: [name: string, key: string],
@@ -37,7 +37,7 @@ function opened(request: Recorded): Sent {
 	return { ...request, header, inside };
 }
 
-/** The message of the element `Do` with this content, of this schema. */
+/** Returns the message of the element `Do` with this content, by this schema. */
 export async function written(t: TestContext, schema: string, args: JsonObject, attributes?: string): Promise<string> {
 	const upstream = await recorder(t);
 	const api = apiAt(`${upstream.origin}/`);

@@ -1,4 +1,4 @@
-// SOAP in tests: the fixtures as an importer reads them, and servers of the `soap` package that keep what they were sent.
+// SOAP in tests: the fixtures as an importer reads them, and servers of the package `soap` that keep the messages they received.
 
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -17,13 +17,13 @@ export const fixture = (name: string): string => readFileSync(new URL(name, FOLD
 
 export const shopFiles = (): Map<string, Uint8Array> => new Map(SHOP_FILES.map((name) => [name, readFileSync(new URL(name, FOLDER))]));
 
-/** The shop comes in several files, all others in one. */
+/** Reads a fixture; the shop has several files, all others one. */
 export async function readFixture(name: string): Promise<Reading> {
 	const more: Partial<SchemaSource> = name === 'shop.wsdl' ? { path: name, files: shopFiles() } : {};
 	return readWith(importer, fixture(name), null, more);
 }
 
-/** A schema in a document of one operation, `Do`, whose message is the element `Do`. */
+/** Makes a document of one operation, `Do`, whose message is the element `Do` of the schema. */
 export function documentOf(schema: string, attributes = 'elementFormDefault="qualified"'): string {
 	return `<definitions targetNamespace="urn:t" xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:t="urn:t" xmlns:xs="http://www.w3.org/2001/XMLSchema"
 	xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/"><types><xs:schema targetNamespace="urn:t" ${attributes}>${schema}</xs:schema></types>
@@ -34,10 +34,10 @@ export function documentOf(schema: string, attributes = 'elementFormDefault="qua
 	<service name="S"><port name="Q" binding="t:B"><soap:address location="http://t.example/"/></port></service></definitions>`;
 }
 
-/** The element `Do` with this content. */
+/** Makes the element `Do` with this content. */
 export const content = (inside: string): string => `<xs:element name="Do"><xs:complexType>${inside}</xs:complexType></xs:element>`;
 
-/** @returns the one operation of that document */
+/** Reads a document. @returns its one operation */
 export async function readOne(text: string, more: Partial<SchemaSource> = {}): Promise<Operation> {
 	const { operations } = await readWith(importer, text, null, more);
 	const [only] = operations;
@@ -55,12 +55,12 @@ export async function toolFrom(name: string, key: string, baseUrl: string): Prom
 
 export interface SoapServer {
 	origin: string;
-	/** Messages and HTTP headers as they came. */
+	/** Messages and HTTP headers as received. */
 	requests: { body: string; headers: IncomingHttpHeaders }[];
 	server: Server;
 }
 
-/** At any path: the package finds the port by it. @param wsdl in one document, which the package need not resolve */
+/** Starts a server that takes any path, by which the package finds the port. @param wsdl one document without imports to resolve */
 export async function soapServer(t: TestContext, wsdl: string, services: IServices): Promise<SoapServer> {
 	const requests: SoapServer['requests'] = [];
 	const http = createServer((_request, response) => void response.writeHead(404).end());
@@ -75,7 +75,7 @@ export async function soapServer(t: TestContext, wsdl: string, services: IServic
 			if (type === 'received') requests.push({ body: String(data), headers: request?.headers ?? {} });
 		};
 	});
-	// Listening on TCP, so the address is not a pipe's name.
+	// The server listens on TCP, so the address is not a pipe's name.
 	const { port } = http.address() as AddressInfo;
 	return { origin: `http://127.0.0.1:${port}`, requests, server };
 }

@@ -1,13 +1,21 @@
-// What must be effective within a second.
+// Changes that must be effective within a second, on every replica.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { elapsing } from './clock.ts';
 
-/** Within a second, and a little for the machine. */
+/** The second, and the possible difference between the clocks of two processes. */
+const WITHIN_MS = 1_500;
+
+/**
+ * Retries until the condition holds. It must hold for a request that is sent when the second is over, however long its response takes: a
+ * cached value may be a second old, and later requests wait for changes.
+ */
 export async function soon(condition: () => Promise<boolean>, what: string): Promise<void> {
-	const started = performance.now();
-	while (!(await condition())) {
-		assert.ok(performance.now() - started < 1500, `${what}: not within a second`);
+	const isOver = elapsing(WITHIN_MS);
+	for (let isLast = false; !(await condition()); ) {
+		assert.ok(!isLast, `${what}: not a second later`);
 		await sleep(20);
+		isLast = isOver();
 	}
 }

@@ -1,4 +1,4 @@
-// A cable between a service and what it leans on: it can be cut, stopped, and mended, while both ends live.
+// A proxy between a service and a server it depends on: the connection can be cut, stalled and restored while both ends live.
 
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { freePort } from './service.ts';
@@ -7,13 +7,13 @@ export interface TcpProxy extends AsyncDisposable {
 	port: number;
 	/** Resets every connection and refuses new ones. */
 	cut(): Promise<void>;
-	/** Takes connections and bytes, and passes nothing on: what a stopped server looks like. */
+	/** Accepts connections and bytes, and forwards nothing, like a suspended server. */
 	stall(): void;
-	/** As before. What came meanwhile, of those that still wait, is passed on. */
+	/** Forwards again, including what arrived meanwhile from connections that are still open. */
 	mend(): Promise<void>;
 }
 
-/** @param target.host a folder that holds PostgreSQL's socket, where it begins with a slash */
+/** Starts a proxy. @param target.host the folder of PostgreSQL's socket if it begins with a slash */
 export async function startTcpProxy({ host, port: targetPort }: { host: string; port: number }): Promise<TcpProxy> {
 	const target = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${targetPort}` } : { host, port: targetPort };
 	const sockets = new Set<Socket>();
@@ -36,7 +36,7 @@ export async function startTcpProxy({ host, port: targetPort }: { host: string; 
 		}
 	});
 	const port = await freePort();
-	/** Resolves when nothing is open any more: a process that ends while a reset is on its way may spin in its clean-up (Node 24.21). */
+	/** Resolves when every connection is closed: a process that ends while a reset is on its way may spin in its clean-up (Node 24.21). */
 	const end = async (how: (socket: Socket) => void): Promise<void> => {
 		const ended = close(server);
 		const closed = Array.from(sockets, (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));

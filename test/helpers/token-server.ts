@@ -1,4 +1,4 @@
-// Another's authorization server that grants tokens to a program (RFC 6749 §4.4), and knows those that it granted.
+// A third-party authorization server that grants tokens to a program (RFC 6749 §4.4), and recognizes those that it granted.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,21 +6,21 @@ import type { TestContext } from 'node:test';
 import Provider from 'oidc-provider';
 
 export interface TokenServer {
-	/** Of a credential of type `oauth2`. */
+	/** The fields of a credential of type `oauth2`. */
 	credentials: { tokenUrl: string; clientId: string; clientSecret: string; scopes: string[] };
-	/** Whether it granted this token, with the scope, and it has not expired. */
+	/** Tells whether it granted this token, with the scope, and the token has not expired. */
 	isGranted(token: string): Promise<boolean>;
-	/** How many it granted. */
+	/** Returns the number of granted tokens. */
 	granted(): number;
 }
 
 const CLIENT = { clientId: 'gatehouse', clientSecret: 'a secret & 100% of it', scopes: ['pets'] };
 
-/** @param auth how its client proves itself: RFC 6749 §2.3.1 */
+/** Starts the server. @param auth the client's authentication method: RFC 6749 §2.3.1 */
 export async function tokenServer(t: TestContext, auth: 'client_secret_post' | 'client_secret_basic'): Promise<TokenServer> {
 	const server = createServer();
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// It listens on TCP.
+	// The server listens on TCP.
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const provider = new Provider(url, {
 		clients: [

@@ -1,4 +1,4 @@
-// What every row with an `ETag` must keep to, whatever the row is.
+// Assertions about every row with an `ETag`, whatever the row is.
 
 import assert from 'node:assert/strict';
 import { type Account, must } from './service.ts';
@@ -7,10 +7,7 @@ const NO_TAGS = ['1', '"x"', 'W/"1"', '""', '"', '"1","2"', '"-1"', '"1.5.2"', "
 
 export const etagOf = ({ headers }: { headers: Headers }): string => headers.get('etag') ?? assert.fail('no ETag');
 
-/**
- * @param path of the row, which takes PATCH of `name`
- * @param created what creating it answered
- */
+/** Asserts the use of versions. @param path of the row, which takes PATCH of `name` @param created the response to its creation */
 export async function assertVersioned(account: Account, path: string, created: { headers: Headers }): Promise<void> {
 	const first = etagOf(created);
 	assert.match(first, /^"\d+(\.\d+)?"$/);
@@ -39,7 +36,7 @@ export async function assertVersioned(account: Account, path: string, created: {
 	assert.equal((await account.del(path, undefined, { 'if-match': last })).status, 404);
 }
 
-/** Each change alone: the answer and the row show it, and nothing else of the row is another. */
+/** Asserts for each change by itself that the response and the row show it, and that nothing else of the row changed. */
 export async function assertChangesOnly(account: Account, path: string, changes: object[]): Promise<void> {
 	for (const change of changes) {
 		const before = must(await account.get(path), 200).body.data;

@@ -1,55 +1,62 @@
-// Bytes to a service and back, where a client library would not send them or would not show them.
+// Exchanges bytes with a service, where a client library would not send them or would not show them.
 
 import { connect } from 'node:net';
+import { PATIENCE_MS } from './clock.ts';
 
 export interface WireAnswer {
 	status: number;
-	/** Names in lower case. */
+	/** Headers, names in lower case. */
 	headers: Map<string, string>;
 	body: string;
 }
 
 export interface Exchange {
-	/** In their order; none when the connection was closed without a word. */
+	/** The responses in their order; none when the connection was closed without one. */
 	answers: WireAnswer[];
-	/** False when it was we who closed it. */
+	/** Whether the service closed the connection; false when the test did. */
 	closed: boolean;
-	tookMs: number;
 }
 
 interface Patience {
-	/** After that we close it. */
-	waitMs?: number;
-	/** Sent every 200 ms, as long as the other side listens. */
+	/** The number of responses after which the test closes; otherwise the service must close. */
+	enough?: number;
+	/** Bytes that are sent every 200 ms while the service reads. */
 	adds?: string;
 }
 
-/** @param bytes one character a byte */
-export function exchange(url: string, bytes: string | Buffer, { waitMs = 2000, adds = '' }: Patience = {}): Promise<Exchange> {
+/** Exchanges bytes. @param bytes one character a byte */
+export function exchange(
+	url: string,
+	bytes: string | Buffer,
+	{ enough = Number.POSITIVE_INFINITY, adds = '' }: Patience = {},
+): Promise<Exchange> {
 	const { hostname, port } = new URL(url);
 	return new Promise((resolve) => {
-		const startedMs = performance.now();
 		const chunks: Buffer[] = [];
 		let closed = true;
 		const socket = connect(Number(port), hostname);
-		const late = setTimeout(() => {
+		const leave = (): void => {
 			closed = false;
 			socket.destroy();
-		}, waitMs);
+		};
+		const late = setTimeout(leave, PATIENCE_MS);
 		const adding = adds ? setInterval(() => socket.writable && socket.write(adds), 200) : undefined;
-		socket.on('data', (chunk) => chunks.push(chunk));
-		// A reset is how some servers close; `close` follows it.
+		socket.on('data', (chunk) => {
+			chunks.push(chunk);
+			if (enough < Number.POSITIVE_INFINITY && parse(Buffer.concat(chunks).toString('latin1')).length >= enough) leave();
+		});
+		// Some servers close with a reset; `close` follows it.
 		socket.on('error', () => socket.destroy());
 		socket.on('close', () => {
 			clearTimeout(late);
 			clearInterval(adding);
-			resolve({ answers: parse(Buffer.concat(chunks).toString('latin1')), closed, tookMs: performance.now() - startedMs });
+			resolve({ answers: parse(Buffer.concat(chunks).toString('latin1')), closed });
 		});
 		if (bytes.length > 0) socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
 	});
 }
 
-/** Bodies must say their length. */
+/** Parses responses, whose bodies must declare their length. */
 function parse(stream: string): WireAnswer[] {
 	const answers: WireAnswer[] = [];
 	let rest = stream;

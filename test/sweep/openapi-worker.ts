@@ -1,4 +1,4 @@
-// One document of the sweep at a time, in a thread that may die of it: what the importer makes of it, held against what must be true.
+// Imports the documents of the sweep one at a time and checks the results, in a thread that a document may crash.
 
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
@@ -12,22 +12,22 @@ export interface DocumentRow {
 	file: string;
 	bytes: number;
 	durationMs: number;
-	/** Why the whole document was refused; null when it was read. */
+	/** The reason for which the whole document was refused; null when it was read. */
 	refused: string | null;
-	/** By another way than the importer's. */
+	/** The number of operations, counted independently of the importer. */
 	expected: number;
 	operations: number;
 	converted: number;
 	degraded: number;
 	skipped: number;
-	/** What is not as it must be, a sentence each. */
+	/** Violations of the invariants, one sentence each. */
 	faults: string[];
 }
 
 const METHOD = /^(get|put|post|delete|options|head|patch|trace)$/;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com' };
-/** Many operations are alike; once is enough. */
+/** Schemas that were compiled already: many operations are alike. */
 const compiled = new Set<string>();
 
 parentPort?.on('message', (file: string) => {

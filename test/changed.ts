@@ -1,0 +1,93 @@
+// `npm run test:changed [base]`: runs the tests of the rooms that were touched and of those above them (test/README.md says which those are).
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { floorOf, pluginFolder, ROOMS, ROOT, readSources, type Source } from './rooms.ts';
+
+/** Files that concern every test. */
+const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/setup\.ts|test\/rooms\.ts|test\/changed\.ts)$/;
+/** Documents and settings concern only the tests that read all sources. */
+const SILENT = /\.md$|^(biome\.json|\.[^/]+)/;
+/** Tests that always run: they read every source and every README, and take seconds. */
+const ALWAYS = ['test/changed.test.ts', 'test/layers.test.ts', 'test/readme.test.ts', 'test/words.test.ts'];
+
+/**
+ * Finds the tests that a change can make fail. @param changed paths, including removed ones @param sources all of the tree, tests included
+ * @returns the paths of the tests to run
+ */
+export function testsOf(changed: readonly string[], sources: readonly Source[]): string[] {
+	const tests = sources.map(({ file }) => file).filter((file) => file.endsWith('.test.ts'));
+	const told = changed.filter((file) => !SILENT.test(file));
+	if (told.some((file) => EVERYBODYS.test(file))) return tests.sort();
+	const files = new Map(sources.map((source) => [source.file, source]));
+	const reached = (test: string): ReadonlySet<string> => reachedFrom(test, files);
+	const isTouched = (test: string): boolean => ALWAYS.includes(test) || told.some((file) => concerns(file, test, reached));
+	return tests.filter(isTouched).sort();
+}
+
+/** Tells whether a change of `file` can affect `test`. */
+function concerns(file: string, test: string, reached: (test: string) => ReadonlySet<string>): boolean {
+	if (file.endsWith('.test.ts')) return file === test;
+	// A helper concerns the tests that import it, a fixture the flows.
+	if (file.startsWith('test/')) return reached(test).has(file) || isFixtureOf(file, test);
+	if (test.startsWith('test/') || test.startsWith('demo/')) return belongs(file, test, reached);
+	return isAbove(test, file);
+}
+
+/**
+ * Tells whether the test stands above the file: sources of a plugin or of db concern the tests of their room; those of core the tests of
+ * their floor and above, and all plugins.
+ */
+function isAbove(test: string, file: string): boolean {
+	const [own, its] = [pluginFolder(file), pluginFolder(test)];
+	if (own !== null) return its === own;
+	const [room, roomOfTest] = [file, test].map((path) => path.split('/')[0]);
+	if (room === 'db') return roomOfTest === 'db';
+	if (room !== 'core') return room === roomOfTest;
+	if (its !== null) return true;
+	if (roomOfTest === 'db') return ['contract', 'store', 'config'].includes(file.split('/')[1] ?? '');
+	return roomOfTest === 'core' && floorOf(test) >= floorOf(file);
+}
+
+/**
+ * Tells whether a flow depends on the file: it does on the files that it imports, and on every served source if it starts the whole
+ * service.
+ */
+function belongs(file: string, test: string, reached: (test: string) => ReadonlySet<string>): boolean {
+	const seen = reached(test);
+	return seen.has(file) || (seen.has('core/main.ts') && ROOMS.includes(file.split('/')[0] ?? ''));
+}
+
+/** Tells whether a file that no source imports, such as JSON, lies beside the test or in a folder that the test names. */
+const isFixtureOf = (file: string, test: string): boolean =>
+	!file.endsWith('.ts') && (test.startsWith('test/flows/') || test.startsWith('test/conformance/'));
+
+function reachedFrom(start: string, files: ReadonlyMap<string, Source>): ReadonlySet<string> {
+	const seen = new Set<string>();
+	const todo = [start];
+	for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+		if (seen.has(next)) continue;
+		seen.add(next);
+		todo.push(...(files.get(next)?.imports ?? []));
+	}
+	return seen;
+}
+
+export const allSources = (): Source[] => readSources(`{${ROOMS.join(',')},test}/**/*.ts`);
+
+/** Lists the files that differ from the point where the branch left `base`, uncommitted ones included. */
+function changedSince(base: string): string[] {
+	const git = (...args: string[]): string[] => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean);
+	const [from = base] = git('merge-base', base, 'HEAD');
+	return [...git('diff', '--name-only', '--no-renames', from), ...git('ls-files', '--others', '--exclude-standard')];
+}
+
+function main(base = 'main'): void {
+	const changed = changedSince(base);
+	const tests = testsOf(changed, allSources());
+	process.stdout.write(`${changed.length} files changed since ${base}: ${tests.length} files of tests\n`);
+	const options = ['--test', '--test-global-setup=test/setup.ts', '--test-concurrency=2'];
+	const { status } = spawnSync(process.execPath, [...options, ...tests], { cwd: ROOT, stdio: 'inherit' });
+	process.exitCode = status ?? 1;
+}
+
+if (import.meta.main) main(process.argv[2]);

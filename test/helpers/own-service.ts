@@ -1,0 +1,74 @@
+// The whole service in this process, on a database and a prefix of Redis of its own.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { type Config, loadConfig } from '../../core/config/config.ts';
+import { createLog } from '../../core/config/log.ts';
+import type { LimitTable, Window } from '../../core/limits/limits.ts';
+import { startService } from '../../core/main.ts';
+import { testDatabase } from './postgres.ts';
+import { testRedis } from './redis.ts';
+import { databaseVariables, freePort, SECRETS, type TestService, type TestServiceOptions } from './service.ts';
+import { PATIENT } from './store.ts';
+
+const wide: Window = { max: 1_000_000, seconds: 60 };
+const LOOSE: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes: {} };
+
+const LEAST_COST = 4;
+/** The pool of a service that may wait: several files run at once, and a PostgreSQL takes 100 connections. */
+const SHARED_POOL_SIZE = 4;
+
+export async function startOwnService({
+	env = {},
+	replicaOf,
+	redis: ownRedis,
+	limits = LOOSE,
+	passwordCost = LEAST_COST,
+	databaseWaits = PATIENT,
+	onLog,
+}: TestServiceOptions): Promise<TestService> {
+	const owned = replicaOf ? null : await testDatabase();
+	const redis = ownRedis ?? (await testRedis());
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-service-'));
+	const database = replicaOf?.config.database ?? owned?.database;
+	if (!database) throw new Error('A replica needs a service on a database.');
+	const port = await freePort();
+	const given = { PORT: String(port), HOST: '127.0.0.1', EGRESS_ALLOW: '127.0.0.1', LOG_LEVEL: 'fatal', SVC_DATA_DIR: folder, ...env };
+	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
+	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
+	const config: Config = { ...read, redis: { host: redis.host, port: redis.port, keyPrefix } };
+	const databasePoolSize = databaseWaits === PATIENT ? SHARED_POOL_SIZE : undefined;
+	const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
+	const service = await startService(config, log, { limits, passwordCost, databaseWaits, databasePoolSize });
+	return {
+		url: service.url,
+		server: service.server,
+		config,
+		async stop() {
+			await service.stop();
+			rmSync(folder, { recursive: true, force: true });
+			if (owned) {
+				await dropKeys(redis, keyPrefix);
+				await owned.drop();
+			}
+			await redis.stop();
+		},
+	};
+}
+
+async function dropKeys({ host, port }: { host: string; port: number }, prefix: string): Promise<void> {
+	const client = new Redis({ host, port, retryStrategy: () => null, lazyConnect: true });
+	client.on('error', () => undefined);
+	const reached = await client.connect().then(
+		() => true,
+		() => false,
+	);
+	// The server was ended, and its keys with it.
+	if (!reached) return client.disconnect();
+	const keys = await client.keys(`${prefix}*`);
+	if (keys.length > 0) await client.del(...keys);
+	client.disconnect();
+}

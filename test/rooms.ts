@@ -1,0 +1,47 @@
+// The rooms of the source tree with their floors and imports, for the tests and programs that need them.
+
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'demo'];
+
+/** The rooms of core, from the ground upwards. */
+export const FLOORS = [
+	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],
+	...['limits', 'lanes', 'upstreams', 'identity', 'imports', 'tools', 'management', 'gateways'],
+];
+
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'/g;
+
+export interface Source {
+	/** The path relative to the root, like all paths here. */
+	file: string;
+	/** The imports: files of ours by their paths, packages by their names. */
+	imports: string[];
+	text: string;
+}
+
+/** Reads the sources. @param pattern of paths, relative to the root */
+export const readSources = (pattern: string): Source[] =>
+	globSync(pattern, { cwd: ROOT })
+		.filter((file) => !file.endsWith('.d.ts'))
+		.map((file) => {
+			const text = readFileSync(join(ROOT, file), 'utf8');
+			const imports = [...text.matchAll(IMPORT)].map(([, a, b, c]) => a ?? b ?? c ?? '');
+			return { file, text, imports: imports.map((name) => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name)) };
+		});
+
+/** Returns the folder of the plugin to which a file belongs: two parts deep in adapters and importers, three in plugins. */
+export function pluginFolder(file: string): string | null {
+	const parts = file.split('/');
+	if (parts[0] === 'adapters' || parts[0] === 'importers') return parts.slice(0, 2).join('/');
+	return parts[0] === 'plugins' ? parts.slice(0, 3).join('/') : null;
+}
+
+/** Returns the floor of a file; core's own files stand above all its rooms. */
+export function floorOf(file: string): number {
+	const [, room = '', inside] = file.split('/');
+	return inside === undefined ? FLOORS.length : FLOORS.indexOf(room);
+}

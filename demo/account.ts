@@ -1,4 +1,4 @@
-// The demo's account: made at the first run, found again at the next ones by what is kept beside the database.
+// The demo's account: registered on the first run, and reused on later ones from a file beside the database.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -13,18 +13,20 @@ export interface Account {
 export interface Session {
 	rest: Rest;
 	organization: { id: string; name: string; slug: string };
-	/** Of this run, not of a former one. */
+	/** Whether this run registered the account. */
 	isNew: boolean;
 }
 
-/** A password of its own for every data folder, mode 0600: the service may listen beyond this machine. */
+/**
+ * Reads or creates the account. Each data folder has a password of its own, mode 0600, since the service may listen beyond this machine.
+ */
 export async function readAccount(dataDir: string): Promise<Account> {
 	const file = join(dataDir, 'demo-account.json');
 	const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
 		if (error.code === 'ENOENT') return null;
 		throw error;
 	});
-	// Written below.
+	// This function wrote the file.
 	if (kept !== null) return JSON.parse(kept) as Account;
 	const account = { email: 'demo@example.com', password: `Demo-1-${randomBytes(12).toString('base64url')}` };
 	await mkdir(dataDir, { recursive: true, mode: 0o700 });

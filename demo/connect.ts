@@ -1,4 +1,4 @@
-// How the clients that people use are connected to a gateway, ready to paste.
+// Instructions, ready to paste, for connecting common MCP clients to a gateway.
 
 export interface Published {
 	url: string;

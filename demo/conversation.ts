@@ -1,4 +1,4 @@
-// What a client of the published gateway does: connects over MCP with the SDK's client, lists the tools, calls two.
+// A client of the published gateway: it connects over MCP with the SDK's client, lists the tools, and calls two.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -38,7 +38,7 @@ const connect = (step: Step, { url, key }: Published): Promise<Client> =>
 	step('Connect an MCP client', async () => {
 		const client = new Client({ name: 'gatehouse-demo', version: '1.0.0' });
 		const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { 'X-API-Key': key } } });
-		// The SDK's class is its own interface but for `sessionId`, which it declares without exactOptionalPropertyTypes in mind.
+		// The SDK's class differs from its own interface only in `sessionId`, declared without regard to exactOptionalPropertyTypes.
 		await client.connect(transport as Transport);
 		const server = client.getServerVersion();
 		return { value: client, got: `${server?.name} ${server?.version} over Streamable HTTP` };
@@ -71,11 +71,11 @@ const placeOrder = (step: Step, client: Client): Promise<void> =>
 	});
 
 async function call<T>(client: Client, name: string, args: Record<string, unknown>): Promise<T> {
-	// `callTool` is also typed for a result form of 2024 that only asking for it brings.
+	// `callTool` is also typed for a result form of 2024, which only clients get that ask for it.
 	const { content, structuredContent, isError } = (await client.callTool({ name, arguments: args })) as CallToolResult;
 	const text = content[0]?.type === 'text' ? content[0].text : '';
 	if (isError) throw new Error(`${name} failed: ${text}`);
-	// The shop's own schema, tested beside it, says what it answers.
+	// The shop's own schema, which has tests, describes the answer.
 	return (structuredContent ?? JSON.parse(text)) as T;
 }
 

@@ -23,7 +23,7 @@ interface Gateway extends Named {
 	endpoint: string;
 }
 
-/** Whatever a former run left is found by listing, and used again. */
+/** Runs the job. Resources left by a former run are found by listing, and used again. */
 export async function doMainJob(step: Step, serviceUrl: string, account: Account, sample: SampleApi): Promise<Published> {
 	const { rest, organization } = await logIn(step, serviceUrl, account);
 	const api = await connectApi(step, rest, sample);
@@ -99,7 +99,7 @@ async function publishGateway(step: Step, rest: Rest, toolIds: string[]): Promis
 	return gateway;
 }
 
-/** @returns the new key, shown this once */
+/** @returns the new key, which is shown only once */
 async function protectGateway(step: Step, rest: Rest, { id }: Gateway): Promise<string> {
 	await step('Protect it', async () => {
 		const { authMethods } = await rest<{ authMethods: { type: string }[] }>('GET', `/gateways/${id}/auth`);

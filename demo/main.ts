@@ -1,5 +1,5 @@
-// `npm run demo`: the service, a sample API and the main job from one to the other, printed step by step.
-// `--once` stops everything after the last step.
+// `npm run demo`: starts the service and a sample API, runs the main job between them, and prints it step by step. `--once` stops
+// everything after the last step.
 
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -12,6 +12,9 @@ import { doMainJob } from './job.ts';
 import { findPort } from './ports.ts';
 import { startSampleApi } from './sample-api.ts';
 import { createSteps, type Step } from './steps.ts';
+
+/** The sample API's port where it is free, as the README names it. */
+const SAMPLE_PORT = 4000;
 
 const print = (line: string): void => console.log(line);
 
@@ -28,10 +31,10 @@ async function main(): Promise<void> {
 	if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** @param running takes what has to be stopped at the end */
+/** @param running collects the resources to be released at the end */
 async function demonstrate(step: Step, running: AsyncDisposableStack): Promise<Published> {
 	const sample = await step('Start the sample API', async () => {
-		const value = await startSampleApi();
+		const value = await startSampleApi({ port: await findPort('127.0.0.1', SAMPLE_PORT) });
 		running.defer(value.stop);
 		return { value, got: `${value.url}/openapi.json` };
 	});
@@ -46,7 +49,7 @@ async function demonstrate(step: Step, running: AsyncDisposableStack): Promise<P
 
 type Env = Record<string, string | undefined>;
 
-/** Of the environment only what is named here counts: the demo runs on the embedded database, whatever else is set. */
+/** Builds the configuration from these variables only: the demo runs on the embedded database, whatever else is set. */
 async function configure(env: Env, sampleUrl: string): Promise<{ config: Config; note: string }> {
 	const chosen = {
 		HOST: env['HOST'],

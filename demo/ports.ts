@@ -1,10 +1,10 @@
-// A port to listen on, known before the server is there: the service writes its own address into its answers.
+// Finds a port to listen on before the server starts, since the service writes its own address into its answers.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { listeningFault } from '../core/process/listening.ts';
 
-/** The wanted port, or any other when it is taken. @throws Error naming the variable to change */
+/** Returns the wanted port, or a free one when it is taken. @throws Error naming the variable to change */
 export async function findPort(host: string, wanted: number): Promise<number> {
 	const server = createServer().listen(wanted, host);
 	try {

@@ -1,4 +1,4 @@
-// A client of the management API: one function, the envelope taken off, a failure as an error with its HTTP status.
+// A client of the management API: one function that unwraps the envelope, and throws a failure as an error with its HTTP status.
 
 /** Answers with `data` of the envelope. @throws RestFailure */
 export type Rest = <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<T>;
@@ -11,7 +11,7 @@ export class RestFailure extends Error {
 	}
 }
 
-/** @param token absent: nobody is logged in */
+/** @param token absent: requests are sent without a login */
 export function createRest(baseUrl: string, token?: string): Rest {
 	return async <T>(method: string, path: string, body?: object): Promise<T> => {
 		const response = await fetch(baseUrl + path, {
@@ -24,12 +24,12 @@ export function createRest(baseUrl: string, token?: string): Rest {
 		});
 		const text = await response.text();
 		if (!response.ok) throw new RestFailure(response.status, messageOf(text));
-		// The envelope and its data are what the API's reference says; a demo believes it.
+		// The API's reference promises the envelope and its data; a demo relies on it.
 		return (JSON.parse(text) as { data: T }).data;
 	};
 }
 
-/** Every item of a list, page by page. @param name of the items in the answer: `apis`, `tools`… */
+/** Lists all items, page by page. @param name of the items in the answer: `apis`, `tools`… */
 export async function listAll<T>(rest: Rest, path: string, name: string, filters: Record<string, string> = {}): Promise<T[]> {
 	const items: T[] = [];
 	let cursor: string | null = null;
@@ -42,13 +42,13 @@ export async function listAll<T>(rest: Rest, path: string, name: string, filters
 	return items;
 }
 
-/** The sentence of an error body, or the body itself when it is not one of ours. */
+/** Returns the message of an error body, or the body itself when it is not one of ours. */
 export function messageOf(text: string): string {
 	try {
 		const { message } = JSON.parse(text) as { message?: unknown };
 		if (typeof message === 'string') return message;
 	} catch {
-		// Not JSON: shown as it is.
+		// Not JSON: it is returned as it is.
 	}
 	return text.slice(0, 300);
 }

@@ -1,4 +1,4 @@
-// The bookshop's document is true: every answer that it names is provoked once, and what comes fits what is written.
+// The bookshop's document is correct: every answer that it declares is provoked once, and matches its description.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ const BOOK = {
 const ORDER = { customerId: 'cus-1', lines: [{ isbn: '9780141439518', copies: 2 }], delivery: { method: 'courier', address: ADDRESS } };
 const line = (isbn: string, copies: number): object => ({ ...ORDER, lines: [{ isbn, copies }] });
 
-/** In this order: later ones use what earlier ones made. */
+/** The order matters: later cases use the results of earlier ones. */
 const CASES: Case[] = [
 	['getStatus', 200, '/status'],
 	['listBooks', 200, '/books?q=austen&genre=fiction&genre=poetry&maxPriceCents=2000&inStock=true&sort=price&limit=5&offset=0'],
@@ -67,15 +67,15 @@ describe('the sample API', () => {
 	let shop: SampleApi;
 	let document: OpenApiDocument;
 	let ajv: Ajv2020;
-	/** By operationId. */
+	/** Operations by operationId. */
 	let operations: Map<string, Operation & { method: string }>;
 
 	before(async () => {
 		shop = await startSampleApi();
-		// The bookshop serves what `describeBookshop` returns.
+		// The bookshop serves the result of `describeBookshop`.
 		document = (await (await fetch(`${shop.url}/openapi.json`)).json()) as OpenApiDocument;
 		ajv = new Ajv2020({ strict: false, allErrors: true });
-		// ajv-formats is CommonJS: its types put the function under `default`, Node hands over the function itself.
+		// ajv-formats is CommonJS: its types put the function under `default`, Node passes the function itself.
 		(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 		ajv.addSchema(document, 'shop');
 		const all = Object.values(document.paths).flatMap((methods) => Object.entries(methods));
@@ -93,7 +93,7 @@ describe('the sample API', () => {
 		});
 	}
 
-	/** The answer's status is the expected one and is described, and its body fits the description. */
+	/** Checks that the answer has the expected status, that the document describes it, and that its body matches. */
 	async function check(expected: Case): Promise<void> {
 		const [operationId, status] = expected;
 		const response = await send(expected);
@@ -113,7 +113,7 @@ describe('the sample API', () => {
 
 	function resolve(response: unknown): Described | undefined {
 		const pointer = (response as { $ref?: string } | undefined)?.$ref;
-		// By the Reference and Response Objects of OpenAPI 3.1.
+		// The Reference and Response Objects of OpenAPI 3.1 promise this shape.
 		return (pointer ? document.components.responses[pointer.split('/').at(-1) ?? ''] : response) as Described | undefined;
 	}
 
@@ -139,7 +139,7 @@ describe('the sample API', () => {
 		}
 	});
 
-	test('has a case above for every answer that its document names', () => {
+	test('has a case above for every answer that its document declares', () => {
 		const tried = new Set(CASES.map(([operationId, status]) => `${operationId} ${status}`));
 		const missing = [...operations.values()]
 			.flatMap(({ operationId, responses }) => Object.keys(responses).map((status) => `${operationId} ${status}`))
@@ -160,7 +160,7 @@ describe('the sample API', () => {
 
 	test('reads repeated, comma-separated and header parameters', async () => {
 		const list = await (await send(['listBooks', 200, '/books?genre=science&genre=poetry&sort=published&limit=2'])).json();
-		// By the document, checked above.
+		// The document promises this shape, which was checked above.
 		const page = list as { books: { title: string }[]; total: number; nextOffset: number };
 		assert.deepEqual([page.books.map(({ title }) => title), page.total, page.nextOffset], [['Paradise Lost', 'Cosmos'], 3, 2]);
 		const one = await (

@@ -1,4 +1,4 @@
-// A small bookshop on loopback, the API that the demo connects: a dozen operations behind a key, described at /openapi.json.
+// A small bookshop on loopback, which the demo connects as an API: a dozen operations behind a key, described at /openapi.json.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { type Answer, createOperations, Refusal } from './bookshop/operations.ts
 import { compileRoutes, findRoute, readInput } from './bookshop/requests.ts';
 
 export interface SampleApi {
-	/** Origin, without a trailing slash. */
+	/** The origin, without a trailing slash. */
 	url: string;
 	apiKey: string;
 	stop(): Promise<void>;
@@ -17,7 +17,7 @@ export interface SampleApi {
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** @param options.port 0, the default, for any that is free */
+/** @param options.port 0, the default, uses any free port */
 export async function startSampleApi(options: { port?: number } = {}): Promise<SampleApi> {
 	const server = createServer();
 	server.listen(options.port ?? 0, '127.0.0.1');
@@ -66,7 +66,7 @@ async function readText(request: IncomingMessage): Promise<string> {
 	let sizeBytes = 0;
 	for await (const chunk of request as AsyncIterable<Buffer>) {
 		sizeBytes += chunk.length;
-		// Read to its end and dropped: leaving the loop would cut the connection before the answer.
+		// The rest is read and dropped: leaving the loop would cut the connection before the answer.
 		if (sizeBytes <= MAX_BODY_BYTES) chunks.push(chunk);
 	}
 	if (sizeBytes > MAX_BODY_BYTES) throw new Refusal(413, 'too_large', `The body must not exceed ${MAX_BODY_BYTES} bytes.`);

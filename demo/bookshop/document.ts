@@ -1,4 +1,4 @@
-// What the bookshop says of itself: OpenAPI 3.1. The shop's own request checks are compiled from it, so it cannot lie about input.
+// The bookshop's OpenAPI 3.1 document. The shop's own request checks are compiled from it, so it cannot be wrong about input.
 
 import { paths } from './paths.ts';
 import { responses, schemas } from './schemas.ts';
@@ -30,7 +30,7 @@ export interface Operation {
 	parameters?: Parameter[];
 	requestBody?: RequestBody;
 	responses: Record<string, Schema>;
-	/** Empty: no key asked for. Absent: the document's own. */
+	/** Empty: no key required. Absent: the document's own. */
 	security?: [];
 }
 
@@ -59,9 +59,9 @@ export function describeBookshop(url: string): OpenApiDocument {
 		},
 		servers: [{ url }],
 		tags: [
-			{ name: 'books', description: 'The catalogue and what is on the shelves.' },
-			{ name: 'customers', description: 'Who buys.' },
-			{ name: 'orders', description: 'What was bought, and where it goes.' },
+			{ name: 'books', description: 'The catalogue and the stock.' },
+			{ name: 'customers', description: 'The shop’s customers.' },
+			{ name: 'orders', description: 'Orders and their delivery.' },
 			{ name: 'service', description: 'The shop’s own state.' },
 		],
 		security: [{ shopKey: [] }],

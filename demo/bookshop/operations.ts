@@ -1,4 +1,4 @@
-// What each operation of the bookshop does, by operationId, on a stock kept in memory. Requests arrive checked against the document.
+// The bookshop's operations, by operationId, on a stock kept in memory. Requests arrive checked against the document.
 
 import { BRANCHES } from './schemas.ts';
 import { type Book, type Customer, type NewOrder, type Note, type Order, openShop, type Price, type Shop } from './shop.ts';
@@ -10,14 +10,14 @@ export interface Answer {
 }
 
 export interface Input<P = unknown, B = unknown> {
-	/** Of the path, the query and the headers, under the names and with the types of the document. */
+	/** Parameters of the path, the query and the headers, under the names and with the types of the document. */
 	parameters: P;
 	body: B;
 }
 
 export type Handler = (input: Input) => Answer;
 
-/** A refusal that the document names. */
+/** A refusal that the document declares. */
 export class Refusal extends Error {
 	readonly status: number;
 	readonly code: string;
@@ -35,13 +35,13 @@ type BookFilter = { q?: string; genre?: string[]; maxPriceCents?: number; inStoc
 type OrderFilter = { status?: string[]; customerId?: string; placedAfter?: string };
 type NewBook = Omit<Book, 'stock'>;
 
-/** P and B restate what the document promises, and the request has passed it. */
+/** P and B restate the types that the document promises, against which the request was checked. */
 const checked =
 	<P, B = undefined>(run: (input: Input<P, B>) => Answer): Handler =>
 	(input) =>
 		run(input as Input<P, B>);
 
-/** A shop as it is in the morning: every start has the same books. */
+/** Opens a shop with its initial stock: every start has the same books. */
 export function createOperations(): Record<string, Handler> {
 	const shop = openShop();
 	return { ...bookOperations(shop), ...customerOperations(shop), ...orderOperations(shop), getStatus: () => status(shop) };
@@ -141,7 +141,7 @@ function pageOf(name: string, items: object[], { limit, offset }: Paging): objec
 	return { [name]: items.slice(offset, end), total: items.length, nextOffset: end < items.length ? end : null };
 }
 
-/** Everything is looked at before anything is taken. */
+/** Places an order: everything is checked before anything is taken. */
 function placeOrder(shop: Shop, wanted: NewOrder): Order {
 	findCustomer(shop, wanted.customerId);
 	const copiesByIsbn = new Map<string, number>();

@@ -14,12 +14,18 @@ import {
 	STATUSES,
 } from './schemas.ts';
 
-/** The failures that an operation may answer with, by status. */
+/** Lists the failures that an operation may answer with, by status. */
 const failures = (...statuses: (keyof typeof responses)[]): Record<string, Schema> =>
 	Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 
 const isbn: Parameter = { name: 'isbn', in: 'path', required: true, description: 'ISBN-13 without hyphens.', schema: isbnSchema };
-const orderId: Parameter = { name: 'orderId', in: 'path', required: true, description: 'As placing it answered.', schema: orderIdSchema };
+const orderId: Parameter = {
+	name: 'orderId',
+	in: 'path',
+	required: true,
+	description: 'As returned when the order was placed.',
+	schema: orderIdSchema,
+};
 const currency: Parameter = {
 	name: 'X-Currency',
 	in: 'header',
@@ -35,7 +41,7 @@ const limit: Parameter = {
 const offset: Parameter = {
 	name: 'offset',
 	in: 'query',
-	description: 'Entries to leave out from the beginning: `nextOffset` of the former answer.',
+	description: 'Entries to leave out from the beginning: `nextOffset` of the previous answer.',
 	schema: { type: 'integer', minimum: 0, default: 0 },
 };
 
@@ -65,7 +71,12 @@ const bookPaths: OpenApiDocument['paths'] = {
 					description: 'Greatest price, in cents of EUR.',
 					schema: { type: 'integer', minimum: 0 },
 				},
-				{ name: 'inStock', in: 'query', description: 'Only what some branch has.', schema: { type: 'boolean', default: false } },
+				{
+					name: 'inStock',
+					in: 'query',
+					description: 'Only books that some branch has in stock.',
+					schema: { type: 'boolean', default: false },
+				},
 				{
 					name: 'sort',
 					in: 'query',
@@ -98,7 +109,7 @@ const bookPaths: OpenApiDocument['paths'] = {
 		get: {
 			operationId: 'getBook',
 			summary: 'Look up a book',
-			description: 'One book, with what each branch has of it.',
+			description: 'One book, with its stock per branch.',
 			tags: ['books'],
 			parameters: [
 				isbn,
@@ -128,7 +139,7 @@ const bookPaths: OpenApiDocument['paths'] = {
 			description: 'Takes a book out of the catalogue. A book that somebody ordered stays.',
 			tags: ['books'],
 			parameters: [isbn],
-			responses: { 204: { description: 'It is gone.' }, ...failures(400, 401, 404, 409) },
+			responses: { 204: { description: 'The book was removed.' }, ...failures(400, 401, 404, 409) },
 		},
 	},
 	'/books/{isbn}/stock/{branch}': {
@@ -142,7 +153,7 @@ const bookPaths: OpenApiDocument['paths'] = {
 				{ name: 'branch', in: 'path', required: true, description: 'The branch.', schema: { type: 'string', enum: BRANCHES } },
 			],
 			requestBody: json('StockCount', { copies: 12 }),
-			responses: { 200: answer('What the branch has now.', 'StockLevel'), ...failures(400, 401, 404, 413, 415) },
+			responses: { 200: answer('The stock of the branch now.', 'StockLevel'), ...failures(400, 401, 404, 413, 415) },
 		},
 	},
 };
@@ -168,7 +179,9 @@ const customerPaths: OpenApiDocument['paths'] = {
 			summary: 'Look up a customer',
 			description: 'One customer.',
 			tags: ['customers'],
-			parameters: [{ name: 'customerId', in: 'path', required: true, description: 'As creation answered.', schema: customerIdSchema }],
+			parameters: [
+				{ name: 'customerId', in: 'path', required: true, description: 'As returned at registration.', schema: customerIdSchema },
+			],
 			responses: { 200: answer('The customer.', 'Customer'), ...failures(400, 401, 404) },
 		},
 	},
@@ -189,7 +202,7 @@ const orderPaths: OpenApiDocument['paths'] = {
 					description: 'Any of these, separated by commas: `status=placed,packed`.',
 					schema: { type: 'array', items: { type: 'string', enum: STATUSES }, maxItems: STATUSES.length },
 				},
-				{ name: 'customerId', in: 'query', description: 'Of this customer.', schema: customerIdSchema },
+				{ name: 'customerId', in: 'query', description: 'Only orders of this customer.', schema: customerIdSchema },
 				{
 					name: 'placedAfter',
 					in: 'query',
@@ -210,7 +223,7 @@ const orderPaths: OpenApiDocument['paths'] = {
 				{
 					name: 'Idempotency-Key',
 					in: 'header',
-					description: 'Sent again, it answers with the order that it placed the first time.',
+					description: 'A repeated request with the same key answers with the order that the first one placed.',
 					schema: { type: 'string', minLength: 8, maxLength: 64 },
 				},
 			],
@@ -256,7 +269,7 @@ const servicePaths: OpenApiDocument['paths'] = {
 		get: {
 			operationId: 'getStatus',
 			summary: 'Is the shop open',
-			description: 'The only operation that asks for no key.',
+			description: 'The only operation that requires no key.',
 			tags: ['service'],
 			security: [],
 			responses: { 200: answer('The state of the shop.', 'Status', { open: true, books: 8 }) },

@@ -1,4 +1,4 @@
-// Requests as the bookshop's document describes them: found by path and method, their parameters and bodies checked with Ajv.
+// Reads requests as the bookshop's document describes them: finds the route by path and method, and checks parameters and bodies with Ajv.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -11,11 +11,11 @@ export interface Route {
 	/** Captures the path's parameters by name. */
 	path: RegExp;
 	checkParameters: ValidateFunction;
-	/** By media type; empty when the operation takes no body. */
+	/** Checks by media type; empty when the operation takes no body. */
 	checkBody: Map<string, ValidateFunction>;
 }
 
-/** A request before anything of it is believed. */
+/** A request before it was checked. */
 export interface RawRequest {
 	url: URL;
 	headers: NodeJS.Dict<string | string[]>;
@@ -26,7 +26,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 export function compileRoutes(document: OpenApiDocument): Route[] {
 	const exact = createAjv(document, false);
-	// Parameters and form fields come as text.
+	// Parameters and form fields arrive as text.
 	const coercing = createAjv(document, true);
 	return Object.entries(document.paths).flatMap(([path, methods]) =>
 		Object.entries(methods).map(([method, operation]) => ({
@@ -46,7 +46,7 @@ export function compileRoutes(document: OpenApiDocument): Route[] {
 
 function createAjv(document: OpenApiDocument, coerceTypes: boolean): Ajv2020 {
 	const ajv = new Ajv2020({ strict: false, useDefaults: true, coerceTypes });
-	// ajv-formats is CommonJS: its types put the function under `default`, Node hands over the function itself.
+	// ajv-formats is CommonJS: its types put the function under `default`, Node passes the function itself.
 	(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 	return ajv.addSchema(document, 'bookshop');
 }

@@ -49,7 +49,7 @@ const newOrderFields = {
 		items: object({ isbn: isbnSchema, copies: copies(1) }),
 		minItems: 1,
 		maxItems: 20,
-		description: 'What is bought, a line for each book.',
+		description: 'The books ordered, one line per book.',
 	},
 	delivery: object({
 		method: { type: 'string', enum: ['post', 'courier', 'pickup'] },
@@ -61,7 +61,7 @@ const newOrderFields = {
 const page = (name: string, item: string): Schema =>
 	object({
 		[name]: { type: 'array', items: ref(item) },
-		total: { type: 'integer', minimum: 0, description: 'How many there are on all pages.' },
+		total: { type: 'integer', minimum: 0, description: 'Number of items on all pages.' },
 		nextOffset: { type: ['integer', 'null'], description: 'Null on the last page.' },
 	});
 
@@ -85,7 +85,9 @@ export const schemas: Record<string, Schema> = {
 	NewCustomer: object(newCustomerFields),
 	Customer: object({ id: customerIdSchema, ...newCustomerFields }),
 	NewOrder: object(newOrderFields, ['giftMessage']),
-	NewNote: object({ text: text('What it says.', 500), visibleToCustomer: { type: 'boolean', default: false } }, ['visibleToCustomer']),
+	NewNote: object({ text: text('The text of the note.', 500), visibleToCustomer: { type: 'boolean', default: false } }, [
+		'visibleToCustomer',
+	]),
 	Order: object({
 		id: orderIdSchema,
 		...newOrderFields,
@@ -105,8 +107,11 @@ export const schemas: Record<string, Schema> = {
 export const responses = {
 	400: answer('Something in the request is not as described.', 'Failure', { code: 'invalid', message: 'query limit must be <= 50' }),
 	401: answer('The key is missing or not known.', 'Failure', { code: 'key_needed', message: 'Send your key as X-Shop-Key.' }),
-	404: answer('There is no such thing.', 'Failure', { code: 'not_found', message: 'There is no order ord-9999.' }),
-	409: answer('It does not go with what is there.', 'Failure', { code: 'sold_out', message: 'Only 3 copies of 9780141439518 are left.' }),
+	404: answer('There is no such resource.', 'Failure', { code: 'not_found', message: 'There is no order ord-9999.' }),
+	409: answer('The request conflicts with the current state.', 'Failure', {
+		code: 'sold_out',
+		message: 'Only 3 copies of 9780141439518 are left.',
+	}),
 	413: answer('The body is too large.', 'Failure'),
-	415: answer('The body is of a kind that is not read here.', 'Failure'),
+	415: answer('The media type of the body is not supported.', 'Failure'),
 };

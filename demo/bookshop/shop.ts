@@ -1,4 +1,4 @@
-// What the bookshop keeps: its books, its customers and their orders.
+// The bookshop's data: its books, its customers and their orders.
 
 export interface Price {
 	/** In cents of the currency. */
@@ -12,7 +12,7 @@ export interface Book {
 	authors: string[];
 	genre: string;
 	published: number;
-	/** Of EUR. */
+	/** In cents of EUR. */
 	priceCents: number;
 	/** Copies by branch. */
 	stock: Map<string, number>;
@@ -58,7 +58,7 @@ export interface Shop {
 	books: Map<string, Book>;
 	customers: Map<string, Customer>;
 	orders: Map<string, Order>;
-	/** By the Idempotency-Key that they came with. */
+	/** Orders by the Idempotency-Key of their request. */
 	ordersByKey: Map<string, Order>;
 }
 
@@ -75,7 +75,7 @@ export function openShop(): Shop {
 	};
 }
 
-type Entry = [
+type CatalogueLine = [
 	isbn: string,
 	title: string,
 	author: string,
@@ -87,7 +87,7 @@ type Entry = [
 	coimbra: number,
 ];
 
-const CATALOGUE: Entry[] = [
+const CATALOGUE: CatalogueLine[] = [
 	['9780141439518', 'Pride and Prejudice', 'Jane Austen', 'fiction', 1813, 1295, 6, 3, 2],
 	['9780142437247', 'Moby-Dick', 'Herman Melville', 'fiction', 1851, 1450, 2, 0, 1],
 	['9780141439549', 'Middlemarch', 'George Eliot', 'fiction', 1871, 1395, 4, 1, 0],

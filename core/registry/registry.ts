@@ -1,11 +1,13 @@
 // Holds every plugin under its kind and name, and handles their configs: parse, seal, describe.
 
-import Joi, { type ObjectSchema } from 'joi';
+import type { ObjectSchema } from 'joi';
 import { GatewayError, invalid } from '../contract/errors.ts';
-import type { Kind, ManagementRoute, Plugin, PluginOf } from '../contract/kinds.ts';
-import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
+import { describePlugin, type PluginDescription } from './describe.ts';
+import { checkPlugin, managementFault, marksOf } from './manifest.ts';
 import {
 	destinationFields,
 	type FoundSecret,
@@ -16,34 +18,6 @@ import {
 	secretFields,
 	textAt,
 } from './secret-fields.ts';
-
-/** The members that a plugin of each kind needs besides `name`, `summary` and `config`. */
-const KINDS = {
-	auth: ['authenticate'],
-	transport: ['routes'],
-	importer: ['detect', 'parse', 'tool'],
-	executor: ['execute'],
-	feature: ['register'],
-} as const satisfies Record<Kind, readonly string[]>;
-
-const NAME = /^[a-z][a-z0-9_]{0,31}$/;
-const MANAGEMENT_METHODS: readonly unknown[] = ['GET', 'DELETE'];
-/** The form of an operationId, which clients generated from the document use as a name. */
-const WORD = /^[a-z][A-Za-z0-9]{0,63}$/;
-/** The first segment is fixed, so that no plugin takes all that is below a gateway. */
-const MANAGEMENT_PATH = /^\/[a-z0-9-]+(\/([a-z0-9-]+|\{[a-z][A-Za-z0-9]*\}))*$/;
-/** Parameters of the gateway's own path. */
-const TAKEN_PARAMETERS = ['id', 'orgId'];
-
-export interface PluginDescription {
-	kind: Kind;
-	name: string;
-	summary: string;
-	spec: string | null;
-	/** Whether a client may name it as `type`. */
-	creatable: boolean;
-	config: JsonSchema;
-}
 
 interface Registered {
 	plugin: Plugin;
@@ -190,15 +164,6 @@ interface Restoring {
 const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...location }: NamedSecretLocation): string =>
 	secrets.isSealed(value) ? secrets.open(value, location, `The secret "${path.join('.')}" of ${of}`) : value;
 
-const describePlugin = (plugin: Plugin): PluginDescription => ({
-	kind: plugin.kind,
-	name: plugin.name,
-	summary: plugin.summary,
-	spec: plugin.spec ?? null,
-	creatable: plugin.kind === 'executor' ? plugin.creatable === true : plugin.kind !== 'feature',
-	config: configSchema(plugin.config),
-});
-
 /** Validates a config. @throws validation_failed naming fields under `at` */
 export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
@@ -207,74 +172,8 @@ export function parseConfig(schema: ObjectSchema, config: unknown, at: string): 
 	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
 }
 
-function checkPlugin(candidate: unknown): Plugin {
-	if (candidate === null || typeof candidate !== 'object') throw new Error('A plugin must be an object.');
-	const plugin = candidate as Record<string, unknown>;
-	const id = `${String(plugin['kind'])}:${String(plugin['name'])}`;
-	const kind = plugin['kind'];
-	if (typeof kind !== 'string' || !Object.hasOwn(KINDS, kind))
-		throw new Error(`${id}: kind must be one of ${Object.keys(KINDS).join(', ')}.`);
-	if (typeof plugin['name'] !== 'string' || !NAME.test(plugin['name'])) throw new Error(`${id}: name must match ${NAME}.`);
-	if (typeof plugin['summary'] !== 'string' || plugin['summary'].length === 0) throw new Error(`${id}: summary must be a sentence.`);
-	if (!isJoiObject(plugin['config'])) throw new Error(`${id}: config must be a Joi 18 object schema.`);
-	for (const part of KINDS[kind as Kind]) {
-		const ok = part === 'routes' ? Array.isArray(plugin[part]) : typeof plugin[part] === 'function';
-		if (!ok) throw new Error(`${id}: ${part} is missing.`);
-	}
-	// All members that its kind requires were found above.
-	return candidate as Plugin;
-}
-
-/** Identifiers that must be unique among routes: hapi tells path parameters apart by their position only. */
-const marksOf = ({ id, method, path }: ManagementRoute): string[] => [id, `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`];
-
-/** Returns the fault of a management route, or null. */
-function managementFault(candidate: unknown): string | null {
-	if (candidate === null || typeof candidate !== 'object') return 'it must be an object';
-	// The candidate comes from outside code: none of its members can be trusted.
-	const { method, path, id, summary, list, answer, handler } = candidate as Record<keyof ManagementRoute, unknown>;
-	if (typeof id !== 'string' || !WORD.test(id)) return `id must match ${WORD}`;
-	if (!MANAGEMENT_METHODS.includes(method)) return 'method must be GET or DELETE';
-	if (typeof path !== 'string' || !MANAGEMENT_PATH.test(path)) return `path must match ${MANAGEMENT_PATH}`;
-	const parameters = [...TAKEN_PARAMETERS, ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)];
-	if (new Set(parameters).size < parameters.length) return `path must not repeat a parameter, nor have ${TAKEN_PARAMETERS.join(' or ')}`;
-	if (typeof summary !== 'string' || summary.length === 0) return 'summary must be a sentence';
-	if (list !== undefined && (method !== 'GET' || typeof list !== 'string' || !WORD.test(list) || list === 'nextCursor'))
-		return `list names the records that a GET returns, and must match ${WORD}`;
-	if (!isSchemaOfOurs(answer)) return `answer must be a schema of Joi ${Joi.version}`;
-	return typeof handler === 'function' ? null : 'handler is missing';
-}
-
-/** Whether the value may become part of one of our schemas: it needs our version of Joi, in any copy. */
-function isSchemaOfOurs(value: unknown): boolean {
-	try {
-		return Joi.isSchema(value);
-	} catch {
-		// The schema belongs to another version.
-		return false;
-	}
-}
-
-/** Checks by behaviour: an outside package has its own copy of Joi, 18 or later (the first version that writes JSON Schema). */
-function isJoiObject(value: unknown): value is ObjectSchema {
-	const schema = value as Partial<ObjectSchema> | null | undefined;
-	const source = schema?.['~standard'] as Partial<JsonSchemaSource> | undefined;
-	return schema?.type === 'object' && typeof schema.describe === 'function' && typeof source?.jsonSchema?.input === 'function';
-}
-
-/** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
-interface JsonSchemaSource {
-	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
-}
-
 /** Builds a validation_failed that lists the known types. */
 export function unknownType(kind: Kind, names: string[]): GatewayError {
 	const message = `type must be one of ${names.join(', ') || `none (no ${kind} plugin is loaded)`}.`;
 	return new GatewayError('validation_failed', message, { details: [{ path: '/type', message }] });
-}
-
-function configSchema(schema: ObjectSchema): JsonSchema {
-	// `add` checked that the interface exists.
-	const source = schema['~standard'] as unknown as JsonSchemaSource;
-	return source.jsonSchema.input({ target: 'draft-2020-12' });
 }

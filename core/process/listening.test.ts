@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { freePort } from '../../test/helpers/service.ts';
+import { freePort } from '../../test/helpers/ports.ts';
 import { assertListenable, originOf, reachableOrigin } from './listening.ts';
 
 test('a free port is still free after the check', async () => {

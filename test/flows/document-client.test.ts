@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { freePort, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { freePort } from '../helpers/ports.ts';
+import { must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 
 const TEST = fileURLToPath(new URL('..', import.meta.url));
 const ROOT = join(TEST, '..');

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { openChromium } from '../helpers/chromium.ts';
-import { type Account, freePort, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { freePort } from '../helpers/ports.ts';
+import { type Account, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 
 let service: TestService;
 let account: Account;

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbedded } from '../../db/embedded/server.ts';
+import { freePort } from '../helpers/ports.ts';
 import { administer, testDatabase } from '../helpers/postgres.ts';
 import { ready, start, startProgram, until } from '../helpers/processes.ts';
 import { testRedis } from '../helpers/redis.ts';
-import { createHttpTool, databaseVariables, freePort, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
+import { createHttpTool, databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endings-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -14,11 +14,11 @@ import { EventSource } from 'eventsource';
 import { elapsing, PATIENCE_MS, until as untilTrue } from '../helpers/clock.ts';
 import { type Judge, readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
+import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
 	type Answer,
 	databaseVariables,
-	freePort,
 	must,
 	registerAccount,
 	SECRETS,

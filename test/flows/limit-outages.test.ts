@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
 import { until } from '../helpers/clock.ts';
+import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { type OwnRedis, startRedis, testRedis } from '../helpers/redis.ts';
 import {
 	type Account,
 	type Answer,
 	databaseVariables,
-	freePort,
 	must,
 	publishGateway,
 	registerAccount,

@@ -6,11 +6,11 @@ import { createServer } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
+import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
 	type Answer,
 	createHttpTool,
-	freePort,
 	must,
 	publishGateway,
 	registerAccount,

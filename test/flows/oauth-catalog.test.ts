@@ -32,10 +32,10 @@ import {
 	sendForm,
 } from '../helpers/oauth.ts';
 import { DAY, passTime } from '../helpers/oauth-time.ts';
+import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
 	type Answer,
-	freePort,
 	must,
 	publishGateway,
 	registerAccount,

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
-import { freePort, startTestService } from '../helpers/service.ts';
+import { freePort } from '../helpers/ports.ts';
+import { startTestService } from '../helpers/service.ts';
 import { letIn, openStage, publishClientDocument, type Stage } from './oauth-clients.ts';
 
 const SUITE = fileURLToPath(new URL('../../node_modules/.bin/conformance', import.meta.url));

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
-import { freePort, startTestService } from '../helpers/service.ts';
+import { freePort } from '../helpers/ports.ts';
+import { startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
 import { environment, playUser, program, type User } from './oauth-clients-programs.ts';
 

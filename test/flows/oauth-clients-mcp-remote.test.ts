@@ -10,19 +10,18 @@ import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { METADATA } from '../helpers/oauth.ts';
-import { freePort, must, startTestService } from '../helpers/service.ts';
+import { freePort } from '../helpers/ports.ts';
+import { must, startTestService } from '../helpers/service.ts';
 import { ANSWER, endAccessTokens, grantsOf, openStage, publishClientDocument, type Stage, TOOL } from './oauth-clients.ts';
 import { environment, playUser, program, type User } from './oauth-clients-programs.ts';
 
 let stage: Stage;
 let folder: string;
-let port: number;
 
 before(async () => {
 	// A service in this process trusts the certificate of a client document that a test publishes.
 	stage = await openStage(await startTestService());
 	folder = mkdtempSync(join(tmpdir(), 'gatehouse-mcp-remote-'));
-	port = await freePort();
 });
 after(async () => {
 	await stage?.stop();
@@ -33,8 +32,13 @@ interface Remote extends User, AsyncDisposable {
 	client: Client;
 }
 
+/** The callback port by config folder, where it is registered. Two folders that share a port would wait for each other's sign-in. */
+const ports = new Map<string, number>();
+
 /** Starts an MCP client that knows the gateway only as a command. */
 async function startRemote(config: string, args: string[] = []): Promise<Remote> {
+	const port = ports.get(config) ?? (await freePort());
+	ports.set(config, port);
 	const transport = new StdioClientTransport({
 		command: process.execPath,
 		args: [program('mcp-remote'), stage.url, String(port), ...args],

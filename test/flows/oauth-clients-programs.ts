@@ -3,6 +3,7 @@
 
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { until } from '../helpers/clock.ts';
 import { approve } from '../helpers/oauth.ts';
 import type { Stage } from './oauth-clients.ts';
 
@@ -38,9 +39,20 @@ export function playUser(output: Readable, { account }: Stage): User {
 		const asked = new URL(address);
 		visits.push(asked);
 		void approve(asked, account).then(async ({ left, url }) => {
-			if (left) await fetch(url);
+			if (left) await untilFetched(url);
 			else lost.push(asked);
 		});
 	});
 	return { visits, lost, text: () => text };
 }
+
+/** Fetches the callback as soon as the program listens there: some print the address before they do, and a user takes longer than a test. */
+const untilFetched = (url: URL): Promise<void> =>
+	until(
+		() =>
+			fetch(url).then(
+				() => true,
+				() => false,
+			),
+		`answered: ${url}`,
+	);

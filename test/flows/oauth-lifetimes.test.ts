@@ -15,11 +15,11 @@ import { ask, bearer, CALL, guardedGateway } from '../helpers/gateway-auth.ts';
 import { addMember, join } from '../helpers/members.ts';
 import { authorizationUrl, type OAuthClient, obtainCode, pkce, redeem, refresh, registerClient, type TokenPair } from '../helpers/oauth.ts';
 import { DAY, HOUR, passTime, SECOND } from '../helpers/oauth-time.ts';
+import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
 	createHttpTool,
 	databaseVariables,
-	freePort,
 	must,
 	publishGateway,
 	registerAccount,

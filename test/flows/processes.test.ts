@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { freePort } from '../helpers/ports.ts';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
 import { ready, start as startWith, until } from '../helpers/processes.ts';
 import { type TestRedis, testRedis } from '../helpers/redis.ts';
-import { databaseVariables, freePort, SECRETS, send } from '../helpers/service.ts';
+import { databaseVariables, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-processes-'));
 let database: TestDatabase;

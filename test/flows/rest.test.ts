@@ -5,10 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { ready, start } from '../helpers/processes.ts';
 import { testRedis } from '../helpers/redis.ts';
-import { databaseVariables, freePort, must, registerAccount, SECRETS } from '../helpers/service.ts';
+import { databaseVariables, must, registerAccount, SECRETS } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,10 +7,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { ready, start } from '../helpers/processes.ts';
 import { testRedis } from '../helpers/redis.ts';
-import { databaseVariables, freePort, SECRETS } from '../helpers/service.ts';
+import { databaseVariables, SECRETS } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-starts-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

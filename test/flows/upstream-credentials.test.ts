@@ -6,8 +6,9 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Connected, connectApi, get } from '../helpers/connected.ts';
 import { type Recorded, type Recorder, recorder } from '../helpers/executor.ts';
 import { CLIENT, grantServer } from '../helpers/grants.ts';
+import { freePort } from '../helpers/ports.ts';
 import { administer } from '../helpers/postgres.ts';
-import { type Account, freePort, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
 let service: TestService;

@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:http';
 import Provider, { type Configuration, errors } from 'oidc-provider';
-import { freePort } from './service.ts';
+import { freePort } from './ports.ts';
 
 const SCOPES = 'tools:read tools:execute gateway:read';
 const USER = 'ada';

@@ -9,9 +9,10 @@ import { type Config, loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
 import type { LimitTable, Window } from '../../core/limits/limits.ts';
 import { startService } from '../../core/main.ts';
+import { freePort } from './ports.ts';
 import { testDatabase } from './postgres.ts';
 import { testRedis } from './redis.ts';
-import { databaseVariables, freePort, SECRETS, type TestService, type TestServiceOptions } from './service.ts';
+import { databaseVariables, SECRETS, type TestService, type TestServiceOptions } from './service.ts';
 import { PATIENT } from './store.ts';
 
 const wide: Window = { max: 1_000_000, seconds: 60 };

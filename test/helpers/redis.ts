@@ -2,10 +2,11 @@
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createConnection, createServer } from 'node:net';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './ports.ts';
 
 export interface TestRedis {
 	host: string;
@@ -108,15 +109,5 @@ function answers(host: string, port: number): Promise<boolean> {
 		socket.on('connect', () => socket.write('PING\r\n'));
 		socket.on('data', (chunk) => end(/^(\+PONG|-NOAUTH)/.test(chunk.toString()))());
 		socket.on('error', end(false)).on('timeout', end(false));
-	});
-}
-
-function freePort(): Promise<number> {
-	return new Promise((resolve, reject) => {
-		const server = createServer().on('error', reject);
-		server.listen(0, DEFAULT.host, () => {
-			const address = server.address();
-			server.close(() => (address && typeof address === 'object' ? resolve(address.port) : reject(new Error('No port.'))));
-		});
 	});
 }

@@ -1,7 +1,6 @@
 // The service that tests use, shared or their own, and the REST client of a fresh account.
 
-import { randomBytes, randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { randomBytes } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../../core/config/config.ts';
 import type { LimitTable } from '../../core/limits/limits.ts';
@@ -70,21 +69,6 @@ export const databaseVariables = ({ host, port, username, password, name, ssl }:
 	DATABASE_NAME: name,
 	DB_SSL: String(ssl),
 });
-
-/** The ports below those that Linux hands out by itself (32768 and up), which another process may take before the service listens. */
-const PORTS = { first: 12_000, count: 20_000 };
-
-export async function freePort(): Promise<number> {
-	const port = PORTS.first + randomInt(PORTS.count);
-	const server = createServer();
-	const isFree = await new Promise<boolean>((resolve) => {
-		server.once('error', () => resolve(false));
-		server.listen(port, '127.0.0.1', () => resolve(true));
-	});
-	if (!isFree) return freePort();
-	await new Promise((resolve) => server.close(resolve));
-	return port;
-}
 
 // ── the REST client ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,7 +1,7 @@
 // A proxy between a service and a server it depends on: the connection can be cut, stalled and restored while both ends live.
 
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { freePort } from './service.ts';
+import { freePort } from './ports.ts';
 
 export interface TcpProxy extends AsyncDisposable {
 	port: number;

@@ -7,15 +7,8 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { isBeforeTimer } from '../../../test/helpers/clock.ts';
 import { type Judge, readDocument } from '../../../test/helpers/document.ts';
-import {
-	createHttpTool,
-	freePort,
-	must,
-	registerAccount,
-	send,
-	startTestService,
-	type TestService,
-} from '../../../test/helpers/service.ts';
+import { freePort } from '../../../test/helpers/ports.ts';
+import { createHttpTool, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
 
 let service: TestService;
 let judge: Judge;

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { type Judge, readDocument, shownBody } from '../../../test/helpers/document.ts';
+import { freePort } from '../../../test/helpers/ports.ts';
 import {
 	type Account,
 	type Answer,
 	createHttpTool,
-	freePort,
 	must,
 	registerAccount,
 	type SharedService,

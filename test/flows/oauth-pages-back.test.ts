@@ -5,7 +5,17 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { OAuthClient } from '../helpers/oauth.ts';
 import { type Account, must, registerAccount, send } from '../helpers/service.ts';
-import { allowButton, askingUrl, forgottenUrl, listen, openScene, reachConsent, type Scene, type Visit } from './oauth-pages.ts';
+import {
+	allowButton,
+	askingUrl,
+	forgottenUrl,
+	listen,
+	openScene,
+	reachConsent,
+	type Scene,
+	untilTitled,
+	type Visit,
+} from './oauth-pages.ts';
 
 let scene: Scene;
 let client: OAuthClient;
@@ -140,7 +150,7 @@ for (const [title, parameters] of [
 		for (const url of [askingUrl(scene.url, client, parameters), forgottenUrl(askingUrl(scene.url, client, parameters))]) {
 			const answer = await visit.page.goto(url);
 			assert.equal(answer?.status(), 400);
-			assert.equal(await visit.page.title(), 'This link does not work – Gatehouse');
+			await untilTitled(visit.page, 'This link does not work – Gatehouse');
 			await visit.page.getByText('Close this page, go back to the program and connect it again.').waitFor();
 			assert.equal(await visit.page.locator('a, form, button, meta[http-equiv]').count(), 0);
 		}
@@ -155,7 +165,7 @@ test('an answer that comes twice, or too late, is asked for anew, and the page s
 	await visit.page.evaluate(`document.querySelector('[name=slip]').value = 'none'`);
 	await allowButton(visit.page).click();
 	await visit.page.getByText('This page was answered before, or was open for too long. Please decide again.').waitFor();
-	assert.equal(await visit.page.title(), 'Allow or deny access: not decided yet – Gatehouse');
+	await untilTitled(visit.page, 'Allow or deny access: not decided yet – Gatehouse');
 	await visit.page.getByRole('button', { name: 'Deny' }).click();
 	await visit.page.getByRole('heading', { name: 'arrived' }).waitFor();
 	await visit.close();
@@ -165,7 +175,7 @@ test('who has logged out before they decide is told so, and decides after loggin
 	const visit = await scene.open();
 	await logInAndOut(visit);
 	await visit.page.getByText('Your login has ended, and nothing was decided. Log in again.').waitFor();
-	assert.equal(await visit.page.title(), 'Log in again – Gatehouse');
+	await untilTitled(visit.page, 'Log in again – Gatehouse');
 	await visit.logIn();
 	await allowButton(visit.page).waitFor();
 	await visit.close();

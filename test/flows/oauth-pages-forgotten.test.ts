@@ -9,7 +9,7 @@ import { addMember } from '../helpers/members.ts';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { type Account, type Answer, must, send } from '../helpers/service.ts';
 import { startSmtp, type TestSmtp } from '../helpers/smtp.ts';
-import { allowButton, askingUrl, forgottenUrl, listen, openScene, type Scene, type Visit } from './oauth-pages.ts';
+import { allowButton, askingUrl, forgottenUrl, listen, openScene, type Scene, untilTitled, type Visit } from './oauth-pages.ts';
 
 const NEW = 'Battery2Staple';
 
@@ -52,11 +52,11 @@ for (const javaScriptEnabled of [true, false]) {
 		const { verifier, challenge } = pkce();
 		await page.goto(askingUrl(scene.url, client, { code_challenge: challenge, state: 'a b&c="ü"' }));
 		await page.getByRole('link', { name: 'Forgot your password?' }).click();
-		assert.equal(await page.title(), 'Reset your password – Gatehouse');
+		await untilTitled(page, 'Reset your password – Gatehouse');
 		await askForMail(visit, person.email);
 		await page.getByText(`If there is an account with the address ${person.email}, a mail is on its way to it.`).waitFor();
 		await page.getByText('If “Claude Code” has stopped waiting by then, connect it again.').waitFor();
-		assert.equal(await page.title(), 'Check your mail – Gatehouse');
+		await untilTitled(page, 'Check your mail – Gatehouse');
 		const { to, mail } = await smtp.next();
 		assert.deepEqual(to, [person.email]);
 		const [, token = ''] = /https:\/\/console\.example\/reset-password#token=(\S+)/.exec(mail.text ?? '') ?? [];

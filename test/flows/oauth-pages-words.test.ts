@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { until } from '../helpers/clock.ts';
 import { must, registerAccount } from '../helpers/service.ts';
-import { allowButton, askingUrl, openScene, reachConsent, type Scene, type Visit } from './oauth-pages.ts';
+import { allowButton, askingUrl, openScene, reachConsent, type Scene, untilTitled, type Visit } from './oauth-pages.ts';
 
 let scene: Scene;
 /** A visit on a phone, logged in. */
@@ -40,7 +40,7 @@ async function headingFor(metadata: object, expected: string): Promise<void> {
 
 test('the consent page asks as a person would: who wants access to which gateway of which organization', async () => {
 	await headingFor({ client_name: 'Claude Code' }, '“Claude Code” wants access to “Main” of Acme & Sons');
-	assert.equal(await visit.page.title(), 'Allow or deny access – Gatehouse');
+	await untilTitled(visit.page, 'Allow or deny access – Gatehouse');
 	assert.equal(await visit.page.locator('dd:has(q)').textContent(), 'Claude Code (not checked)');
 	assert.equal(await visit.page.locator('dt:text("You are logged in as") + dd').textContent(), scene.account.email);
 });
@@ -56,13 +56,13 @@ test('the login page names the same, so that one knows why to log in, and so doe
 	await headingFor({ client_name: 'Claude Code' }, '“Claude Code” wants access to “Main” of Acme & Sons');
 	const sentence = '“Claude Code” wants access to “Main” of Acme & Sons.';
 	await other.page.goto(visit.page.url());
-	assert.equal(await other.page.title(), 'Log in – Gatehouse');
+	await untilTitled(other.page, 'Log in – Gatehouse');
 	await other.page.getByText(`${sentence} Log in as a member of Acme & Sons to allow or deny it.`).waitFor();
 	assert.equal(await other.page.locator('.host').textContent(), new URL(scene.callback.origin).host);
 	const stranger = await registerAccount(scene.service.url);
 	await other.logIn(stranger);
 	await other.page.getByText(`${sentence} Only members of Acme & Sons can allow it.`).waitFor();
-	assert.equal(await other.page.title(), 'This account cannot decide – Gatehouse');
+	await untilTitled(other.page, 'This account cannot decide – Gatehouse');
 	await other.page.getByText(stranger.email).waitFor();
 	await other.close();
 });

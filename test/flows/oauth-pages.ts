@@ -3,6 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { openChromium } from '../helpers/chromium.ts';
+import { until } from '../helpers/clock.ts';
 import { authorizationUrl, type OAuthClient, type Person, pkce, registerClient } from '../helpers/oauth.ts';
 import {
 	type Account,
@@ -147,3 +148,13 @@ export const askingUrl = (url: string, client: OAuthClient, parameters: Record<s
 
 /** Returns the address that the login page of such a request offers for a forgotten password. */
 export const forgottenUrl = (asking: string): string => asking.replace('/authorize?', '/authorize/forgotten-password?');
+
+/** Waits until the page has the title. A page that is being left has none for a moment. */
+export const untilTitled = (page: Page, title: string): Promise<void> => {
+	let seen = '';
+	const isTitled = async (): Promise<boolean> => {
+		seen = await page.title().catch(() => '');
+		return seen === title;
+	};
+	return until(isTitled, () => `the title “${title}”: “${seen}”`);
+};

@@ -43,14 +43,16 @@ test('every fault of the configuration is told at once, and ends the start', asy
 });
 
 test('a plugin package that is not installed ends the start with a sentence naming it', async () => {
-	const started = start({ ...complete(), GATEWAY_PLUGINS: 'gatehouse-not-there' });
+	const started = start({ ...complete(), PORT: String(await freePort()), GATEWAY_PLUGINS: 'gatehouse-not-there' });
 	assert.equal(await started.ended, 1);
 	assert.match(started.output(), /GATEWAY_PLUGINS: gatehouse-not-there: the package is not installed/);
 });
 
 test('a database that cannot be reached ends the start', async () => {
-	const started = start({ ...complete(), DATABASE_PORT: String(await freePort()) });
+	const [port, databasePort] = [await freePort(), await freePort()];
+	const started = start({ ...complete(), PORT: String(port), DATABASE_PORT: String(databasePort) });
 	assert.equal(await started.ended, 1);
+	assert.match(started.output(), new RegExp(String(databasePort)));
 });
 
 test('an unknown command ends the start, naming what is known', async () => {

@@ -8,6 +8,7 @@ import { ask, bearer } from '../helpers/gateway-auth.ts';
 import { addMember, join } from '../helpers/members.ts';
 import { type OAuthClient, obtainCode, redeem, refresh, registerClient, sendForm } from '../helpers/oauth.ts';
 import { GRACE_OVER, grantBytes, passTime, SECOND } from '../helpers/oauth-time.ts';
+import { rounds } from '../helpers/sampled.ts';
 import {
 	type Account,
 	type Answer,
@@ -19,7 +20,7 @@ import {
 } from '../helpers/service.ts';
 import { soon } from '../helpers/soon.ts';
 
-const ROUNDS = 20;
+const ROUNDS = rounds({ few: 3, all: 20 });
 const PARALLEL = 50;
 /** Decisions, 27: the regular pair, and at most fifty siblings. */
 const MAX_PAIRS = 1 + 50;
@@ -279,7 +280,7 @@ describe('a token or code that is sent while it is being ended', () => {
 
 	for (const { what, dead, redeems, end, undo } of ENDS) {
 		test(`beside ${what}, nothing that a refresh or a redemption got outlives it, and nothing fails`, async () => {
-			for (let round = 0; round < 6; round++) {
+			for (let round = 0; round < rounds({ few: 2, all: 6 }); round++) {
 				const scene = await setScene();
 				const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 10));
 				const refreshes = all(10, async (_url, turn) => {

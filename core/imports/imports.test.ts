@@ -8,7 +8,7 @@ import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
 import type { ApiRow, ImportChanges, OperationRow } from '../store/store.ts';
-import { createImports, type ImportParts } from './imports.ts';
+import { createImports, type ImportParts, type Imports } from './imports.ts';
 import type { ImportReport } from './report.ts';
 
 const store = await testStore();
@@ -73,7 +73,11 @@ for (const [plugin, source] of [
 ])
 	registry.add(plugin, source);
 
-const imports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
+/** Starts imports whose worker the test ends, or whose parts it chooses. */
+const ownImports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
+const shared = ownImports();
+after(() => shared.close());
+const imports = () => shared;
 
 /** The changes of an import that changed nothing. */
 const NOTHING: ImportChanges = {
@@ -107,12 +111,10 @@ const operation = (operationId: string, more: object = {}): object => ({
 async function failure(
 	type: string,
 	body: Buffer,
-	parts: Partial<ImportParts> = {},
+	service: Imports = shared,
 ): Promise<{ code: string; message: string; details: { path: string }[] }> {
 	const api = await newApi(type);
-	const result = await imports(parts)
-		.importSchema(store, api, body, never)
-		.catch((error: unknown) => error);
+	const result = await service.importSchema(store, api, body, never).catch((error: unknown) => error);
 	assert.ok(result instanceof Error, 'it was imported');
 	assert.deepEqual(await operationsOf(api), []);
 	assert.deepEqual((await store.apis.schemas(api.organizationId, api.id, { limit: 100 })).items, []);
@@ -210,12 +212,12 @@ test('an import that fails halfway leaves nothing behind', async () => {
 });
 
 test('an importer that never ends is killed, and the API can be imported into afterwards', async () => {
-	const error = await failure('endless', bodyOf({ schemaContent: 'x' }), { timeoutMs: 1_500 });
+	const error = await failure('endless', bodyOf({ schemaContent: 'x' }), ownImports({ timeoutMs: 1_500 }));
 	assert.deepEqual([error.code, error.message], ['schema_invalid', 'The document could not be imported within 1.5 s.']);
 });
 
 test('an importer that runs out of memory, fails or exits ends in a clear message, and a bug is logged', async () => {
-	assert.match((await failure('hungry', bodyOf({ schemaContent: 'x' }), { maxHeapMb: 64 })).message, /more than 64 MB/);
+	assert.match((await failure('hungry', bodyOf({ schemaContent: 'x' }), ownImports({ maxHeapMb: 64 }))).message, /more than 64 MB/);
 	for (const type of ['buggy', 'leaving']) {
 		logged.length = 0;
 		const error = await failure(type, bodyOf({ schemaContent: 'x' }));
@@ -225,7 +227,7 @@ test('an importer that runs out of memory, fails or exits ends in a clear messag
 });
 
 test('a worker that ended well stays for the next import, and one that crashed, was killed or has grown does not', async () => {
-	const { importSchema, close } = imports();
+	const { importSchema, close } = ownImports();
 	const runs = async (text: string, signal = never): Promise<unknown> => {
 		const api = await newApi('telling');
 		const result = await importSchema(store, api, bodyOf({ schemaContent: text }), signal).catch((error: unknown) => error);
@@ -249,7 +251,7 @@ test('a worker that ended well stays for the next import, and one that crashed, 
 });
 
 test('a warm worker does not accumulate listeners with each import', async (t) => {
-	const { importSchema, close } = imports();
+	const { importSchema, close } = ownImports();
 	const warned = t.mock.method(process, 'emitWarning', () => undefined).mock;
 	for (let runs = 0; runs < 12; runs++) await importSchema(store, await newApi('telling'), bodyOf({ schemaContent: 'x' }), never);
 	assert.deepEqual(
@@ -263,7 +265,7 @@ test('a fault in a small body is reported without a worker', async () => {
 	const registered = new Registry();
 	// A worker could not load this importer.
 	registered.add({ ...openapi, name: 'absent' }, 'file:///nowhere/index.ts');
-	const { importSchema } = imports({ registry: registered });
+	const { importSchema } = ownImports({ registry: registered });
 	const api = await newApi('absent');
 	await assert.rejects(importSchema(store, api, bodyOf({}), never), { code: 'validation_failed', message: /must have "schemaUrl"/ });
 	await assert.rejects(importSchema(store, api, Buffer.from('{'), never), { code: 'validation_failed' });
@@ -276,10 +278,10 @@ test('an importer sees nothing of the environment', async () => {
 test('a client that leaves, and a service that stops, abort the import', async () => {
 	const api = await newApi('endless');
 	const client = new AbortController();
-	const leaving = imports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
+	const leaving = ownImports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);
 	setTimeout(() => client.abort(), 300);
 	await assert.rejects(leaving, { code: 'unavailable', message: /client disconnected/ });
-	const service = imports();
+	const service = ownImports();
 	const stopping = service.importSchema(store, api, bodyOf({ schemaContent: 'x' }), never);
 	setTimeout(() => service.close(), 300);
 	await assert.rejects(stopping, { code: 'unavailable', message: /stopping/ });
@@ -328,16 +330,16 @@ test('a document is fetched through the guard, with its address after redirects'
 		else if (request.url === '/binary') response.end(Buffer.from([0xff, 0xfe, 0x00]));
 		else response.writeHead(404).end('secret');
 	});
-	const parts = { egressPolicy: { allow: [upstream.origin] } };
+	const own = ownImports({ egressPolicy: { allow: [upstream.origin] } });
 	const api = await newApi();
-	const { schema } = await imports(parts).importSchema(store, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
+	const { schema } = await own.importSchema(store, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
 	assert.equal(schema.sourceUrl, `${upstream.origin}/docs/openapi.json`);
 	for (const [path, message] of [
 		['/none', /^schemaUrl answered with status 404\.$/],
 		['/empty', /empty/],
 		['/binary', /UTF-8/],
 	] as const) {
-		const error = await failure('openapi', bodyOf({ schemaUrl: upstream.origin + path }), parts);
+		const error = await failure('openapi', bodyOf({ schemaUrl: upstream.origin + path }), own);
 		assert.deepEqual([error.code, error.details[0]?.path], ['schema_invalid', '/schemaUrl'], error.message);
 		assert.match(error.message, message);
 	}
@@ -353,26 +355,21 @@ test('an API that describes itself is asked to when its URL answers with no desc
 		else response.writeHead(url === '/page' ? 200 : 405).end('<html>');
 	});
 	const asked: string[] = [];
-	const parts = { egressPolicy: { allow: [upstream.origin] } };
+	const own = ownImports({ egressPolicy: { allow: [upstream.origin] } });
 	for (const [path, sizeBytes] of [
 		['/endpoint', 10],
 		['/page', 10],
 		['/plain', 5],
 	] as const) {
-		const { schema } = await imports(parts).importSchema(
-			store,
-			await newApi('asking'),
-			bodyOf({ schemaUrl: upstream.origin + path }),
-			never,
-		);
+		const { schema } = await own.importSchema(store, await newApi('asking'), bodyOf({ schemaUrl: upstream.origin + path }), never);
 		assert.deepEqual([schema.sizeBytes, schema.sourceUrl], [sizeBytes, upstream.origin + path], path);
 	}
 	assert.deepEqual(asked.splice(0), ['GET /endpoint', 'POST /endpoint', 'GET /page', 'POST /page', 'GET /plain']);
-	const silent = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/silent` }), parts);
+	const silent = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/silent` }), own);
 	assert.equal(silent.message, 'schemaUrl answered with status 405, and it does not tell: 403');
 	assert.deepEqual([silent.code, silent.details[0]?.path], ['schema_invalid', '/schemaUrl']);
 	asked.length = 0;
-	const other = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/openapi` }), parts);
+	const other = await failure('asking', bodyOf({ schemaUrl: `${upstream.origin}/openapi` }), own);
 	assert.match(other.message, /looks like openapi/);
 	assert.deepEqual(asked, ['GET /openapi']);
 });

@@ -11,7 +11,7 @@ import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
 import type { OperationRow } from '../store/store.ts';
-import { createImports, type ImportedSchema } from './imports.ts';
+import { createImports, type ImportedSchema, type Imports } from './imports.ts';
 import type { ImportReport } from './report.ts';
 
 const store = await testStore();
@@ -43,6 +43,17 @@ for (const [plugin, source] of [
 ])
 	registry.add(plugin, source);
 
+/** Imports by the addresses that they may reach: whoever starts none of their own waits for no worker. */
+const byAllowed = new Map<string, Imports>();
+after(() => Promise.all([...byAllowed.values()].map((imports) => imports.close())));
+
+function importsTo(allow: string[]): Imports {
+	const key = allow.join();
+	const known = byAllowed.get(key) ?? createImports({ registry, egressPolicy: { allow }, log });
+	byAllowed.set(key, known);
+	return known;
+}
+
 let count = 0;
 interface Imported extends ImportedSchema {
 	operations: OperationRow[];
@@ -54,8 +65,7 @@ async function read(type: string, body: object, allow: string[] = []): Promise<I
 	const user = { email: `u${count}@example.com`, passwordHash: 'x', firstName: 'U', lastName: '' };
 	const { organization } = await store.accounts.register(user, { name: `o${count}`, slugs: [`o${count}`] });
 	const api = await store.apis.create(organization.id, { name: 'x', type, baseUrl: 'https://api.example.com', description: null });
-	const imports = createImports({ registry, egressPolicy: { allow }, log });
-	const imported = await imports.importSchema(store, api, Buffer.from(JSON.stringify(body)), never);
+	const imported = await importsTo(allow).importSchema(store, api, Buffer.from(JSON.stringify(body)), never);
 	const { items } = await store.apis.operations(api.organizationId, api.id, { limit: 100 });
 	return { ...imported, operations: items, report: imported.schema.report as ImportReport };
 }

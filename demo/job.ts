@@ -59,7 +59,7 @@ async function connectApi(step: Step, rest: Rest, sample: SampleApi): Promise<Na
 	await step('Store its API key', async () => {
 		const credentials = { key: sample.apiKey, name: KEY_HEADER, in: 'header' };
 		await rest('POST', `/apis/${api.id}/credentials`, { type: 'api_key', credentials });
-		return { value: undefined, got: `sent as ${KEY_HEADER}, encrypted at rest` };
+		return { value: undefined, got: `${sample.apiKey}, sent as ${KEY_HEADER}, encrypted at rest` };
 	});
 	return api;
 }

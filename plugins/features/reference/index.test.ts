@@ -56,7 +56,10 @@ test('GET / redirects a browser to the page, and is a 404 for other clients', as
 	for (const [method, headers, body] of others) {
 		const answer = await ask(method, headers, body);
 		const { message, error } = (await answer.json()) as Record<string, unknown>;
-		assert.deepEqual([answer.status, error, message], [404, 'NOT_FOUND', `There is nothing at ${method} /.`]);
+		assert.deepEqual(
+			[answer.status, error, message],
+			[404, 'NOT_FOUND', `There is nothing at ${method} /. The documentation is at /docs.`],
+		);
 		assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
 		assert.notEqual(answer.headers.get('x-ratelimit-remaining'), null);
 	}

@@ -108,7 +108,7 @@ const FRONT_DOOR: ServerRoute = {
 	},
 	handler(request: Request, h: ResponseToolkit) {
 		const asks = ['get', 'head'].includes(request.method) && /\btext\/html\b/.test(request.raw.req.headers.accept ?? '');
-		if (!asks) throw new GatewayError('not_found', `There is nothing at ${request.method.toUpperCase()} /.`);
+		if (!asks) throw new GatewayError('not_found', `There is nothing at ${request.method.toUpperCase()} /. The documentation is at /docs.`);
 		return h.redirect('/docs').header('vary', 'accept');
 	},
 };

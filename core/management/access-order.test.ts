@@ -109,6 +109,16 @@ test('a caller with too many failed attempts is refused without a look-up, also 
 	assert.equal((await ask('/auth/self', { headers: bearer(good), of: strict })).statusCode, 429);
 });
 
+test('callers from one address are counted by their names', async () => {
+	await using strict = await startCore({ routes: ROUTES, limits: { ...LOOSE, global: { max: 1, seconds: 60 } } });
+	const statuses: number[] = [];
+	for (const user of [await addTenant(strict.store), await addTenant(strict.store)]) {
+		const headers = bearer(await strict.logIn(user));
+		for (let turn = 0; turn < 2; turn++) statuses.push((await ask('/auth/self', { headers, of: strict })).statusCode);
+	}
+	assert.deepEqual(statuses, [200, 429, 200, 429]);
+});
+
 test('the organization is that of the path, else that of the header, else the user’s only one', async () => {
 	const organizationOfAnswer = async (url: string, headers = {}) =>
 		JSON.parse((await ask(url, { headers: { ...bearer(token), ...headers } })).payload).data?.organization;

@@ -3,6 +3,7 @@
 import type { Store } from '../../core/store/store.ts';
 import { openStore, type StoreOptions } from '../../db/index.ts';
 import { type Endpoint, silent, testDatabase } from './postgres.ts';
+import './leftovers.ts';
 
 /** Waits so long that no test fails because others keep the database busy. */
 export const PATIENT: StoreOptions['waits'] = { ordinaryMs: 60_000 };

@@ -1,0 +1,13 @@
+// Ends a test file that would otherwise wait for ever: one whose hooks failed before they stopped what they had started.
+
+import { after } from 'node:test';
+
+/** The time that hooks have to stop everything, once the last test has ended. */
+const PATIENCE_MS = 60_000;
+
+after(() => {
+	setTimeout(() => {
+		process.stderr.write('The tests have ended, and something that they started keeps the process alive.\n');
+		process.exit(1);
+	}, PATIENCE_MS).unref();
+});

@@ -5,13 +5,14 @@ import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { Base } from './contract/kinds.ts';
 import type { Log } from './contract/nouns.ts';
+import type { Role } from './contract/permissions.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
 import type { Members } from './identity/members.ts';
 import type { Resets } from './identity/password-resets.ts';
 import type { Imports } from './imports/imports.ts';
 import type { ImportJobRunner } from './imports/jobs.ts';
-import type { Limits } from './limits/limits.ts';
+import type { Limits, Window } from './limits/limits.ts';
 import type { Mail } from './mail/mail.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Secrets } from './secrets/envelopes.ts';
@@ -71,6 +72,7 @@ export {
 } from './management/rest.ts';
 export { saveContext } from './management/save-context.ts';
 export { plainSlug, slugs } from './management/slugs.ts';
+export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
@@ -112,6 +114,14 @@ export interface Core {
 
 export interface Feature<C = unknown> extends Base<C> {
 	kind: 'feature';
+	/** Permissions that its routes may need beside those of core, each with the least role that has it: `{ 'webhooks:write': 'member' }`. */
+	permissions?: Readonly<Record<string, Role>>;
+	/** The types of its records in the audit log. */
+	audits?: readonly string[];
+	/** Classes of limits that its routes may name. */
+	limits?: Readonly<Record<string, Window>>;
+	/** First segments of its paths: no organization may have one of them as its slug. */
+	segments?: readonly string[];
 	/** Registers a plain hapi plugin, trusted with the core. */
 	register(server: Server, config: C, core: Core): void | Promise<void>;
 }

@@ -1,5 +1,4 @@
-// The entry point for plugins: an authentication method, a transport, an importer or an executor imports this file and nothing else of
-// core.
+// The entry point for plugins of every kind but `feature`: they import this file and nothing else of core.
 
 export { compileArguments } from './arguments/compile.ts';
 export { patternFault } from './arguments/linear-regexp.ts';
@@ -9,7 +8,9 @@ export { VERSION } from './config/version.ts';
 export type * from './contract/context.ts';
 export { asGatewayError, ERRORS, type ErrorCode, GatewayError, invalid, notFound } from './contract/errors.ts';
 export type * from './contract/kinds.ts';
+export type * from './contract/nodes.ts';
 export type * from './contract/nouns.ts';
+export type * from './contract/providers.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';
 export { parseFormBody, parseJson } from './http/body.ts';
 export {

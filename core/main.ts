@@ -23,6 +23,7 @@ import { createLimits, type LimitTable, limitTable } from './limits/limits.ts';
 import { createWindows } from './limits/windows.ts';
 import { createMail } from './mail/mail.ts';
 import { assertNeeds, registerAccess } from './management/access.ts';
+import { registerFeatures } from './management/features.ts';
 import { registerIdempotency } from './management/idempotency.ts';
 import { delay, endOnSignals } from './process/ending.ts';
 import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
@@ -95,7 +96,7 @@ export async function startService(
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer(core);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
-		assertNeeds(server);
+		assertNeeds(server, core.registry);
 		core.runtime.mount(server);
 		await server.initialize();
 		options.beforeListening?.();
@@ -118,17 +119,12 @@ export async function startService(
 async function registerManagement(server: Server, core: Core): Promise<void> {
 	registerAccess(server, core);
 	registerIdempotency(server, core);
-	for (const feature of core.registry.list('feature')) {
-		const others = new Set(server.table());
-		await feature.register(server, {}, core);
-		for (const route of server.table())
-			if (!others.has(route)) route.settings.plugins = { ...route.settings.plugins, feature: feature.name };
-	}
+	await registerFeatures(server, core);
 }
 
 async function assemble({ config, log, options }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
-	const registry = await loadPlugins(ROOT, config.plugins);
+	const registry = await loadPlugins(ROOT, config.plugins, { log });
 	const { database, dataDir, migrationsRun } = config;
 	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
 	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });
@@ -242,7 +238,7 @@ function addressesOf({ host, port, publicUrls, database, dataDir }: Config): Rec
 
 if (import.meta.main) {
 	run(process.argv[2]).catch((error: unknown) => {
-		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-		process.exitCode = 1;
+		// The process would live on if a plugin that failed to load had left a timer or a server.
+		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`, () => process.exit(1));
 	});
 }

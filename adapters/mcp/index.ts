@@ -22,6 +22,7 @@ const origin = (value: string, helpers: Joi.CustomHelpers): unknown =>
 
 export default {
 	kind: 'transport',
+	api: 1,
 	name: 'mcp',
 	summary: 'The gateway’s tools over the Model Context Protocol (Streamable HTTP).',
 	spec: 'https://modelcontextprotocol.io/specification/2026-07-28, and 2024-11-05 to 2025-11-25',

@@ -3,6 +3,7 @@
 import type { ObjectSchema, Schema } from 'joi';
 import type { Call, Context } from './context.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
+import type { PipelineNode } from './nodes.ts';
 import type {
 	Api,
 	Caller,
@@ -19,8 +20,15 @@ import type {
 	ToolDraft,
 	ToolResult,
 } from './nouns.ts';
+import type { LlmProvider } from './providers.ts';
 
+/** The members that plugins of every kind have. */
 export interface Base<Config> {
+	/**
+	 * The version of this contract that the plugin was written for. A plugin that does not say it is taken for one of version 1, with a
+	 * warning at start; one of a newer version stops the start.
+	 */
+	api?: 1;
 	/** The value that rows store; never renamed. */
 	name: string;
 	/** One sentence, shown by GET /plugins. */
@@ -33,6 +41,14 @@ export interface Base<Config> {
 	 * destination of the secrets with `.meta({ destination: true })`: a client that changes its origin has to enter the secrets again.
 	 */
 	config: ObjectSchema<Config>;
+	/** The version of `config`, from 1 upwards: increased when configs that are stored would no longer fit. Default 1. */
+	version?: number;
+	/** Converts a config that was stored by an older version. @param from the version that stored it */
+	upgrade?(config: JsonObject, from: number): JsonObject;
+	/** The schema of what the operator configures for the whole service. A feature has no rows: its `config` is the operator's. */
+	operator?: ObjectSchema;
+	/** Ends what the plugin holds open, such as a pool of connections, when the service stops. */
+	close?(): void | Promise<void>;
 }
 
 export interface AuthMethod<C = unknown> extends Base<C> {
@@ -169,6 +185,8 @@ export interface Kinds {
 	transport: TransportAdapter;
 	importer: SchemaImporter;
 	executor: ToolExecutor;
+	provider: LlmProvider;
+	node: PipelineNode;
 }
 
 export type Kind = keyof Kinds;

@@ -175,5 +175,5 @@ test('the start fails when a transport and a method have the same route, and nam
 		return registry;
 	};
 	checkRoutes(registryOf('/other'));
-	assert.throws(() => checkRoutes(registryOf('/login')), /^Error: auth:door: the route GET \/login is invalid, or another plugin/);
+	assert.throws(() => checkRoutes(registryOf('/login')), /^Error: transport:wire .* and auth:door .* both have the route GET \/login, /);
 });

@@ -6,6 +6,7 @@ import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kin
 import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
 import { type KeyedGateway, noKeysYet } from '../identity/gateway-keys.ts';
 import { quote } from '../kit/clean-text.ts';
+import { isSamePlace } from '../registry/manifest-fields.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
@@ -109,8 +110,13 @@ function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
 	};
 }
 
-/** Throws when two plugins of one gateway have the same route. */
-function routeTable(transport: TransportAdapter, config: JsonObject, methods: readonly MountedMethod[]): Router<MountedRoute> {
+/** Throws when two plugins of one gateway have the same route. @param titled completes the id of a plugin for the message */
+function routeTable(
+	transport: TransportAdapter,
+	config: JsonObject,
+	methods: readonly MountedMethod[],
+	titled: (plugin: string) => string = (plugin) => plugin,
+): Router<MountedRoute> {
 	const router = new Router<MountedRoute>({ isCaseSensitive: true });
 	const owners: { owner: TransportAdapter | AuthMethod; config: JsonObject }[] = [{ owner: transport, config }];
 	for (const method of methods) {
@@ -118,26 +124,37 @@ function routeTable(transport: TransportAdapter, config: JsonObject, methods: re
 		// Two rows of one method share its routes; the first row's config counts.
 		if (!owners.some(({ owner }) => owner === method.plugin)) owners.push({ owner: method.plugin, config: method.config });
 	}
+	const mounted: MountedRoute[] = [];
 	for (const { owner, config: its } of owners) {
 		const plugin = `${owner.kind}:${owner.name}`;
-		for (const route of owner.routes ?? []) addRoute(router, { route, config: its, plugin });
+		for (const route of owner.routes ?? []) mounted.push({ route, config: its, plugin });
 	}
+	for (const [at, one] of mounted.entries()) addRoute(router, one, mounted.slice(0, at), titled);
 	return router;
 }
 
-function addRoute(router: Router<MountedRoute>, mounted: MountedRoute): void {
-	const { method, path } = mounted.route;
+function addRoute(
+	router: Router<MountedRoute>,
+	one: MountedRoute,
+	others: readonly MountedRoute[],
+	titled: (plugin: string) => string,
+): void {
+	const { method, path } = one.route;
 	try {
-		router.add({ method: method.toLowerCase(), path }, mounted);
+		router.add({ method: method.toLowerCase(), path }, one);
 	} catch (cause) {
-		throw new Error(`${mounted.plugin}: the route ${method} ${path} is invalid, or another plugin of the same gateway has it.`, { cause });
+		// The manifest's check ensures that the path is valid and that no route of the same plugin has it.
+		const other = others.find(({ route }) => isSamePlace(route, one.route));
+		const owners = `${other ? titled(other.plugin) : 'another plugin'} and ${titled(one.plugin)}`;
+		throw new Error(`${owners} both have the route ${method} ${path}, and one gateway may have both plugins.`, { cause });
 	}
 }
 
-/** Checks at start that every transport and every method together make a route table. @throws Error naming the route */
+/** Checks at start that every transport and every method together make a route table. @throws Error naming the route and both owners */
 export function checkRoutes(registry: Registry): void {
+	const titled = (plugin: string): string => `${plugin} (${registry.titleOf(plugin)})`;
 	const methods = registry.list('auth').map((plugin) => ({ plugin, isRequired: true, config: {}, rules: {} }));
-	for (const transport of registry.list('transport')) routeTable(transport, {}, methods);
+	for (const transport of registry.list('transport')) routeTable(transport, {}, methods, titled);
 }
 
 export type RouteMatch = { found: MountedRoute; params: Record<string, string> };

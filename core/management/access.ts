@@ -9,6 +9,7 @@ import { isOwnOrigin } from '../http/origins.ts';
 import { readTokenCookie } from '../identity/cookies.ts';
 import type { Holder, Member, Members, Membership } from '../identity/members.ts';
 import type { Limits } from '../limits/limits.ts';
+import type { Registry } from '../registry/registry.ts';
 import { ACCESS_KEY_PREFIX } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { AccessKeyRow, Actor, OrganizationRef, Repositories, Store } from '../store/store.ts';
@@ -130,14 +131,16 @@ export function registerAccess(server: Server, parts: Parts): void {
 // hapi's types leave out that `auth: false` stays false.
 const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 
-/** @throws Error naming the first route without a declared requirement */
-export function assertNeeds(server: Server): void {
+/** @throws Error naming the first route without a declared requirement, and its feature */
+export function assertNeeds(server: Server, registry?: Registry): void {
 	for (const { method, path, settings } of server.table()) {
 		if (isPublic(settings)) continue;
 		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
-		if (need === undefined) throw new Error(`${method.toUpperCase()} ${path}: the route does not declare what it needs.`);
-		if (organization === 'path' && !path.includes('{orgId}')) throw new Error(`${method.toUpperCase()} ${path}: the path has no {orgId}.`);
-		if (gatewayKeys && method !== 'get') throw new Error(`${method.toUpperCase()} ${path}: a gateway's key is for GET routes only.`);
+		const owner = settings.plugins?.feature;
+		const route = `${owner === undefined ? '' : `feature:${owner} (${registry?.titleOf(`feature:${owner}`)}): `}${method.toUpperCase()} ${path}`;
+		if (need === undefined) throw new Error(`${route}: the route does not declare what it needs.`);
+		if (organization === 'path' && !path.includes('{orgId}')) throw new Error(`${route}: the path has no {orgId}.`);
+		if (gatewayKeys && method !== 'get') throw new Error(`${route}: a gateway's key is for GET routes only.`);
 	}
 }
 

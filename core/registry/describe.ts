@@ -3,6 +3,8 @@
 import type { ObjectSchema } from 'joi';
 import type { Kind, Plugin } from '../contract/kinds.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
+import { KINDS } from './kinds.ts';
+import type { PackageInfo } from './packages.ts';
 
 export interface PluginDescription {
 	kind: Kind;
@@ -11,17 +13,28 @@ export interface PluginDescription {
 	spec: string | null;
 	/** Whether a client may name it as `type`. */
 	creatable: boolean;
+	/** The version of the plugin contract that it declares. */
+	api: number | null;
+	/** The package that it came with; null for a folder of the service itself. */
+	package: PackageInfo | null;
 	config: JsonSchema;
 }
 
-export const describePlugin = (plugin: Plugin): PluginDescription => ({
+export const describePlugin = (plugin: Plugin, from: PackageInfo | null): PluginDescription => ({
 	kind: plugin.kind,
 	name: plugin.name,
 	summary: plugin.summary,
 	spec: plugin.spec ?? null,
-	creatable: plugin.kind === 'executor' ? plugin.creatable === true : plugin.kind !== 'feature',
+	creatable: isCreatable(plugin),
+	api: plugin.api ?? null,
+	package: from && { name: from.name, version: from.version },
 	config: configSchema(plugin.config),
 });
+
+function isCreatable(plugin: Plugin): boolean {
+	const { creatable } = KINDS[plugin.kind];
+	return creatable === 'declared' ? 'creatable' in plugin && plugin.creatable === true : creatable;
+}
 
 /** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
 export interface JsonSchemaSource {

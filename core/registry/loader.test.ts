@@ -1,13 +1,31 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { VERSION } from '../config/version.ts';
+import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
 import { loadPlugins } from './loader.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const run = promisify(execFile);
+type RunError = { code: number; stderr: string };
+
+/** A line of the log: its level, its fields, its text. */
+type Line = [level: string, fields: object, text: string];
+
+function logInto(lines: Line[]): Log {
+	const at =
+		(level: string) =>
+		(fields: object, text: string): void =>
+			void lines.push([level, fields, text]);
+	return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
 
 /** Creates a tree of rooms with these files, from which our dependencies resolve. */
 function rooms(files: Record<string, string>): { root: string } & Disposable {
@@ -37,7 +55,11 @@ const BROKEN: [id: string, files: Record<string, string>, message: RegExp][] = [
 	['has no index', { 'adapters/x/other.ts': '' }, /^adapters\/x: the folder has no index\.ts/],
 	['has a syntax error', { 'adapters/x/index.ts': 'export default {' }, /^adapters\/x: did not load: /],
 	['throws when it is loaded', { 'importers/x/index.ts': "throw new Error('boom');" }, /^importers\/x: did not load: boom/],
-	['exports nothing by default', { 'adapters/x/index.ts': 'export const a = 1;' }, /^adapters\/x: exports no plugin by default/],
+	[
+		'exports nothing by default',
+		{ 'adapters/x/index.ts': 'export const a = 1;' },
+		/^adapters\/x: the default export must be a plugin.* it is missing, while a is exported by name/,
+	],
 	['exports another name', { 'plugins/auth/x/index.ts': plugin('auth', 'y', AUTH) }, /^plugins\/auth\/x: .* name "x"/],
 	['exports another kind', { 'adapters/x/index.ts': plugin('auth', 'x', AUTH) }, /^adapters\/x: .* kind "transport"/],
 	[
@@ -49,7 +71,7 @@ const BROKEN: [id: string, files: Record<string, string>, message: RegExp][] = [
 	[
 		'has a config that is no Joi schema',
 		{ 'plugins/auth/x/index.ts': `export default { kind: 'auth', name: 'x', summary: 'One.', config: {}, ${AUTH} };` },
-		/^plugins\/auth\/x: auth:x: config must be a Joi 18 object schema/,
+		/^plugins\/auth\/x: auth:x: config must be a schema of Joi.*index\.ts\)\.$/,
 	],
 ];
 
@@ -72,5 +94,104 @@ test('two plugins that one gateway could carry with the same route stop the star
 		'plugins/auth/odd/index.ts': plugin('auth', 'odd', `${AUTH}, ${ROUTE}`),
 	});
 	const registry = await loadPlugins(tree.root);
-	assert.throws(() => checkRoutes(registry), /auth:odd: the route POST \/same .* another plugin of the same gateway has it/);
+	assert.throws(
+		() => checkRoutes(registry),
+		/^Error: transport:wire \(adapters\/wire\) and auth:odd \(plugins\/auth\/odd\) both have the route POST \/same/,
+	);
+});
+
+/** Writes a package of this name into a tree, which has our dependencies as links. */
+function packaged(name: string, text: string, described: object = {}): { root: string } & Disposable {
+	const root = mkdtempSync(join(tmpdir(), 'gatehouse-loader-'));
+	const folder = join(root, 'node_modules', name);
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, 'index.js'), text);
+	writeFileSync(
+		join(folder, 'package.json'),
+		JSON.stringify({ name, version: '1.2.3', type: 'module', exports: './index.js', ...described }),
+	);
+	symlinkSync(join(ROOT, 'node_modules/joi'), join(root, 'node_modules/joi'));
+	return { root, [Symbol.dispose]: () => rmSync(root, { recursive: true }) };
+}
+
+const COMMONJS = `const Joi = require('joi');
+Object.defineProperty(exports, '__esModule', { value: true });
+exports.default = { kind: 'auth', name: 'x', api: 1, summary: 'One.', config: Joi.object({}), ${AUTH} };`;
+
+const WELL: [id: string, text: string, described: object][] = [
+	['is a module', plugin('auth', 'x', `api: 1, ${AUTH}`), {}],
+	['exports for import only', plugin('auth', 'x', `api: 1, ${AUTH}`), { exports: { import: './index.js' } }],
+	['was compiled to CommonJS', COMMONJS, { type: 'commonjs' }],
+	['has a fitting peer', plugin('auth', 'x', `api: 1, ${AUTH}`), { peerDependencies: { gatehouse: `>=${VERSION}`, joi: '^18.1.0' } }],
+];
+
+for (const [id, text, described] of WELL)
+	test(`a package that ${id} is loaded, and described with its name and version`, async () => {
+		using tree = packaged('acme-x', text, described);
+		const lines: Line[] = [];
+		const registry = await loadPlugins(tree.root, ['acme-x'], { log: logInto(lines) });
+		const [one] = registry.describe();
+		assert.deepEqual([one?.name, one?.api, one?.package], ['x', 1, { name: 'acme-x', version: '1.2.3' }]);
+		assert.deepEqual(lines, [['info', { package: 'acme-x', version: '1.2.3' }, 'loading a package of plugins']]);
+	});
+
+test('a package that does not say its contract is taken for one of version 1, with one warning', async () => {
+	using tree = packaged(
+		'acme-x',
+		`${plugin('auth', 'x', AUTH).replace('export default ', 'const x = ')}\nexport default [x, { ...x, name: 'y' }];`,
+	);
+	const lines: Line[] = [];
+	const registry = await loadPlugins(tree.root, ['acme-x'], { log: logInto(lines) });
+	assert.deepEqual(
+		lines.filter(([level]) => level === 'warn').map(([, fields, text]) => [fields, /“api: 1”/.test(text)]),
+		[[{ package: 'acme-x', plugins: ['auth:x', 'auth:y'] }, true]],
+	);
+	assert.deepEqual(
+		registry.describe().map(({ api }) => api),
+		[null, null],
+	);
+});
+
+test('a package that is absent, or named twice, stops the start', async () => {
+	using tree = packaged('acme-x', plugin('auth', 'x', AUTH));
+	await assert.rejects(loadPlugins(tree.root, ['acme-y']), /^Error: GATEWAY_PLUGINS: acme-y: the package is not installed in /);
+	await assert.rejects(loadPlugins(tree.root, ['acme-x', 'acme-x']), /^Error: GATEWAY_PLUGINS names acme-x twice\.$/);
+});
+
+test('two plugins alike are both named by their origins', async () => {
+	using tree = rooms({
+		'plugins/auth/x/index.ts': plugin('auth', 'x', AUTH),
+		'acme-x/index.js': plugin('auth', 'x', AUTH),
+		'acme-x/package.json': '{"name":"acme-x","type":"module","exports":"./index.js"}',
+	});
+	rmSync(join(tree.root, 'node_modules'));
+	mkdirSync(join(tree.root, 'node_modules'));
+	symlinkSync(join(ROOT, 'node_modules/joi'), join(tree.root, 'node_modules/joi'));
+	symlinkSync(join(tree.root, 'acme-x'), join(tree.root, 'node_modules/acme-x'));
+	await assert.rejects(
+		loadPlugins(tree.root, ['acme-x']),
+		/^Error: GATEWAY_PLUGINS: acme-x: auth:x: there are two plugins .*, of plugins\/auth\/x and of GATEWAY_PLUGINS: acme-x \(in .*acme-x\/index\.js\)\.$/,
+	);
+});
+
+test('what is waited for is logged, and named when the time is over', async () => {
+	using tree = packaged('acme-x', 'await new Promise(() => {});');
+	const lines: Line[] = [];
+	const loading = loadPlugins(tree.root, ['acme-x'], { log: logInto(lines), waits: { noticeMs: 10, limitMs: 100 } });
+	await assert.rejects(loading, /^Error: GATEWAY_PLUGINS: acme-x: loading took longer than 0\.1 s\.$/);
+	assert.deepEqual(lines.at(-1), ['warn', { limitSeconds: 0.1 }, 'still waiting: GATEWAY_PLUGINS: acme-x: loading']);
+});
+
+test('a process in which nothing else goes on does not end before the time is over', async () => {
+	using tree = packaged('acme-x', 'await new Promise(() => {});');
+	const program = `import { loadPlugins } from ${JSON.stringify(new URL('./loader.ts', import.meta.url).href)};
+loadPlugins(${JSON.stringify(tree.root)}, ['acme-x'], { waits: { noticeMs: 10, limitMs: 100 } }).catch((error) => {
+	console.error(error.message);
+	process.exitCode = 1;
+});`;
+	const ended = await run(process.execPath, ['--input-type=module', '--eval', program]).then(
+		() => assert.fail('it loaded'),
+		(error: RunError) => error,
+	);
+	assert.deepEqual([ended.code, ended.stderr], [1, 'GATEWAY_PLUGINS: acme-x: loading took longer than 0.1 s.\n']);
 });

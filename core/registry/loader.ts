@@ -1,36 +1,39 @@
-// Finds plugins: one folder each in the rooms below, then the npm packages that GATEWAY_PLUGINS names.
+// Finds plugins: one folder each in the rooms of the kinds, then the npm packages that GATEWAY_PLUGINS names.
 // A plugin that fails to load stops the start: skipping an auth plugin would leave a door open.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, sep } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, join } from 'node:path';
+import { setImmediate as tick } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Kind } from '../contract/kinds.ts';
+import { KIND_NAMES, KINDS } from './kinds.ts';
+import { inTime, type LoadOptions, placeOf, reasonOf } from './loading.ts';
+import { CONTRACT } from './manifest.ts';
+import { findPackage, type Origin } from './packages.ts';
 import { Registry } from './registry.ts';
-
-/** Rooms of plugins, each with the kind of its plugins. */
-const ROOMS: readonly (readonly [folder: string, kind: Kind])[] = [
-	['plugins/auth', 'auth'],
-	['adapters', 'transport'],
-	['importers', 'importer'],
-	['plugins/executors', 'executor'],
-	['plugins/features', 'feature'],
-];
 
 /** `.ts` in the repository, `.js` in the build. */
 const ENTRIES = ['index.ts', 'index.js'];
 
+/** A module to load. */
+interface Module extends Origin {
+	source: string;
+	/** Path of the folder of the plugin. */
+	folder: string;
+}
+
 /**
  * Loads all plugins. @param root folder that holds the rooms
  * @param packages names of npm packages, found from the working folder, then from `root`
- * @throws Error naming the folder or the package, and why it did not load
+ * @throws Error naming the folder or the package, why it did not load, and the file
  */
-export async function loadPlugins(root: string, packages: readonly string[] = []): Promise<Registry> {
+export async function loadPlugins(root: string, packages: readonly string[] = [], options: LoadOptions = {}): Promise<Registry> {
 	const registry = new Registry();
-	for (const [room, kind] of ROOMS) {
-		for (const name of foldersOf(join(root, room))) await loadFolder(registry, join(root, room, name), { room, kind, name });
-	}
-	for (const name of packages) await loadPackage(registry, name, root);
+	for (const kind of KIND_NAMES)
+		for (const name of foldersOf(join(root, KINDS[kind].folder))) await loadFolder(registry, root, { kind, name }, options);
+	const twice = packages.find((name, at) => packages.indexOf(name) < at);
+	if (twice !== undefined) throw new Error(`GATEWAY_PLUGINS names ${twice} twice.`);
+	for (const name of packages) await loadPackage(registry, name, root, options);
 	return registry;
 }
 
@@ -42,57 +45,103 @@ function foldersOf(room: string): string[] {
 		.sort();
 }
 
-async function loadFolder(registry: Registry, folder: string, place: { room: string; kind: Kind; name: string }): Promise<void> {
-	const title = `${place.room}/${place.name}`;
+async function loadFolder(
+	registry: Registry,
+	root: string,
+	{ kind, name }: { kind: Kind; name: string },
+	options: LoadOptions,
+): Promise<void> {
+	const title = `${KINDS[kind].folder}/${name}`;
+	const folder = join(root, title);
 	const entry = ENTRIES.map((file) => join(folder, file)).find((file) => existsSync(file));
 	if (!entry) throw new Error(`${title}: the folder has no index.ts.`);
-	const source = pathToFileURL(entry).href;
-	const [plugin] = await importPlugins(title, source);
-	const expected = place.name.replaceAll('-', '_');
-	const { kind, name } = (plugin ?? {}) as { kind?: unknown; name?: unknown };
-	if (kind !== place.kind || name !== expected) {
-		throw new Error(`${title}: index.ts must export by default a plugin of kind "${place.kind}" and name "${expected}".`);
+	const module: Module = { title, source: pathToFileURL(entry).href, folder, package: null };
+	const plugin = await importDefault(module, options);
+	const expected = { kind, name: name.replaceAll('-', '_') };
+	const found = (plugin ?? {}) as { kind?: unknown; name?: unknown };
+	if (found.kind !== expected.kind || found.name !== expected.name) {
+		throw fault(module, `index.ts must export by default a plugin of kind "${expected.kind}" and name "${expected.name}".`);
 	}
-	register(registry, title, plugin, source);
+	register(registry, module, plugin);
 }
 
-/** Loads a package, which exports one plugin, or an array of them, by default. */
-async function loadPackage(registry: Registry, name: string, root: string): Promise<void> {
-	const source = resolvePackage(name, root);
-	for (const plugin of await importPlugins(`GATEWAY_PLUGINS: ${name}`, source)) {
-		register(registry, `GATEWAY_PLUGINS: ${name}`, plugin, source);
+/** Loads a package, which exports one plugin, or a list of them, by default. */
+async function loadPackage(registry: Registry, name: string, root: string, options: LoadOptions): Promise<void> {
+	const module: Module = findPackage(name, root);
+	options.log?.info({ package: name, version: module.package?.version }, 'loading a package of plugins');
+	// The line is written before the package may keep the process busy.
+	await tick();
+	const exported = await importDefault(module, options);
+	const plugins = Array.isArray(exported) ? exported : [exported];
+	if (plugins.length === 0) throw fault(module, 'the default export is an empty list, and must have a plugin.');
+	for (const [at, plugin] of plugins.entries()) {
+		const title = plugins.length === 1 ? module.title : `${module.title}: plugin ${at + 1} of ${plugins.length}`;
+		register(registry, module, plugin, title);
 	}
+	const silent = plugins.filter(({ api }) => api === undefined).map((plugin) => `${plugin.kind}:${plugin.name}`);
+	if (silent.length > 0)
+		options.log?.warn(
+			{ package: name, plugins: silent },
+			`the package does not say its version of the plugin contract (“api: ${CONTRACT}”) and is taken for one of version 1`,
+		);
 }
 
-function resolvePackage(name: string, root: string): string {
-	for (const base of [process.cwd(), root]) {
-		try {
-			return pathToFileURL(createRequire(base + sep).resolve(name)).href;
-		} catch (error) {
-			const { code } = error as NodeJS.ErrnoException;
-			// The package exports for `import` only, which `require` cannot resolve but our own module can.
-			if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return import.meta.resolve(name);
-			if (code !== 'MODULE_NOT_FOUND') throw new Error(`GATEWAY_PLUGINS: ${name}: ${reason(error)}`);
-		}
-	}
-	throw new Error(`GATEWAY_PLUGINS: ${name}: the package is not installed.`);
-}
-
-async function importPlugins(title: string, source: string): Promise<unknown[]> {
-	const module = await import(source).catch((cause: unknown) => {
-		throw new Error(`${title}: did not load: ${reason(cause)}`, { cause });
+async function importDefault(module: Module, options: LoadOptions): Promise<unknown> {
+	const loading = import(module.source).catch((cause: unknown) => {
+		throw fault(module, `did not load: ${reasonOf(cause)}`, cause);
 	});
-	const exported: unknown = module.default;
-	if (exported === undefined) throw new Error(`${title}: exports no plugin by default.`);
-	return Array.isArray(exported) ? exported : [exported];
+	return defaultOf(module, await inTime(`${module.title}: loading`, loading, options));
 }
 
-function register(registry: Registry, title: string, plugin: unknown, source: string): void {
+function defaultOf(module: Module, exports: Record<string, unknown>): unknown {
+	const given = exports['default'];
+	const exported = isCompiled(given) ? given.default : given;
+	const found = oddity(exported);
+	if (found === null) return exported;
+	const others = Object.keys(exports).filter((name) => !['default', 'module.exports', '__esModule'].includes(name));
+	const hint = exported === undefined && others.length > 0 ? `, while ${others.join(', ')} is exported by name` : '';
+	throw fault(module, `the default export must be a plugin, which is an object, or a list of plugins; it is ${found}${hint}.`);
+}
+
+/** A compiler that writes CommonJS puts what was exported by default one level deeper. */
+const isCompiled = (value: unknown): value is { default: unknown } =>
+	value !== null && typeof value === 'object' && 'default' in value && !('kind' in value);
+
+/** Says what a default export is that is neither an object nor a list; null for these. */
+function oddity(value: unknown): string | null {
+	if (value === undefined) return 'missing';
+	if (typeof value === 'function') return /^class\b/.test(Function.prototype.toString.call(value)) ? 'a class' : 'a function';
+	if (value === null || typeof value !== 'object') return value === null ? 'null' : `a ${typeof value}`;
+	return 'then' in value && typeof value.then === 'function' ? 'a promise (await it)' : null;
+}
+
+function register(registry: Registry, module: Module, plugin: unknown, title = module.title): void {
 	try {
-		registry.add(plugin, source);
+		registry.add(plugin, module.source, module);
 	} catch (cause) {
-		throw new Error(`${title}: ${reason(cause)}`, { cause });
+		const text = reasonOf(cause).split('\n');
+		throw new Error(text.map((line) => fault({ ...module, title }, line).message).join('\n'), { cause });
 	}
 }
 
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Makes an error that names the plugin's origin and the place of the fault. */
+function fault(module: Module, reason: string, cause?: unknown): Error {
+	const place = placeOf(cause, module.source, module.folder);
+	return new Error(`${module.title}: ${reason.replace(/\.$/, '')} (in ${place}).`, { cause });
+}
+
+/** Runs a step of a plugin after loading, such as a feature's registration. @throws Error naming its origin, the plugin and the place */
+export async function runStep(
+	registry: Registry,
+	plugin: { kind: Kind; name: string },
+	step: { name: string; run: () => void | Promise<void> },
+	options: LoadOptions,
+): Promise<void> {
+	const { title, source } = registry.origin(plugin.kind, plugin.name);
+	const what = `${title}: ${plugin.kind}:${plugin.name}: ${step.name}`;
+	const work = (async () => step.run())().catch((cause: unknown) => {
+		const place = source === null ? '' : ` (in ${placeOf(cause, source, dirname(fileURLToPath(source)))})`;
+		throw new Error(`${what} failed: ${reasonOf(cause).replace(/\.$/, '')}${place}.`, { cause });
+	});
+	await inTime(what, work, options);
+}

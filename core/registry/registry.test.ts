@@ -34,35 +34,36 @@ test('an auth method with routes of the management API is taken', () => {
 });
 
 const BAD: [id: string, route: unknown, message: RegExp][] = [
-	['is none', null, /it must be an object/],
-	['has another method', { ...ROUTE, method: 'POST' }, /method must be GET or DELETE/],
-	['has no id', { ...ROUTE, id: undefined }, /id must match/],
-	['has an id of several words', { ...ROUTE, id: 'list tokens' }, /id must match/],
-	['has no summary', { ...ROUTE, summary: '' }, /summary must be a sentence/],
-	['has no handler', { ...ROUTE, handler: null }, /handler is missing/],
-	['has an answer that is no schema', { ...ROUTE, answer: {} }, /answer must be a schema of Joi 18/],
-	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /list names the records/],
-	['lists while it removes', { ...ONE, list: 'tokens' }, /list names the records/],
+	['is none', null, /management\[1\] must be of type object/],
+	['has another method', { ...ROUTE, method: 'POST' }, /\.method must be one of GET, DELETE/],
+	['has no id', { ...ROUTE, id: undefined }, /\.id is missing/],
+	['has an id of several words', { ...ROUTE, id: 'list tokens' }, /\.id must match/],
+	['has no summary', { ...ROUTE, summary: '' }, /\.summary must be a sentence/],
+	['has no handler', { ...ROUTE, handler: null }, /\.handler must be of type function/],
+	['has an answer that is no schema', { ...ROUTE, answer: {} }, /\.answer must be a schema of Joi 18/],
+	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /\.list must be another word/],
+	['lists while it removes', { ...ONE, id: 'dropTokens', path: '/tokens', list: 'tokens' }, /\.list is for GET alone/],
+	['has a member that routes do not have', { ...ROUTE, need: 'self' }, /management\[1\]\.need is no member of management\[1\]/],
 	...['tokens', '/', '/{tokenId}', '/tokens/', '/tokens//x', '/tokens/{a*}', '/tokens/{a}b', '/Tokens', '/tokens?x=1'].map(
-		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /path must match/],
+		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /\.path must match/],
 	),
 	...['/tokens/{id}', '/tokens/{orgId}', '/tokens/{a}/{a}'].map((path): [string, unknown, RegExp] => [
 		`has the path ${path}`,
 		{ ...ROUTE, path },
-		/path must not repeat a parameter/,
+		/\.path must not repeat a parameter/,
 	]),
 ];
 
 for (const [id, route, message] of BAD)
-	test(`a route of the management API that ${id} stops the start with a sentence naming the plugin`, () => {
+	test(`a route of the management API that ${id} stops the start with a sentence naming the plugin and the place`, () => {
 		assert.throws(
 			() => new Registry().add(method('a', [ONE, route])),
-			(error: Error) => /^auth:a: the management route /.test(error.message) && message.test(error.message),
+			(error: Error) => /^auth:a: management\[1\]/.test(error.message) && message.test(error.message),
 		);
 	});
 
 test('management routes that are not an array stop the start', () => {
-	assert.throws(() => new Registry().add(method('a', {})), /^Error: auth:a: management must be a list of routes\.$/);
+	assert.throws(() => new Registry().add(method('a', {})), /^Error: auth:a: management must be an array\.$/);
 });
 
 test('a schema of another version of Joi is refused as the answer of a route', () => {

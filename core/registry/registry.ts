@@ -7,7 +7,8 @@ import type { JsonObject } from '../contract/nouns.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import { describePlugin, type PluginDescription } from './describe.ts';
-import { checkPlugin, managementFault, marksOf } from './manifest.ts';
+import { checkPlugin, marksOf } from './manifest.ts';
+import { type Origin, THIS_PROCESS } from './packages.ts';
 import {
 	destinationFields,
 	type FoundSecret,
@@ -21,8 +22,7 @@ import {
 
 interface Registered {
 	plugin: Plugin;
-	/** URL of the plugin's module. */
-	source: string | null;
+	origin: Origin;
 	/** Secret fields of its config. */
 	secrets: SecretField[];
 	/** Fields of its config that hold the destination of the secrets. */
@@ -35,15 +35,17 @@ export class Registry {
 
 	/**
 	 * Adds a plugin. @param source URL of the module, from which a worker can import it again
-	 * @throws Error naming the plugin: an unknown kind, a bad name, a duplicate, a missing part
+	 * @throws Error with a line for each fault, which names the plugin and the member of its manifest; also for a duplicate, naming both
 	 */
-	add(candidate: unknown, source: string | null = null): void {
+	add(candidate: unknown, source: string | null = null, from: Omit<Origin, 'source'> = THIS_PROCESS): void {
 		const plugin = checkPlugin(candidate);
 		const id = `${plugin.kind}:${plugin.name}`;
-		if (this.#plugins.has(id)) throw new Error(`${id}: there are two plugins of this kind and name.`);
+		const other = this.#plugins.get(id)?.origin.title;
+		if (other !== undefined) throw new Error(`${id}: there are two plugins of this kind and name, of ${other} and of ${from.title}.`);
 		this.#checkManagement(plugin, id);
 		const described = plugin.config.describe();
-		this.#plugins.set(id, { plugin, source, secrets: secretFields(described), destinations: destinationFields(described) });
+		const origin = { source, title: from.title, package: from.package };
+		this.#plugins.set(id, { plugin, origin, secrets: secretFields(described), destinations: destinationFields(described) });
 		this.#descriptions = null;
 	}
 
@@ -57,7 +59,17 @@ export class Registry {
 	}
 
 	source(kind: Kind, name: string): string | null {
-		return this.#plugins.get(`${kind}:${name}`)?.source ?? null;
+		return this.origin(kind, name).source;
+	}
+
+	/** Returns the origin of a plugin. */
+	origin(kind: Kind, name: string): Origin {
+		return this.#plugins.get(`${kind}:${name}`)?.origin ?? { ...THIS_PROCESS, source: null };
+	}
+
+	/** Returns the title of the origin of `kind:name`. */
+	titleOf(id: string): string {
+		return this.#plugins.get(id)?.origin.title ?? THIS_PROCESS.title;
 	}
 
 	/**
@@ -115,23 +127,22 @@ export class Registry {
 
 	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
 	describe(): PluginDescription[] {
-		this.#descriptions ??= [...this.#plugins.values()].map(({ plugin }) => describePlugin(plugin));
+		this.#descriptions ??= [...this.#plugins.values()].map(({ plugin, origin }) => describePlugin(plugin, origin.package));
 		return this.#descriptions;
 	}
 
-	/** Checks the management routes of a plugin. @throws Error naming the plugin and the operation, also for one that two plugins have */
+	/** Checks that no other route has the ids and places of a plugin's management routes. @throws Error naming the plugin and the route */
 	#checkManagement(plugin: Plugin, id: string): void {
-		if (plugin.kind !== 'auth' || plugin.management === undefined) return;
-		if (!Array.isArray(plugin.management)) throw new Error(`${id}: management must be a list of routes.`);
-		const taken = new Set(this.list('auth').flatMap(({ management = [] }) => management.flatMap(marksOf)));
-		for (const route of plugin.management) {
-			const fault = managementFault(route);
-			if (fault !== null) throw new Error(`${id}: the management route ${String(route?.id)}: ${fault}.`);
+		if (plugin.kind !== 'auth') return;
+		const taken = new Map<string, string>(
+			this.list('auth').flatMap(({ name, management = [] }) => management.flatMap(marksOf).map((mark) => [mark, `auth:${name}`] as const)),
+		);
+		for (const [at, route] of (plugin.management ?? []).entries())
 			for (const mark of marksOf(route)) {
-				if (taken.has(mark)) throw new Error(`${id}: the management route ${route.id}: there are two of ${mark}.`);
-				taken.add(mark);
+				const owner = taken.get(mark);
+				if (owner !== undefined) throw new Error(`${id}: management[${at}]: there are two of ${mark}; the other is of ${owner}.`);
+				taken.set(mark, id);
 			}
-		}
 	}
 
 	#names(kind: Kind): string[] {

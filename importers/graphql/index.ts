@@ -8,6 +8,7 @@ import { toTool } from './tool.ts';
 
 export default {
 	kind: 'importer',
+	api: 1,
 	name: 'graphql',
 	summary: 'Imports GraphQL schemas, as SDL or by introspection, and makes a tool of every query and mutation.',
 	spec: 'GraphQL, September 2025',

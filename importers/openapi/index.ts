@@ -7,6 +7,7 @@ import { toTool } from './tool.ts';
 
 export default {
 	kind: 'importer',
+	api: 1,
 	name: 'openapi',
 	summary: 'Imports OpenAPI documents, JSON or YAML, and makes a tool of every operation.',
 	spec: 'OpenAPI 3.0.4, 3.1.1 and 3.2.0, Swagger 2.0',

@@ -8,6 +8,7 @@ import { toTool } from './tool.ts';
 
 export default {
 	kind: 'importer',
+	api: 1,
 	name: 'protobuf',
 	summary: 'Imports Protobuf services, as .proto files or descriptor sets, and makes a tool of every method.',
 	spec: 'Protocol Buffers, proto2, proto3 and editions 2023 and 2024; google.api.http',

@@ -7,6 +7,7 @@ import { toTool } from './tool.ts';
 
 export default {
 	kind: 'importer',
+	api: 1,
 	name: 'soap',
 	summary: 'Imports WSDL 1.1 with the schemas that it imports, and makes a tool of every operation of its SOAP services.',
 	spec: 'WSDL 1.1; XML Schema 1.0; SOAP 1.1 and 1.2',

@@ -17,6 +17,7 @@ import {
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'api_key',
 	summary: 'Admits callers with a key: in X-API-Key (or another header), as ?api_key= or as a Bearer token.',
 	spec: 'RFC 6750 (for the Bearer form)',

@@ -6,6 +6,7 @@ import { readBasic } from './credentials.ts';
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'basic_auth',
 	summary: 'Admits members of the organization by e-mail address and password.',
 	spec: 'RFC 7617',

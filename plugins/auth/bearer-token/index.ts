@@ -27,6 +27,7 @@ const HOLDER: Caller = { method: 'bearer_token', subject: 'token:bearer_token', 
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'bearer_token',
 	summary: 'Admits callers with the configured token or a key, as a Bearer token, in X-API-Key (or another header) or as ?api_key=.',
 	spec: 'RFC 6750',

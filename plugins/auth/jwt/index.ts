@@ -22,6 +22,7 @@ const REMEMBERED_MS = 60_000;
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'jwt',
 	summary: 'Admits callers with a JSON Web Token of the configured secret or issuer, or one signed with the service’s own secret.',
 	spec: 'RFC 7519, RFC 7517, RFC 8725',

@@ -7,6 +7,7 @@ const ANONYMOUS: Caller = { method: 'none', subject: 'anonymous', scopes: ['tool
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'none',
 	summary: 'Admits everyone without a credential, as one anonymous caller.',
 	config: Joi.object({}),

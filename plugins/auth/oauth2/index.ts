@@ -19,6 +19,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 
 export default {
 	kind: 'auth',
+	api: 1,
 	name: 'oauth2',
 	summary: 'Admits clients that a member has allowed, through the gateway’s own OAuth 2.1 server: clients need only the URL.',
 	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 7523, 8414, 8707, 9207, 9728; client ID metadata documents',

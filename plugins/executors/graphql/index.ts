@@ -9,6 +9,7 @@ const documents = lazy(() => import('./document.ts'));
 
 export default {
 	kind: 'executor',
+	api: 1,
 	name: 'graphql',
 	creatable: true,
 	summary: 'Calls a GraphQL endpoint: arguments are the variables of its query or mutation.',

@@ -21,6 +21,7 @@ async function codecOf(given: GrpcConfig, call: Call): Promise<Codec> {
 
 export default {
 	kind: 'executor',
+	api: 1,
 	name: 'grpc',
 	summary: 'Calls a method of a Protobuf service, by gRPC or by JSON over HTTP.',
 	spec: 'gRPC over HTTP/2; Protobuf JSON format; google.api.http',

@@ -8,6 +8,7 @@ import { writesSecret } from './template.ts';
 
 export default {
 	kind: 'executor',
+	api: 1,
 	name: 'http',
 	creatable: true,
 	summary: 'Calls an HTTP endpoint: arguments go into its path, query, headers, cookies and body.',

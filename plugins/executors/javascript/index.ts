@@ -14,6 +14,7 @@ const MAX_LINE_CHARS = 4096;
 
 export default {
 	kind: 'executor',
+	api: 1,
 	name: 'javascript',
 	creatable: true,
 	summary: 'Runs code in a sandbox: it gets the arguments as `parameters` and returns the result.',

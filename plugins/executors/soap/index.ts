@@ -8,6 +8,7 @@ import { signInMessage } from './security.ts';
 
 export default {
 	kind: 'executor',
+	api: 1,
 	name: 'soap',
 	creatable: false,
 	summary: 'Calls an operation of a SOAP service: arguments are the members of its message.',

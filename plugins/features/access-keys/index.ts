@@ -91,6 +91,7 @@ const NEW_ACCESS_KEY = shape({
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'access_keys',
 	summary: 'Long-lived access keys of a user, for the whole account or one gateway.',
 	config: Joi.object({}),

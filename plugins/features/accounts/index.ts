@@ -11,6 +11,7 @@ import { forgotPassword, resetPassword } from './reset.ts';
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'accounts',
 	summary: 'Accounts with a default organization: registration, login, passwords and profile.',
 	config: Joi.object({}),

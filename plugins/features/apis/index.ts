@@ -66,6 +66,7 @@ const UPDATE = body({ name: displayName, baseUrl, description, status, ...given 
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'apis',
 	summary: 'Connected external APIs: their descriptions, operations and credentials.',
 	config: Joi.object({}),

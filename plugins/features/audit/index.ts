@@ -58,6 +58,7 @@ const ENTRY = shape({
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'audit',
 	summary: 'The audit log: who changed what, when and from where.',
 	config: Joi.object({}),

@@ -61,6 +61,7 @@ const UPDATE = body({ name: displayName, endpoint, ...given, status })
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'gateways',
 	summary: 'Gateways with their tools, authentication methods and API keys.',
 	config: Joi.object({}),

@@ -29,6 +29,7 @@ const UNREACHABLE = 'The database, or Redis where one is configured, cannot be r
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'health',
 	summary: 'Health, liveness and readiness of this process.',
 	config: Joi.object({}),

@@ -30,6 +30,7 @@ const CHANGE = body({ name: displayName, settings: SETTINGS })
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'organizations',
 	summary: 'Organizations, their members with roles, and invitations by e-mail.',
 	config: Joi.object({}),

@@ -10,6 +10,8 @@ import {
 	type Json,
 	type JsonObject,
 	type JsonSchema,
+	KIND_NAMES,
+	KINDS,
 	type Registry,
 } from '../../../core/features.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
@@ -33,7 +35,7 @@ export function describeApi({ server, registry, config, version, examples = {} }
 		configs: (kind) => Object.keys(configs).filter((name) => name.startsWith(`${kind}.`)),
 	});
 	const routes = declaredRoutes(server);
-	assertOneNameEach(routes.map(({ declared }) => declared.path));
+	assertOneNameEach(routes);
 	const paths: Record<string, JsonObject> = {};
 	for (const route of routes) {
 		const { path, method } = route.declared;
@@ -90,18 +92,26 @@ const tagsOf = (routes: readonly DeclaredRoute[], registry: Registry): JsonObjec
 		.map(({ name, summary }) => ({ name, description: summary }));
 
 /**
- * Refuses paths that differ only in parameter names. OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same hierarchy but different
- * templated names MUST NOT exist as they are identical." @throws Error naming both
+ * Refuses paths that differ only in parameter names, and operations of one id. OpenAPI 3.1.1 §4.8.8.1: "Templated paths with the same
+ * hierarchy but different templated names MUST NOT exist as they are identical." @throws Error naming both, and their features
  */
-function assertOneNameEach(paths: readonly string[]): void {
-	const byHierarchy = new Map<string, string>();
-	for (const path of paths) {
+function assertOneNameEach(routes: readonly DeclaredRoute[]): void {
+	const byHierarchy = new Map<string, DeclaredRoute>();
+	const byId = new Map<string, DeclaredRoute>();
+	for (const route of routes) {
+		const { path, id } = route.declared;
 		const hierarchy = path.replaceAll(/\{[^}]*\}/g, '{}');
-		const other = byHierarchy.get(hierarchy) ?? path;
-		if (other !== path) throw new Error(`The routes ${other} and ${path} are the same path: their parameters need the same names.`);
-		byHierarchy.set(hierarchy, path);
+		const other = byHierarchy.get(hierarchy) ?? route;
+		if (other.declared.path !== path)
+			throw new Error(`The routes ${titled(other)} and ${titled(route)} are the same path: their parameters need the same names.`);
+		const namesake = byId.get(id);
+		if (namesake) throw new Error(`The routes ${titled(namesake)} and ${titled(route)} have the same id, ${id}.`);
+		byHierarchy.set(hierarchy, route);
+		byId.set(id, route);
 	}
 }
+
+const titled = ({ declared: { path }, feature }: DeclaredRoute): string => `${path} (feature:${feature})`;
 
 const INTRODUCTION = [
 	'Every answer is `{ success: true, data }` unless the operation says otherwise; every failure is `{ success: false, message, error,',
@@ -247,7 +257,7 @@ const PARAMETERS: JsonObject = {
 
 /** Writes a component for the configuration of every plugin that rows name, such as `transport.mcp`. */
 function configSchemas(registry: Registry): Record<string, JsonSchema> {
-	const kinds = ['auth', 'transport', 'importer', 'executor'] as const;
+	const kinds = KIND_NAMES.filter((kind) => KINDS[kind].inRows);
 	return Object.fromEntries(
 		kinds.flatMap((kind) =>
 			registry

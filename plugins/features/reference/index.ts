@@ -10,6 +10,7 @@ import { pageRoutes } from './page.ts';
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'reference',
 	summary: 'The OpenAPI document of the management API, and a page to read and try it.',
 	spec: 'OpenAPI 3.1.1',

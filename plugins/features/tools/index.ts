@@ -75,6 +75,7 @@ const FILTERS = {
 
 export default {
 	kind: 'feature',
+	api: 1,
 	name: 'tools',
 	summary: 'Tools of an organization: written by hand or made from an API, and executed on demand.',
 	config: Joi.object({}),

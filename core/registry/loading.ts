@@ -1,0 +1,74 @@
+// Waits for plugins with a time limit, and says which plugin is to blame, in which file and line.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Log } from '../contract/nouns.ts';
+
+export interface LoadOptions {
+	log?: Log;
+	/** Replaces the usual waits. */
+	waits?: Waits;
+}
+
+interface Waits {
+	/** Time after which the log says what is waited for. */
+	noticeMs: number;
+	limitMs: number;
+}
+
+const WAITS: Waits = { noticeMs: 3000, limitMs: 15_000 };
+
+/**
+ * Waits for a step of a plugin. The timer keeps the process alive: it would end without a word if nothing else were going on in it.
+ * @param what the owner and the step, such as `GATEWAY_PLUGINS: acme-x: loading`. @throws Error when it takes too long
+ */
+export async function inTime<T>(what: string, work: Promise<T>, { log, waits = WAITS }: LoadOptions): Promise<T> {
+	const { noticeMs, limitMs } = waits;
+	const late = Promise.withResolvers<never>();
+	const notice = setTimeout(() => log?.warn({ limitSeconds: limitMs / 1000 }, `still waiting: ${what}`), noticeMs);
+	const limit = setTimeout(() => late.reject(new Error(`${what} took longer than ${limitMs / 1000} s.`)), limitMs);
+	try {
+		return await Promise.race([work, late.promise]);
+	} finally {
+		clearTimeout(notice);
+		clearTimeout(limit);
+	}
+}
+
+/** Returns the message of anything thrown. */
+export const reasonOf = (thrown: unknown): string =>
+	thrown instanceof Error ? (thrown.message.split('\nRequire stack:')[0] ?? '') : `${typeof thrown} was thrown: ${String(thrown)}`;
+
+/**
+ * Returns the place at which a plugin threw, as `path:line:column`; the path of its module if the stack does not tell.
+ * @param folder of the plugin: a line there counts before one in a library that it called
+ */
+export function placeOf(thrown: unknown, source: string, folder: string): string {
+	const file = fileURLToPath(source);
+	if (!(thrown instanceof Error)) return file;
+	const places = placesIn(String(thrown.stack));
+	const own = places.find((place) => place.startsWith(folder) && !place.slice(folder.length).includes('/node_modules/'));
+	if (own !== undefined || places[0] !== undefined) return own ?? places[0] ?? file;
+	return thrown instanceof SyntaxError ? syntaxPlace(file) : file;
+}
+
+/** The heads of syntax errors, and the frames of other errors, except those of Node and of Gatehouse's own core. */
+function placesIn(stack: string): string[] {
+	const head = /^(?:file:\/\/)?(\/[^\n]*:\d+)\n[^\n]*\n( *)\^/.exec(stack);
+	if (head) return [`${head[1]}:${(head[2] ?? '').length + 1}`];
+	const frames = [...stack.matchAll(/^ {4}at (?:async )?(?:.*? \()?(?:file:\/\/)?(\/[^\s()]*:\d+:\d+)\)?$/gm)].map(([, place = '']) =>
+		decodeURI(place),
+	);
+	return frames.filter((place) => !place.startsWith(CORE));
+}
+
+const CORE = fileURLToPath(new URL('..', import.meta.url));
+
+/** Asks Node for the line: the error of a module that cannot be parsed does not tell it. */
+function syntaxPlace(file: string): string {
+	if (!existsSync(file)) return file;
+	const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 5000 });
+	const place = /^(?:file:\/\/)?(\/[^\n]*:\d+)\n/.exec(stderr ?? '')?.[1];
+	return place ?? `${file}, or a module that it imports`;
+}

@@ -19,6 +19,7 @@ test('every plugin is listed with its configuration, as the document says; a que
 	const http = answer.body.data.plugins.find(({ kind, name }: { kind: string; name: string }) => kind === 'executor' && name === 'http');
 	assert.equal(http.creatable, true);
 	assert.ok(http.config.properties.url);
+	for (const { name, api, package: from } of answer.body.data.plugins) assert.deepEqual([api, from], [1, null], name);
 	const refused = await account.get('/plugins?kind=auth');
 	assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'query/kind']);
 });

@@ -1,0 +1,271 @@
+// The contract of every model provider, whatever its wire. A new provider joins by a `contract.test.ts` beside it that provides a fixture.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { asGatewayError } from '../../core/contract/errors.ts';
+import { createEgress } from '../../core/egress/egress.ts';
+import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../../core/index.ts';
+import { isBeforeTimer, until } from '../helpers/clock.ts';
+import { loopbackCall, saving } from '../helpers/executor.ts';
+import { silent } from '../helpers/postgres.ts';
+import type { Upstream } from '../helpers/upstream.ts';
+import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+
+/**
+ * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces, and tells USAGE; `tools` asks for
+ * both CALLS, their arguments in several pieces; `pause` sends one piece and no more; `flood` sends pieces without end; `refuse` refuses
+ * the request, `key` the key, with the key in its answer; `busy` asks to wait for 7 seconds; `fail` is broken; `reset` closes the
+ * connection before an answer, `break` in the middle of one; `nonsense` sends what its wire does not have; `hang` never answers.
+ */
+export type ModelBehaviour =
+	| ('echo' | 'tools' | 'pause' | 'flood' | 'hang')
+	| ('refuse' | 'key' | 'busy' | 'fail' | 'reset' | 'break' | 'nonsense');
+
+export interface ProviderFixture extends Omit<ConfigSamples, 'good'> {
+	provider: LlmProvider;
+	/** Starts a server on a free port of 127.0.0.1 that ends with the test. */
+	start(t: TestContext, behaviour: ModelBehaviour): Promise<Upstream & { requests(): number }>;
+	/** Builds the config of a connection there, with KEY as its key. */
+	config(origin: string): JsonObject;
+	/** A model whose price the provider itself knows; null when there is none. */
+	priced: string | null;
+}
+
+export const KEY = 'canary-0123456789abcdef';
+export const USAGE = { inputTokens: 1200, outputTokens: 34, cachedTokens: 1000 };
+export const CALLS: readonly ChatToolCall[] = [
+	{ id: 'call-1', name: 'weather', arguments: '{"city":"Zürich","days":3}' },
+	{ id: 'call-2', name: 'time', arguments: '{}' },
+];
+
+const AT_ONCE = 20;
+const PRIVATE = ['http://10.0.0.1', 'http://169.254.169.254', 'http://[fd00::1]'];
+
+const asking = (text: string): ChatRequest => ({ model: 'small', messages: [{ role: 'user', content: text }] });
+
+/** A request with every member, and a message of every role. */
+const FULL: ChatRequest = {
+	model: 'small',
+	messages: [
+		{ role: 'system', content: 'Be brief.' },
+		{
+			role: 'user',
+			content: [
+				{ type: 'text', text: 'What is it?' },
+				{ type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' },
+			],
+		},
+		{ role: 'assistant', content: null, toolCalls: CALLS },
+		...CALLS.map(({ id }) => ({ role: 'tool' as const, toolCallId: id, content: '{"ok":true}' })),
+		{ role: 'assistant', content: 'Well.' },
+		{ role: 'user', content: 'full' },
+	],
+	tools: [{ name: 'weather', description: 'Tells the weather.', parameters: { type: 'object', properties: { city: { type: 'string' } } } }],
+	toolChoice: { name: 'weather' },
+	parallelToolCalls: false,
+	output: { name: 'answer', schema: { type: 'object' } },
+	temperature: 0.5,
+	topP: 0.9,
+	maxTokens: 100,
+	stop: ['\n\n'],
+	seed: 7,
+	extra: { user: 'ada' },
+};
+
+/** An answer as a caller that wants it whole gets it. */
+interface Folded {
+	text: string;
+	calls: ChatToolCall[];
+	end: ChatEnd;
+}
+
+export function providerContract(fixture: ProviderFixture): void {
+	const { provider, start } = fixture;
+	const parsed = (origin: string): unknown => frozen(provider.config.validate(fixture.config(origin)).value);
+	const ask = (origin: string, request: ChatRequest, context: ProviderContext): AsyncIterable<ChatChunk> =>
+		provider.chat(frozen(request), parsed(origin), context);
+	const answer = async (t: TestContext, behaviour: ModelBehaviour, request = asking('hello')): Promise<Folded> =>
+		fold(ask((await start(t, behaviour)).origin, request, lend(t)));
+
+	describe(`${provider.name} keeps the providers’ contract`, () => {
+		describeManifest(provider, { good: fixture.config('https://api.example.com'), bad: fixture.bad });
+
+		test('an answer comes in pieces and ends with its model, its reason and its tokens', async (t) => {
+			const { text, calls, end } = await answer(t, 'echo', asking('grüße 😀 "\\ \u2028'));
+			assert.deepEqual([text, calls, end.reason], ['grüße 😀 "\\ \u2028', [], 'stop']);
+			const { costMicroUsd, ...tokens } = end.usage ?? assert.fail('no usage');
+			assert.deepEqual(tokens, USAGE);
+			assert.ok(costMicroUsd === null || costMicroUsd > 0, 'an unknown cost is null');
+		});
+
+		test('a request with every member and every role is sent', async (t) => {
+			assert.equal((await answer(t, 'echo', FULL)).text, 'full');
+		});
+
+		test('tools are asked for by name and id, with their arguments as the model wrote them', async (t) => {
+			const { calls, end } = await answer(t, 'tools');
+			assert.deepEqual([calls, end.reason], [CALLS, 'tool_calls']);
+		});
+
+		test('a piece is handed on before the next one arrives', async (t) => {
+			const { origin } = await start(t, 'pause');
+			const chunks = ask(origin, asking('x'), lend(t))[Symbol.asyncIterator]();
+			const first = await chunks.next();
+			assert.ok(!first.done && first.value.type === 'text');
+			await chunks.return?.();
+		});
+
+		test(`${AT_ONCE} answers at once do not mix`, async (t) => {
+			const { origin } = await start(t, 'echo');
+			const context = lend(t);
+			const texts = Array.from({ length: AT_ONCE }, (_, at) => `question ${at}`);
+			const answers = await Promise.all(texts.map((text) => fold(ask(origin, asking(text), context))));
+			assert.deepEqual(
+				answers.map(({ text }) => text),
+				texts,
+			);
+		});
+
+		describe('It fails', () => describeFailures(fixture, ask));
+		describe('It stops', () => describeStops(fixture, ask));
+
+		if (provider.check)
+			test('a connection to a private address is refused when it is saved', async () => {
+				const egress = createEgress({ allow: [] });
+				try {
+					for (const origin of PRIVATE)
+						await assert.rejects(
+							provider.check?.(parsed(origin), saving(egress.check)) ?? assert.fail(),
+							withCode('egress_refused'),
+							origin,
+						);
+				} finally {
+					await egress.close();
+				}
+			});
+
+		if (provider.models)
+			test('its models are listed by their names', async (t) => {
+				const { origin } = await start(t, 'echo');
+				const models = (await provider.models?.(parsed(origin), lend(t))) ?? [];
+				assert.ok(models.length > 0 && models.every(({ id }) => typeof id === 'string' && id !== ''));
+			});
+
+		if (provider.prices)
+			test('an unknown price is null, a known one a number for each kind of token', () => {
+				const prices = (model: string) => provider.prices?.(model, parsed('https://api.example.com'));
+				assert.equal(prices('no-such-model-0123'), null);
+				if (fixture.priced === null) return;
+				const { input, output, cached = 0 } = prices(fixture.priced) ?? assert.fail('no price');
+				for (const price of [input, output, cached]) assert.ok(Number.isFinite(price) && price >= 0);
+			});
+	});
+}
+
+type Ask = (origin: string, request: ChatRequest, context: ProviderContext) => AsyncIterable<ChatChunk>;
+
+const FAILURES: readonly [behaviour: ModelBehaviour, code: string][] = [
+	['refuse', 'validation_failed'],
+	['key', 'upstream_failed'],
+	['busy', 'rate_limited'],
+	['fail', 'upstream_failed'],
+	['reset', 'upstream_failed'],
+	['nonsense', 'upstream_failed'],
+];
+
+function describeFailures({ start }: ProviderFixture, ask: Ask): void {
+	for (const [behaviour, code] of FAILURES)
+		test(`with ${code} when the server does “${behaviour}”, after one request, and without the key`, async (t) => {
+			const { origin, requests } = await start(t, behaviour);
+			const failed = asGatewayError(await failureOf(fold(ask(origin, asking('x'), lend(t)))));
+			assert.equal(failed?.code, code, failed?.message);
+			assert.ok(!JSON.stringify([failed?.message, failed?.details]).includes(KEY));
+			assert.equal(requests(), 1);
+			if (behaviour === 'busy') assert.equal(failed?.headers['retry-after'], '7');
+		});
+
+	test('with upstream_failed when the connection breaks in the middle, without an end', async (t) => {
+		const { origin } = await start(t, 'break');
+		const seen: ChatChunk[] = [];
+		const reading = (async () => {
+			for await (const chunk of ask(origin, asking('x'), lend(t))) seen.push(chunk);
+		})();
+		await assert.rejects(reading, withCode('upstream_failed'));
+		assert.ok(seen.length > 0 && seen.every(({ type }) => type !== 'end'));
+	});
+
+	test('with egress_refused before a byte when the guard refuses the address', async (t) => {
+		for (const origin of PRIVATE) await assert.rejects(fold(ask(origin, asking('x'), lend(t))), withCode('egress_refused'), origin);
+	});
+}
+
+function describeStops({ start }: ProviderFixture, ask: Ask): void {
+	for (const behaviour of ['hang', 'pause', 'flood'] as const)
+		test(`when the caller leaves a server that does “${behaviour}”, down to the connection`, async (t) => {
+			const upstream = await start(t, behaviour);
+			const caller = new AbortController();
+			const reading = failureOf(fold(ask(upstream.origin, asking('x'), lend(t, caller.signal))));
+			await until(() => upstream.requests() === 1, 'the request arrives', 5);
+			caller.abort(new Error('the caller left'));
+			assert.ok(await isBeforeTimer(5_000, reading), 'it goes on');
+			await until(() => upstream.open() === 0, 'the connection is closed', 5);
+		});
+
+	test('when its consumer wants no more', async (t) => {
+		const upstream = await start(t, 'flood');
+		for await (const chunk of ask(upstream.origin, asking('x'), lend(t))) if (chunk.type === 'text') break;
+		await until(() => upstream.open() === 0, 'the connection is closed', 5);
+	});
+
+	test('before it begins, when the caller is gone already', async (t) => {
+		const upstream = await start(t, 'echo');
+		await failureOf(fold(ask(upstream.origin, asking('x'), lend(t, AbortSignal.abort(new Error('gone'))))));
+		assert.equal(upstream.requests(), 0);
+	});
+}
+
+function lend(t: TestContext, signal = new AbortController().signal): ProviderContext {
+	const { request, fetch, connect, memo } = loopbackCall(t, { signal });
+	return { log: silent, request, fetch, connect, memo, signal };
+}
+
+/** Puts an answer together, and checks each of its pieces. */
+async function fold(chunks: AsyncIterable<ChatChunk>): Promise<Folded> {
+	let text = '';
+	const calls: ChatToolCall[] = [];
+	let end: ChatEnd | null = null;
+	for await (const chunk of chunks) {
+		assert.equal(end, null, 'nothing follows the end');
+		if (chunk.type === 'end') end = chunk;
+		else if (chunk.type === 'text') text += chunk.text;
+		else if (chunk.type === 'tool_call') addPiece(calls, chunk);
+		else assert.equal(chunk.type, 'reasoning');
+	}
+	assert.ok(end, 'there is an end');
+	assert.ok(typeof end.model === 'string' && end.model !== '');
+	for (const count of end.usage ? [end.usage.inputTokens, end.usage.outputTokens, end.usage.cachedTokens] : [])
+		assert.ok(Number.isSafeInteger(count) && count >= 0);
+	return { text, calls, end };
+}
+
+function addPiece(calls: ChatToolCall[], { index, id, name, text }: ChatChunk & { type: 'tool_call' }): void {
+	const call = calls[index];
+	if (call) {
+		call.arguments += text;
+		return;
+	}
+	assert.equal(index, calls.length, 'calls are counted from 0');
+	assert.ok(id && name, 'the first piece of a call has its id and its name');
+	calls.push({ id, name, arguments: text });
+}
+
+const withCode = (code: string) => (error: unknown) => {
+	assert.equal(asGatewayError(error)?.code, code, String(error));
+	return true;
+};
+
+const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+	promise.then(
+		() => assert.fail('it answered'),
+		(error: unknown) => error,
+	);

@@ -1,0 +1,143 @@
+// A third party's provider and nodes: they keep the contracts of their kinds, and are loaded, described and sealed as all plugins are.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { JsonObject, Kind, LlmProvider, PipelineNode } from '../../core/index.ts';
+import { loadPlugins } from '../../core/registry/loader.ts';
+import { createSecrets } from '../../core/secrets/envelopes.ts';
+import { nodeContract } from '../contracts/node.ts';
+import { KEY, providerContract } from '../contracts/provider.ts';
+import { readDocument } from '../helpers/document.ts';
+import { modelServer } from '../helpers/models.ts';
+import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
+import { must, registerAccount, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
+import { httpUpstream } from '../helpers/upstream.ts';
+
+const FIXTURE = new URL('../fixtures/model-plugin/index.js', import.meta.url).href;
+// The package is JavaScript, so its types are those that its kinds promise.
+const [provider, route, notify] = ((await import(FIXTURE)) as { default: [LlmProvider, PipelineNode, PipelineNode] }).default;
+
+providerContract({
+	provider,
+	start: modelServer,
+	config: (origin) => ({ baseUrl: origin, apiKey: KEY }),
+	bad: [
+		{ config: { apiKey: 'x' }, says: /"baseUrl" is required/ },
+		{ config: { baseUrl: 'https://api.example.com' }, says: /"apiKey" is required/ },
+		{ config: { baseUrl: 'ftp://api.example.com', apiKey: 'x' }, says: /"baseUrl" must be a valid uri/ },
+	],
+	priced: 'acme-own',
+});
+
+const INPUT = { input: { kind: 'b' }, from: [{ nodeId: 'first', output: { text: 'grüße' } }] };
+const CASES = [
+	{ equals: 'a', port: 'left' },
+	{ equals: 'b', port: 'right' },
+];
+
+nodeContract({
+	node: route,
+	bad: [
+		{ config: { value: 'x', cases: [] }, says: /"cases" must contain at least 1/ },
+		{ config: { value: 'x', cases: [{ equals: 'a', port: 'else' }] }, says: /"cases\[0\]\.port" contains an invalid value/ },
+	],
+	samples: [
+		{
+			name: 'a value that a case has',
+			config: () => ({ value: '{{input.kind}}', cases: CASES }),
+			effect: 'none',
+			input: INPUT,
+			values: { '{{input.kind}}': 'b' },
+			expected: { output: 'b', port: 'right' },
+		},
+		{
+			name: 'a value that no case has',
+			config: () => ({ value: '{{input}}', cases: CASES }),
+			effect: 'none',
+			input: INPUT,
+			values: { '{{input}}': { kind: 'b' } },
+			expected: { output: { kind: 'b' }, port: 'else' },
+		},
+	],
+	wrong: [
+		{
+			config: { value: 'x', cases: CASES },
+			graph: { nodeId: 'it', nodes: [{ id: 'it', type: 'acme_route' }], edges: [], ancestors: [] },
+			paths: ['/cases/0/port', '/cases/1/port'],
+		},
+	],
+});
+
+nodeContract({
+	node: notify,
+	bad: [
+		{ config: {}, says: /"url" is required/ },
+		{ config: { url: 'https://api.example.com', method: 'PUT' }, says: /"method" must be one of/ },
+	],
+	start: (t) => httpUpstream(t, (request, response) => void response.end(`${request.method} ${request.headers.authorization}`)),
+	samples: [
+		{
+			name: 'a GET',
+			config: (url) => ({ url, method: 'GET', token: KEY }),
+			effect: 'repeatable',
+			input: INPUT,
+			expected: { output: { status: 200, text: `GET Bearer ${KEY}` } },
+		},
+		{
+			name: 'a POST to which a person agrees',
+			config: (url) => ({ url, ask: true }),
+			effect: 'once',
+			input: INPUT,
+			agreed: { agreed: true },
+			expected: { output: { status: 200, text: 'POST undefined' } },
+		},
+	],
+});
+
+let packages: InstalledPackages;
+let service: TestService;
+before(async () => {
+	packages = installPackages('model-plugin');
+	service = await startTestService({ env: { GATEWAY_PLUGINS: packages.names.join(',') } });
+});
+after(async () => {
+	await service.stop();
+	packages[Symbol.dispose]();
+});
+
+test('a started service lists them with their package, and the document describes their configs', async () => {
+	const account = await registerAccount(service.url);
+	const judge = await readDocument(service.url);
+	const answer = must(await account.get('/plugins'), 200);
+	assert.equal(judge.fault('GET /plugins', answer), null);
+	const theirs = answer.body.data.plugins.filter((plugin: { package: object | null }) => plugin.package !== null);
+	assert.deepEqual(
+		theirs.map(({ kind, name, api, creatable }: Record<string, unknown>) => [kind, name, api, creatable]),
+		[
+			['provider', 'acme_llm', 1, true],
+			['node', 'acme_route', 1, true],
+			['node', 'acme_notify', 1, true],
+		],
+	);
+	for (const plugin of theirs) assert.deepEqual(plugin.package, { name: 'gatehouse-model-plugin', version: '2.1.0' });
+	assert.ok(!JSON.stringify(answer.body).includes(process.cwd()), 'no path of the machine');
+	const { schemas } = (await send(`${service.url}/openapi.json`, 'GET')).body.components;
+	assert.ok(schemas['provider.acme_llm'].properties.apiKey);
+	assert.ok(schemas['node.acme_notify'].properties.token);
+});
+
+test('the secrets of their configs are sealed, and never shown', async () => {
+	const registry = await loadPlugins(process.cwd(), packages.names);
+	const secrets = createSecrets(SECRETS.ENCRYPTION_KEY);
+	const place = { organizationId: 'o', table: 'tools', row: 'r' } as const;
+	const configs: [kind: Kind, name: string, config: JsonObject][] = [
+		['provider', 'acme_llm', { baseUrl: 'https://api.example.com', apiKey: KEY, pools: [{ name: 'a', key: KEY }] }],
+		['node', 'acme_notify', { url: 'https://api.example.com', token: KEY }],
+	];
+	for (const [kind, name, config] of configs) {
+		const row = registry.seal(kind, name, structuredClone(config), secrets, place);
+		assert.ok(!JSON.stringify(row).includes(KEY), 'sealed');
+		assert.ok(!JSON.stringify(registry.redact(kind, name, row)).includes(KEY), 'redacted');
+		assert.deepEqual(registry.open(kind, name, row, secrets, { ...place, of: 'it' }), config);
+	}
+});

@@ -1,0 +1,89 @@
+// A server with the chat completions of OpenAI that behaves in one way, for the contract of providers.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { CALLS, KEY, type ModelBehaviour, USAGE } from '../contracts/provider.ts';
+import { httpUpstream, type Upstream } from './upstream.ts';
+
+/** The behaviours that are one answer without a stream. */
+const ANSWERS: Partial<Record<ModelBehaviour, [status: number, headers: Record<string, string>]>> = {
+	refuse: [400, {}],
+	key: [401, {}],
+	busy: [429, { 'retry-after': '7' }],
+	fail: [500, {}],
+};
+
+export async function modelServer(t: TestContext, behaviour: ModelBehaviour): Promise<Upstream & { requests(): number }> {
+	let count = 0;
+	const upstream = await httpUpstream(t, async (request, response) => {
+		count += 1;
+		if (request.url === '/models') return void json(response, { object: 'list', data: [{ id: 'small', object: 'model' }] });
+		// The caller may have left by then.
+		const body = await textOf(request).catch(() => null);
+		if (body !== null) await behave(behaviour, { body, request, response });
+	});
+	return { ...upstream, requests: () => count };
+}
+
+const json = (response: ServerResponse, value: unknown, status = 200, headers = {}): ServerResponse =>
+	response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+
+interface Exchange {
+	body: string;
+	request: IncomingMessage;
+	response: ServerResponse;
+}
+
+async function behave(behaviour: ModelBehaviour, { body, request, response }: Exchange): Promise<void> {
+	if (behaviour === 'hang') return;
+	if (behaviour === 'reset') return void response.socket?.destroy();
+	const answer = ANSWERS[behaviour];
+	const sent = `${request.headers.authorization} is not ${KEY}`;
+	if (answer) return void json(response, { error: { message: sent } }, ...answer);
+	response.writeHead(200, { 'content-type': 'text/event-stream' });
+	for (const event of eventsOf(behaviour, JSON.parse(body))) response.write(`data: ${event}\n\n`);
+	if (behaviour === 'pause') return;
+	if (behaviour === 'flood') return flood(response);
+	if (behaviour === 'break') return void response.write(': soon\n\n', () => response.socket?.destroy());
+	response.end('data: [DONE]\n\n');
+}
+
+const event = (delta: object, finish_reason: string | null = null): string =>
+	JSON.stringify({ id: 'c', model: 'small-2026', choices: [{ index: 0, delta, finish_reason }] });
+
+const usage = JSON.stringify({
+	...{ id: 'c', model: 'small-2026', choices: [] },
+	usage: {
+		prompt_tokens: USAGE.inputTokens,
+		completion_tokens: USAGE.outputTokens,
+		prompt_tokens_details: { cached_tokens: USAGE.cachedTokens },
+	},
+});
+
+function eventsOf(behaviour: ModelBehaviour, { messages }: { messages: { content: string }[] }): string[] {
+	if (behaviour === 'nonsense') return ['{"choices": [{"delta": '];
+	if (behaviour === 'tools') return [...CALLS.flatMap(toolEvents), event({}, 'tool_calls'), usage];
+	if (behaviour !== 'echo') return [event({ role: 'assistant', content: 'a' })];
+	const pieces = [...(messages.at(-1)?.content ?? '')].map((content) => event({ content }));
+	return [event({ role: 'assistant', content: '' }), ...pieces, event({}, 'stop'), usage];
+}
+
+function toolEvents({ id, name, arguments: text }: (typeof CALLS)[number], index: number): string[] {
+	const piece = (more: object): string => event({ tool_calls: [{ index, ...more }] });
+	const half = Math.ceil(text.length / 2);
+	return [
+		piece({ id, type: 'function', function: { name, arguments: '' } }),
+		piece({ function: { arguments: text.slice(0, half) } }),
+		piece({ function: { arguments: text.slice(half) } }),
+	];
+}
+
+function flood(response: ServerResponse): void {
+	const piece = `data: ${event({ content: 'more' })}\n\n`.repeat(500);
+	const more = (): void => {
+		while (!response.destroyed && response.write(piece));
+	};
+	response.on('drain', more);
+	more();
+}

@@ -1,25 +1,34 @@
-// Writes the README's tables from the code: `node test/readme.ts`. The test beside it fails while they differ.
+// Writes the tables of READMEs from the code: `node test/readme.ts`. The test beside it fails while they differ.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describeVariables } from '../core/config/config.ts';
 import { ERRORS } from '../core/contract/errors.ts';
 import { PERMISSIONS, permissionsOf, ROLES } from '../core/contract/permissions.ts';
+import { KIND_NAMES, KINDS } from '../core/registry/kinds.ts';
 import { loadPlugins } from '../core/registry/loader.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const FILE = `${ROOT}README.md`;
+/** The READMEs with tables that the code defines. */
+export const READMES = ['README.md', 'plugins/README.md'];
 
 const table = (head: string[], rows: string[][]): string =>
 	[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
 
-/** Returns the README with the tables that the code defines. */
+/** Returns a README with the tables that the code defines. */
 export async function writeTables(readme: string): Promise<string> {
 	const registry = await loadPlugins(ROOT);
 	const tables: Record<string, string> = {
 		plugins: table(
 			['kind', 'name', 'does', 'implements'],
 			registry.describe().map(({ kind, name, summary, spec }) => [kind, `\`${name}\``, summary, spec ?? '']),
+		),
+		kinds: table(
+			['kind', 'folder', 'a plugin of this kind', 'entry point'],
+			KIND_NAMES.map((kind) => {
+				const { folder, named, does, door } = KINDS[kind];
+				return [`\`${kind}\``, `\`${folder}/<${named}>\``, does, `\`core/${door}.ts\``];
+			}),
 		),
 		variables: table(
 			['variable', 'expected', 'default'],
@@ -44,6 +53,6 @@ export async function writeTables(readme: string): Promise<string> {
 	);
 }
 
-export const readReadme = (): string => readFileSync(FILE, 'utf8');
+export const readReadme = (file = 'README.md'): string => readFileSync(ROOT + file, 'utf8');
 
-if (import.meta.main) writeFileSync(FILE, await writeTables(readReadme()));
+if (import.meta.main) for (const file of READMES) writeFileSync(ROOT + file, await writeTables(readReadme(file)));

@@ -108,7 +108,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 	feature: {
 		folder: 'plugins/features',
 		named: 'feature',
-		does: 'anything else, as a hapi plugin with access to the whole core',
+		does: 'does anything else, as a hapi plugin with access to the whole core',
 		door: 'features',
 		creatable: false,
 		inRows: false,

@@ -48,7 +48,7 @@ export function findPackage(name: string, root: string): FoundPackage {
 	return { title, source, folder, package: { name: described.name ?? name, version: described.version ?? null } };
 }
 
-/** Whether this version is in the range; one that is no range fits nothing. A pre-release counts as the version that it precedes. */
+/** Whether this version is in the range; a text that is no range fits nothing. Pre-releases are in a range by their order. */
 const isFit = (range: unknown): boolean => typeof range === 'string' && satisfies(VERSION, range, { includePrerelease: true });
 
 function resolve(name: string, root: string, title: string): string {

@@ -112,7 +112,7 @@ export interface Core {
 	stopping: AbortSignal;
 }
 
-export interface Feature<C = unknown> extends Base<C> {
+export interface Feature<C = unknown> extends Omit<Base<C>, 'operator' | 'version' | 'upgrade'> {
 	kind: 'feature';
 	/** Permissions that its routes may need beside those of core, each with the least role that has it: `{ 'webhooks:write': 'member' }`. */
 	permissions?: Readonly<Record<string, Role>>;

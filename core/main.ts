@@ -28,7 +28,7 @@ import { registerIdempotency } from './management/idempotency.ts';
 import { delay, endOnSignals } from './process/ending.ts';
 import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
-import { loadPlugins } from './registry/loader.ts';
+import { closePlugins, loadPlugins } from './registry/loader.ts';
 import { createSecrets } from './secrets/envelopes.ts';
 import { createPasswords } from './secrets/passwords.ts';
 import { createTokens } from './secrets/tokens.ts';
@@ -125,6 +125,7 @@ async function registerManagement(server: Server, core: Core): Promise<void> {
 async function assemble({ config, log, options }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins, { log });
+	opened.defer(() => closePlugins(registry, log));
 	const { database, dataDir, migrationsRun } = config;
 	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
 	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });

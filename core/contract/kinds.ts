@@ -45,7 +45,7 @@ export interface Base<Config> {
 	version?: number;
 	/** Converts a config that was stored by an older version. @param from the version that stored it */
 	upgrade?(config: JsonObject, from: number): JsonObject;
-	/** The schema of what the operator configures for the whole service. A feature has no rows: its `config` is the operator's. */
+	/** The schema of what the operator configures for the whole service. A feature has none: its `config` is the operator's. */
 	operator?: ObjectSchema;
 	/** Ends what the plugin holds open, such as a pool of connections, when the service stops. */
 	close?(): void | Promise<void>;

@@ -113,11 +113,11 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		creatable: false,
 		inRows: false,
 		members: {
-			permissions: Joi.object().pattern(/^[a-z][a-z-]*:[a-z][a-z-]*$/, Joi.valid(...ROLES).required()),
+			permissions: Joi.object().pattern(/^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/, Joi.valid(...ROLES).required()),
 			audits: WORDS,
 			limits: Joi.object().pattern(/^[a-z][a-z0-9_-]*$/, Joi.object({ max: positive.required(), seconds: positive.required() })),
 			segments: Joi.array()
-				.items(Joi.string().pattern(/^[a-z][a-z0-9-]*$/))
+				.items(Joi.string().pattern(/^[a-z][a-z0-9._-]*$/))
 				.unique(),
 			register: must,
 		},

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import Joi from 'joi';
 import { VERSION } from '../config/version.ts';
 import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
-import { loadPlugins } from './loader.ts';
+import { closePlugins, loadPlugins } from './loader.ts';
+import { Registry } from './registry.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -194,4 +196,25 @@ loadPlugins(${JSON.stringify(tree.root)}, ['acme-x'], { waits: { noticeMs: 10, l
 		(error: RunError) => error,
 	);
 	assert.deepEqual([ended.code, ended.stderr], [1, 'GATEWAY_PLUGINS: acme-x: loading took longer than 0.1 s.\n']);
+});
+
+test('each plugin is closed; one that fails and one that never ends are logged by their names', async () => {
+	const registry = new Registry();
+	const closed: string[] = [];
+	const closing: Record<string, () => void | Promise<void>> = {
+		fails: () => {
+			throw new Error('busy');
+		},
+		hangs: () => new Promise(() => undefined),
+		ends: async () => void closed.push('ends'),
+	};
+	for (const [name, close] of Object.entries(closing))
+		registry.add({ kind: 'auth', name, summary: 'One.', config: Joi.object({}), authenticate: async () => null, close });
+	const lines: Line[] = [];
+	await closePlugins(registry, logInto(lines), { noticeMs: 1000, limitMs: 50 });
+	assert.deepEqual(closed, ['ends']);
+	assert.deepEqual(lines, [
+		['error', { error: 'this process: auth:fails: close failed: busy.' }, 'a plugin could not be closed'],
+		['error', { error: 'this process: auth:hangs: close took longer than 0.05 s.' }, 'a plugin could not be closed'],
+	]);
 });

@@ -5,7 +5,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Kind } from '../contract/kinds.ts';
+import type { Kind, Plugin } from '../contract/kinds.ts';
+import type { Log } from '../contract/nouns.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { inTime, type LoadOptions, placeOf, reasonOf } from './loading.ts';
 import { CONTRACT } from './manifest.ts';
@@ -144,4 +145,19 @@ export async function runStep(
 		throw new Error(`${what} failed: ${reasonOf(cause).replace(/\.$/, '')}${place}.`, { cause });
 	});
 	await inTime(what, work, options);
+}
+
+const CLOSING = { noticeMs: 1000, limitMs: 3000 };
+
+/** Ends what the plugins hold open. A plugin that fails or takes too long is logged, and the others are closed all the same. */
+export async function closePlugins(registry: Registry, log: Log, waits = CLOSING): Promise<void> {
+	const closing = KIND_NAMES.flatMap((kind) => registry.list(kind)).filter((plugin) => plugin.close !== undefined);
+	const close = async (plugin: Plugin): Promise<void> => {
+		try {
+			await runStep(registry, plugin, { name: 'close', run: () => plugin.close?.() }, { log, waits });
+		} catch (error) {
+			log.error({ error: reasonOf(error) }, 'a plugin could not be closed');
+		}
+	};
+	await Promise.all(closing.map(close));
 }

@@ -54,14 +54,15 @@ function contractFault(api: unknown): string | null {
 	return `api is ${api}, and Gatehouse ${VERSION} has version ${CONTRACT} of the plugin contract: take a newer Gatehouse, or an older version of the plugin`;
 }
 
-const NO_OPERATOR = Joi.forbidden().messages({ 'any.unknown': '{{#label}} is not for this kind: its config is the operator’s' });
+const notHere = Joi.forbidden().messages({ 'any.unknown': '{{#label}} is not for this kind: its config is the operator’s, and in no row' });
+const NOT_IN_ROWS = { operator: notHere, version: notHere, upgrade: notHere };
 
 /** Made once per kind: a service loads some thirty plugins. */
 const schemas = new Map<Kind, ObjectSchema>();
 
 function schemaOf(kind: Kind): ObjectSchema {
 	const { members, inRows } = KINDS[kind];
-	const schema = schemas.get(kind) ?? Joi.object({ ...COMMON, ...members, ...(inRows ? {} : { operator: NO_OPERATOR }) });
+	const schema = schemas.get(kind) ?? Joi.object({ ...COMMON, ...members, ...(inRows ? {} : NOT_IN_ROWS) });
 	schemas.set(kind, schema);
 	return schema;
 }

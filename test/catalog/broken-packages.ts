@@ -226,7 +226,7 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 	{
 		id: 'is a feature with two configurations',
 		text: feature('register() {}, operator: config'),
-		says: ['operator is not for this kind: its config is the operator’s'],
+		says: ['operator is not for this kind: its config is the operator’s, and in no row'],
 	},
 
 	// ── routes ──────────────────────────────────────────────────────────────────────────────────────────────────────

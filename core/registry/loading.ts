@@ -53,17 +53,14 @@ export function placeOf(thrown: unknown, source: string, folder: string): string
 	return thrown instanceof SyntaxError ? syntaxPlace(file) : file;
 }
 
-/** The heads of syntax errors, and the frames of other errors, except those of Node and of Gatehouse's own core. */
+/** Finds the head of a syntax error, or else the frames of an error, except those of Node. */
 function placesIn(stack: string): string[] {
 	const head = /^(?:file:\/\/)?(\/[^\n]*:\d+)\n[^\n]*\n( *)\^/.exec(stack);
 	if (head) return [`${head[1]}:${(head[2] ?? '').length + 1}`];
-	const frames = [...stack.matchAll(/^ {4}at (?:async )?(?:.*? \()?(?:file:\/\/)?(\/[^\s()]*:\d+:\d+)\)?$/gm)].map(([, place = '']) =>
+	return [...stack.matchAll(/^ {4}at (?:async )?(?:.*? \()?(?:file:\/\/)?(\/[^\s()]*:\d+:\d+)\)?$/gm)].map(([, place = '']) =>
 		decodeURI(place),
 	);
-	return frames.filter((place) => !place.startsWith(CORE));
 }
-
-const CORE = fileURLToPath(new URL('..', import.meta.url));
 
 /** Asks Node for the line: the error of a module that cannot be parsed does not tell it. */
 function syntaxPlace(file: string): string {

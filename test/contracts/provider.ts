@@ -12,14 +12,14 @@ import type { Upstream } from '../helpers/upstream.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
 
 /**
- * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces, and tells USAGE; `tools` asks for
+ * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces that are torn within characters, and tells USAGE; `tools` asks for
  * both CALLS, their arguments in several pieces; `pause` sends one piece and no more; `flood` sends pieces without end; `refuse` refuses
  * the request, `key` the key, with the key in its answer; `busy` asks to wait for 7 seconds; `fail` is broken; `reset` closes the
- * connection before an answer, `break` in the middle of one; `nonsense` sends what its wire does not have; `hang` never answers.
+ * connection before an answer, `break` in the middle of one; `cut` ends an answer in order, before it is whole; `nonsense` sends what its wire does not have; `hang` never answers.
  */
 export type ModelBehaviour =
 	| ('echo' | 'tools' | 'pause' | 'flood' | 'hang')
-	| ('refuse' | 'key' | 'busy' | 'fail' | 'reset' | 'break' | 'nonsense');
+	| ('refuse' | 'key' | 'busy' | 'fail' | 'reset' | 'break' | 'cut' | 'nonsense');
 
 export interface ProviderFixture extends Omit<ConfigSamples, 'good'> {
 	provider: LlmProvider;
@@ -184,15 +184,16 @@ function describeFailures({ start }: ProviderFixture, ask: Ask): void {
 			if (behaviour === 'busy') assert.equal(failed?.headers['retry-after'], '7');
 		});
 
-	test('with upstream_failed when the connection breaks in the middle, without an end', async (t) => {
-		const { origin } = await start(t, 'break');
-		const seen: ChatChunk[] = [];
-		const reading = (async () => {
-			for await (const chunk of ask(origin, asking('x'), lend(t))) seen.push(chunk);
-		})();
-		await assert.rejects(reading, withCode('upstream_failed'));
-		assert.ok(seen.length > 0 && seen.every(({ type }) => type !== 'end'));
-	});
+	for (const behaviour of ['break', 'cut'] as const)
+		test(`with upstream_failed after the first pieces when the server does “${behaviour}”, without an end`, async (t) => {
+			const { origin } = await start(t, behaviour);
+			const seen: ChatChunk[] = [];
+			const reading = (async () => {
+				for await (const chunk of ask(origin, asking('x'), lend(t))) seen.push(chunk);
+			})();
+			await assert.rejects(reading, withCode('upstream_failed'));
+			assert.ok(seen.length > 0 && seen.every(({ type }) => type !== 'end'));
+		});
 
 	test('with egress_refused before a byte when the guard refuses the address', async (t) => {
 		for (const origin of PRIVATE) await assert.rejects(fold(ask(origin, asking('x'), lend(t))), withCode('egress_refused'), origin);

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { CALLS, KEY, type ModelBehaviour, USAGE } from '../contracts/provider.ts';
+import { turns } from './clock.ts';
 import { httpUpstream, type Upstream } from './upstream.ts';
 
 /** The behaviours that are one answer without a stream. */
@@ -42,11 +43,23 @@ async function behave(behaviour: ModelBehaviour, { body, request, response }: Ex
 	const sent = `${request.headers.authorization} is not ${KEY}`;
 	if (answer) return void json(response, { error: { message: sent } }, ...answer);
 	response.writeHead(200, { 'content-type': 'text/event-stream' });
-	for (const event of eventsOf(behaviour, JSON.parse(body))) response.write(`data: ${event}\n\n`);
+	for (const event of eventsOf(behaviour, JSON.parse(body))) await writeTorn(response, `data: ${event}\n\n`);
+	if (behaviour === 'cut') return void response.end();
 	if (behaviour === 'pause') return;
 	if (behaviour === 'flood') return flood(response);
 	if (behaviour === 'break') return void response.write(': soon\n\n', () => response.socket?.destroy());
 	response.end('data: [DONE]\n\n');
+}
+
+/** Sends a text in two pieces, the first of which ends within its first character of several bytes. */
+async function writeTorn(response: ServerResponse, text: string): Promise<void> {
+	const bytes = Buffer.from(text);
+	const at = bytes.findIndex((byte) => byte > 127) + 1;
+	for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) {
+		await new Promise((resolve) => response.write(piece, resolve));
+		// The pieces are sent one after the other, not as one.
+		if (at > 0) await turns(2);
+	}
 }
 
 const event = (delta: object, finish_reason: string | null = null): string =>

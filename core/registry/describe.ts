@@ -1,10 +1,10 @@
 // Describes a plugin for GET /plugins and the OpenAPI document.
 
-import type { ObjectSchema } from 'joi';
 import type { Kind, Plugin } from '../contract/kinds.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
 import { KINDS } from './kinds.ts';
 import type { PackageInfo } from './packages.ts';
+import { configSchema } from './write-only.ts';
 
 export interface PluginDescription {
 	kind: Kind;
@@ -39,10 +39,4 @@ function isCreatable(plugin: Plugin): boolean {
 /** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
 export interface JsonSchemaSource {
 	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
-}
-
-function configSchema(schema: ObjectSchema): JsonSchema {
-	// `add` checked that the interface exists.
-	const source = schema['~standard'] as unknown as JsonSchemaSource;
-	return source.jsonSchema.input({ target: 'draft-2020-12' });
 }

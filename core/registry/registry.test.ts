@@ -104,7 +104,7 @@ test('the secret fields of a config are found when the plugin is added, not for 
 	for (let count = 0; count < 100; count++) {
 		assert.deepEqual(registry.redact('auth', 'a', row), { url: 'u', auth: {} });
 		assert.deepEqual(registry.open('auth', 'a', row, secrets, { ...place, of: 'the method' }), { url: 'u', auth: { token: 's3cret' } });
-		assert.deepEqual(registry.mask('auth', 'a', row, '•'), { url: 'u', auth: { token: '•' } });
+		assert.deepEqual(registry.mask('auth', 'a', row, { mask: '•', at: '' }), { url: 'u', auth: { token: '•' } });
 		assert.equal(registry.describe(), registry.describe());
 	}
 	assert.equal(described, afterAdding);
@@ -125,6 +125,12 @@ test('members of maps are secret by their names, also below lists and other maps
 	assert.deepEqual(shown, { list: [{ parts: { one: { headers: { token: '••••', team: 'pets' } } } }, { parts: {} }], ...other });
 	assert.equal(config.list[0]?.parts.one?.headers.token, 's3cret');
 	assert.equal(shown['headers'], config.headers);
-	const odd = [{ list: null }, { list: 'x' }, { list: [null, { parts: [{ headers: { token: 7 } }] }] }, { headers: null }];
-	for (const value of odd) assert.equal(registry.redact('auth', 'a', value as never), value);
+	for (const value of [{ list: null }, { list: [null] }, { headers: null }])
+		assert.equal(registry.redact('auth', 'a', value as never), value);
+	const odd = {
+		list: [{ parts: [{ headers: { token: 7 } }] }, { parts: { one: 'x', two: { headers: { token: 7 } } } }],
+		headers: { token: 7 },
+	};
+	const hidden = { list: [{ parts: '••••' }, { parts: { one: '••••', two: { headers: { token: '••••' } } } }], headers: { token: 7 } };
+	assert.deepEqual(registry.redact('auth', 'a', odd), hidden, 'a value of another type than the schema’s is hidden with what it may hold');
 });

@@ -1,32 +1,24 @@
 // Holds every plugin under its kind and name, and handles their configs: parse, seal, describe.
 
 import type { ObjectSchema } from 'joi';
-import { GatewayError, invalid } from '../contract/errors.ts';
+import { GatewayError } from '../contract/errors.ts';
 import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
-import type { JsonObject } from '../contract/nouns.ts';
+import type { Json, JsonObject } from '../contract/nouns.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import { describePlugin, type PluginDescription } from './describe.ts';
 import { checkPlugin, marksOf } from './manifest.ts';
 import { type Origin, THIS_PROCESS } from './packages.ts';
-import {
-	destinationFields,
-	type FoundSecret,
-	HIDDEN,
-	mapSecrets,
-	originIn,
-	type SecretField,
-	secretFields,
-	textAt,
-} from './secret-fields.ts';
+import { secretPlaces } from './secret-marks.ts';
+import type { Place } from './secret-places.ts';
+import { restoreSecrets } from './secret-restore.ts';
+import { type Change, type FoundSecret, HIDDEN, mapSecrets } from './secret-walk.ts';
 
 interface Registered {
 	plugin: Plugin;
 	origin: Origin;
-	/** Secret fields of its config. */
-	secrets: SecretField[];
-	/** Fields of its config that hold the destination of the secrets. */
-	destinations: string[];
+	/** The places of its config's secrets and destinations. */
+	places: Place;
 }
 
 export class Registry {
@@ -43,9 +35,8 @@ export class Registry {
 		const other = this.#plugins.get(id)?.origin.title;
 		if (other !== undefined) throw new Error(`${id}: there are two plugins of this kind and name, of ${other} and of ${from.title}.`);
 		this.#checkManagement(plugin, id);
-		const described = plugin.config.describe();
 		const origin = { source, title: from.title, package: from.package };
-		this.#plugins.set(id, { plugin, origin, secrets: secretFields(described), destinations: destinationFields(described) });
+		this.#plugins.set(id, { plugin, origin, places: placesOf(plugin, id) });
 		this.#descriptions = null;
 	}
 
@@ -82,17 +73,17 @@ export class Registry {
 		return parseConfig(plugin.config, config, at);
 	}
 
-	/** Returns the config with its secret fields sealed, for the row. */
+	/** Returns the config with its secrets sealed, for the row. */
 	seal(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: SecretLocation): JsonObject {
-		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.seal(value, location));
+		return this.#mapSecrets(kind, name, config, ({ value }) => secrets.sealJson(value, location));
 	}
 
 	/** Seals secrets that were stored before their field was marked as secret; returns the same config if there are none. */
 	sealRest(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: SecretLocation): JsonObject {
-		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.seal(value, location)));
+		return this.#mapSecrets(kind, name, config, ({ value }) => (secrets.isSealed(value) ? value : secrets.sealJson(value, location)));
 	}
 
-	/** Returns the config with its secret fields opened, for the plugin. @throws secret_unreadable naming the field and the owner */
+	/** Returns the config with its secrets opened, for the plugin. @throws secret_unreadable naming the field and the owner */
 	open(kind: Kind, name: string, config: JsonObject, secrets: Secrets, location: NamedSecretLocation): JsonObject {
 		return this.#mapSecrets(kind, name, config, (secret) => opened(secret, secrets, location));
 	}
@@ -100,29 +91,32 @@ export class Registry {
 	/**
 	 * Replaces each `••••` of a given config with the row's own secret, opened: clients send back what they were shown.
 	 * @param at JSON pointer of the config in the request's body
-	 * @throws validation_failed if nothing is stored under that name, or for another destination; secret_unreadable as `open`
+	 * @throws validation_failed if nothing is stored under that name, or for another destination or item; secret_unreadable as `open`
 	 */
 	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, location }: Restoring): JsonObject {
-		const moved = this.#moved(kind, name, stored, given);
-		return this.#mapSecrets(kind, name, given, (secret) => {
-			if (secret.value !== HIDDEN) return secret.value;
-			const value = textAt(stored, secret.path);
-			const label = `"${secret.path.join('.')}" is ${HIDDEN}, which stands for the stored value`;
-			const pointer = [at, ...secret.path].join('/');
-			if (value === null) throw invalid(pointer, `${label}, and none is stored under this name: enter it.`);
-			if (moved !== null) throw invalid(pointer, `${label}, and that was entered for ${moved}: enter it again, if it belongs here too.`);
-			return opened({ ...secret, value }, secrets, location);
-		});
+		const places = this.#plugins.get(`${kind}:${name}`)?.places;
+		if (!places) return given;
+		return restoreSecrets(places, given, { stored, at, open: (secret) => opened(secret, secrets, location) });
 	}
 
-	/** Returns the config without its secret fields, for an answer; secret members of maps become `••••`. */
+	/** Returns the config without its secrets, for an answer; those in lists and maps become `••••`. */
 	redact(kind: Kind, name: string, config: JsonObject): JsonObject {
-		return this.#mapSecrets(kind, name, config, ({ isMember }) => (isMember ? HIDDEN : null));
+		return this.#mapSecrets(kind, name, config, ({ loose }) => (loose.length > 0 ? HIDDEN : undefined));
 	}
 
-	/** Returns the config with `mask` in place of its secret fields, and opens none: for a dry run. */
-	mask(kind: Kind, name: string, config: JsonObject, mask: string): JsonObject {
-		return this.#mapSecrets(kind, name, config, () => mask);
+	/**
+	 * Returns the config completed by the plugin's schema, with `mask` in place of its secrets, and opens none: for a dry run.
+	 * @throws validation_failed as `parse`, but not for what the mask makes wrong
+	 */
+	mask(kind: Kind, name: string, config: JsonObject, { mask, at }: { mask: string; at: string }): JsonObject {
+		const masked: string[][] = [];
+		const whole = this.#mapSecrets(kind, name, config, (secret) => {
+			masked.push(secret.path);
+			return maskFor(secret, mask);
+		});
+		const plugin = this.get(kind, name);
+		if (!plugin) throw unknownType(kind, this.#names(kind));
+		return parseConfig(plugin.config, whole, at, (fault) => masked.some((path) => isAtOrAround(path, fault)));
 	}
 
 	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
@@ -149,15 +143,9 @@ export class Registry {
 		return this.list(kind).map(({ name }) => name);
 	}
 
-	#mapSecrets(kind: Kind, name: string, config: JsonObject, change: (secret: FoundSecret) => string | null): JsonObject {
-		return mapSecrets(config, this.#plugins.get(`${kind}:${name}`)?.secrets ?? [], change);
-	}
-
-	/** Returns the origin to which the stored secrets were sent, if the given config has another one; else null. */
-	#moved(kind: Kind, name: string, stored: JsonObject, given: JsonObject): string | null {
-		const destinations = this.#plugins.get(`${kind}:${name}`)?.destinations ?? [];
-		const field = destinations.find((one) => originIn(textAt(stored, [one])) !== originIn(textAt(given, [one])));
-		return field === undefined ? null : (originIn(textAt(stored, [field])) ?? 'another destination');
+	#mapSecrets(kind: Kind, name: string, config: JsonObject, change: Change): JsonObject {
+		const places = this.#plugins.get(`${kind}:${name}`)?.places;
+		return places ? mapSecrets(places, config, change) : config;
 	}
 }
 
@@ -172,15 +160,43 @@ interface Restoring {
 }
 
 /** Opens a secret; a value that was never sealed is returned unchanged. @throws secret_unreadable */
-const opened = ({ value, path }: FoundSecret, secrets: Secrets, { of, ...location }: NamedSecretLocation): string =>
-	secrets.isSealed(value) ? secrets.open(value, location, `The secret "${path.join('.')}" of ${of}`) : value;
+const opened = ({ value, path }: Pick<FoundSecret, 'value' | 'path'>, secrets: Secrets, { of, ...location }: NamedSecretLocation): Json =>
+	secrets.isSealed(value) ? secrets.openJson(value, location, `The secret "${path.join('.')}" of ${of}`) : value;
 
-/** Validates a config. @throws validation_failed naming fields under `at` */
-export function parseConfig(schema: ObjectSchema, config: unknown, at: string): JsonObject {
+type PathTest = (path: readonly (string | number)[]) => boolean;
+
+/** Validates a config. @throws validation_failed naming fields under `at` @param isExpected tells faults that do not count */
+export function parseConfig(schema: ObjectSchema, config: unknown, at: string, isExpected: PathTest = () => false): JsonObject {
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
-	if (!error) return value as JsonObject;
-	const details = detailsOf(error.details, at);
+	const faults = error?.details.filter(({ path }) => !isExpected(path)) ?? [];
+	if (faults.length === 0) return value as JsonObject;
+	const details = detailsOf(faults, at);
 	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
+}
+
+const isAtOrAround = (path: readonly string[], fault: readonly (string | number)[]): boolean =>
+	path.slice(0, fault.length).every((step, at) => step === String(fault[at]));
+
+/** The mask of a secret that is an object or a list has the mask in its fields. */
+const maskFor = ({ places }: Pick<FoundSecret, 'places'>, mask: string): Json => maskOf(places[0] ?? null, mask);
+
+function maskOf(place: Place | null, mask: string): Json {
+	if (place?.type === 'object') return Object.fromEntries([...place.keys].map(([key, one]) => [key, maskOf(one, mask)]));
+	if (place?.type === 'array') return [...(place.ordered.length > 0 ? place.ordered : [place.item])].map((one) => maskOf(one, mask));
+	return mask;
+}
+
+/** Finds the marks of a plugin's config. @throws Error naming the plugin, the field and what was expected */
+function placesOf({ kind, config }: Plugin, id: string): Place {
+	try {
+		const places = secretPlaces(config.describe());
+		const { code } = Object.fromEntries(places.keys);
+		if (kind === 'executor' && code?.hasSecret)
+			throw new Error('config.code: it is stored beside the config and shown, so it cannot be a secret; use another name.');
+		return places;
+	} catch (cause) {
+		throw new Error(`${id}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+	}
 }
 
 /** Builds a validation_failed that lists the known types. */

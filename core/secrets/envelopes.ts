@@ -3,7 +3,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { GatewayError } from '../contract/errors.ts';
-import type { Log } from '../contract/nouns.ts';
+import type { Json, Log } from '../contract/nouns.ts';
 
 /** The row that holds a secret. */
 export interface SecretLocation {
@@ -15,19 +15,28 @@ export interface SecretLocation {
 export interface Secrets {
 	/** Encrypts a secret: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. */
 	seal(plain: string, location: SecretLocation): string;
+	/** Encrypts any JSON: a text as `seal` does, anything else as its JSON in an envelope that begins with `v2`. */
+	sealJson(plain: Json, location: SecretLocation): string;
 	/**
 	 * @param what names the secret for the user who can enter it again: `The credential "api_key" of the API "Pets"`
 	 * @throws secret_unreadable when the envelope has another location or key, or was altered
 	 */
 	open(envelope: string, location: SecretLocation, what: string): string;
+	/** Opens what `sealJson` or `seal` encrypted. @throws secret_unreadable as `open` */
+	openJson(envelope: string, location: SecretLocation, what: string): Json;
 	/** Whether a value starts like an envelope: a truncated one must not be mistaken for a secret that was never sealed. */
 	isSealed(value: unknown): value is string;
 }
 
-const VERSION = 'v1';
+/** The version tells what is encrypted, and is authenticated with it. */
+const TEXT = 'v1';
+const JSON_TEXT = 'v2';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const ENVELOPE = /^v1\.[0-9a-f]{8}\./;
+const ENVELOPE = /^v[12]\.[0-9a-f]{8}\./;
+
+/** Whether a value starts like an envelope. */
+export const isEnvelope = (value: unknown): value is string => typeof value === 'string' && ENVELOPE.test(value);
 
 /**
  * Creates the envelopes. @param encryptionKey 64 hexadecimal characters
@@ -37,32 +46,42 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 	const key = Buffer.from(encryptionKey, 'hex');
 	const keyId = createHash('sha256').update('key id').update(key).digest('hex').slice(0, 8);
 
-	/** Opens an envelope. @throws Error, ours or Node's, for any fault */
-	const opened = (envelope: string, location: SecretLocation): string => {
-		const [version, id, nonce = '', body = ''] = envelope.split('.');
-		if (version !== VERSION || id !== keyId) throw new Error('It was not sealed with this key.');
+	/** Opens an envelope of a version. @throws Error, ours or Node's, for any fault */
+	const opened = (envelope: string, location: SecretLocation, version: string): string => {
+		const [its, id, nonce = '', body = ''] = envelope.split('.');
+		if (its !== version || id !== keyId) throw new Error('It was not sealed with this key.');
 		const sealed = Buffer.from(body, 'base64url');
 		const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES });
-		decipher.setAAD(associated(keyId, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
+		decipher.setAAD(associated(version, keyId, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
 		return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
 	};
 
+	const sealed = (plain: string, location: SecretLocation, version: string): string => {
+		const nonce = randomBytes(NONCE_BYTES);
+		const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(associated(version, keyId, location));
+		const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+		return [version, keyId, nonce.toString('base64url'), body.toString('base64url')].join('.');
+	};
+
+	const open = (envelope: string, location: SecretLocation, what: string, version = TEXT): string => {
+		try {
+			return opened(envelope, location, version);
+		} catch (cause) {
+			log?.warn({ ...location, reason: reasonOf(envelope, keyId) }, 'a stored secret cannot be opened');
+			throw new GatewayError('secret_unreadable', `${what} could not be read: enter it again.`, { cause });
+		}
+	};
+
 	return {
-		seal(plain, location) {
-			const nonce = randomBytes(NONCE_BYTES);
-			const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(associated(keyId, location));
-			const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-			return [VERSION, keyId, nonce.toString('base64url'), sealed.toString('base64url')].join('.');
+		seal: (plain, location) => sealed(plain, location, TEXT),
+		sealJson: (plain, location) =>
+			typeof plain === 'string' ? sealed(plain, location, TEXT) : sealed(JSON.stringify(plain), location, JSON_TEXT),
+		open: (envelope, location, what) => open(envelope, location, what),
+		openJson(envelope, location, what) {
+			if (!envelope.startsWith(JSON_TEXT)) return open(envelope, location, what);
+			return JSON.parse(open(envelope, location, what, JSON_TEXT)) as Json;
 		},
-		open(envelope, location, what) {
-			try {
-				return opened(envelope, location);
-			} catch (cause) {
-				log?.warn({ ...location, reason: reasonOf(envelope, keyId) }, 'a stored secret cannot be opened');
-				throw new GatewayError('secret_unreadable', `${what} could not be read: enter it again.`, { cause });
-			}
-		},
-		isSealed: (value): value is string => typeof value === 'string' && ENVELOPE.test(value),
+		isSealed: isEnvelope,
 	};
 }
 
@@ -72,6 +91,6 @@ function reasonOf(envelope: string, keyId: string): string {
 	return 'it was altered, or belongs elsewhere';
 }
 
-function associated(keyId: string, location: SecretLocation): Buffer {
-	return Buffer.from(JSON.stringify([VERSION, keyId, location.organizationId, location.table, location.row]));
+function associated(version: string, keyId: string, location: SecretLocation): Buffer {
+	return Buffer.from(JSON.stringify([version, keyId, location.organizationId, location.table, location.row]));
 }

@@ -6,7 +6,7 @@ import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contr
 import { GatewayError } from '../contract/errors.ts';
 import type { Api, Json, JsonObject } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
-import { HIDDEN } from '../registry/secret-fields.ts';
+import { HIDDEN } from '../registry/secret-walk.ts';
 import type { CredentialRow } from '../store/store.ts';
 import type { Signer } from '../upstreams/credentials.ts';
 import type { Outbound } from '../upstreams/outbound.ts';

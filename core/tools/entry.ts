@@ -79,7 +79,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		},
 		masked: (mask) => ({
 			executor: executorOf(row, registry),
-			config: parse(registry.mask('executor', row.executor, toolConfig(row), mask)),
+			config: registry.mask('executor', row.executor, toolConfig(row), { mask, at: '/executionConfig' }),
 		}),
 	};
 }

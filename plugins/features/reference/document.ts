@@ -15,7 +15,7 @@ import {
 	type Registry,
 } from '../../../core/features.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
-import { createSchemaWriter, plainSchema, type SchemaWriter } from './schema.ts';
+import { createSchemaWriter, type SchemaWriter } from './schema.ts';
 import { tidy } from './tidy.ts';
 
 export interface DocumentParts {
@@ -257,16 +257,12 @@ const PARAMETERS: JsonObject = {
 
 /** Writes a component for the configuration of every plugin that rows name, such as `transport.mcp`. */
 function configSchemas(registry: Registry): Record<string, JsonSchema> {
-	const kinds = KIND_NAMES.filter((kind) => KINDS[kind].inRows);
+	const kinds: readonly string[] = KIND_NAMES.filter((kind) => KINDS[kind].inRows);
 	return Object.fromEntries(
-		kinds.flatMap((kind) =>
-			registry
-				.list(kind)
-				.map(({ name, summary, config }) => [
-					`${kind}.${name}`,
-					{ title: `${kind} ${name}`, description: summary, ...plainSchema(config) },
-				]),
-		),
+		registry
+			.describe()
+			.filter(({ kind }) => kinds.includes(kind))
+			.map(({ kind, name, summary, config }) => [`${kind}.${name}`, { title: `${kind} ${name}`, description: summary, ...config }]),
 	);
 }
 

@@ -35,7 +35,7 @@ export interface PluginNames {
 	configs(kind: string): string[];
 }
 
-export const plainSchema = (schema: Schema): JsonSchema =>
+const plainSchema = (schema: Schema): JsonSchema =>
 	// Every schema of Joi 18 has this member.
 	(schema['~standard'] as unknown as JsonSchemaSource).jsonSchema.input({ target: 'draft-2020-12' });
 

@@ -149,13 +149,13 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => mail.close());
 	const resets = createResets({ config, store, mail, log });
 	opened.defer(() => resets.close());
-	const imports = createImports({ registry, egressPolicy, log });
-	opened.defer(() => imports.close());
-	const importJobs = createImportJobs({ store, imports, log });
-	opened.defer(() => importJobs.close());
-
 	const secrets = createSecrets(config.encryptionKey, log);
 	await checkEncryptionKey(store, secrets);
+	const imports = createImports({ registry, egressPolicy, log });
+	opened.defer(() => imports.close());
+	const importJobs = createImportJobs({ store, registry, secrets, imports, log });
+	opened.defer(() => importJobs.close());
+
 	const recordCache = new RecordCache(store.changes);
 	opened.defer(() => recordCache.close());
 	const memo = new Memo(MEMOS);

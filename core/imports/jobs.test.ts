@@ -10,11 +10,13 @@ import { addApi, addMember, addTenant } from '../../test/helpers/samples.ts';
 import { openReplica, testStore } from '../../test/helpers/store.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
 import type { Actor, ApiRow, ImportJobRow, Store } from '../store/store.ts';
 import { createImports } from './imports.ts';
 import { createImportJobs, hasEnded, type ImportJobRunner } from './jobs.ts';
 
 const LEASE_MS = 1_500;
+const secrets = createSecrets('ab'.repeat(32));
 const NEVER = new AbortController().signal;
 const PAGE = { limit: 100 };
 
@@ -50,7 +52,7 @@ interface Replica extends AsyncDisposable {
 async function replica(): Promise<Replica> {
 	const own = await openReplica(store);
 	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
-	const jobs = createImportJobs({ store: own, imports, log: silent, leaseMs: LEASE_MS });
+	const jobs = createImportJobs({ store: own, registry, secrets, imports, log: silent, leaseMs: LEASE_MS });
 	const close = async (): Promise<void> => {
 		await jobs.close();
 		await imports.close();

@@ -3,9 +3,10 @@
 
 import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
 import { raceWith } from '../kit/race.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { Actor, ImportJobRow, Store } from '../store/store.ts';
 import { type BodyRoom, ImportBodies, tooManyImports } from './bodies.ts';
-import { ImportRunner, LEASE_MS, type RunnerParts } from './runner.ts';
+import { bodyLocation, ImportRunner, LEASE_MS, type RunnerParts } from './runner.ts';
 
 export interface ImportAsked {
 	organizationId: string;
@@ -42,6 +43,7 @@ export interface JobPlace {
 
 export interface ImportJobParts extends RunnerParts {
 	store: RunnerParts['store'] & Pick<Store, 'imports'>;
+	registry: Pick<Registry, 'hasSecrets'>;
 }
 
 const IDLE_MS = 5_000;
@@ -58,7 +60,8 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 		const slot = runner.take();
 		try {
 			const lease = slot && { lease: slot.lease, leaseMs };
-			const created = await store.imports.create(organizationId, apiId, { actor, body, lease });
+			const kept = await keptBody(parts, { organizationId, apiId, actor }, body);
+			const created = await store.imports.create(organizationId, apiId, { actor, body: kept, lease });
 			if (!slot || created?.state !== 'created') {
 				slot?.leave();
 				return created;
@@ -114,6 +117,16 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 		},
 		close: () => runner.close(),
 	};
+}
+
+/** Returns the body as it is stored: sealed whole, where the importer's options may hold a secret. */
+async function keptBody(
+	{ store, registry, secrets }: ImportJobParts,
+	{ organizationId, apiId, actor }: Pick<ImportAsked, 'organizationId' | 'apiId' | 'actor'>,
+	body: Buffer,
+): Promise<Buffer> {
+	const api = await store.as(actor).apis.get(organizationId, apiId);
+	return api && registry.hasSecrets('importer', api.type) ? secrets.sealBytes(body, bodyLocation({ organizationId, apiId })) : body;
 }
 
 /** Returns the last state seen; null when there was none. */

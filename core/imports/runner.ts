@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type {
 	ApiRow,
 	ClaimedImport,
@@ -20,6 +21,7 @@ import type { Imports } from './imports.ts';
 export interface RunnerParts {
 	store: Pick<Store, 'as' | 'importQueue' | 'changes'>;
 	imports: Pick<Imports, 'importSchema' | 'generateTools'>;
+	secrets: Pick<Secrets, 'sealBytes' | 'openBytes'>;
 	log: Log;
 	/** The time without a renewal after which another runner may take a job. Default 10,000. */
 	leaseMs?: number;
@@ -160,15 +162,16 @@ export class ImportRunner {
 		job: ClaimedImport,
 		{ hold, held, stop, body }: { hold: ImportHold; held: Heartbeat; stop: AbortSignal; body: Buffer | undefined },
 	): Promise<GeneratedTools | null> {
-		const { store, imports } = this.#parts;
+		const { store, imports, secrets } = this.#parts;
 		if (job.attempts > MAX_ATTEMPTS) {
 			const times = `${MAX_ATTEMPTS} times`;
 			throw new GatewayError('schema_invalid', `The service ended ${times} while the document was imported: it is not retried.`);
 		}
 		const writing = store.as(job.actor);
 		const api = await writing.apis.get(job.organizationId, job.apiId);
-		const content = job.schemaId === null ? (body ?? (await store.importQueue.body(hold))) : Buffer.alloc(0);
-		if (!api || !content) throw LOST;
+		const stored = job.schemaId === null ? (body ?? (await store.importQueue.body(hold))) : Buffer.alloc(0);
+		if (!api || !stored) throw LOST;
+		const content = secrets.openBytes(stored, bodyLocation(job), 'The body of the import');
 		const isFresh = job.schemaId === null;
 		const written = isFresh ? this.#import(api, content, { writing, hold, held, stop }) : this.#resume(job, writing);
 		const { generation, since } = await written;
@@ -208,6 +211,13 @@ export class ImportRunner {
 		return { code: 'internal', message: 'The import failed unexpectedly; the log of the service has the reason.', details: [] };
 	}
 }
+
+/** The location of a sealed body. The job has no id when it is sealed. */
+export const bodyLocation = ({ organizationId, apiId }: Pick<ClaimedImport, 'organizationId' | 'apiId'>): SecretLocation => ({
+	organizationId,
+	table: 'import_jobs',
+	row: apiId,
+});
 
 /** Tells whether the database was unreachable: unfinished work, tools among it, is done once it is back. */
 const isOfDatabase = (error: unknown): boolean => asGatewayError(error)?.code === 'unavailable';

@@ -8,6 +8,8 @@ import { pointerToken } from './json-pointer.ts';
 export const SENTENCES = {
 	'string.pattern.name': '{{#label}} must be {{#name}}',
 	'string.pattern.base': '{{#label}} must match the pattern {{#regex}}',
+	'string.pattern.invert.name': '{{#label}} must not be {{#name}}',
+	'string.pattern.invert.base': '{{#label}} must not match the pattern {{#regex}}',
 } as const;
 
 /** Longer member names are cut. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
+import { isObject } from '../kit/json.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import { describePlugin, type PluginDescription } from './describe.ts';
 import { checkPlugin, marksOf } from './manifest.ts';
@@ -71,6 +72,11 @@ export class Registry {
 		const plugin = this.get(kind, name);
 		if (!plugin) throw unknownType(kind, this.#names(kind));
 		return parseConfig(plugin.config, config, at);
+	}
+
+	/** Whether a plugin marks any secret. */
+	hasSecrets(kind: Kind, name: string): boolean {
+		return this.#plugins.get(`${kind}:${name}`)?.places.hasSecret === true;
 	}
 
 	/** Returns the config with its secrets sealed, for the row. */
@@ -170,8 +176,33 @@ export function parseConfig(schema: ObjectSchema, config: unknown, at: string, i
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
 	const faults = error?.details.filter(({ path }) => !isExpected(path)) ?? [];
 	if (faults.length === 0) return value as JsonObject;
-	const details = detailsOf(faults, at);
-	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details, cause: error });
+	const details = detailsOf(withoutValues(faults, schema, config), at);
+	// Joi's error is no cause: it holds the config, which may be logged with it.
+	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details });
+}
+
+/** Replaces messages of a plugin's own in which a secret is repeated. */
+function withoutValues<F extends { message: string; path: readonly (string | number)[] }>(
+	faults: F[],
+	schema: ObjectSchema,
+	config: unknown,
+): F[] {
+	if (!isObject(config)) return faults;
+	const texts: string[] = [];
+	mapSecrets(secretPlaces(schema.describe()), config as JsonObject, ({ value }) => {
+		texts.push(...textsIn(value));
+		return value;
+	});
+	return faults.map((one) =>
+		texts.some((text) => one.message.includes(text)) ? { ...one, message: `"${one.path.join('.')}" is not valid` } : one,
+	);
+}
+
+/** Texts and numbers of a secret, but for those that occur in any sentence. */
+function textsIn(value: Json): string[] {
+	if (value !== null && typeof value === 'object') return Object.values(value).flatMap(textsIn);
+	const text = String(value);
+	return text.length < 3 ? [] : [text];
 }
 
 const isAtOrAround = (path: readonly string[], fault: readonly (string | number)[]): boolean =>

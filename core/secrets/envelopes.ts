@@ -24,6 +24,10 @@ export interface Secrets {
 	open(envelope: string, location: SecretLocation, what: string): string;
 	/** Opens what `sealJson` or `seal` encrypted. @throws secret_unreadable as `open` */
 	openJson(envelope: string, location: SecretLocation, what: string): Json;
+	/** Encrypts bytes that would be too many for a text. */
+	sealBytes(plain: Buffer, location: SecretLocation): Buffer;
+	/** Opens what `sealBytes` encrypted; other bytes are returned unchanged. @throws secret_unreadable as `open` */
+	openBytes(bytes: Buffer, location: SecretLocation, what: string): Buffer;
 	/** Whether a value starts like an envelope: a truncated one must not be mistaken for a secret that was never sealed. */
 	isSealed(value: unknown): value is string;
 }
@@ -31,6 +35,9 @@ export interface Secrets {
 /** The version tells what is encrypted, and is authenticated with it. */
 const TEXT = 'v1';
 const JSON_TEXT = 'v2';
+const BYTES = 'b1';
+/** The start of sealed bytes: neither a text nor JSON begins with NUL. */
+const MAGIC = Buffer.from(`\0${BYTES}.`);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ENVELOPE = /^v[12]\.[0-9a-f]{8}\./;
@@ -46,29 +53,40 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 	const key = Buffer.from(encryptionKey, 'hex');
 	const keyId = createHash('sha256').update('key id').update(key).digest('hex').slice(0, 8);
 
+	const decrypted = (sealed: Buffer, nonce: Buffer, location: SecretLocation, version: string): Buffer => {
+		const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+		decipher.setAAD(associated(version, keyId, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
+		return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
+	};
+
+	const encrypted = (plain: Buffer, nonce: Buffer, location: SecretLocation, version: string): Buffer[] => {
+		const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(associated(version, keyId, location));
+		return [cipher.update(plain), cipher.final(), cipher.getAuthTag()];
+	};
+
 	/** Opens an envelope of a version. @throws Error, ours or Node's, for any fault */
 	const opened = (envelope: string, location: SecretLocation, version: string): string => {
 		const [its, id, nonce = '', body = ''] = envelope.split('.');
 		if (its !== version || id !== keyId) throw new Error('It was not sealed with this key.');
-		const sealed = Buffer.from(body, 'base64url');
-		const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES });
-		decipher.setAAD(associated(version, keyId, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
-		return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
+		return decrypted(Buffer.from(body, 'base64url'), Buffer.from(nonce, 'base64url'), location, version).toString('utf8');
 	};
 
 	const sealed = (plain: string, location: SecretLocation, version: string): string => {
 		const nonce = randomBytes(NONCE_BYTES);
-		const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(associated(version, keyId, location));
-		const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+		const body = Buffer.concat(encrypted(Buffer.from(plain), nonce, location, version));
 		return [version, keyId, nonce.toString('base64url'), body.toString('base64url')].join('.');
+	};
+
+	const unreadable = (reason: string, location: SecretLocation, what: string, cause: unknown): GatewayError => {
+		log?.warn({ ...location, reason }, 'a stored secret cannot be opened');
+		return new GatewayError('secret_unreadable', `${what} could not be read: enter it again.`, { cause });
 	};
 
 	const open = (envelope: string, location: SecretLocation, what: string, version = TEXT): string => {
 		try {
 			return opened(envelope, location, version);
 		} catch (cause) {
-			log?.warn({ ...location, reason: reasonOf(envelope, keyId) }, 'a stored secret cannot be opened');
-			throw new GatewayError('secret_unreadable', `${what} could not be read: enter it again.`, { cause });
+			throw unreadable(reasonOf(envelope, keyId), location, what, cause);
 		}
 	};
 
@@ -80,6 +98,19 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 		openJson(envelope, location, what) {
 			if (!envelope.startsWith(JSON_TEXT)) return open(envelope, location, what);
 			return JSON.parse(open(envelope, location, what, JSON_TEXT)) as Json;
+		},
+		sealBytes(plain, location) {
+			const nonce = randomBytes(NONCE_BYTES);
+			return Buffer.concat([MAGIC, nonce, ...encrypted(plain, nonce, location, BYTES)]);
+		},
+		openBytes(bytes, location, what) {
+			if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return bytes;
+			const rest = bytes.subarray(MAGIC.length);
+			try {
+				return decrypted(rest.subarray(NONCE_BYTES), rest.subarray(0, NONCE_BYTES), location, BYTES);
+			} catch (cause) {
+				throw unreadable('it was sealed with another ENCRYPTION_KEY, was altered, or belongs elsewhere', location, what, cause);
+			}
 		},
 		isSealed: isEnvelope,
 	};

@@ -107,10 +107,14 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	const { id: organizationId } = organizationOf(request);
 	// The body has passed ADD.
 	const { configuration, ...method } = request.payload as AuthBody;
-	const parsed = registry.parse('auth', method.type, configuration, '/configuration');
-	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId));
 	const id = randomUUID();
-	const sealed = registry.seal('auth', method.type, configuration, secrets, authLocation(organizationId, id));
+	const place = authLocation(organizationId, id);
+	const location = { ...place, of: `the authentication method "${method.type}"` };
+	// A new method has no stored secrets, so that `••••` is refused.
+	const whole = registry.restore('auth', method.type, configuration, { stored: {}, at: '/configuration', secrets, location });
+	const parsed = registry.parse('auth', method.type, whole, '/configuration');
+	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId));
+	const sealed = registry.seal('auth', method.type, whole, secrets, place);
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
 		...method,
 		configuration: sealed,

@@ -170,7 +170,7 @@ async function create(request: Request, core: Core): Promise<GatewayRow> {
 		);
 	}
 	const id = randomUUID();
-	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type }, given.configuration, core);
+	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type, name: given.name }, given.configuration, core);
 	const gateway = { ...given, endpoint: withSlash(given.endpoint), configuration: sealed };
 	return storeOf(request, core).gateways.create(organization.id, id, gateway);
 }
@@ -182,7 +182,7 @@ async function update(request: Request, core: Core): Promise<GatewayRow> {
 	const values = {
 		...change,
 		...(change.endpoint !== undefined && { endpoint: withSlash(change.endpoint) }),
-		...(change.configuration && { configuration: sealConfiguration(row, change.configuration, core) }),
+		...(change.configuration && { configuration: sealConfiguration(row, change.configuration, core, row.configuration) }),
 	};
 	const updated = await storeOf(request, core).gateways.update(row.organizationId, row.id, values, expectedVersion(request));
 	if (!updated) throw notFound('Gateway');
@@ -200,11 +200,16 @@ async function remove(request: Request, core: Core) {
 
 const withSlash = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
 
+/** Checks a configuration, in which `••••` means the stored secret, and seals it. @throws validation_failed, secret_unreadable */
 function sealConfiguration(
-	row: Pick<GatewayRow, 'organizationId' | 'id' | 'type'>,
+	row: Pick<GatewayRow, 'organizationId' | 'id' | 'type' | 'name'>,
 	given: JsonObject,
 	{ registry, secrets }: Core,
+	stored: JsonObject = {},
 ): JsonObject {
-	registry.parse('transport', row.type, given, '/configuration');
-	return registry.seal('transport', row.type, given, secrets, gatewayLocation(row.organizationId, row.id));
+	const place = gatewayLocation(row.organizationId, row.id);
+	const location = { ...place, of: 'this gateway' };
+	const whole = registry.restore('transport', row.type, given, { stored, at: '/configuration', secrets, location });
+	registry.parse('transport', row.type, whole, '/configuration');
+	return registry.seal('transport', row.type, whole, secrets, place);
 }

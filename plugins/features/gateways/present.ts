@@ -24,7 +24,9 @@ export const GATEWAY = shape({
 	type: Joi.string().description('The transport of the gateway.'),
 	endpoint: Joi.string().description('Its path below the organization’s, with the leading slash.').example('/support'),
 	description: text.allow(null),
-	configuration: jsonObject.description('The options of the transport, as they were given. Secrets are left out.'),
+	configuration: jsonObject.description(
+		'The options of the transport, as they were given. Secrets are left out; in lists and maps they are shown as `••••`.',
+	),
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.'),
 	toolCount: count.description('Number of assigned tools.'),
 	url: Joi.string().uri().description('The URL for clients.'),
@@ -81,7 +83,9 @@ export const AUTH_METHOD = shape({
 	id: uuid,
 	type: Joi.string().description('The method.'),
 	isRequired: Joi.boolean().description('If any method is required, only required ones admit callers.'),
-	configuration: jsonObject.description('The options of the method, as they were given. Secrets are left out.'),
+	configuration: jsonObject.description(
+		'The options of the method, as they were given. Secrets are left out; in lists and maps they are shown as `••••`.',
+	),
 	validationRules: shape({
 		allowedIpRanges: Joi.array().items(Joi.string()).optional().description('Addresses and CIDR ranges; clients elsewhere are refused.'),
 		requiredHeaders: Joi.array().items(Joi.string()).optional().description('Headers that a request must have.'),

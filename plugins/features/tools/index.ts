@@ -59,7 +59,7 @@ const UPDATE = body({
 	parameters,
 	code,
 	executionConfig: executionConfig.description(
-		'The options of the type. A change replaces the whole object, but a header given as `••••` keeps its stored value.',
+		'The options of the type. A change replaces the whole object, but a secret given as `••••` keeps its stored value.',
 	),
 	status: Joi.string().valid('active', 'inactive').description('An inactive tool is in no gateway.'),
 })

@@ -31,7 +31,9 @@ export const TOOL = shape({
 		.optional()
 		.description('How the request body is represented in the arguments; only for tools made from an operation.'),
 	code: text.optional(),
-	executionConfig: jsonObject.description('The options of the type. Secrets are left out; secret headers are shown as `••••`.'),
+	executionConfig: jsonObject.description(
+		'The options of the type. Secrets are left out; in lists and maps, such as headers, they are shown as `••••`.',
+	),
 	status: Joi.string().valid('active', 'inactive', 'removed').description('`removed`: the API’s description no longer has the operation.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,

@@ -1,6 +1,6 @@
 // Holds every plugin under its kind and name, and handles their configs: parse, seal, describe.
 
-import type { ObjectSchema } from 'joi';
+import type { ObjectSchema, ValidationErrorItem } from 'joi';
 import { GatewayError } from '../contract/errors.ts';
 import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
@@ -122,7 +122,9 @@ export class Registry {
 		});
 		const plugin = this.get(kind, name);
 		if (!plugin) throw unknownType(kind, this.#names(kind));
-		return parseConfig(plugin.config, whole, at, (fault) => masked.some((path) => isAtOrAround(path, fault)));
+		const isOfMask = ({ path, context }: Fault): boolean =>
+			masked.some((one) => isAtOrAround(one, path)) || JSON.stringify(context?.value ?? null).includes(mask);
+		return parseConfig(plugin.config, whole, at, isOfMask);
 	}
 
 	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
@@ -169,34 +171,42 @@ interface Restoring {
 const opened = ({ value, path }: Pick<FoundSecret, 'value' | 'path'>, secrets: Secrets, { of, ...location }: NamedSecretLocation): Json =>
 	secrets.isSealed(value) ? secrets.openJson(value, location, `The secret "${path.join('.')}" of ${of}`) : value;
 
-type PathTest = (path: readonly (string | number)[]) => boolean;
+/** A fault as Joi tells it. */
+type Fault = Pick<ValidationErrorItem, 'type' | 'path' | 'message' | 'context'>;
 
 /** Validates a config. @throws validation_failed naming fields under `at` @param isExpected tells faults that do not count */
-export function parseConfig(schema: ObjectSchema, config: unknown, at: string, isExpected: PathTest = () => false): JsonObject {
+export function parseConfig(
+	schema: ObjectSchema,
+	config: unknown,
+	at: string,
+	isExpected: (fault: Fault) => boolean = () => false,
+): JsonObject {
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
-	const faults = error?.details.filter(({ path }) => !isExpected(path)) ?? [];
+	const faults = error?.details.filter((fault) => !isExpected(fault)) ?? [];
 	if (faults.length === 0) return value as JsonObject;
 	const details = detailsOf(withoutValues(faults, schema, config), at);
 	// Joi's error is no cause: it holds the config, which may be logged with it.
 	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details });
 }
 
-/** Replaces messages of a plugin's own in which a secret is repeated. */
-function withoutValues<F extends { message: string; path: readonly (string | number)[] }>(
-	faults: F[],
-	schema: ObjectSchema,
-	config: unknown,
-): F[] {
+/** Replaces messages in which a secret is repeated, or that list a secret's values. */
+function withoutValues(faults: Fault[], schema: ObjectSchema, config: unknown): Fault[] {
 	if (!isObject(config)) return faults;
-	const texts: string[] = [];
-	mapSecrets(secretPlaces(schema.describe()), config as JsonObject, ({ value }) => {
-		texts.push(...textsIn(value));
+	const found: { path: string[]; texts: string[] }[] = [];
+	mapSecrets(secretPlaces(schema.describe()), config, ({ path, value }) => {
+		found.push({ path, texts: textsIn(value) });
 		return value;
 	});
-	return faults.map((one) =>
-		texts.some((text) => one.message.includes(text)) ? { ...one, message: `"${one.path.join('.')}" is not valid` } : one,
-	);
+	// A field that was renamed has another path than it was given with.
+	const shows = ({ type, path, message, context }: Fault): boolean =>
+		found.some(({ texts, ...one }) => {
+			const isOfSecret = isAtOrBelow(one.path, path) || texts.includes(String(context?.value));
+			return texts.some((text) => message.includes(text)) || (type === 'any.only' && isOfSecret);
+		});
+	return faults.map((fault) => (shows(fault) ? { ...fault, message: `"${fault.path.join('.')}" is not valid` } : fault));
 }
+
+const isAtOrBelow = (path: readonly string[], fault: Fault['path']): boolean => path.every((step, at) => step === String(fault[at]));
 
 /** Texts and numbers of a secret, but for those that occur in any sentence. */
 function textsIn(value: Json): string[] {

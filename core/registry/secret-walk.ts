@@ -27,27 +27,36 @@ interface Spot {
 	fits: boolean;
 }
 
-/** A value on the way, with the lists and objects around it, innermost first. */
+/** A value on the way, below the list or object that holds it. */
 interface At {
 	value: Json;
-	path: readonly string[];
-	around: readonly Json[];
-	loose: readonly number[];
+	key: string;
+	/** Whether it is an item of a list or a member of a map. */
+	isLoose: boolean;
+	up: At | null;
 }
 
 type Follow = 'hasSecret' | 'hasDestination';
+
+const rootAt = (config: JsonObject): At => ({ value: config, key: '', isLoose: false, up: null });
 
 /** Returns the config with each secret changed. Unchanged parts are shared, not copied. */
 export function mapSecrets(root: Place, config: JsonObject, change: Change): JsonObject {
 	if (!root.hasSecret) return config;
 	const visit = (at: At, spots: readonly Spot[]): Json | undefined => {
 		const all = expand(spots, at, 'hasSecret');
-		if (all.length === 0) return at.value;
-		if (isSecret(at, all)) return change({ ...at, path: [...at.path], places: placesOf(all) });
+		if (isSecret(at, all)) return change({ value: at.value, ...stepsOf(at), places: placesOf(all) });
 		return descend(at, all, 'hasSecret', visit);
 	};
 	// The root is no secret, so an object stays an object.
-	return visit({ value: config, path: [], around: [], loose: [] }, [{ place: root, fits: true }]) as JsonObject;
+	return visit(rootAt(config), [{ place: root, fits: true }]) as JsonObject;
+}
+
+/** Tells the way to a value, for the few that need it. */
+function stepsOf(at: At): { path: string[]; loose: number[] } {
+	const steps: At[] = [];
+	for (let one = at; one.up !== null; one = one.up) steps.unshift(one);
+	return { path: steps.map(({ key }) => key), loose: steps.flatMap(({ isLoose }, index) => (isLoose ? [index] : [])) };
 }
 
 /** Whether a value of a place holds a secret for which `test` holds. */
@@ -77,11 +86,11 @@ export function destinationsIn(root: Place, config: JsonObject): Destination[] {
 	if (!root.hasDestination) return found;
 	const visit = (at: At, spots: readonly Spot[]): Json => {
 		const all = expand(spots, at, 'hasDestination');
-		const { value, path, loose } = at;
-		if (typeof value === 'string' && all.some(({ place }) => place.isDestination)) found.push({ text: value, path, loose });
-		return all.length === 0 ? value : (descend(at, all, 'hasDestination', visit) ?? value);
+		const { value } = at;
+		if (typeof value === 'string' && all.some(({ place }) => place.isDestination)) found.push({ text: value, ...stepsOf(at) });
+		return descend(at, all, 'hasDestination', visit) ?? value;
 	};
-	visit({ value: config, path: [], around: [], loose: [] }, [{ place: root, fits: true }]);
+	visit(rootAt(config), [{ place: root, fits: true }]);
 	return found;
 }
 
@@ -90,18 +99,18 @@ const MEMBER: Place = { ...emptyPlace('any'), isSecret: true, hasSecret: true };
 
 // ── the schemas of a position ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Adds the options of each place; places without marks are dropped. */
-function expand(spots: readonly Spot[], at: At, follow: Follow): Spot[] {
+/** Adds the options of each place. */
+function expand(spots: readonly Spot[], at: At, follow: Follow): readonly Spot[] {
+	if (spots.every(({ place }) => place.options.length === 0 && !place.isSingle)) return spots;
 	const all = new Map<Place, boolean>();
 	const add = ({ place, fits }: Spot): void => {
 		if (all.get(place) === true || (all.has(place) && !fits)) return;
 		all.set(place, fits);
 		const { options } = place;
-		const alternatives = options.filter(({ when }) => when === null);
-		const matching = alternatives.filter((one) => couldMatch(one.place, at.value));
-		for (const option of options) {
-			const applies = option.when === null ? matching.length === 0 || matching.includes(option) : isPossible(option.when, at);
-			add({ place: option.place, fits: fits && applies });
+		const matching = options.filter((one) => one.when === null && couldMatch(one.place, at.value));
+		for (const { when, place: option } of options) {
+			const applies = when === null ? matching.length === 0 || matching.some((one) => one.place === option) : isPossible(when, at);
+			add({ place: option, fits: fits && applies });
 		}
 		const isOne = place.isSingle && !Array.isArray(at.value);
 		if (isOne && place.item) add({ place: place.item, fits });
@@ -111,13 +120,19 @@ function expand(spots: readonly Spot[], at: At, follow: Follow): Spot[] {
 }
 
 /** Whether a condition may hold, as far as its literals tell. */
-function isPossible({ ref, is, isMet }: Condition, { around, value }: At): boolean {
+function isPossible({ ref, is, isMet }: Condition, at: At): boolean {
 	if (is === null || ref === null) return true;
-	const start = ref.ancestor === 'root' ? around.at(-1) : ref.ancestor === 0 ? value : around[ref.ancestor - 1];
-	const tested = valueAt(start, ref.path);
+	const tested = valueAt(ancestorOf(at, ref.ancestor), ref.path);
 	// A value that is absent may have a default, and one that is hidden cannot be compared.
 	if (tested === undefined || isOpaque(tested)) return true;
 	return (is === 'any' || is.includes(tested)) === isMet;
+}
+
+function ancestorOf(at: At, ancestor: number | 'root'): Json | undefined {
+	let found: At | null = at;
+	if (ancestor === 'root') while (found.up !== null) found = found.up;
+	else for (let count = 0; count < ancestor && found !== null; count++) found = found.up;
+	return found?.value;
 }
 
 /** Whether a value could be one of a schema; only what surely fails is told apart. */
@@ -150,11 +165,10 @@ const isOpaque = (value: Json): boolean => value === HIDDEN || isEnvelope(value)
 function isSecret({ value }: At, spots: readonly Spot[]): boolean {
 	if (value === null) return false;
 	if (isEnvelope(value) && spots.some(({ place }) => place.isSecret)) return true;
-	const fitting = spots.filter(({ fits }) => fits).map(({ place }) => place);
-	if (fitting.some((place) => place.isSecret)) return true;
+	if (spots.some(({ place, fits }) => fits && place.isSecret)) return true;
 	// A value of another type than the schema's may be converted into one with secrets: JSON as a text, for example.
-	const own = fitting.filter(({ type }) => type !== 'alternatives' && type !== 'link');
-	return own.length > 0 && own.every((place) => place.hasSecret && !place.literals?.includes(value) && !accepts(place, value));
+	const own = spots.filter(({ place, fits }) => fits && place.type !== 'alternatives' && place.type !== 'link');
+	return own.length > 0 && own.every(({ place }) => place.hasSecret && !place.literals?.includes(value) && !accepts(place, value));
 }
 
 const placesOf = (spots: readonly Spot[]): Place[] => spots.filter(({ place }) => place.isSecret).map(({ place }) => place);
@@ -163,20 +177,18 @@ type Visit = (at: At, spots: readonly Spot[]) => Json | undefined;
 
 /** Visits the members of a list or an object. */
 function descend(at: At, spots: readonly Spot[], follow: Follow, visit: Visit): Json | undefined {
-	const { value, path } = at;
+	const { value } = at;
 	if (value === null || typeof value !== 'object') return value;
-	const around = [value, ...at.around];
 	// For a list, the keys are its indices.
 	const members = value as JsonObject;
 	const isList = Array.isArray(value);
 	const removed: string[] = [];
 	let copy: JsonObject | null = null;
-	for (const key of isList ? Object.keys(members) : namesIn(members, spots, follow)) {
+	for (const key of isList ? indicesIn(value, spots, follow) : namesIn(members, spots, follow)) {
 		const before = members[key] as Json;
 		const next = isList ? itemSpots(spots, Number(key), follow) : memberSpots(spots, key, before, follow);
 		if (next.length === 0) continue;
-		const loose = next.every(({ isNamed }) => isNamed) ? at.loose : [...at.loose, path.length];
-		const after = visit({ value: before, path: [...path, key], around, loose }, next);
+		const after = visit({ value: before, key, isLoose: !next.every(({ isNamed }) => isNamed), up: at }, next);
 		if (after === before) continue;
 		copy ??= (isList ? [...value] : { ...value }) as JsonObject;
 		if (after === undefined) removed.push(key);
@@ -186,36 +198,43 @@ function descend(at: At, spots: readonly Spot[], follow: Follow, visit: Visit): 
 	return copy ?? value;
 }
 
+const indicesIn = (items: readonly Json[], spots: readonly Spot[], follow: Follow): string[] =>
+	spots.some(({ place }) => place.item?.[follow] || place.ordered.some((one) => one[follow])) ? Object.keys(items) : [];
+
 /** The names to look at: where only fixed names are marked, the others need no look. */
 function namesIn(members: JsonObject, spots: readonly Spot[], follow: Follow): string[] {
 	const isOpen = ({ place }: Spot): boolean => place.patterns.length > 0 || place.secretMembers !== null || place.renames.length > 0;
 	if (spots.some(isOpen)) return Object.keys(members);
-	const names = spots.flatMap(({ place }) => [...place.keys].filter(([, one]) => one[follow]).map(([name]) => name));
-	return [...new Set(names)].filter((name) => Object.hasOwn(members, name));
+	const names = new Set<string>();
+	for (const { place } of spots) for (const [name, one] of place.keys) if (one[follow] && Object.hasOwn(members, name)) names.add(name);
+	return [...names];
 }
 
 type NamedSpot = Spot & { isNamed: boolean };
 
 function itemSpots(spots: readonly Spot[], index: number, follow: Follow): NamedSpot[] {
-	return spots.flatMap(({ place, fits }) => {
+	const found: NamedSpot[] = [];
+	for (const { place, fits } of spots) {
 		const item = place.ordered[index] ?? place.item;
-		return item?.[follow] ? [{ place: item, fits, isNamed: false }] : [];
-	});
+		if (item?.[follow]) found.push({ place: item, fits, isNamed: false });
+	}
+	return found;
 }
 
 function memberSpots(spots: readonly Spot[], name: string, value: Json, follow: Follow): NamedSpot[] {
 	const found: NamedSpot[] = [];
 	for (const { place, fits } of spots) {
 		const named = place.keys.get(name) ?? renamed(place, name);
-		if (named) found.push({ place: named, fits, isNamed: true });
-		else
-			for (const pattern of place.patterns)
-				if (!pattern.name || pattern.name.test(name)) found.push({ place: pattern.place, fits, isNamed: false });
+		if (named?.[follow]) found.push({ place: named, fits, isNamed: true });
+		for (const pattern of named ? [] : place.patterns) {
+			const isMarked = pattern.place[follow] && (pattern.name?.test(name) ?? true);
+			if (isMarked) found.push({ place: pattern.place, fits, isNamed: false });
+		}
 		const { secretMembers } = place;
-		if (secretMembers && value !== null && (isEnvelope(value) || secretMembers(name, textOf(value))))
-			found.push({ place: MEMBER, fits, isNamed: false });
+		const isMember = follow === 'hasSecret' && secretMembers && value !== null;
+		if (isMember && (isEnvelope(value) || secretMembers(name, textOf(value)))) found.push({ place: MEMBER, fits, isNamed: false });
 	}
-	return found.filter(({ place }) => place[follow]);
+	return found;
 }
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -36,9 +36,10 @@ export interface Base<Config> {
 	/** The document that the plugin implements, with version or date. */
 	spec?: string;
 	/**
-	 * The Joi schema that defines validation, defaults and reference. Mark secrets with `.meta({ secret: true })`. For a map whose members
-	 * are secret by their names, `.meta({ secretMembers })` says which, as `headerRules` does. Mark the top-level field that holds the
-	 * destination of the secrets with `.meta({ destination: true })`: a client that changes its origin has to enter the secrets again.
+	 * The Joi schema that defines validation, defaults and reference. Mark secrets with `.meta({ secret: true })`, wherever they are: fields,
+	 * items, members, alternatives, conditions, whole objects and lists, of any type that is JSON. For a map whose members are secret by their
+	 * names, `.meta({ secretMembers })` says which, as `headerRules` does. A secret must have no default. Mark texts that hold a destination
+	 * of the secrets with `.meta({ destination: true })`: a client that changes its origin has to enter the secrets again.
 	 */
 	config: ObjectSchema<Config>;
 	/** The version of `config`, from 1 upwards: increased when configs that are stored would no longer fit. Default 1. */

@@ -20,7 +20,7 @@ const MARKS = ['secret', 'secretMembers', 'destination'] as const;
 /** The types of which no value is JSON. */
 const NEVER_STORED: readonly string[] = ['function', 'symbol'];
 
-/** Where a schema stands: its path for messages, and the schemas around it, innermost first, with their keys. */
+/** The position of a schema: its path for messages, and the schemas around it, innermost first, with their keys. */
 interface Around {
 	path: string;
 	chain: readonly { part: Part; key: string | null }[];
@@ -197,7 +197,7 @@ function optionsOf(match: Part, inner: (part: unknown) => Place): Option[] {
 	return tests.flatMap((test) => {
 		const is = ref === undefined ? null : literalsOf(partOf(test['is']));
 		const isMet = { ref: ref ?? null, is, isMet: true };
-		// What a later case of a switch says is not told by this one alone.
+		// A later case of a switch is not told by this one alone.
 		const isNot = { ref: ref ?? null, is: tests.length > 1 ? null : is, isMet: false };
 		return [
 			...(test['then'] === undefined ? [] : [{ when: isMet, place: inner(test['then']) }]),

@@ -43,7 +43,7 @@ const UNCLEAR = 'it cannot be told of which stored item, since this one was chan
 
 const holdsHidden = (value: Json): boolean => typeof value === 'object' && JSON.stringify(value).includes(`"${HIDDEN}"`);
 
-/** What is public of both configs, by which items of lists are recognised, and their destinations. */
+/** Both configs with their public parts, by which items of lists are recognised, and their destinations. */
 interface Compared {
 	given: Read;
 	stored: Read;
@@ -147,6 +147,6 @@ const targetOf = ({ text }: Destination): string => originIn(text) ?? text;
 function originIn(text: string): string | null {
 	const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\/[^/?#{}]+/i.exec(text)?.[0] ?? '');
 	if (url === null) return null;
-	// Of schemes that browsers do not know, all origins are "null".
+	// All schemes that browsers do not know have the origin "null".
 	return url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin;
 }

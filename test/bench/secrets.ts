@@ -1,7 +1,10 @@
 // Measures what lists of configs with secrets cost: pages of 100 tools, imported and written by hand with secret headers, and the walk over
 // their configs alone. `node test/bench/secrets.ts`. It fails when a page takes more than 10 ms of CPU by its median.
 
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { JsonObject } from '../../core/contract/nouns.ts';
 import { Registry } from '../../core/registry/registry.ts';
@@ -52,13 +55,37 @@ async function writeTools(account: Account): Promise<void> {
 	}
 }
 
-/** Measures a page without a socket, so that the client is not measured, too. */
+/** Measures a page as a client of another process reads it, so that only the service's own time counts. */
 async function measurePage(service: TestService, account: Account): Promise<number> {
-	const url = `/organizations/${account.organization.id}/tools?limit=${PAGE}`;
-	return measured(async () => {
-		const { statusCode, payload } = await service.server.inject({ url, headers: { authorization: `Bearer ${account.token}` } });
-		if (statusCode !== 200 || !payload.includes('"tools":[')) throw new Error(`The page was answered with ${statusCode}.`);
+	const client = fork(new URL(import.meta.url), [
+		'client',
+		`${service.url}/organizations/${account.organization.id}/tools?limit=${PAGE}`,
+		account.token,
+	]);
+	try {
+		await once(client, 'message');
+		return await measured(async () => {
+			client.send('read');
+			const [size] = await once(client, 'message');
+			if (!(Number(size) > PAGE * 100)) throw new Error(`The page was answered with ${size}.`);
+		});
+	} finally {
+		client.kill();
+	}
+}
+
+/** Reads the page whenever it is told to, and answers its size. */
+async function runClient(url: string, token: string): Promise<void> {
+	const headers = { authorization: `Bearer ${token}` };
+	const agent = new Agent({ keepAlive: true });
+	process.on('message', () => {
+		get(url, { agent, headers }, async (response) => {
+			let size = 0;
+			for await (const chunk of response) size += (chunk as Buffer).length;
+			process.send?.(response.statusCode === 200 ? size : `status ${response.statusCode}`);
+		});
 	});
+	process.send?.('ready');
 }
 
 async function measureWalk(): Promise<number> {
@@ -70,21 +97,26 @@ async function measureWalk(): Promise<number> {
 	return measured(() => rows.map((row) => registry.redact('executor', 'http', row)));
 }
 
-const service = await startTestService();
-const [imported, written] = [await registerAccount(service.url), await registerAccount(service.url)];
-await importGithub(imported);
-await writeTools(written);
-const pages = {
-	'tools of an API (GitHub)': await measurePage(service, imported),
-	'tools with headers': await measurePage(service, written),
-};
-const walk = await measureWalk();
-await service.stop();
+async function runAll(): Promise<void> {
+	const service = await startTestService();
+	const [imported, written] = [await registerAccount(service.url), await registerAccount(service.url)];
+	await importGithub(imported);
+	await writeTools(written);
+	const pages = {
+		'tools of an API (GitHub)': await measurePage(service, imported),
+		'tools with headers': await measurePage(service, written),
+	};
+	const walk = await measureWalk();
+	await service.stop();
 
-console.log('\n| a page of 100 | CPU ms, median |\n|---|---|');
-for (const [name, ms] of Object.entries(pages)) console.log(`| ${name} | ${ms.toFixed(2)} |`);
-console.log(`| the walk over the configs with headers, alone | ${walk.toFixed(3)} |`);
-if (Object.values(pages).some((ms) => ms > MOST_MS)) {
-	console.error(`A page took more than ${MOST_MS} ms of CPU.`);
-	process.exitCode = 1;
+	console.log('\n| a page of 100 | CPU ms, median |\n|---|---|');
+	for (const [name, ms] of Object.entries(pages)) console.log(`| ${name} | ${ms.toFixed(2)} |`);
+	console.log(`| the walk over the configs with headers, alone | ${walk.toFixed(3)} |`);
+	if (Object.values(pages).some((ms) => ms > MOST_MS)) {
+		console.error(`A page took more than ${MOST_MS} ms of CPU.`);
+		process.exitCode = 1;
+	}
 }
+
+const [, , role, url = '', token = ''] = process.argv;
+await (role === 'client' ? runClient(url, token) : runAll());

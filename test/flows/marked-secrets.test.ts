@@ -63,7 +63,7 @@ const configOf = (kind: string): JsonObject => {
 };
 
 const H = '••••';
-/** What a client is shown of it. */
+/** The config as a client is shown it. */
 const SHOWN: JsonObject = {
 	nested: { deep: {} },
 	items: [H, H],

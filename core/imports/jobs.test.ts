@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Joi from 'joi';
 import openapi from '../../importers/openapi/index.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
@@ -39,7 +40,9 @@ const SOURCE = `export default { kind: 'importer', name: 'scripted', config: { v
 		}
 		return { format: 'test', title: null, version: null, servers: [] };
 	} }`;
-const scripted: SchemaImporter = { ...openapi, name: 'scripted' };
+/** Its options may hold a secret, so that bodies lie sealed in the database. */
+const options = Joi.object({ key: Joi.string().meta({ secret: true }) });
+const scripted: SchemaImporter = { ...openapi, name: 'scripted', config: options };
 const registry = new Registry();
 registry.add(scripted, `data:text/javascript,${encodeURIComponent(SOURCE)}`);
 

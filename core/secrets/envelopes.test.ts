@@ -23,6 +23,35 @@ for (const [field, other] of Object.entries({ organizationId: 'o2', table: 'tool
 	});
 }
 
+test('any JSON is sealed and opened as it was, a text as it always was', () => {
+	for (const value of ['', 'text', '{"a":1}', 0, 7.5, true, false, [1, 'a'], { a: { b: ['ü'] } }]) {
+		const sealed = secrets.sealJson(value, location);
+		assert.ok(secrets.isSealed(sealed));
+		assert.deepEqual(secrets.openJson(sealed, location, WHAT), value);
+		assert.throws(() => secrets.openJson(sealed, { ...location, row: 'other' }, WHAT), UNREADABLE);
+		const other = sealed.startsWith('v1') ? 'v2' : 'v1';
+		assert.throws(() => secrets.openJson(other + sealed.slice(2), location, WHAT), UNREADABLE, 'what it holds cannot be relabelled');
+	}
+	assert.equal(secrets.openJson(secrets.seal('text', location), location, WHAT), 'text');
+});
+
+test('an envelope of an earlier version opens', () => {
+	const earlier = 'v1.38ecef1a.Xx8STB9Af9nauPIQ.TbR15YBQUUb7qYnVFAG5XVcuVvY_D0Gj6l0';
+	assert.equal(secrets.openJson(earlier, location, WHAT), 's3cret ☃');
+});
+
+test('bytes are sealed and opened, and others are returned unchanged', () => {
+	const bytes = Buffer.from('{"key":"s3cret"}');
+	const sealed = secrets.sealBytes(bytes, location);
+	assert.ok(!sealed.includes('s3cret'));
+	assert.deepEqual(secrets.openBytes(sealed, location, WHAT), bytes);
+	assert.equal(secrets.openBytes(bytes, location, WHAT), bytes);
+	assert.equal(secrets.openBytes(Buffer.alloc(0), location, WHAT).length, 0);
+	assert.throws(() => secrets.openBytes(sealed, { ...location, row: 'other' }, WHAT), UNREADABLE);
+	assert.throws(() => secrets.openBytes(sealed.subarray(0, -1), location, WHAT), UNREADABLE);
+	assert.throws(() => secrets.openBytes(sealed.subarray(0, 6), location, WHAT), UNREADABLE);
+});
+
 test('an altered envelope does not open: nonce, text, tag', () => {
 	const sealed = secrets.seal('s3cret', location);
 	const [version, id, nonce = '', body = ''] = sealed.split('.');

@@ -69,7 +69,12 @@ const CASES: Case[] = [
 	['an item that a list must have', Joi.object({ a: Joi.array().has(secret) }), { a: ['canary'] }, { a: [HIDDEN] }],
 	['one item instead of a list', Joi.object({ a: Joi.array().items(secret).single() }), { a: 'canary' }, {}],
 	['members', Joi.object({ a: Joi.object().pattern(/./, secret) }), { a: { x: 'canary' } }, { a: { x: HIDDEN } }],
-	['members of some names', Joi.object().pattern(/^s_/, secret).unknown(), { s_a: 'canary', b: 'b' }, { s_a: HIDDEN, b: 'b' }],
+	[
+		'members of some names',
+		Joi.object({ a: Joi.object().pattern(/^s_/, secret).unknown() }),
+		{ a: { s_a: 'canary', b: 'b' } },
+		{ a: { s_a: HIDDEN, b: 'b' } },
+	],
 	[
 		'members by a schema of names',
 		Joi.object({ a: Joi.object().pattern(Joi.string().valid('x'), secret) }),

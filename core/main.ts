@@ -28,6 +28,7 @@ import { registerIdempotency } from './management/idempotency.ts';
 import { delay, endOnSignals } from './process/ending.ts';
 import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
+import { type PluginSource, watchStrays } from './process/strays.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
 import { createSecrets } from './secrets/envelopes.ts';
 import { createPasswords } from './secrets/passwords.ts';
@@ -64,6 +65,8 @@ export interface ServiceOptions {
 	databaseWaits?: StoreOptions['waits'];
 	/** The number of connections for ordinary statements, instead of the usual one. */
 	databasePoolSize?: number | undefined;
+	/** Runs when the plugins are loaded. */
+	loaded?: (plugins: PluginSource[]) => void;
 	/** Runs when everything is started, before the first request. */
 	beforeListening?: () => void;
 }
@@ -126,6 +129,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins, { log });
 	opened.defer(() => closePlugins(registry, log));
+	options.loaded?.(registry.sources());
 	const { database, dataDir, migrationsRun } = config;
 	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
 	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });
@@ -211,6 +215,7 @@ async function run(command: string | undefined): Promise<void> {
 	const checked = checkConfig();
 	const log = createLog(checked.logLevel);
 	const ending = endOnSignals(log);
+	const strays = watchStrays(log, () => ending.fail());
 	if (command === 'migrate') {
 		const { database, dataDir } = completeConfig(checked);
 		await migrateDatabase({ database, dataDir, log });
@@ -228,7 +233,8 @@ async function run(command: string | undefined): Promise<void> {
 		giveBackMemory();
 		return ending.begun(supervisor, graceMs + GRACE_MS);
 	}
-	ending.begun(await startService(config, log, { beforeListening: giveBackMemory }), graceMs);
+	const loaded = (plugins: PluginSource[]): void => strays.know(plugins);
+	ending.begun(await startService(config, log, { loaded, beforeListening: giveBackMemory }), graceMs);
 }
 
 /** The addresses that an operator looks for first: of the service, its documentation and its data. */

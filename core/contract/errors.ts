@@ -85,6 +85,15 @@ export function asGatewayError(error: unknown): GatewayError | null {
 	return new GatewayError(code as ErrorCode, error.message, options);
 }
 
+/** A plugin broke its contract: answered as `internal`, and logged. The message names the plugin and what was expected of it. */
+export class PluginFault extends Error {
+	/** @param plugin `kind:name` */
+	constructor(plugin: string, sentence: string) {
+		super(`${plugin}: ${sentence}`);
+		this.name = 'PluginFault';
+	}
+}
+
 export const notFound = (what: string): GatewayError => new GatewayError('not_found', `${what} not found.`);
 
 /** Builds a 400 that names one field. */

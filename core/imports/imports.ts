@@ -9,6 +9,7 @@ import type { SchemaImporter } from '../contract/kinds.ts';
 import type { BodyLayout, Log } from '../contract/nouns.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
 import { Semaphore } from '../kit/semaphore.ts';
+import { Strays } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import type {
 	ApiRow,
@@ -99,7 +100,9 @@ export function createImports(parts: ImportParts): Imports {
 	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
 	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, tooMany);
-	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log });
+	const strays = new Strays(limits.log);
+	strays.know(registry.sources());
+	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
 	const running = new Set<Promise<unknown>>();
 
 	return {

@@ -5,6 +5,7 @@ import { on as eventsOf } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log, Operation } from '../contract/nouns.ts';
+import type { Strays } from '../process/strays.ts';
 import type { ImportResult, ImportTask, ThreadData, WorkerMessage } from './worker.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
@@ -19,6 +20,7 @@ export interface ThreadParts {
 	data: ThreadData;
 	maxHeapMb: number;
 	log: Log;
+	strays: Strays;
 }
 
 export interface Listener {
@@ -50,7 +52,7 @@ export class ImportThreads {
 			if (ended.type === 'done') return ended.result;
 			throw new GatewayError(ended.code, ended.message, { details: ended.details });
 		} catch (error) {
-			throw error instanceof Death ? this.#explain(error) : error;
+			throw error instanceof Death ? this.#explain(error, task.type) : error;
 		} finally {
 			if (isSound) this.#keep(worker);
 			else await worker.terminate();
@@ -76,6 +78,9 @@ export class ImportThreads {
 		const worker = new Worker(SCRIPT, { workerData: data, env: {}, resourceLimits });
 		// While a worker runs, its follower handles errors; while it is idle, an error without a listener would end the process.
 		worker.on('error', () => undefined);
+		worker.on('message', (message: WorkerMessage) => {
+			if (message.type === 'stray') this.#parts.strays.report(message.error, 'a rejection that nothing handled, in an import');
+		});
 		worker.once('exit', () => this.#drop(worker));
 		return worker;
 	}
@@ -100,11 +105,11 @@ export class ImportThreads {
 		this.#warm = null;
 	}
 
-	#explain({ cause }: Death): GatewayError {
+	#explain({ cause }: Death, importer: string): GatewayError {
 		const { maxHeapMb, log } = this.#parts;
 		if ((cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
 			return new GatewayError('schema_invalid', `The document needs more than ${maxHeapMb} MB of memory to be read.`, { cause });
-		log.error({ err: cause }, 'an import failed unexpectedly');
+		log.error({ plugin: `importer:${importer}`, err: cause }, 'an import failed unexpectedly');
 		return new GatewayError('schema_invalid', 'The document could not be read: the importer failed on it.', { cause });
 	}
 }
@@ -122,10 +127,8 @@ async function follow(worker: Worker, task: ImportTask, signal: AbortSignal, on:
 		for await (const [message] of messages) {
 			if (message.type === 'done' || message.type === 'failed') return message;
 			if (message.type === 'crashed') throw new Error(message.stack);
-			if (message.type === 'got') {
-				on.got();
-				continue;
-			}
+			if (message.type === 'got') on.got();
+			if (message.type !== 'batch') continue;
 			isWriting = true;
 			await on.write(message.operations);
 			isWriting = false;

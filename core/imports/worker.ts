@@ -8,6 +8,7 @@ import { asGatewayError, type ErrorCode, type ErrorDetail } from '../contract/er
 import type { ImportContext } from '../contract/kinds.ts';
 import type { Operation, SchemaSource } from '../contract/nouns.ts';
 import { createEgress } from '../egress/egress.ts';
+import { describe } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
 import { loadImporter } from './formats.ts';
 import { createReport, type ImportReport, type ReportWriter } from './report.ts';
@@ -44,7 +45,9 @@ export type WorkerMessage =
 	| { type: 'batch'; operations: Operation[] }
 	| { type: 'done'; result: ImportResult; heapMb: number }
 	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
-	| { type: 'crashed'; stack: string };
+	| { type: 'crashed'; stack: string }
+	/** A rejection that nothing handled: the import goes on. */
+	| { type: 'stray'; error: string };
 
 const MAX_BATCH = 100;
 const MAX_BATCH_CHARS = 512 * 1024;
@@ -151,9 +154,11 @@ async function work(task: ImportTask): Promise<void> {
 	} catch (error) {
 		const known = asGatewayError(error);
 		if (known) send({ type: 'failed', code: known.code, message: known.message, details: known.details, heapMb: heapMb() });
-		else send({ type: 'crashed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+		else send({ type: 'crashed', stack: describe(error) });
 	}
 }
+
+process.on('unhandledRejection', (reason) => send({ type: 'stray', error: describe(reason) }));
 
 port.on('message', (message: ImportTask | 'written') => {
 	if (message === 'written') written();

@@ -29,3 +29,20 @@ export async function raceWith<T>(signal: AbortSignal, promise: Promise<T>, { le
 		signal.removeEventListener('abort', onAbort);
 	}
 }
+
+/** Settles like the promise, or rejects with the reason after a time; a later result of the promise is ignored. */
+export function inTime<T>(promise: Promise<T>, afterMs: number, reason: () => unknown): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => reject(reason()), afterMs);
+		promise.then(
+			(value) => {
+				clearTimeout(timer);
+				resolve(value);
+			},
+			(error: unknown) => {
+				clearTimeout(timer);
+				reject(error);
+			},
+		);
+	});
+}

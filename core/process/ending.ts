@@ -1,4 +1,4 @@
-// Stops the process by signals: the first stops it, the second hurries it, the third ends it at once.
+// Stops the process by signals (the first stops it, the second hurries it, the third ends it at once), and after an error that nothing caught.
 
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,8 @@ import type { Log } from '../contract/nouns.ts';
 export interface Ending {
 	/** Registers the service to stop. Before, a signal ends the process at once. @param graceMs time after which stopping is given up */
 	begun(running: Stoppable, graceMs: number): void;
+	/** Ends the process with exit code 1 after an error that nothing caught: the service stops in order, and waits for nobody else. */
+	fail(): void;
 }
 
 export interface Stoppable {
@@ -25,6 +27,7 @@ const ECHO_MS = 1000;
 export function endOnSignals(log: Log): Ending {
 	const hurry = new AbortController();
 	let running: (() => void) | null = null;
+	let code = 0;
 	onSignals((signal, time) => {
 		log.info({ signal, time }, time === 1 ? 'stopping' : 'stopping sooner');
 		if (!running || time > 2) process.exit(128 + constants.signals[signal]);
@@ -33,14 +36,24 @@ export function endOnSignals(log: Log): Ending {
 	});
 	return {
 		begun(service, graceMs) {
+			let isStopping = false;
 			running = () => {
+				if (isStopping) return;
+				isStopping = true;
 				// A dependency that neither answers nor breaks must not keep the process.
 				setTimeout(() => process.exit(1), graceMs).unref();
 				service.stop(hurry.signal).then(
-					() => process.exit(0),
+					() => process.exit(code),
 					() => process.exit(1),
 				);
 			};
+		},
+		fail() {
+			code = 1;
+			if (!running) process.exit(code);
+			// The state after such an error is unknown, so no new requests are waited for.
+			hurry.abort();
+			running();
 		},
 	};
 }

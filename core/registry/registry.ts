@@ -64,6 +64,11 @@ export class Registry {
 		return this.#plugins.get(id)?.origin.title ?? THIS_PROCESS.title;
 	}
 
+	/** Returns every plugin, `kind:name`, with the URL of its module. */
+	sources(): { plugin: string; source: string | null }[] {
+		return [...this.#plugins].map(([plugin, { source }]) => ({ plugin, source }));
+	}
+
 	/**
 	 * Returns a config completed by the plugin's schema. @throws validation_failed naming fields under `at`, or the type
 	 * @param at JSON pointer of the config in the request's body

@@ -1,0 +1,48 @@
+// Tests what counts as JSON, its size, and what freezing reaches.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deepFreeze, measureJson } from './json.ts';
+
+const circular: { self?: unknown } = {};
+circular.self = [circular];
+
+const NOT_JSON: [title: string, value: unknown, fault: RegExp][] = [
+	['nothing', undefined, /^is missing$/],
+	['a bigint', { a: [{ b: 1n }] }, /^\/a\/0\/b is a bigint$/],
+	['a function', { a: () => 1 }, /^\/a is a function$/],
+	['a symbol', [Symbol('x')], /^\/0 is a symbol$/],
+	['a number without a value', { a: Number.NaN }, /^\/a is NaN, which JSON cannot write$/],
+	['an endless number', Number.POSITIVE_INFINITY, /^is Infinity, which JSON cannot write$/],
+	['a map', new Map(), /^is an instance of Map$/],
+	['bytes', { a: Buffer.from('x') }, /^\/a is an instance of Buffer$/],
+	['a promise', Promise.resolve(1), /^is an instance of Promise$/],
+	['a value that contains itself', circular, /nested too deeply, or contains itself$/],
+];
+for (const [title, value, fault] of NOT_JSON) {
+	test(`${title} is not JSON, and the fault says where`, () => assert.match(measureJson(value, 100_000).fault ?? '', fault));
+}
+
+test('JSON, absent members, dates and objects without a prototype are measured', () => {
+	const value = { a: 'text', b: [1, true, null], c: undefined, d: new Date(), e: Object.create(null) };
+	const { fault, chars } = measureJson(value, 1000);
+	assert.equal(fault, null);
+	const written = JSON.stringify(value).length;
+	assert.ok(chars > written / 2 && chars < written * 2, `${chars} of ${written}`);
+});
+
+test('counting ends soon after the limit, also for a value that would be endless', () => {
+	const { fault, chars } = measureJson({ list: Array.from({ length: 1000 }, () => 'x'.repeat(100)) }, 500);
+	assert.ok(fault === null && chars > 500 && chars < 700, String(chars));
+	let doubled: unknown = 'x';
+	for (let depth = 0; depth < 100; depth++) doubled = [doubled, doubled];
+	assert.ok(measureJson(doubled, 10_000).chars > 10_000);
+});
+
+test('freezing reaches every list and object, and leaves dates and buffers as they are', () => {
+	const value = deepFreeze({ list: [{ a: 1 }], at: new Date(), bytes: Buffer.from('x') });
+	assert.throws(() => value.list.push({ a: 2 }), TypeError);
+	assert.throws(() => Object.assign(value.list[0] ?? {}, { a: 2 }), TypeError);
+	assert.deepEqual([Object.isFrozen(value.at), value.bytes.length], [false, 1]);
+	assert.equal(deepFreeze(null), null);
+});

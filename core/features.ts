@@ -28,6 +28,7 @@ import type { Signer } from './upstreams/credentials.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './contract/permissions.ts';
+export { askManagement } from './gateways/handling.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
 export { clientOf, clientSignal } from './http/client.ts';

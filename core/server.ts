@@ -7,10 +7,11 @@ import type { Socket } from 'node:net';
 import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
 import type { Config } from './config/config.ts';
-import { asGatewayError, GatewayError } from './contract/errors.ts';
+import { GatewayError } from './contract/errors.ts';
 import type { Log } from './contract/nouns.ts';
 import { clientAddress } from './http/addresses.ts';
 import { corsHeaders, preflightHeaders } from './http/cors.ts';
+import { bodyOf, describeError, headersOf, sendingFault } from './http/failures.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import { isGatewayPath } from './http/reserved.ts';
@@ -19,8 +20,6 @@ import { type Limits, limitHeaders } from './limits/limits.ts';
 import type { Store } from './store/store.ts';
 
 const LINGER_MS = 1000;
-/** Default of Retry-After when a refusal gives no time. */
-const RETRY_SECONDS = '1';
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const SECURITY_HEADERS = {
@@ -187,12 +186,12 @@ function refuseInput(error: Error | undefined): never {
 /** Adds headers to every answer, and gives every error the same body. */
 async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: Parts) {
 	const { response } = request;
-	const refusal = await limited(request, limits);
-	if (!refusal && !(response instanceof Error)) {
-		addHeaders(response, request, config);
+	const refusal = await limited(request, limits, log);
+	const error = refusal ?? (response instanceof Error ? describeError(response, request, log) : sendingFault(response, request, log));
+	if (!error) {
+		addHeaders(response as ResponseObject, request, config);
 		return h.continue;
 	}
-	const error = refusal ?? describeError(response as Error, request, log);
 	const answer = h.response(bodyOf(error, request)).code(error.status).header('cache-control', 'no-store');
 	for (const [name, value] of Object.entries(headersOf(error))) answer.header(name, value);
 	addHeaders(answer, request, config);
@@ -201,33 +200,13 @@ async function finish(request: Request, h: ResponseToolkit, { config, log, limit
 }
 
 /** Counts requests that were refused before their limits were checked. @returns the error that replaces the refusal */
-async function limited(request: Request, limits: Limits): Promise<GatewayError | null> {
+async function limited(request: Request, limits: Limits, log: Log): Promise<GatewayError | null> {
 	try {
 		await limits.settle(request);
 		return null;
 	} catch (thrown) {
-		const error = asGatewayError(thrown);
-		if (error?.code === 'rate_limited') return error;
-		throw thrown;
+		return describeError(thrown as Error, request, log);
 	}
-}
-
-/**
- * Adds `Retry-After` to every 503, and the headers that specification 7 requires to every 429, also without a window: too many passwords at
- * once, a full lane.
- */
-function headersOf({ code, headers }: GatewayError): Record<string, string> {
-	if (code === 'unavailable') return { 'retry-after': RETRY_SECONDS, ...headers };
-	return code === 'rate_limited' ? { 'retry-after': RETRY_SECONDS, 'x-ratelimit-remaining': '0', ...headers } : headers;
-}
-
-/** Builds an error's body. Specification 7 defines the body of a 429 exactly. */
-function bodyOf(error: GatewayError, request: Request): object {
-	const { message, code, status, headers, details } = error;
-	if (error.body && code !== 'rate_limited') return error.body;
-	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };
-	if (code !== 'rate_limited') return { ...body, requestId: request.info.id, ...(details.length > 0 && { details }) };
-	return headers['retry-after'] === undefined ? { ...body, message: `${message} Retry after ${RETRY_SECONDS} seconds.` } : body;
 }
 
 /** Adds headers that the answer does not set itself. */
@@ -253,16 +232,6 @@ function linger({ raw: { req } }: Request): void {
 		req.resume();
 		setTimeout(() => socket.destroy(), LINGER_MS).unref();
 	};
-}
-
-function describeError(thrown: Error & { output?: { statusCode: number } }, request: Request, log: Log): GatewayError {
-	const known = asGatewayError(thrown);
-	if (known && known.code !== 'internal') return known;
-	const status = thrown.output?.statusCode ?? 500;
-	if (!known && status === 404) return new GatewayError('not_found', 'There is nothing at this path.');
-	if (!known && status < 500) return new GatewayError('validation_failed', 'The request is not valid.', { cause: thrown });
-	log.error({ requestId: request.info.id, error: thrown.stack ?? thrown.message, cause: String(thrown.cause ?? '') }, 'request failed');
-	return new GatewayError('internal', 'Something went wrong on our side; the request id names it.');
 }
 
 function logRequest(request: Request, { config, log }: { config: Config; log: Log }): void {

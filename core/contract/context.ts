@@ -97,7 +97,7 @@ export interface Visitor {
 	/** The id of the login: each login has its own. */
 	sessionId: string;
 	/** The caller that the user is at this gateway; null when they are not a member of its organization. */
-	caller: Caller | null;
+	caller: Readonly<Caller> | null;
 }
 
 /** Looks up Gatehouse's own accounts, at one gateway. Cached answers are dropped on every replica when the account changes. */
@@ -153,12 +153,12 @@ export interface Context {
 /** The interface that core adds for one call. */
 export interface Call extends Context {
 	/** Null when a tool is executed over the management API. */
-	gateway: Gateway | null;
+	gateway: Readonly<Gateway> | null;
 	/** Null on public routes. */
 	caller: Caller | null;
 	/** The tool being run and the API it came from; null outside an executor. */
-	tool: Tool | null;
-	api: Api | null;
+	tool: Readonly<Tool> | null;
+	api: Readonly<Api> | null;
 	/** The organization's settings; a change is seen within a second. @throws unavailable */
 	settings(): Promise<OrganizationSettings>;
 	/**
@@ -167,7 +167,7 @@ export interface Call extends Context {
 	 */
 	account(): Promise<string>;
 	/** The tools that this caller may see. @throws insufficient_scope */
-	tools(): Promise<Tool[]>;
+	tools(): Promise<readonly Readonly<Tool>[]>;
 	/**
 	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`.
 	 * @throws tool_not_found, insufficient_scope, validation_failed

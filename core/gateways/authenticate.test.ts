@@ -39,7 +39,7 @@ const oauth: AuthMethod['challenge'] = (_gateway, _config, fault) =>
 const basic: AuthMethod['challenge'] = () => 'Basic realm="r"';
 
 async function refusal(methods: MountedMethod[], headers: Record<string, string> = {}): Promise<GatewayError> {
-	const around = { contextOf: () => context, onBadCredential: async () => undefined };
+	const around = { contextOf: () => context, given: () => undefined, onBadCredential: async () => undefined };
 	const thrown: unknown = await authenticate(incoming(headers), gateway, methods, around).then(
 		() => assert.fail('admitted'),
 		(error: unknown) => error,

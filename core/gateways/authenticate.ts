@@ -1,11 +1,16 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, and the answer to failure.
 
 import type { Context } from '../contract/context.ts';
-import { asGatewayError, GatewayError } from '../contract/errors.ts';
-import type { AuthMethod } from '../contract/kinds.ts';
+import { asGatewayError, GatewayError, PluginFault } from '../contract/errors.ts';
+import type { AuthMethod, ChallengeFault } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming, JsonObject, Scope } from '../contract/nouns.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
+import { inTime } from '../kit/race.ts';
 import type { ValidationRules } from '../store/store.ts';
+import { checkCaller, checkChallenge, checkTakes, type GivenCaller } from './check-caller.ts';
+
+/** The time that a method has for one request. */
+const DEADLINE_MS = 30_000;
 
 /** A configured use of a method: its row, with the config opened and checked. */
 export interface MountedMethod {
@@ -26,6 +31,8 @@ interface Admitted {
 
 interface AuthenticationHooks {
 	contextOf(method: MountedMethod): Context;
+	/** Callers that core's own identity gave in this request. */
+	given: GivenCaller;
 	/** Called before the refusal of a bad credential. @throws rate_limited, instead of the refusal */
 	onBadCredential(): Promise<void>;
 }
@@ -38,7 +45,7 @@ export async function authenticate(
 	request: Incoming,
 	gateway: Gateway,
 	methods: readonly MountedMethod[],
-	{ contextOf, onBadCredential }: AuthenticationHooks,
+	{ contextOf, given, onBadCredential }: AuthenticationHooks,
 ): Promise<Caller> {
 	const admitting = admittingOf(methods);
 	// Created only when needed: an error records its stack, and most callers are admitted.
@@ -49,8 +56,8 @@ export async function authenticate(
 	for (const method of open) {
 		try {
 			checkRules(request, method.rules);
-			const caller = await method.plugin.authenticate(request, method.config, contextOf(method));
-			if (caller) return caller.method === method.plugin.name ? caller : { ...caller, method: method.plugin.name };
+			const caller = checkCaller(method.plugin.name, await ask(method, request, contextOf(method)), given);
+			if (caller) return caller;
 			last = null;
 			empty.push(method);
 		} catch (thrown) {
@@ -64,10 +71,16 @@ export async function authenticate(
 	throw withChallenges(error, challenges(gateway, open, bad));
 }
 
+/** @throws PluginFault when the method gives no answer in time */
+async function ask({ plugin, config }: MountedMethod, request: Incoming, context: Context): Promise<unknown> {
+	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `authenticate gave no answer within ${DEADLINE_MS / 1000} s.`);
+	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), DEADLINE_MS, late);
+}
+
 /** Asks for the credentials that the methods name. @param methods that found no credential; none for a gateway without any */
 function askFor(methods: readonly MountedMethod[]): string {
 	if (methods.length === 0) return 'This gateway has no authentication configured, so it admits nobody.';
-	const taken = methods.map(({ plugin, config }) => plugin.takes?.(config)).filter((text) => text !== undefined);
+	const taken = methods.map(({ plugin, config }) => checkTakes(plugin.name, plugin.takes?.(config))).filter((text) => text !== undefined);
 	return taken.length > 0 ? `Send ${[...new Set(taken)].join(', or ')}.` : 'A credential is required.';
 }
 
@@ -82,13 +95,15 @@ function refusal(thrown: unknown): GatewayError {
 function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: readonly MountedMethod[]): string {
 	const texts = new Map<string, string>();
 	for (const method of methods) {
-		const { plugin, config } = method;
-		const plain = plugin.challenge?.(gateway, config, null);
+		const plain = challengeOf(method, gateway, null);
 		if (!plain || (texts.has(plain) && !bad.includes(method))) continue;
-		texts.set(plain, bad.includes(method) ? (plugin.challenge?.(gateway, config, { error: 'invalid_token' }) ?? plain) : plain);
+		texts.set(plain, bad.includes(method) ? challengeOf(method, gateway, { error: 'invalid_token' }) || plain : plain);
 	}
 	return [...texts.values()].sort((a, b) => rank(a) - rank(b)).join(', ') || 'Bearer';
 }
+
+const challengeOf = ({ plugin, config }: MountedMethod, gateway: Gateway, fault: ChallengeFault | null): string =>
+	checkChallenge(plugin.name, plugin.challenge?.(gateway, config, fault));
 
 /** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for the OAuth metadata (decisions, 26). */
 function rank(challenge: string): number {
@@ -102,7 +117,7 @@ const isBearer = (challenge: string): boolean => /^bearer\b/i.test(challenge);
 export function scopeChallenge(missing: Scope, { gateway, caller, methods }: Admitted): string | null {
 	const method = methods.find(({ plugin }) => plugin.name === caller.method);
 	const scopes = [...new Set([...caller.scopes, missing])];
-	const challenge = method?.plugin.challenge?.(gateway, method.config, { error: 'insufficient_scope', scopes });
+	const challenge = method && challengeOf(method, gateway, { error: 'insufficient_scope', scopes });
 	return challenge && isBearer(challenge) ? challenge : null;
 }
 

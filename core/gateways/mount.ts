@@ -6,6 +6,7 @@ import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kin
 import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
 import { type KeyedGateway, noKeysYet } from '../identity/gateway-keys.ts';
 import { quote } from '../kit/clean-text.ts';
+import { deepFreeze } from '../kit/json.ts';
 import { isSamePlace } from '../registry/manifest-fields.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
@@ -23,6 +24,10 @@ export interface MountedRoute {
 }
 
 export interface MountedGateway extends KeyedGateway {
+	/** `kind:name` of its transport. */
+	plugin: string;
+	/** Its address without the host, such as `acme/main`, for the log. */
+	place: string;
 	methods: MountedMethod[];
 	shelf: ToolShelf;
 	router: Router<MountedRoute>;
@@ -48,10 +53,12 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 	const place = gatewayLocation(row.organizationId, row.id);
 	const of = `the gateway ${quote(row.name)}`;
 	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, { ...place, of });
-	const config = parts.registry.parse('transport', row.type, opened, '/configuration');
+	const config = deepFreeze(parts.registry.parse('transport', row.type, opened, '/configuration'));
 	const methods = snapshot.auth.map((auth) => mountMethod(auth, parts));
 	return {
-		gateway: describeGateway(row, organization, url),
+		gateway: deepFreeze(describeGateway(row, organization, url)),
+		plugin: `transport:${transport.name}`,
+		place: organization.slug + row.endpoint,
 		methods,
 		shelf: shelve(snapshot, parts.invoker),
 		router: routeTable(transport, config, methods),
@@ -66,12 +73,12 @@ function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMe
 	const place = { ...authLocation(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
 	try {
 		const opened = registry.open('auth', row.type, row.configuration, secrets, place);
-		return { plugin, isRequired, config: registry.parse('auth', row.type, opened, '/configuration'), rules };
+		return { plugin, isRequired, config: deepFreeze(registry.parse('auth', row.type, opened, '/configuration')), rules };
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
 		// Only this method is shut; the gateway's other methods do not depend on its secret.
-		const config = registry.redact('auth', row.type, row.configuration);
+		const config = deepFreeze(registry.redact('auth', row.type, row.configuration));
 		return { plugin, isRequired, config, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
 	}
 }
@@ -103,7 +110,7 @@ function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
 		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}
-	const tools: Tool[] = [...byName.values()].map(({ tool }) => tool);
+	const tools: readonly Tool[] = Object.freeze([...byName.values()].map(({ tool }) => tool));
 	return {
 		list: () => tools,
 		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,

@@ -1,21 +1,17 @@
 // Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a
 // request").
 
-import type { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../contract/context.ts';
-import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
-import type { GatewayRoute } from '../contract/kinds.ts';
-import type { Caller, Gateway, Incoming, Reply, Scope } from '../contract/nouns.ts';
-import { clientAddress } from '../http/addresses.ts';
-import { DEFAULT_MAX_BYTES, parseFormBody, parseJson, readBody, UNREAD } from '../http/body.ts';
-import { clientSignal } from '../http/client.ts';
-import { isTrustedOrigin, publicUrlOf } from '../http/origins.ts';
+import { notFound } from '../contract/errors.ts';
+import type { Caller, Gateway, Incoming, Scope } from '../contract/nouns.ts';
+import { UNREAD } from '../http/body.ts';
+import { clientLeaving } from '../http/client.ts';
+import { publicUrlOf } from '../http/origins.ts';
 import { assertQuery } from '../http/queries.ts';
-import { createIdentities, type Identities, type IdentityParts } from '../identity/identity.ts';
+import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
-import { mediaTypeOf } from '../kit/media-type.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
 import { STALE_MS } from '../store/staleness.ts';
@@ -23,7 +19,11 @@ import type { GatewaySnapshot } from '../store/store.ts';
 import { type CallParts, type ManagementScope, managementContext, PluginCall, type Services } from '../tools/call.ts';
 import type { ToolLimit } from '../tools/entry.ts';
 import { authenticate, scopeChallenge } from './authenticate.ts';
-import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, type RouteMatch, unmatched } from './mount.ts';
+import { ANONYMOUS } from './check-caller.ts';
+import { checkReply } from './check-reply.ts';
+import { handle, respond } from './handling.ts';
+import { describeRequest, innerPath, isDiscovery, readFor, reading } from './incoming.ts';
+import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
 
 export interface Runtime {
 	/** Adds the gateways' routes to the server. */
@@ -46,8 +46,6 @@ export interface RuntimeParts extends MountParts, IdentityParts {
 const MOUNTED = 1000;
 const SLUG = /^[a-z0-9-]{1,48}$/;
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
-/** The subject of callers that cannot be told apart. */
-const ANONYMOUS = 'anonymous';
 
 export function createRuntime(parts: RuntimeParts): Runtime {
 	checkRoutes(parts.registry);
@@ -141,18 +139,20 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const gateway = placed(mounted.gateway, publicUrl);
 	const path = innerPath(request);
 	const match = findRoute(mounted.router, request.method, path);
-	await reading(match?.found.route, () => assertQuery(request.raw.req.url ?? ''));
-	const incoming = describeRequest(request, { parts, publicUrl, path, match });
-	const signal = clientSignal(request);
+	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
+	await reading(match?.found, () => assertQuery(request.raw.req.url ?? ''));
+	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
+	const leaving = clientLeaving(request);
+	const identity = identities.at(mounted, request);
 	const { limits } = parts;
 	const around = {
 		organizationId: gateway.organizationId,
 		gateway,
 		methods: mounted.methods,
 		challenge: (caller: Caller, scope: Scope) => scopeChallenge(scope, { gateway, caller, methods: mounted.methods }),
-		identity: identities.at(mounted, request),
+		identity,
 		incoming,
-		signal,
+		signal: leaving.signal,
 		entry: null,
 		listener: null,
 	};
@@ -161,20 +161,24 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
-	const { route, config, plugin } = match.found;
-	incoming.body = await reading(route, () => readFor(request, route));
+	const { route, plugin } = match.found;
+	request.plugins.servedBy = { plugin, gateway: mounted.place };
+	incoming.body = await reading(match.found, () => readFor(request, route));
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
-	const reply = await route.handler(incoming, config, call);
+	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), {
+		plugin,
+		gaveCookie: (cookie) => identity.gaveCookie(cookie),
+	});
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
-	return respond(h, reply);
+	return respond(h, reply, call.log);
 }
 
 interface Admission {
 	mounted: MountedGateway;
 	gateway: Gateway;
-	around: Omit<CallParts, 'plugin' | 'caller' | 'shelf'>;
+	around: Omit<CallParts, 'plugin' | 'caller' | 'shelf'> & { identity: RequestIdentity };
 	parts: RuntimeParts;
 }
 
@@ -182,7 +186,12 @@ interface Admission {
 function admit(request: Request, incoming: Incoming, { mounted, gateway, around, parts }: Admission): Promise<Caller> {
 	parts.limits.assertMayTry(request);
 	return authenticate(incoming, gateway, mounted.methods, {
-		contextOf: ({ plugin }) => new PluginCall(parts.services, { ...around, plugin: `auth:${plugin.name}`, caller: null, shelf: null }),
+		contextOf({ plugin: { name } }) {
+			const plugin = `auth:${name}`;
+			request.plugins.servedBy = { plugin, gateway: mounted.place };
+			return new PluginCall(parts.services, { ...around, plugin, caller: null, shelf: null });
+		},
+		given: (subject) => around.identity.given(subject),
 		onBadCredential: () => parts.limits.ofFailure(request),
 	});
 }
@@ -200,82 +209,5 @@ async function resolve(request: Request, gateways: GatewayCache): Promise<Mounte
 /** Returns the gateway with the address that this client used. */
 function placed(gateway: Gateway, publicUrl: string): Gateway {
 	const url = `${publicUrl}/${gateway.organizationSlug}${gateway.endpoint}`;
-	return url === gateway.url ? gateway : { ...gateway, url };
+	return url === gateway.url ? gateway : Object.freeze({ ...gateway, url });
 }
-
-/**
- * Tells whether a path is a discovery endpoint. "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3),
- * including missing ones: a client takes 404 for "no OAuth here" and 401 for a broken gateway.
- */
-const isDiscovery = (path: string): boolean => path === '/.well-known' || path.startsWith('/.well-known/');
-
-/** Returns the raw path inside the gateway; a trailing slash makes no difference. */
-function innerPath(request: Request): string {
-	const { name } = request.params as { name?: string };
-	if (name !== undefined && request.path.startsWith('/.well-known/')) return `/.well-known/${name}`;
-	const start = request.path.indexOf('/', request.path.indexOf('/', 1) + 1);
-	const inner = start === -1 ? '/' : request.path.slice(start);
-	return inner.length > 1 && inner.endsWith('/') ? inner.replace(/\/+$/, '') || '/' : inner;
-}
-
-function describeRequest(
-	request: Request,
-	around: { parts: RuntimeParts; publicUrl: string; path: string; match: RouteMatch | null },
-): Incoming {
-	const { config } = around.parts;
-	const { headers } = request.raw.req;
-	const origin = headers.origin ?? null;
-	return {
-		id: request.info.id,
-		method: request.method.toUpperCase(),
-		path: around.path,
-		params: around.match?.params ?? {},
-		query: queryOf(request),
-		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
-		headers: headers as Record<string, string | undefined>,
-		body: null,
-		address: clientAddress(request.info.remoteAddress, headers['x-forwarded-for']?.toString(), config.trustProxy),
-		publicUrl: around.publicUrl,
-		origin: { value: origin, trusted: origin !== null && isTrustedOrigin(config, origin) },
-	};
-}
-
-/** Reads the query from the raw target: hapi would first parse the whole target as a URL. */
-function queryOf({ raw: { req } }: Request): URLSearchParams {
-	const target = req.url ?? '';
-	const start = target.indexOf('?');
-	return new URLSearchParams(start === -1 ? '' : target.slice(start + 1));
-}
-
-/** Lets the route describe errors of reading the body. */
-async function reading<T>(route: GatewayRoute | undefined, read: () => T | Promise<T>): Promise<T> {
-	try {
-		return await read();
-	} catch (thrown) {
-		const error = asGatewayError(thrown);
-		if (!error || !route?.unreadable) throw thrown;
-		const { code, message, headers } = error;
-		throw new GatewayError(code, message, { headers, cause: thrown, body: route.unreadable(error) });
-	}
-}
-
-async function readFor(request: Request, route: GatewayRoute): Promise<unknown> {
-	const body = await readBody(request.raw.req, route.maxBytes ?? DEFAULT_MAX_BYTES);
-	if (body === null || route.body === undefined || route.body === 'raw') return body;
-	const type = mediaTypeOf(request.raw.req.headers['content-type']);
-	const expected = route.body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
-	if (type !== expected) throw new GatewayError('unsupported_media_type', `Content-Type must be ${expected}.`);
-	return route.body === 'json' ? parseJson(body) : parseFormBody(body);
-}
-
-function respond(h: ResponseToolkit, reply: Reply): ResponseObject {
-	const body = reply.body ?? undefined;
-	const isJson = typeof body === 'object' && !isBinary(body);
-	const response = h.response(isJson ? JSON.stringify(body) : body).code(reply.status);
-	if (isJson) response.type('application/json');
-	for (const [name, value] of Object.entries(reply.headers ?? {})) response.header(name, value);
-	return response;
-}
-
-const isBinary = (body: object): body is Buffer | Readable =>
-	Buffer.isBuffer(body) || typeof (body as Partial<Readable>).pipe === 'function';

@@ -18,11 +18,14 @@ export function clientOf(request: Request, { config }: { config: Config }): Pick
 }
 
 /** Returns a signal that aborts when the client leaves before its answer is complete. */
-export function clientSignal(request: Request): AbortSignal {
+export const clientSignal = (request: Request): AbortSignal => clientLeaving(request).signal;
+
+/** Returns the controller of that signal, for other reasons to abort. */
+export function clientLeaving(request: Request): AbortController {
 	const controller = new AbortController();
 	const { res } = request.raw;
 	res.once('close', () => {
 		if (!res.writableFinished) controller.abort(new Error('The client left.'));
 	});
-	return controller.signal;
+	return controller;
 }

@@ -8,6 +8,9 @@ const NAME = 'gatehouse_token';
 /** RFC 6265bis §4.1.3.2: a browser accepts a `__Host-` cookie only from this host, over https, for the whole host. */
 const SECURE_NAME = `__Host-${NAME}`;
 
+/** Whether a cookie is the one of a login; browsers compare the prefix of its name without regard to case. */
+export const isTokenCookie = (name: string): boolean => name.toLowerCase() === NAME || name.toLowerCase() === SECURE_NAME.toLowerCase();
+
 const isSecure = (config: Config, host: string | undefined): boolean => publicUrlOf(config, host).startsWith('https:');
 
 /** Returns a value for Set-Cookie; with null, one that removes the cookie. */

@@ -7,6 +7,7 @@ import type { Identity, Visitor } from '../contract/context.ts';
 import { asGatewayError } from '../contract/errors.ts';
 import type { Caller, Incoming } from '../contract/nouns.ts';
 import { clientOf } from '../http/client.ts';
+import { deepFreeze } from '../kit/json.ts';
 import type { Limits } from '../limits/limits.ts';
 import { GATEWAY_KEY_PREFIX, JWT } from '../secrets/tokens.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
@@ -19,8 +20,16 @@ import { SignedTokens } from './signed-tokens.ts';
 
 export interface Identities {
 	/** The interface for plugins that serve this request of the gateway. */
-	at(mounted: KeyedGateway, request: Request): Identity;
+	at(mounted: KeyedGateway, request: Request): RequestIdentity;
 	close(): void;
+}
+
+/** The identity that plugins receive with one request, which knows what it gave them. */
+export interface RequestIdentity extends Identity {
+	/** Returns the caller that it gave under this subject. */
+	given(subject: string): Caller | undefined;
+	/** Whether it gave this value of Set-Cookie. */
+	gaveCookie(cookie: string): boolean;
 }
 
 export interface IdentityParts extends LoginParts {
@@ -50,10 +59,13 @@ interface Shared {
 }
 
 /** A class, since one is made for every request: it costs one object instead of six functions. */
-class GatewayIdentity implements Identity {
+class GatewayIdentity implements RequestIdentity {
 	readonly #shared: Shared;
 	readonly #mounted: KeyedGateway;
 	readonly #request: Request;
+	/** A request rarely gets more than one. */
+	#given: Caller[] | null = null;
+	#cookie: string | null = null;
 
 	constructor(shared: Shared, mounted: KeyedGateway, request: Request) {
 		this.#shared = shared;
@@ -61,14 +73,14 @@ class GatewayIdentity implements Identity {
 		this.#request = request;
 	}
 
-	credential(secret: string): Promise<Caller | null> {
+	async credential(secret: string): Promise<Caller | null> {
 		const { parts } = this.#shared;
-		if (secret.startsWith(GATEWAY_KEY_PREFIX)) return gatewayKey(secret, this.#mounted, parts.store);
-		return parts.members.byCredential(secret, this.#mounted.gateway);
+		if (secret.startsWith(GATEWAY_KEY_PREFIX)) return this.#give(await gatewayKey(secret, this.#mounted, parts.store));
+		return this.#give(await parts.members.byCredential(secret, this.#mounted.gateway));
 	}
 
-	token(token: string): Promise<Caller> {
-		return this.#shared.known.signed.caller(token, this.#mounted.gateway);
+	async token(token: string): Promise<Caller> {
+		return this.#give(await this.#shared.known.signed.caller(token, this.#mounted.gateway));
 	}
 
 	async password(email: string, password: string): Promise<Caller | null> {
@@ -76,8 +88,16 @@ class GatewayIdentity implements Identity {
 		return owner && assertMember(await this.member(owner.userId));
 	}
 
-	member(userId: string): Promise<Caller | null> {
-		return this.#shared.parts.members.byId(userId, this.#mounted.gateway);
+	async member(userId: string): Promise<Caller | null> {
+		return this.#give(await this.#shared.parts.members.byId(userId, this.#mounted.gateway));
+	}
+
+	given(subject: string): Caller | undefined {
+		return this.#given?.find((caller) => caller.subject === subject);
+	}
+
+	gaveCookie(cookie: string): boolean {
+		return this.#cookie === cookie;
 	}
 
 	async visitor({ headers }: Incoming): Promise<Visitor | null> {
@@ -86,7 +106,7 @@ class GatewayIdentity implements Identity {
 		const holder = token === null ? null : await holderOf(token, members);
 		if (!holder?.login) return null;
 		const { userId, email, name, login } = holder;
-		return { userId, email, name, sessionId: login.sessionId, caller: callerAt(holder, this.#mounted.gateway) };
+		return { userId, email, name, sessionId: login.sessionId, caller: this.#give(callerAt(holder, this.#mounted.gateway)) };
 	}
 
 	async logIn({ headers }: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null> {
@@ -97,13 +117,22 @@ class GatewayIdentity implements Identity {
 		if (!begun) return null;
 		const { sessionId } = begun.login;
 		const visitor = { userId: user.id, email: user.email, name: fullName(user), sessionId, caller: await this.member(user.id) };
-		return { visitor, cookie: tokenCookie(parts.config, headers['host'], begun.token) };
+		this.#cookie = tokenCookie(parts.config, headers['host'], begun.token);
+		return { visitor, cookie: this.#cookie };
 	}
 
 	async forgotPassword(email: string): Promise<void> {
 		const { limits, resets } = this.#shared.parts;
 		await limits.ofRoute(this.#request, 'POST /auth/forgot-password');
 		await resets.ask(email);
+	}
+
+	/** Freezes what it gives: callers of keys are cached, and belong to all requests. */
+	#give<T extends Caller | null>(caller: T): T {
+		if (caller === null) return caller;
+		this.#given ??= [];
+		this.#given.push(deepFreeze(caller));
+		return caller;
 	}
 }
 

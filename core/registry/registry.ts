@@ -66,7 +66,7 @@ export class Registry {
 
 	/** Returns every plugin, `kind:name`, with the URL of its module. */
 	sources(): { plugin: string; source: string | null }[] {
-		return [...this.#plugins].map(([plugin, { source }]) => ({ plugin, source }));
+		return [...this.#plugins].map(([plugin, { origin }]) => ({ plugin, source: origin.source }));
 	}
 
 	/**

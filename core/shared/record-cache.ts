@@ -2,10 +2,13 @@
 // change, so that reading one on a hot path needs no query.
 
 import type { Records } from '../contract/context.ts';
-import type { Json, PutOptions, StoredRecord } from '../contract/nouns.ts';
+import { PluginFault } from '../contract/errors.ts';
+import type { PutOptions, StoredRecord } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
+import { deepFreeze } from '../kit/json.ts';
 import { STALE_MS } from '../store/staleness.ts';
 import type { Changes, FoundRecord, RecordStore, Topic } from '../store/store.ts';
+import { checkName, checkRecord, type GivenRecord } from './check-record.ts';
 
 /** The plugin and gateway that the records belong to. */
 export interface RecordOwner {
@@ -30,18 +33,44 @@ const RECORDS_KEPT = 10_000;
 export function recordsOf({ store, as, cache }: RecordParts, { organizationId, gatewayId, plugin }: RecordOwner): Records {
 	const scope = { plugin, gatewayId };
 	const writer = ({ audited }: PutOptions): RecordStore => (audited?.by && as ? as(audited.by) : store);
+	const look = (method: string, name: string): void => checkName(plugin, `records.${method}`, name);
+	const check = (method: string, given: GivenRecord): void => checkRecord(plugin, method, given);
 	return {
-		get: (key) => store.get(organizationId, scope, key),
-		recall: (key) => cache.recall(`${organizationId} ${gatewayId} ${plugin} ${key}`, () => store.look(organizationId, scope, key)),
-		put: (key, value, options = {}) => writer(options).put(organizationId, scope, key, value, options),
-		add: (key, value, options = {}) => writer(options).add(organizationId, scope, key, value, options),
-		find: async (tag, { limit = MAX_PAGE, ...from } = {}) => {
+		async get(key) {
+			look('get', key);
+			return store.get(organizationId, scope, key);
+		},
+		async recall(key) {
+			look('recall', key);
+			return cache.recall(`${organizationId} ${gatewayId} ${plugin} ${key}`, () => store.look(organizationId, scope, key));
+		},
+		async put(key, value, options = {}) {
+			check('put', { key, value, options });
+			return writer(options).put(organizationId, scope, key, value, options);
+		},
+		async add(key, value, options = {}) {
+			check('add', { key, value, options });
+			return writer(options).add(organizationId, scope, key, value, options);
+		},
+		async find(tag, { limit = MAX_PAGE, ...from } = {}) {
+			look('find', tag);
+			if (!Number.isInteger(limit) || limit < 1) throw new PluginFault(plugin, 'records.find: limit must be a whole number from 1.');
 			const { items, nextCursor } = await store.find(organizationId, scope, tag, { ...from, limit: Math.min(limit, MAX_PAGE) });
 			return { records: items, nextCursor };
 		},
-		drop: (tag) => store.drop(organizationId, scope, tag),
-		take: (key) => store.take(organizationId, scope, key),
-		update: (key, revision, value, options) => store.update(organizationId, scope, { key, revision, value }, options),
+		async drop(tag) {
+			look('drop', tag);
+			return store.drop(organizationId, scope, tag);
+		},
+		async take(key) {
+			look('take', key);
+			return store.take(organizationId, scope, key);
+		},
+		async update(key, revision, value, options) {
+			check('update', { key, value, options });
+			if (!Number.isInteger(revision)) throw new PluginFault(plugin, 'records.update: revision must be that of a record.');
+			return store.update(organizationId, scope, { key, revision, value }, options);
+		},
 	};
 }
 
@@ -100,7 +129,7 @@ export class RecordCache {
 			askedMs,
 			record: look()
 				.then((found) => {
-					if (found) freeze(found.record.value);
+					if (found) deepFreeze(found.record);
 					if (isCurrent()) this.#keep(cacheKey, found, askedMs);
 					return found?.record ?? null;
 				})
@@ -151,11 +180,4 @@ function asOfNow({ record, askedMs }: Kept): StoredRecord | null {
 	const readAtMs = record.readAt.getTime() + (performance.now() - askedMs);
 	if (record.expiresAt !== null && record.expiresAt.getTime() <= readAtMs) return null;
 	return { ...record, readAt: new Date(readAtMs) };
-}
-
-/** Freezes a value that several callers share. */
-function freeze(value: Json): void {
-	if (value === null || typeof value !== 'object') return;
-	Object.freeze(value);
-	for (const part of Object.values(value)) freeze(part);
 }

@@ -30,7 +30,7 @@ before(async () => {
 				async execute(_args, _config, call) {
 					steps.push('run');
 					call.progress(1, 2, 'half');
-					return { content: [], logs: [{ level: 'log', text: 'printed' }] as never };
+					return { content: [], logs: ['log: printed'] };
 				},
 			},
 		],

@@ -26,8 +26,10 @@ import type {
 	ToolResult,
 } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
+import { deepFreeze } from '../kit/json.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
+import { checkedValues } from '../shared/check-record.ts';
 import type { Memo } from '../shared/memo.ts';
 import { type RecordCache, recordsOf } from '../shared/record-cache.ts';
 import type { Shared } from '../shared/redis.ts';
@@ -38,6 +40,7 @@ import type { Outbound } from '../upstreams/outbound.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
+import { type LogOrigin, pluginLog } from './plugin-log.ts';
 
 /** Time for which an organization's settings are cached: every change is seen within a second. */
 const SETTINGS_MS = 1000;
@@ -59,7 +62,7 @@ export interface Services {
 
 /** The tools that one caller can reach: a gateway's, or one tool of an organization. */
 export interface ToolShelf {
-	list(): Tool[];
+	list(): readonly Tool[];
 	find(tool: ToolRef): ToolEntry | null;
 }
 
@@ -90,8 +93,10 @@ export interface CallParts {
 	countTool?: (limit: ToolLimit) => Promise<void>;
 }
 
+const NO_TOOLS: readonly Tool[] = Object.freeze([]);
+
 /** The identity of a call without a gateway, at which no one is known. */
-export const NO_IDENTITY: Identity = {
+export const NO_IDENTITY: Identity = Object.freeze<Identity>({
 	credential: async () => null,
 	token: async () => {
 		throw new GatewayError('unauthorized', 'There is no gateway that could take a token.');
@@ -101,11 +106,12 @@ export const NO_IDENTITY: Identity = {
 	visitor: async () => null,
 	logIn: async () => null,
 	forgotPassword: async () => undefined,
-};
+});
 
 export class PluginCall implements Call {
 	readonly #services: Services;
 	readonly #parts: CallParts;
+	#log: Log | null = null;
 
 	constructor(services: Services, parts: CallParts) {
 		this.#services = services;
@@ -113,18 +119,19 @@ export class PluginCall implements Call {
 	}
 
 	get log(): Log {
-		return this.#services.log;
+		this.#log ??= pluginLog(this.#services.log, originOf(this.#parts));
+		return this.#log;
 	}
-	get gateway(): Gateway | null {
+	get gateway(): Readonly<Gateway> | null {
 		return this.#parts.gateway;
 	}
-	get caller(): Caller | null {
+	get caller(): Readonly<Caller> | null {
 		return this.#parts.caller;
 	}
-	get tool(): Tool | null {
+	get tool(): Readonly<Tool> | null {
 		return this.#parts.entry?.tool ?? null;
 	}
-	get api(): Api | null {
+	get api(): Readonly<Api> | null {
 		return this.#parts.entry?.api ?? null;
 	}
 	get signal(): AbortSignal {
@@ -134,7 +141,7 @@ export class PluginCall implements Call {
 		return this.#parts.identity;
 	}
 	get kv(): KeyValue {
-		return this.#services.shared.keyValue(`kv:${this.#private()}:`);
+		return checkedValues(this.#parts.plugin, this.#services.shared.keyValue(`kv:${this.#private()}:`));
 	}
 	get records(): Records {
 		const { plugin, organizationId, gateway, records: store = this.#services.store.records } = this.#parts;
@@ -167,17 +174,17 @@ export class PluginCall implements Call {
 	settings(): Promise<OrganizationSettings> {
 		const { organizationId } = this.#parts;
 		const { memo, store } = this.#services;
-		return memo.get(`settings:${organizationId}`, SETTINGS_MS, () => store.organizations.settings(organizationId));
+		return memo.get(`settings:${organizationId}`, SETTINGS_MS, async () => deepFreeze(await store.organizations.settings(organizationId)));
 	}
 
 	account(): Promise<string> {
 		return this.#services.accountOf(this.#parts.organizationId);
 	}
 
-	async tools(): Promise<Tool[]> {
+	async tools(): Promise<readonly Readonly<Tool>[]> {
 		const { caller, shelf } = this.#parts;
 		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
-		return shelf?.list() ?? [];
+		return shelf?.list() ?? NO_TOOLS;
 	}
 
 	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {
@@ -227,6 +234,14 @@ export class PluginCall implements Call {
 		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
 	}
 }
+
+const originOf = ({ plugin, organizationId, gateway, incoming, entry }: CallParts): LogOrigin => ({
+	plugin,
+	organizationId,
+	...(gateway && { gateway: gateway.organizationSlug + gateway.endpoint }),
+	...(entry && { tool: entry.tool.id }),
+	...(incoming && { requestId: incoming.id }),
+});
 
 /** Builds the error with the challenge of the method that authenticated the caller, which knows where to get another scope. */
 function scopeMissing(scope: Scope, { caller, challenge: challengeOf }: CallParts): GatewayError {

@@ -6,6 +6,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { ToolExecutor } from '../contract/kinds.ts';
 import type { Api, Flattened, JsonObject, Tool } from '../contract/nouns.ts';
 import { quote } from '../kit/clean-text.ts';
+import { deepFreeze } from '../kit/json.ts';
 import type { LaneApi } from '../lanes/lane.ts';
 import { laneOf } from '../lanes/lanes.ts';
 import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
@@ -66,7 +67,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		whole: wholeOf(row, filled, () => services().store),
 		filled,
 		flattened: row.flattened,
-		api: around.api,
+		api: deepFreeze(around.api),
 		credentials: around.credentials,
 		lane: laneOf(around.api),
 		passThrough: around.api?.passThrough ?? [],
@@ -74,7 +75,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		ready() {
 			if (made) return made;
 			const executor = executorOf(row, registry);
-			made = { executor, config: parse(openedConfig(row, toolConfig(row), { registry, secrets })) };
+			made = { executor, config: deepFreeze(parse(openedConfig(row, toolConfig(row), { registry, secrets }))) };
 			return made;
 		},
 		masked: (mask) => ({
@@ -126,16 +127,25 @@ export const namedToolLocation = ({ organizationId, id, name }: Pick<ToolRow, 'o
 
 export const toolLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'tools', row });
 
-const describeTool = (row: ToolRow, { name, description }: EntryAround, filled: readonly string[]): Tool => ({
-	id: row.id,
-	organizationId: row.organizationId,
-	name: name ?? row.name,
-	description: description ?? row.description,
-	executor: row.executor,
-	parameters: withoutFilled(row.parameters, filled),
-	outputSchema: row.outputSchema,
-	annotations: row.annotations,
-	apiId: row.apiId,
-	// The parameters differ with each set of arguments that credentials supply.
-	version: [row.version, ...filled].join('+'),
-});
+/** Describes a tool, which cannot be changed. Its schemas are frozen when they are first read: most tools of a gateway are not called. */
+function describeTool(row: ToolRow, { name, description }: EntryAround, filled: readonly string[]): Tool {
+	const parameters = withoutFilled(row.parameters, filled);
+	const { outputSchema } = row;
+	return Object.freeze<Tool>({
+		id: row.id,
+		organizationId: row.organizationId,
+		name: name ?? row.name,
+		description: description ?? row.description,
+		executor: row.executor,
+		get parameters() {
+			return deepFreeze(parameters);
+		},
+		get outputSchema() {
+			return deepFreeze(outputSchema);
+		},
+		annotations: deepFreeze(row.annotations),
+		apiId: row.apiId,
+		// The parameters differ with each set of arguments that credentials supply.
+		version: [row.version, ...filled].join('+'),
+	});
+}

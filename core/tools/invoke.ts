@@ -6,6 +6,7 @@ import { flatFault, nest } from '../arguments/flat.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
 import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
+import { describe } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
@@ -13,9 +14,12 @@ import type { ToolRow } from '../store/store.ts';
 import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
 import { passedOn } from '../upstreams/pass-through.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from './call.ts';
+import { checkPreview, checkResult } from './check-result.ts';
 import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
 
+/** The time in which an executor ends after its signal aborted. */
+const LEAVE_MS = 5000;
 /** The specification's timeout of an execution, for tools whose executor sets none. */
 const DEADLINE_MS = 120_000;
 
@@ -72,9 +76,11 @@ export function createInvoker(parts: InvokerParts): Invoker {
 								signal,
 							});
 							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
-							const run = attempt(call, services.log, async () => {
+							const { executor, config } = ready;
+							const run = attempt(call, async () => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
-								return nested(entry, complete, (sent) => ready.executor.execute(sent, ready.config, call));
+								const result = await nested(entry, complete, (sent) => answered(() => executor.execute(sent, config, call), signal));
+								return checkResult(`executor:${executor.name}`, result) ?? TOO_LARGE;
 							});
 							return lane ? run.finally(() => lane.end()) : run;
 						});
@@ -126,11 +132,11 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 	const preview = executor.preview?.bind(executor);
 	return underDeadline(callParts.signal, (signal) => {
 		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
-		return attempt<RunResult & { request?: JsonObject }>(call, services.log, async () => {
+		return attempt<RunResult & { request?: JsonObject }>(call, async () => {
 			const complete = await parts.argumentChecks.complete(entry, args, signal);
 			return nested(entry, complete, async (sent) => {
-				const show = preview ? () => preview(sent, config, call) : null;
-				return { content: [], request: await outbound.show(() => executor.execute(sent, config, call), show) };
+				const show = preview ? async () => checkPreview(`executor:${executor.name}`, await preview(sent, config, call)) : null;
+				return { content: [], request: await outbound.show(() => answered(() => executor.execute(sent, config, call), signal), show) };
 			});
 		});
 	});
@@ -174,26 +180,41 @@ async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal) 
 	}
 }
 
-async function attempt<R extends RunResult>(call: PluginCall, log: Services['log'], work: () => Promise<R>): Promise<R | RunResult> {
+/**
+ * Waits for an executor. One that goes on although its signal aborted is waited for a little, since it may be cleaning up; without it, a run
+ * would hold its caller and its place in the lane for ever.
+ */
+async function answered<T>(execute: () => Promise<T>, signal: AbortSignal): Promise<T> {
+	const { promise: given, reject } = Promise.withResolvers<never>();
+	const leave = (): void => void setTimeout(() => reject(signal.reason), LEAVE_MS).unref();
+	if (signal.aborted) leave();
+	else signal.addEventListener('abort', leave, { once: true });
+	try {
+		return await Promise.race([execute(), given]);
+	} finally {
+		signal.removeEventListener('abort', leave);
+	}
+}
+
+async function attempt<R extends RunResult>(call: PluginCall, work: () => Promise<R>): Promise<R | RunResult> {
 	try {
 		return await work();
 	} catch (thrown) {
 		const reason: unknown = call.signal.reason;
 		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
 		if (error && THROWN.includes(error.code)) throw error;
-		if (!error && !call.signal.aborted) log.error({ tool: call.tool?.id, error: describeFault(thrown) }, 'an executor failed unexpectedly');
+		if (!error && !call.signal.aborted) call.log.error({ error: describe(thrown) }, 'an executor failed unexpectedly');
 		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
 		return failed(error?.code ?? 'internal', message);
 	}
 }
 
-const failed = (code: ErrorCode, message: string): RunResult => ({
-	content: [{ type: 'text', text: message }],
-	isError: true,
-	error: { code, message },
-});
+function failed(code: ErrorCode, message: string): RunResult {
+	return { content: [{ type: 'text', text: message }], isError: true, error: { code, message } };
+}
 
-const describeFault = (thrown: unknown): string => (thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+/** Half a result is none, and the model can ask for less. */
+const TOO_LARGE = failed('upstream_failed', 'The result of the tool is larger than 16 MiB, so it was not passed on. Ask for less.');
 
 function record(
 	recorder: Recorder,

@@ -23,7 +23,7 @@ export interface BearerTokenConfig extends SecretPlaces {
 }
 
 /** The caller for every holder of the token, also after the token is replaced, since nothing tells holders apart. */
-const HOLDER: Caller = { method: 'bearer_token', subject: 'token:bearer_token', scopes: ['tools:read', 'tools:execute'] };
+const HOLDER: Caller = { method: 'bearer_token', subject: 'bearer_token:holder', scopes: ['tools:read', 'tools:execute'] };
 
 export default {
 	kind: 'auth',

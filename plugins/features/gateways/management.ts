@@ -3,6 +3,7 @@
 import type { Request, ServerRoute } from '@hapi/hapi';
 import {
 	type AuthMethod,
+	askManagement,
 	type Core,
 	clientSignal,
 	type Gateway,
@@ -36,14 +37,15 @@ function mount(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRo
 	});
 }
 
-async function handle(request: Request, plugin: AuthMethod, { list, handler }: ManagementRoute, core: Core) {
+async function handle(request: Request, { name }: AuthMethod, route: ManagementRoute, core: Core) {
 	const gateway = await describeGateway(await findGateway(request, core), organizationOf(request).id, core);
 	const { records } = storeOf(request, core);
-	const context = core.runtime.contextAt({ plugin: `auth:${plugin.name}`, gateway, records, signal: clientSignal(request) });
+	const plugin = `auth:${name}`;
+	request.plugins.servedBy = { plugin, gateway: gateway.organizationSlug + gateway.endpoint };
+	const context = core.runtime.contextAt({ plugin, gateway, records, signal: clientSignal(request) });
 	// hapi puts the gateway's id beside the route's own parameters, which are all strings.
 	const { id: _id, ...params } = request.params as Record<string, string>;
-	const answer = await handler({ gateway, params, page: list === undefined ? {} : inOrder(request) }, context);
-	return list === undefined ? answer : { [list]: answer['items'], nextCursor: answer['nextCursor'] };
+	return askManagement(plugin, route, { gateway, params, page: route.list === undefined ? {} : inOrder(request) }, context);
 }
 
 /** Sorts by creation, as all lists of the API do; records have no order of their own. */

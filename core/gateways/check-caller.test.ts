@@ -1,0 +1,88 @@
+// Tests which callers, challenges and descriptions of an authentication method are accepted.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Caller } from '../contract/nouns.ts';
+import { checkCaller, checkChallenge, checkTakes } from './check-caller.ts';
+
+const MEMBER: Caller = {
+	method: 'login',
+	subject: 'user:1',
+	userId: '1',
+	memberSince: new Date(0),
+	scopes: ['tools:read', 'tools:execute'],
+};
+const KEY: Caller = { method: 'key', subject: 'key:2', keyId: '2', scopes: ['tools:read'] };
+const given = (subject: string): Caller | undefined => [MEMBER, KEY].find((caller) => caller.subject === subject);
+const check = (value: unknown) => checkCaller('acme', value, given);
+
+const WRONG: [title: string, value: unknown, fault: RegExp][] = [
+	['true', true, /must be an object or null/],
+	['a text', 'user:1', /must be an object or null/],
+	['a list', [], /must be an object or null/],
+	['an empty object', {}, /must have a subject/],
+	['an empty subject', { subject: '', scopes: [] }, /must have a subject/],
+	['a subject of lines', { subject: 'a\nb', scopes: [] }, /must have a subject/],
+	['a long subject', { subject: 'x'.repeat(1025), scopes: [] }, /must have a subject/],
+	['half a character', { subject: '\ud800', scopes: [] }, /must have a subject/],
+	['no scopes', { subject: 'x' }, /must have a list of scopes/],
+	['scopes as a text', { subject: 'x', scopes: 'tools:read tools:execute' }, /must have a list of scopes/],
+	['an unknown scope', { subject: 'x', scopes: ['admin'] }, /must have a list of scopes/],
+	['an inherited name', { subject: 'x', scopes: ['toString'] }, /must have a list of scopes/],
+	['endless scopes', { subject: 'x', scopes: Array(17).fill('tools:read') }, /must have a list of scopes/],
+	['a user whom nobody gave', { subject: 'x', scopes: [], userId: '1' }, /userId, memberSince and keyId/],
+	['a key that nobody gave', { subject: 'x', scopes: [], keyId: '2' }, /userId, memberSince and keyId/],
+	['another one’s user', { subject: 'key:2', scopes: [], userId: '1' }, /userId, memberSince and keyId/],
+	['another time of joining', { ...MEMBER, memberSince: new Date(1) }, /userId, memberSince and keyId/],
+];
+for (const [title, value, fault] of WRONG) {
+	test(`${title} is no caller, and the fault names the method`, () => {
+		assert.throws(
+			() => check(value),
+			({ name, message }: Error) => name === 'PluginFault' && message.startsWith('auth:acme: ') && fault.test(message),
+		);
+	});
+}
+
+const SUBJECTS: [given: string, counted: string][] = [
+	['alice', 'acme:alice'],
+	['acme:alice', 'acme:alice'],
+	['user:7', 'acme:user:7'],
+	['jwt:alice', 'acme:jwt:alice'],
+	['acmeother:alice', 'acme:acmeother:alice'],
+	['anonymous', 'anonymous'],
+	['user:1', 'user:1'],
+	['key:2', 'key:2'],
+];
+for (const [subject, counted] of SUBJECTS) {
+	test(`the subject ${subject} is counted as ${counted}`, () => assert.equal(check({ subject, scopes: [] })?.subject, counted));
+}
+
+test('no credential is null', () => {
+	for (const none of [null, undefined]) assert.equal(check(none), null);
+});
+
+test('a caller that core gave keeps its user, with fewer scopes and the method’s name', () => {
+	const { method, scopes, userId } = check({ ...MEMBER, method: 'x', scopes: ['tools:read'] }) ?? assert.fail();
+	assert.deepEqual([method, scopes, userId], ['acme', ['tools:read'], '1']);
+	assert.equal(check({ subject: 'user:1', scopes: [] })?.userId, '1');
+});
+
+test('a caller is frozen, and the plugin’s own object is not', () => {
+	const own = { method: 'acme', subject: 'alice', scopes: ['tools:read'] };
+	const caller = check(own) ?? assert.fail();
+	assert.ok(Object.isFrozen(caller) && Object.isFrozen(caller.scopes));
+	own.scopes.push('tools:execute');
+	assert.deepEqual(caller.scopes, ['tools:read']);
+});
+
+test('challenges and descriptions are lines that can be sent', () => {
+	assert.equal(checkChallenge('acme', 'Bearer realm="x"'), 'Bearer realm="x"');
+	for (const none of [undefined, null, '']) assert.equal(checkChallenge('acme', none), '');
+	for (const wrong of ['a\nb', 'ключ', 7, {}, 'x'.repeat(4097)])
+		assert.throws(() => checkChallenge('acme', wrong), /^PluginFault: auth:acme: challenge must/);
+	assert.equal(checkTakes('acme', 'a key'), 'a key');
+	assert.equal(checkTakes('acme', undefined), undefined);
+	for (const wrong of ['', 'a\nb', 7, null, 'x'.repeat(501)])
+		assert.throws(() => checkTakes('acme', wrong), /^PluginFault: auth:acme: takes must/);
+});

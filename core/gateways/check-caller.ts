@@ -1,0 +1,72 @@
+// Checks what authentication methods return: callers, challenges, and the texts that describe a credential.
+
+import { validateHeaderValue } from 'node:http';
+import { PluginFault } from '../contract/errors.ts';
+import type { Caller, Scope } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
+
+const MAX_SUBJECT_CHARS = 1024;
+const MAX_TEXT_CHARS = 500;
+const MAX_CHALLENGE_CHARS = 4096;
+/** The subject of callers that cannot be told apart: they are counted by their address. */
+export const ANONYMOUS = 'anonymous';
+
+const SCOPES: Readonly<Record<Scope, true>> = { 'tools:read': true, 'tools:execute': true, 'gateway:read': true };
+const LINE = /^[^\p{Cc}\p{Cs}]+$/u;
+
+/** Returns the caller that core's identity gave under this subject in this request; undefined if it gave none. */
+export type GivenCaller = (subject: string) => Caller | undefined;
+
+/**
+ * Returns the caller, frozen and under the method's name; null when there is no credential. A subject that core's identity did not give
+ * begins with the method's name, so that no method can name another one's callers.
+ * @throws PluginFault
+ */
+export function checkCaller(method: string, value: unknown, given: GivenCaller): Readonly<Caller> | null {
+	if (value === null || value === undefined) return null;
+	const wrong = (what: string): PluginFault => new PluginFault(`auth:${method}`, `the caller that authenticate returns ${what}.`);
+	if (!isObject(value)) throw wrong('must be an object or null');
+	const { subject, scopes, userId, memberSince, keyId } = value as Partial<Record<keyof Caller, unknown>>;
+	if (typeof subject !== 'string' || subject.length > MAX_SUBJECT_CHARS || !LINE.test(subject))
+		throw wrong(`must have a subject: a line of 1 to ${MAX_SUBJECT_CHARS} characters`);
+	if (!areScopes(scopes)) throw wrong(`must have a list of scopes, each one of ${Object.keys(SCOPES).join(', ')}`);
+	const known = given(subject);
+	if (isForeign(userId, known?.userId) || isForeign(memberSince, known?.memberSince) || isForeign(keyId, known?.keyId))
+		throw wrong('may only have the userId, memberSince and keyId that context.identity gave for its subject in this request');
+	// A list that is frozen cannot change any more; any other one is copied.
+	const held = Object.isFrozen(scopes) ? scopes : Object.freeze([...scopes]);
+	if (known) return Object.freeze({ ...known, method, scopes: held });
+	return Object.freeze({ method, subject: ownSubject(method, subject), scopes: held });
+}
+
+const areScopes = (value: unknown): value is readonly Scope[] =>
+	Array.isArray(value) && value.length <= 16 && value.every((scope) => typeof scope === 'string' && Object.hasOwn(SCOPES, scope));
+
+const isForeign = (value: unknown, given: unknown): boolean => value !== undefined && value !== given;
+
+const ownSubject = (method: string, subject: string): string =>
+	subject === ANONYMOUS || subject.startsWith(`${method}:`) ? subject : `${method}:${subject}`;
+
+/** Checks a value of WWW-Authenticate; an empty one counts as none. @throws PluginFault */
+export function checkChallenge(method: string, value: unknown): string {
+	if (value === undefined || value === null || value === '') return '';
+	if (typeof value === 'string' && value.length <= MAX_CHALLENGE_CHARS && isSendable(value)) return value;
+	throw new PluginFault(`auth:${method}`, `challenge must return a header's value of at most ${MAX_CHALLENGE_CHARS} characters.`);
+}
+
+function isSendable(value: string): boolean {
+	try {
+		validateHeaderValue('www-authenticate', value);
+		return true;
+	} catch {
+		// Node tells a wrong value only by throwing.
+		return false;
+	}
+}
+
+/** Checks the description of a credential. @throws PluginFault */
+export function checkTakes(method: string, value: unknown): string | undefined {
+	if (value === undefined) return undefined;
+	if (typeof value === 'string' && value.length <= MAX_TEXT_CHARS && LINE.test(value)) return value;
+	throw new PluginFault(`auth:${method}`, `takes must return a line of 1 to ${MAX_TEXT_CHARS} characters.`);
+}

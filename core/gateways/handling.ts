@@ -1,0 +1,83 @@
+// Runs the functions of plugins that answer requests, each within its time, and sends what they return once it is checked.
+
+import { Readable } from 'node:stream';
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Call, Context } from '../contract/context.ts';
+import { PluginFault } from '../contract/errors.ts';
+import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
+import type { Incoming, JsonObject, Log } from '../contract/nouns.ts';
+import { isObject, measureJson } from '../kit/json.ts';
+import { inTime } from '../kit/race.ts';
+import { describe } from '../process/strays.ts';
+import type { CheckedReply } from './check-reply.ts';
+import type { MountedRoute } from './mount.ts';
+
+/** The time until the answer begins: a tool has 120 s, and the transport some more to answer. A stream may go on after it. */
+const HANDLER_MS = 130_000;
+const MANAGEMENT_MS = 30_000;
+/** The most characters of an answer in the management API: 4 Mi. */
+const MAX_ANSWER_CHARS = 4 * 1024 * 1024;
+
+/** @param leaving aborted when the time is over. @throws PluginFault after 130 s; what the handler throws */
+export async function handle(
+	{ route, config, plugin }: MountedRoute,
+	{ incoming, call, leaving }: { incoming: Incoming; call: Call; leaving: AbortController },
+): Promise<unknown> {
+	const late = (): PluginFault => {
+		const what = `the handler of ${route.method} ${route.path}`;
+		const fault = new PluginFault(plugin, `${what} gave no answer within ${HANDLER_MS / 1000} s.`);
+		leaving.abort(fault);
+		running.then(discard, () => undefined);
+		return fault;
+	};
+	const running = Promise.resolve(route.handler(incoming, config, call));
+	return inTime(running, HANDLER_MS, late).catch((thrown: unknown) => Promise.reject(asError(thrown, plugin)));
+}
+
+/** The server does not take anything but errors. */
+const asError = (thrown: unknown, plugin: string): Error =>
+	thrown instanceof Error ? thrown : new PluginFault(plugin, `threw something that is no Error: ${describe(thrown).slice(0, 500)}`);
+
+/** Ends the stream of a reply that nobody receives. */
+function discard(reply: unknown): void {
+	const body = isObject(reply) ? (reply['body'] as unknown) : null;
+	if (body instanceof Readable) body.on('error', () => undefined).destroy();
+}
+
+/** @param log receives the error of a stream that fails while it is sent */
+export function respond(h: ResponseToolkit, { status, headers, body, type }: CheckedReply, log: Log): ResponseObject {
+	// A stream that fails before hapi reads it would end the process.
+	if (body instanceof Readable) body.on('error', (error) => log.warn({ error: describe(error) }, 'the stream of a reply failed'));
+	const response = h.response(body).code(status);
+	if (type !== undefined) response.type(type);
+	for (const name in headers) response.header(name, headers[name] ?? '');
+	return response;
+}
+
+/** Has a plugin answer in the management API. @param plugin `kind:name`. @throws PluginFault; what the handler throws */
+export async function askManagement(
+	plugin: string,
+	route: ManagementRoute,
+	request: ManagementRequest,
+	context: Context,
+): Promise<JsonObject> {
+	const what = `the management route ${route.id}`;
+	const late = (): PluginFault => new PluginFault(plugin, `${what} gave no answer within ${MANAGEMENT_MS / 1000} s.`);
+	const answer: unknown = await inTime(Promise.resolve(route.handler(request, context)), MANAGEMENT_MS, late);
+	const fault = answerFault(answer, route);
+	if (fault !== null) throw new PluginFault(plugin, `${what} ${fault}.`);
+	// It was just checked.
+	const { items = [], nextCursor = null } = answer as JsonObject;
+	return route.list === undefined ? (answer as JsonObject) : { [route.list]: items, nextCursor };
+}
+
+function answerFault(answer: unknown, { list }: ManagementRoute): string | null {
+	if (!isObject(answer)) return 'must answer with an object';
+	if (list !== undefined && !(Array.isArray(answer['items']) && answer['items'].every(isObject)))
+		return 'must answer with a list of objects as items';
+	const { nextCursor } = answer;
+	if (list !== undefined && nextCursor !== null && typeof nextCursor !== 'string') return 'must answer with a string or null as nextCursor';
+	const { fault, chars } = measureJson(answer, MAX_ANSWER_CHARS);
+	if (fault !== null) return `must answer with JSON: ${fault}`;
+	return chars > MAX_ANSWER_CHARS ? `must answer with at most ${MAX_ANSWER_CHARS} characters` : null;
+}

@@ -1,0 +1,22 @@
+// The log that plugins receive: each line names the plugin, and the request, the gateway and the tool at hand.
+
+import type { Log } from '../contract/nouns.ts';
+
+/** Fields of every line, which no line of the plugin's can replace. */
+export interface LogOrigin {
+	/** `kind:name`. */
+	plugin: string;
+	requestId?: string;
+	organizationId?: string;
+	gateway?: string;
+	tool?: string;
+}
+
+export function pluginLog(log: Log, origin: LogOrigin): Log {
+	const at =
+		(level: keyof Log): Log[keyof Log] =>
+		(fields, message) =>
+			// A text without fields is spread into its characters.
+			typeof fields === 'object' ? log[level]({ ...fields, ...origin }, message) : log[level]({ ...origin }, message ?? String(fields));
+	return Object.freeze({ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') });
+}

@@ -1,0 +1,209 @@
+// Tests a third party's package that breaks its contracts: each fault is answered in our form, logged under the plugin's name, and leaves
+// nothing behind for the next request.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
+import {
+	type Account,
+	type Answer,
+	must,
+	publishGateway,
+	registerAccount,
+	send,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
+
+let packages: InstalledPackages;
+let service: TestService;
+let account: Account;
+let gateway: { id: string; url: string };
+/** What the gateway shows before anything went wrong. */
+let shown: unknown;
+let lines: Record<string, unknown>[] = [];
+
+const PARAMETERS = { type: 'object', properties: { name: { type: 'string' } } };
+
+before(async () => {
+	packages = installPackages('unruly-plugin');
+	const onLog = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
+	service = await startTestService({ env: { GATEWAY_PLUGINS: packages.names.join(',') }, onLog });
+	account = await registerAccount(service.url, 'Acme');
+	const toolIds: string[] = [];
+	for (const name of ['odd', 'another']) {
+		const made = await account.post(`/organizations/${account.organization.id}/tools`, {
+			name,
+			type: 'unruly_tool',
+			parameters: PARAMETERS,
+		});
+		toolIds.push(must(made, 201).body.data.id);
+	}
+	gateway = await publishGateway(account, { type: 'unruly', endpoint: '/main', auth: 'unruly_door', toolIds });
+	shown = must(await ask('', {}), 200).body;
+});
+after(async () => {
+	await service.stop();
+	packages[Symbol.dispose]();
+});
+
+interface Asked {
+	path?: string;
+	caller?: string;
+}
+
+function ask(method: '' | 'POST', { path = '', caller = 'good' }: Asked): Promise<Answer> {
+	return send(gateway.url + path, method || 'GET', { headers: { 'x-name': encodeURIComponent(caller) } });
+}
+
+/** Asserts that the answer is a 500 of ours, and that a line of the log names the plugin and the fault. */
+function isOurFault({ status, body }: Answer, plugin: string, said: RegExp): void {
+	assert.equal(status, 500);
+	const { success, error, statusCode, requestId, message } = body;
+	assert.deepEqual([success, error, statusCode, typeof requestId], [false, 'INTERNAL', 500, 'string']);
+	assert.doesNotMatch(message, /canary/);
+	const line = lines.find((one) => one['requestId'] === requestId && one['msg'] === 'request failed') ?? assert.fail('it was not logged');
+	assert.equal(line['plugin'], plugin);
+	assert.match(`${line['error']} ${line['cause']}`, said);
+}
+
+async function isUnharmed(): Promise<void> {
+	assert.deepEqual(must(await ask('', {}), 200).body, shown, 'the next request sees everything as it was');
+}
+
+const REPLIES: [name: string, said: RegExp][] = [
+	['nothing', /must be an object with a status/],
+	['text', /must be an object with a status/],
+	['empty', /status from 200 to 599/],
+	['status 999', /not 999/],
+	['status 101', /not 101/],
+	['line break', /a header that cannot be sent: "x-a"/],
+	['name of a header', /a header that cannot be sent: "a b"/],
+	['length of a body', /may not have the header "content-length"/],
+	['own cookie', /may not set the cookie gatehouse_token/],
+	['bigint', /\/a is a bigint/],
+	['circular', /contains itself/],
+	['number', /not a number/],
+	['promise', /an instance of Promise/],
+	['ended stream', /a stream that can still be read/],
+	['stream of objects', /stream/],
+	['thrown text', /canary/],
+	['thrown null', /null/],
+	['thrown', /canary/],
+	['put 2 MB', /records\.put: the value must have at most 1048576/],
+	['put a text', /records\.put: the value must be a JSON object/],
+	['put for ever', /kv\.put: ttlMs must be a finite number/],
+	['sort tools', /read only|not extensible|Cannot/],
+	['push a tool', /not extensible/],
+	['cut tools', /read only|Cannot/],
+	['rename a tool', /read only/],
+	['change a schema', /not extensible/],
+	['change a config', /not extensible/],
+	['change the gateway', /read only/],
+	['change the caller', /not extensible/],
+	['change settings', /read only/],
+];
+for (const [name, said] of REPLIES) {
+	test(`a handler’s fault, ${name}, is a 500 of that request`, async () => {
+		isOurFault(await ask('POST', { path: `/${encodeURIComponent(name)}` }), 'transport:unruly', said);
+		await isUnharmed();
+	});
+}
+
+const CALLERS: [name: string, said: RegExp][] = [
+	['true', /must be an object or null/],
+	['empty', /must have a subject/],
+	['scopes as text', /must have a list of scopes/],
+	['unknown scope', /must have a list of scopes/],
+	['another one’s key', /userId, memberSince and keyId/],
+	['endless subject', /must have a subject/],
+	['thrown', /canary/],
+];
+for (const [name, said] of CALLERS) {
+	test(`a method’s fault, ${name}, lets nobody in`, async () => {
+		isOurFault(await ask('', { caller: name }), 'auth:unruly_door', said);
+		await isUnharmed();
+	});
+}
+
+const RESULTS: [name: string, said: RegExp][] = [
+	['text', /the result of execute must be an object/],
+	['content as text', /a list of blocks as content/],
+	['video', /type must be one of/],
+	['bigint', /structured is a bigint/],
+	['circular', /contains itself/],
+	['change the api', /not extensible/],
+];
+for (const [name, said] of RESULTS) {
+	test(`an executor’s fault, ${name}, is a failed run`, async () => {
+		lines = [];
+		const { content, isError } = must(await ask('POST', { path: `/run/${encodeURIComponent(name)}` }), 200).body;
+		assert.deepEqual([content[0].text, isError], ['The tool failed unexpectedly.', true]);
+		const line = lines.find((one) => one['msg'] === 'an executor failed unexpectedly') ?? assert.fail('it was not logged');
+		assert.deepEqual(
+			[line['plugin'], line['gateway'], typeof line['tool']],
+			['executor:unruly_tool', `${account.organization.slug}/main`, 'string'],
+		);
+		assert.match(String(line['error']), said);
+		const { content: next } = must(await ask('POST', { path: '/run/good' }), 200).body;
+		assert.equal(next[0].text, 'done');
+	});
+}
+
+test('a result of 50 MB is a failed run that says so', async () => {
+	const { content, isError } = must(await ask('POST', { path: '/run/50%20MB' }), 200).body;
+	assert.equal(isError, true);
+	assert.match(content[0].text, /larger than 16 MiB/);
+});
+
+for (const name of ['nothing', 'list', 'bigint']) {
+	test(`a management route’s fault, ${name}, is a 500 that names the plugin`, async () => {
+		const answer = await account.get(`/gateways/${gateway.id}/unruly/${name}`);
+		isOurFault(answer, 'auth:unruly_door', /the management route getUnruly must answer with/);
+		assert.deepEqual(must(await account.get(`/gateways/${gateway.id}/unruly/good`), 200).body.data, { a: 1 });
+	});
+}
+
+for (const [configuration, said] of [
+	[{ challenge: 'a\nb' }, /challenge must return a header’s value|challenge must return a header's value/],
+	[{ takes: '' }, /takes must return a line/],
+	[{ takes: 'x'.repeat(600) }, /takes must return a line/],
+] as const) {
+	test(`a refusal with ${JSON.stringify(configuration).slice(0, 30)} is a 500 that names the method`, async () => {
+		const made = must(
+			await account.post('/gateways', { name: 'Wrong', type: 'unruly', endpoint: `/wrong-${JSON.stringify(configuration).length}` }),
+			201,
+		);
+		const { id, url } = made.body.data;
+		must(await account.post(`/gateways/${id}/auth`, { type: 'unruly_door', configuration }), 201);
+		isOurFault(await send(url, 'GET'), 'auth:unruly_door', said);
+	});
+}
+
+test('an error’s status and sentence count, whatever else the plugin put into it', async () => {
+	const headers = await ask('POST', { path: '/error%20with%20a%20header' });
+	assert.deepEqual([headers.status, headers.body.message, headers.headers.get('x-a')], [409, 'It is taken.', null]);
+	assert.equal(headers.headers.get('retry-after'), '5');
+	const { status, body } = await ask('POST', { path: '/error%20with%20details' });
+	assert.deepEqual([status, body.details], [409, [{ path: '/a', message: 'is taken' }]]);
+});
+
+test('text is sent as plain text, and a stream of the web as it is', async () => {
+	const plain = must(await ask('POST', { path: '/plain%20text' }), 200);
+	assert.match(plain.headers.get('content-type') ?? '', /^text\/plain/);
+	assert.equal(must(await ask('POST', { path: '/web' }), 200).body, 'web');
+});
+
+test('a plugin’s lines carry its name, the gateway and the request, and it cannot take another name', async () => {
+	lines = [];
+	must(await ask('POST', { path: '/run/good' }), 200);
+	const line = lines.find((one) => one['msg'] === 'running') ?? assert.fail('it was not logged');
+	assert.deepEqual(
+		[line['plugin'], line['gateway'], typeof line['requestId']],
+		['transport:unruly', `${account.organization.slug}/main`, 'string'],
+	);
+});
+
+test('subjects of an outside method begin with its name', () => {
+	assert.equal((shown as { caller: { subject: string } }).caller.subject, 'unruly_door:unruly');
+});

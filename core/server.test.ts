@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { ServerInjectResponse, ServerRoute } from '@hapi/hapi';
+import type { ResponseObject, ResponseToolkit, ServerInjectResponse, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import { startCore, type TestCore } from '../test/helpers/core.ts';
 import { GatewayError } from './contract/errors.ts';
@@ -15,6 +15,15 @@ const failing = (path: string, error: () => unknown): ServerRoute => ({
 		throw error();
 	},
 });
+
+const answering = (path: string, handler: (h: ResponseToolkit) => ResponseObject): ServerRoute => ({
+	method: 'GET',
+	path,
+	options: { auth: false },
+	handler: (_request, h) => handler(h),
+});
+const circular: { self?: unknown } = {};
+circular.self = circular;
 
 /** An error of a package that has its own copy of the class. */
 const foreign = () => Object.assign(new Error('The pet is taken.'), { code: 'conflict', details: [{ path: '/pet', message: 'taken' }] });
@@ -36,6 +45,12 @@ const ROUTES: ServerRoute[] = [
 	failing('/apis/many', () => new GatewayError('rate_limited', 'Too many.')),
 	failing('/apis/many-for-long', () => new GatewayError('rate_limited', 'Too many.', { headers: { 'retry-after': '30' } })),
 	failing('/apis/protocol', () => withBody('validation_failed')),
+	failing('/apis/odd-error', () =>
+		Object.assign(new Error('It is taken.'), { code: 'conflict', headers: { 'x-a': 'b\nc', 'x-b': 'd' }, details: [{ path: 1n }] }),
+	),
+	answering('/apis/bigint', (h) => h.response({ a: 1n })),
+	answering('/apis/circular', (h) => h.response(circular)),
+	answering('/apis/header', (h) => h.response({ ok: 1 }).header('x-a', 'b\nc')),
 	failing('/apis/protocol-429', () => withBody('rate_limited')),
 ];
 
@@ -149,4 +164,19 @@ test('each request is one log line, which never contains the query', async () =>
 		],
 	);
 	assert.doesNotMatch(JSON.stringify(lines), /canary/);
+});
+
+test('an answer that cannot be sent is a 500 of ours, never hapi’s', async () => {
+	for (const path of ['bigint', 'circular', 'header']) {
+		core.lines.length = 0;
+		const { statusCode, success, error, requestId } = await told(`/apis/${path}`);
+		assert.deepEqual([statusCode, success, error, typeof requestId], [500, false, 'INTERNAL', 'string'], path);
+		assert.equal(core.lines.find(([level]) => level === 'error')?.[2], 'request failed');
+	}
+});
+
+test('an error with headers and details that cannot be sent keeps its status and its sentence', async () => {
+	const { statusCode, headers, payload } = await ask('/apis/odd-error');
+	const { message, details } = JSON.parse(payload);
+	assert.deepEqual([statusCode, message, details, headers['x-a'], headers['x-b']], [409, 'It is taken.', undefined, undefined, 'd']);
 });

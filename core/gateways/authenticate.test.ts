@@ -83,6 +83,19 @@ describe('challenges', () => {
 	});
 });
 
+test('a method that gives no answer within 30 s ends the request, and the next one is not asked', async (t) => {
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const silent = method('s', 'none');
+	const methods = [
+		{ ...silent, plugin: { ...silent.plugin, authenticate: () => new Promise<never>(() => undefined) } },
+		method('a', 'admits'),
+	];
+	const around = { contextOf: () => context, given: () => undefined, onBadCredential: async () => undefined };
+	const asked = authenticate(incoming(), gateway, methods, around);
+	t.mock.timers.tick(30_000);
+	await assert.rejects(asked, { message: 'auth:s: authenticate gave no answer within 30 s.' });
+});
+
 describe('the credentials that a refusal asks for', () => {
 	const taking = (name: string, outcome: Outcome, takes?: (config: unknown) => string): MountedMethod => {
 		const made = method(name, outcome, bearer);

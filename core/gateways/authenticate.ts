@@ -72,7 +72,7 @@ export async function authenticate(
 }
 
 /** @throws PluginFault when the method gives no answer in time */
-async function ask({ plugin, config }: MountedMethod, request: Incoming, context: Context): Promise<unknown> {
+function ask({ plugin, config }: MountedMethod, request: Incoming, context: Context): Promise<unknown> {
 	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `authenticate gave no answer within ${DEADLINE_MS / 1000} s.`);
 	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), DEADLINE_MS, late);
 }

@@ -17,6 +17,9 @@ const LINE = /^[^\p{Cc}\p{Cs}]+$/u;
 /** Returns the caller that core's identity gave under this subject in this request; undefined if it gave none. */
 export type GivenCaller = (subject: string) => Caller | undefined;
 
+/** Callers that core gave and a method returned unchanged, in their checked form: those of keys are cached, and are the hot path. */
+const CHECKED = new WeakMap<object, Readonly<Caller>>();
+
 /**
  * Returns the caller, frozen and under the method's name; null when there is no credential. A subject that core's identity did not give
  * begins with the method's name, so that no method can name another one's callers.
@@ -26,6 +29,8 @@ export function checkCaller(method: string, value: unknown, given: GivenCaller):
 	if (value === null || value === undefined) return null;
 	const wrong = (what: string): PluginFault => new PluginFault(`auth:${method}`, `the caller that authenticate returns ${what}.`);
 	if (!isObject(value)) throw wrong('must be an object or null');
+	const before = CHECKED.get(value);
+	if (before?.method === method && given(before.subject) === (value as unknown)) return before;
 	const { subject, scopes, userId, memberSince, keyId } = value as Partial<Record<keyof Caller, unknown>>;
 	if (typeof subject !== 'string' || subject.length > MAX_SUBJECT_CHARS || !LINE.test(subject))
 		throw wrong(`must have a subject: a line of 1 to ${MAX_SUBJECT_CHARS} characters`);
@@ -35,7 +40,11 @@ export function checkCaller(method: string, value: unknown, given: GivenCaller):
 		throw wrong('may only have the userId, memberSince and keyId that context.identity gave for its subject in this request');
 	// A list that is frozen cannot change any more; any other one is copied.
 	const held = Object.isFrozen(scopes) ? scopes : Object.freeze([...scopes]);
-	if (known) return Object.freeze({ ...known, method, scopes: held });
+	if (known) {
+		const caller = Object.freeze({ ...known, method, scopes: held });
+		if (known === (value as unknown)) CHECKED.set(value, caller);
+		return caller;
+	}
 	return Object.freeze({ method, subject: ownSubject(method, subject), scopes: held });
 }
 

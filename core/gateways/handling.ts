@@ -5,7 +5,7 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Call, Context } from '../contract/context.ts';
 import { PluginFault } from '../contract/errors.ts';
 import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
-import type { Incoming, JsonObject, Log } from '../contract/nouns.ts';
+import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 import { inTime } from '../kit/race.ts';
 import { describe } from '../process/strays.ts';
@@ -19,7 +19,7 @@ const MANAGEMENT_MS = 30_000;
 const MAX_ANSWER_CHARS = 4 * 1024 * 1024;
 
 /** @param leaving aborted when the time is over. @throws PluginFault after 130 s; what the handler throws */
-export async function handle(
+export function handle(
 	{ route, config, plugin }: MountedRoute,
 	{ incoming, call, leaving }: { incoming: Incoming; call: Call; leaving: AbortController },
 ): Promise<unknown> {
@@ -31,7 +31,7 @@ export async function handle(
 		return fault;
 	};
 	const running = Promise.resolve(route.handler(incoming, config, call));
-	return inTime(running, HANDLER_MS, late).catch((thrown: unknown) => Promise.reject(asError(thrown, plugin)));
+	return inTime(running, HANDLER_MS, late, (thrown) => asError(thrown, plugin));
 }
 
 /** The server does not take anything but errors. */
@@ -44,10 +44,10 @@ function discard(reply: unknown): void {
 	if (body instanceof Readable) body.on('error', () => undefined).destroy();
 }
 
-/** @param log receives the error of a stream that fails while it is sent */
-export function respond(h: ResponseToolkit, { status, headers, body, type }: CheckedReply, log: Log): ResponseObject {
+/** @param call whose log receives the error of a stream that fails while it is sent */
+export function respond(h: ResponseToolkit, { status, headers, body, type }: CheckedReply, call: Pick<Call, 'log'>): ResponseObject {
 	// A stream that fails before hapi reads it would end the process.
-	if (body instanceof Readable) body.on('error', (error) => log.warn({ error: describe(error) }, 'the stream of a reply failed'));
+	if (body instanceof Readable) body.on('error', (error) => call.log.warn({ error: describe(error) }, 'the stream of a reply failed'));
 	const response = h.response(body).code(status);
 	if (type !== undefined) response.type(type);
 	for (const name in headers) response.header(name, headers[name] ?? '');

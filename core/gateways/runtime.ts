@@ -172,7 +172,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	});
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
-	return respond(h, reply, call.log);
+	return respond(h, reply, call);
 }
 
 interface Admission {

@@ -73,10 +73,12 @@ class GatewayIdentity implements RequestIdentity {
 		this.#request = request;
 	}
 
-	async credential(secret: string): Promise<Caller | null> {
+	credential(secret: string): Promise<Caller | null> {
 		const { parts } = this.#shared;
-		if (secret.startsWith(GATEWAY_KEY_PREFIX)) return this.#give(await gatewayKey(secret, this.#mounted, parts.store));
-		return this.#give(await parts.members.byCredential(secret, this.#mounted.gateway));
+		const found = secret.startsWith(GATEWAY_KEY_PREFIX)
+			? gatewayKey(secret, this.#mounted, parts.store)
+			: parts.members.byCredential(secret, this.#mounted.gateway);
+		return found.then((caller) => this.#give(caller));
 	}
 
 	async token(token: string): Promise<Caller> {

@@ -34,18 +34,20 @@ export interface Measured {
 interface Measure {
 	chars: number;
 	maxChars: number;
+	/** The location of the fault, written from its end. */
 	path: string[];
 }
 
 /** Measures a value that somebody else's code calls JSON. Absent (undefined) members and dates are allowed, as JSON.stringify allows them. */
 export function measureJson(value: unknown, maxChars: number): Measured {
 	const measure: Measure = { chars: 0, maxChars, path: [] };
-	const fault = value === undefined ? 'is missing' : faultIn(value, measure);
+	const fault = value === undefined ? 'is missing' : faultIn(value, measure, 0);
 	if (fault === null || measure.chars > maxChars) return { chars: measure.chars, fault: null };
-	return { chars: measure.chars, fault: measure.path.length > 0 ? `/${measure.path.join('/').slice(0, 200)} ${fault}` : fault };
+	const { path } = measure;
+	return { chars: measure.chars, fault: path.length > 0 ? `/${path.reverse().join('/').slice(0, 200)} ${fault}` : fault };
 }
 
-function faultIn(value: unknown, measure: Measure): string | null {
+function faultIn(value: unknown, measure: Measure, depth: number): string | null {
 	switch (typeof value) {
 		case 'string':
 			measure.chars += value.length + 2;
@@ -58,25 +60,37 @@ function faultIn(value: unknown, measure: Measure): string | null {
 			measure.chars += 4;
 			return null;
 		case 'object':
-			return faultInObject(value, measure);
+			measure.chars += 4;
+			return value === null ? null : faultInObject(value, measure, depth);
 		default:
 			return `is a ${typeof value}`;
 	}
 }
 
-function faultInObject(value: object | null, measure: Measure): string | null {
-	measure.chars += 4;
-	if (value === null || value instanceof Date) return null;
+/** Loops over keys and indexes, since this runs for every result of a tool: lists of entries would cost more than everything else. */
+function faultInObject(value: object, measure: Measure, depth: number): string | null {
+	if (value instanceof Date) return null;
 	if (!isPlain(value)) return `is an instance of ${value.constructor?.name ?? 'a class'}`;
-	if (measure.path.length >= MAX_DEPTH) return 'is nested too deeply, or contains itself';
-	const isList = Array.isArray(value);
-	for (const [key, part] of Object.entries(value)) {
-		if (!isList) measure.chars += key.length + 3;
-		measure.path.push(key);
-		const fault = faultIn(part, measure);
-		// The path stays as it is at a fault, which it locates.
-		if (fault !== null || measure.chars > measure.maxChars) return fault;
-		measure.path.pop();
+	if (depth >= MAX_DEPTH) return 'is nested too deeply, or contains itself';
+	if (Array.isArray(value)) return faultInList(value, measure, depth);
+	for (const key in value) {
+		measure.chars += key.length + 3;
+		const fault = faultIn((value as Record<string, unknown>)[key], measure, depth + 1);
+		if (fault !== null) return located(fault, key, measure);
+		if (measure.chars > measure.maxChars) return null;
 	}
 	return null;
+}
+
+function faultInList(list: readonly unknown[], measure: Measure, depth: number): string | null {
+	for (let index = 0; index < list.length && measure.chars <= measure.maxChars; index++) {
+		const fault = faultIn(list[index], measure, depth + 1);
+		if (fault !== null) return located(fault, String(index), measure);
+	}
+	return null;
+}
+
+function located(fault: string, key: string, { path }: Measure): string {
+	path.push(key);
+	return fault;
 }

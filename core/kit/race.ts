@@ -30,8 +30,16 @@ export async function raceWith<T>(signal: AbortSignal, promise: Promise<T>, { le
 	}
 }
 
-/** Settles like the promise, or rejects with the reason after a time; a later result of the promise is ignored. */
-export function inTime<T>(promise: Promise<T>, afterMs: number, reason: () => unknown): Promise<T> {
+/**
+ * Settles like the promise, or rejects with the reason after a time; a later result of the promise is ignored.
+ * @param errorOf converts the promise's own rejection
+ */
+export function inTime<T>(
+	promise: Promise<T>,
+	afterMs: number,
+	reason: () => unknown,
+	errorOf: (thrown: unknown) => unknown = (thrown) => thrown,
+): Promise<T> {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(() => reject(reason()), afterMs);
 		promise.then(
@@ -41,7 +49,7 @@ export function inTime<T>(promise: Promise<T>, afterMs: number, reason: () => un
 			},
 			(error: unknown) => {
 				clearTimeout(timer);
-				reject(error);
+				reject(errorOf(error));
 			},
 		);
 	});

@@ -1,7 +1,7 @@
 // Tests of a run of a tool from its arguments to its record, with executors that answer, refuse, fail, hang, and expose secrets.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, type TestContext, test } from 'node:test';
 import Joi from 'joi';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { failure } from '../../test/helpers/egress.ts';
@@ -158,32 +158,68 @@ test('when the caller left before the run, the executor gets an aborted signal w
 	assert.deepEqual([recorded(), core.lines], [[['failed', 'internal']], []]);
 });
 
-test('a run ends after two minutes, with the code of a timeout', async (t) => {
+/** Begins a run of a tool as a transport does, on a clock that the test moves. @param begun resolves when the executor was called */
+async function runOnClock(
+	t: TestContext,
+	{ signal = new AbortController().signal, begun }: { signal?: AbortSignal; begun: Promise<void> },
+) {
 	const { id } = await add();
-	const entry = core.services.invoker.prepare((await core.store.tools.get(organizationId, id)) ?? assert.fail(), {
-		api: null,
-		credentials: [],
-	});
-	const parts = {
-		plugin: 'transport:x',
-		organizationId,
-		gateway: null,
-		caller,
-		shelf: null,
-		identity: {} as never,
-		entry: null,
-		listener: null,
-	};
+	const row = (await core.store.tools.get(organizationId, id)) ?? assert.fail();
+	const entry = core.services.invoker.prepare(row, { api: null, credentials: [] });
+	const around = { plugin: 'transport:x', organizationId, gateway: null, caller, shelf: null, entry: null, listener: null };
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const running = core.services.invoker.run(entry, { id: 1 }, { ...around, identity: {} as never, signal });
+	await begun;
+	return running;
+}
+
+test('a run ends after two minutes, with the code of a timeout', async (t) => {
 	const { promise: begun, resolve } = Promise.withResolvers<void>();
 	execute = hanging(resolve);
-	t.mock.timers.enable({ apis: ['setTimeout'] });
-	const running = core.services.invoker.run(entry, { id: 1 }, { ...parts, signal: new AbortController().signal });
+	const running = runOnClock(t, { begun });
 	await begun;
 	t.mock.timers.tick(119_999);
 	assert.deepEqual(core.runs, []);
 	t.mock.timers.tick(1);
 	assert.deepEqual((await running).error, { code: 'upstream_timeout', message: 'The tool took longer than 120 s.' });
 	assert.deepEqual(recorded(), [['failed', 'upstream_timeout']]);
+});
+
+test('an executor that goes on although its signal aborted is left behind after five seconds', async (t) => {
+	const leaving = new AbortController();
+	const { promise: begun, resolve } = Promise.withResolvers<void>();
+	execute = () => new Promise(() => resolve());
+	const running = runOnClock(t, { signal: leaving.signal, begun });
+	await begun;
+	leaving.abort(new Error('The client left.'));
+	t.mock.timers.tick(4999);
+	assert.deepEqual(core.runs, []);
+	t.mock.timers.tick(1);
+	assert.equal((await running).error?.message, 'The call was cancelled.');
+	assert.deepEqual(recorded(), [['failed', 'internal']]);
+});
+
+test('what an executor returns is checked, and a wrong result is a failed run that the log explains', async () => {
+	execute = async () => ({ content: [{ type: 'video' }] }) as never;
+	assert.deepEqual((await run()).error, { code: 'internal', message: 'The tool failed unexpectedly.' });
+	const [, fields] = core.lines.find(([level]) => level === 'error') ?? assert.fail('it was not logged');
+	assert.match(JSON.stringify(fields), /executor:odd.*content\/0: type must be one of/);
+	execute = async () => text('x'.repeat(17_000_000));
+	assert.equal((await run()).error?.code, 'upstream_failed');
+	assert.deepEqual(recorded(), [
+		['failed', 'internal'],
+		['failed', 'upstream_failed'],
+	]);
+});
+
+test('what an executor receives is frozen', async () => {
+	const { id } = await add({ executionConfig: { token: 'x' } });
+	const row = (await core.store.tools.get(organizationId, id)) ?? assert.fail();
+	const entry = core.services.invoker.prepare(row, { api: null, credentials: [] });
+	const { config } = entry.ready();
+	for (const shared of [config, entry.tool, entry.tool.parameters, entry.tool.parameters['properties'], entry.tool.annotations])
+		assert.ok(Object.isFrozen(shared));
+	assert.deepEqual(entry.tool.parameters, PARAMETERS);
 });
 
 test('a secret that cannot be opened is a failed run that names it, and the executor is not called', async () => {

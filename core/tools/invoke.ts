@@ -61,7 +61,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 			const result =
 				'content' in ready
 					? ready
-					: await underDeadline(callParts.signal, (signal) => {
+					: await underDeadline(callParts.signal, (signal, leavable) => {
 							const services = parts.services();
 							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
 							const { api, credentials, tool } = entry;
@@ -79,7 +79,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 							const { executor, config } = ready;
 							const run = attempt(call, async () => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
-								const result = await nested(entry, complete, (sent) => answered(() => executor.execute(sent, config, call), signal));
+								const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
 								return checkResult(`executor:${executor.name}`, result) ?? TOO_LARGE;
 							});
 							return lane ? run.finally(() => lane.end()) : run;
@@ -130,13 +130,13 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 	const ready = entry.masked(outbound.mask);
 	const { executor, config } = ready;
 	const preview = executor.preview?.bind(executor);
-	return underDeadline(callParts.signal, (signal) => {
+	return underDeadline(callParts.signal, (signal, leavable) => {
 		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
 		return attempt<RunResult & { request?: JsonObject }>(call, async () => {
 			const complete = await parts.argumentChecks.complete(entry, args, signal);
 			return nested(entry, complete, async (sent) => {
 				const show = preview ? async () => checkPreview(`executor:${executor.name}`, await preview(sent, config, call)) : null;
-				return { content: [], request: await outbound.show(() => answered(() => executor.execute(sent, config, call), signal), show) };
+				return { content: [], request: await outbound.show(() => leavable(Promise.resolve(executor.execute(sent, config, call))), show) };
 			});
 		});
 	});
@@ -163,36 +163,37 @@ async function findTool(organizationId: string, toolId: string, parts: InvokerPa
 	return toolEntry(row, { api, credentials }, parts);
 }
 
-async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Settles like an executor's promise, or rejects some time after the signal aborted. */
+type Leavable = <T>(run: Promise<T>) => Promise<T>;
+
+/**
+ * Runs `work` with a signal. It waits for the executor by `leavable`: one that goes on although the signal aborted would hold its caller and
+ * its place in the lane for ever.
+ */
+async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal, leavable: Leavable) => Promise<T>): Promise<T> {
 	const controller = new AbortController();
-	const leave = (): void => controller.abort(outer.reason);
+	let leaveBehind: ((reason: unknown) => void) | null = null;
+	const leavable: Leavable = (run) =>
+		new Promise((resolve, reject) => {
+			leaveBehind = reject;
+			run.then(resolve, reject);
+		});
+	const abort = (reason: unknown): void => {
+		controller.abort(reason);
+		setTimeout(() => leaveBehind?.(reason), LEAVE_MS).unref();
+	};
+	const leave = (): void => abort(outer.reason);
 	if (outer.aborted) leave();
 	outer.addEventListener('abort', leave, { once: true });
 	const timer = setTimeout(
-		() => controller.abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
+		() => abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
 		DEADLINE_MS,
 	);
 	try {
-		return await work(controller.signal);
+		return await work(controller.signal, leavable);
 	} finally {
 		clearTimeout(timer);
 		outer.removeEventListener('abort', leave);
-	}
-}
-
-/**
- * Waits for an executor. One that goes on although its signal aborted is waited for a little, since it may be cleaning up; without it, a run
- * would hold its caller and its place in the lane for ever.
- */
-async function answered<T>(execute: () => Promise<T>, signal: AbortSignal): Promise<T> {
-	const { promise: given, reject } = Promise.withResolvers<never>();
-	const leave = (): void => void setTimeout(() => reject(signal.reason), LEAVE_MS).unref();
-	if (signal.aborted) leave();
-	else signal.addEventListener('abort', leave, { once: true });
-	try {
-		return await Promise.race([execute(), given]);
-	} finally {
-		signal.removeEventListener('abort', leave);
 	}
 }
 

@@ -132,7 +132,7 @@ const RESULTS: [name: string, said: RegExp][] = [
 	['video', /type must be one of/],
 	['bigint', /structured is a bigint/],
 	['circular', /contains itself/],
-	['change the api', /not extensible/],
+	['change a config', /not extensible/],
 ];
 for (const [name, said] of RESULTS) {
 	test(`an executor’s fault, ${name}, is a failed run`, async () => {

@@ -24,14 +24,15 @@ export interface Started extends AsyncDisposable {
 	signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** Starts the service with no environment but the given one. */
-export const start = (env: Record<string, string>, args: string[] = []): Started => startProgram([process.execPath, MAIN, ...args], env);
+/** Starts the service with no environment but the given one. @param cwd the folder that its packages are found from */
+export const start = (env: Record<string, string>, args: string[] = [], cwd: string = ROOT): Started =>
+	startProgram([process.execPath, MAIN, ...args], env, cwd);
 
 /** Starts a program in a process group of its own, which ends with the test that disposes of it. */
-export function startProgram([command = '', ...args]: string[], env: Record<string, string>): Started {
+export function startProgram([command = '', ...args]: string[], env: Record<string, string>, cwd: string = ROOT): Started {
 	const path = `${process.env['PATH']}`;
 	const child = spawn(command, args, {
-		cwd: ROOT,
+		cwd,
 		env: { PATH: path, HOME: `${process.env['HOME']}`, ...env },
 		stdio: ['ignore', 'pipe', 'pipe'],
 		detached: true,

@@ -8,6 +8,7 @@ import {
 	type Incoming,
 	isObject,
 	type JsonObject,
+	TimeSlice,
 	type Tool,
 	VERSION,
 } from '../../core/index.ts';
@@ -118,10 +119,21 @@ export const listTools: Method = async ({ message, call }) => {
 	const page = tools.slice(start, start + PAGE);
 	const last = page.at(-1);
 	return {
-		tools: await Promise.all(page.map((tool) => describeTool(tool, call))),
+		tools: await describeAll(page, call),
 		...(last && start + PAGE < tools.length && { nextCursor: Buffer.from(last.id).toString('base64url') }),
 	};
 };
+
+/** Describes tools in small steps: reading the large schemas of hundreds for the first time takes a while. */
+async function describeAll(tools: readonly Tool[], call: Call): Promise<JsonObject[]> {
+	const slice = new TimeSlice();
+	const described: JsonObject[] = [];
+	for (const tool of tools) {
+		described.push(await describeTool(tool, call));
+		if (slice.isOverNow) await slice.next();
+	}
+	return described;
+}
 
 /** "Invalid cursors SHOULD result in an error with code -32602" (utilities, "Pagination"). */
 function positionAfter(cursor: unknown, tools: readonly Tool[]): number {

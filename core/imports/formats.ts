@@ -4,6 +4,7 @@ import { GatewayError, invalid } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { SchemaSource } from '../contract/nouns.ts';
 import { pointerToken } from '../kit/json-pointer.ts';
+import { checkCertainty } from './check-importer.ts';
 import type { Files } from './files.ts';
 
 /** The importer of the API's type, and the names of all others. */
@@ -44,7 +45,18 @@ export function decode(bytes: Uint8Array): string | null {
 	}
 }
 
-export const sureOf = (importer: SchemaImporter, bytes: Uint8Array): number => importer.detect(decode(bytes) ?? '', bytes);
+/** @throws PluginFault when the importer gives no certainty */
+export const sureOf = (importer: SchemaImporter, bytes: Uint8Array): number =>
+	checkCertainty(importer.name, importer.detect(decode(bytes) ?? '', bytes));
+
+/** Asks an importer that the import does not need: one that is broken claims nothing, and does not fail the imports of others. */
+async function claimOf(name: string, load: Importers['load'], bytes: Uint8Array): Promise<number> {
+	try {
+		return sureOf(await load(name), bytes);
+	} catch {
+		return 0;
+	}
+}
 
 /**
  * @param place of the document in the body, and its path when it is one of several. @throws schema_invalid when another importer is more
@@ -54,7 +66,7 @@ export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8
 	let best = { name: own.name, score: sureOf(own, bytes) };
 	if (best.score >= CERTAIN) return;
 	for (const name of names.filter((other) => other !== own.name)) {
-		const score = sureOf(await load(name), bytes);
+		const score = await claimOf(name, load, bytes);
 		if (score > best.score) best = { name, score };
 	}
 	if (best.name === own.name) return;

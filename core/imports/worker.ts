@@ -6,10 +6,12 @@ import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { asGatewayError, type ErrorCode, type ErrorDetail } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
-import type { Operation, SchemaSource } from '../contract/nouns.ts';
+import type { Operation, SchemaSource, SchemaSummary } from '../contract/nouns.ts';
 import { createEgress } from '../egress/egress.ts';
+import { deepFreeze } from '../kit/json.ts';
 import { describe } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
+import { checkOperation, checkSummary } from './check-importer.ts';
 import { loadImporter } from './formats.ts';
 import { createReport, type ImportReport, type ReportWriter } from './report.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
@@ -78,7 +80,7 @@ async function main(task: ImportTask): Promise<ImportResult> {
 		const options = parseConfig(own.config, request.options, '/options');
 		const source = await getSource(request, importers, context);
 		send({ type: 'got' });
-		const summary = await writeOperations(own.parse(source, options, context), report);
+		const summary = await writeOperations(own.name, own.parse(source, deepFreeze(options), context), report);
 		const { allowEmpty, generation } = request;
 		return {
 			report: report.finish(summary),
@@ -92,7 +94,11 @@ async function main(task: ImportTask): Promise<ImportResult> {
 }
 
 /** Sends operations in batches: one is written while the next is made. */
-async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Summary>, report: ReportWriter): Promise<Summary> {
+async function writeOperations(
+	importer: string,
+	operations: AsyncGenerator<unknown, unknown>,
+	report: ReportWriter,
+): Promise<SchemaSummary> {
 	let isWritten: Promise<void> = Promise.resolve();
 	let batch: Operation[] = [];
 	let chars = 0;
@@ -108,7 +114,7 @@ async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Su
 	};
 	let next = await operations.next();
 	for (; !next.done; next = await operations.next()) {
-		const { operation, size } = storable(next.value);
+		const { operation, size } = storable(checkOperation(importer, next.value));
 		report.count(operation);
 		if (operation.outcome === 'skipped') continue;
 		if (batch.length >= MAX_BATCH || chars + size > MAX_BATCH_CHARS) await flush();
@@ -117,7 +123,7 @@ async function writeOperations<Summary>(operations: AsyncGenerator<Operation, Su
 	}
 	await flush();
 	await isWritten;
-	return next.value;
+	return checkSummary(importer, next.value);
 }
 
 /** Makes an operation storable: PostgreSQL stores neither NUL nor lone surrogates, and the size is bounded. */

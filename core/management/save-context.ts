@@ -4,6 +4,7 @@ import type { SaveContext } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { AccountOf } from '../shared/accounts.ts';
+import { pluginLog } from '../tools/plugin-log.ts';
 
 interface Parts {
 	log: Log;
@@ -11,8 +12,9 @@ interface Parts {
 	accountOf: AccountOf;
 }
 
-export const saveContext = ({ log, egress, accountOf }: Parts, organizationId: string): SaveContext => ({
-	log,
+/** @param plugin `kind:name` of the plugin that checks */
+export const saveContext = ({ log, egress, accountOf }: Parts, organizationId: string, plugin: string): SaveContext => ({
+	log: pluginLog(log, { plugin, organizationId }),
 	organizationId,
 	account: () => accountOf(organizationId),
 	checkUrl: egress.check,

@@ -2,7 +2,7 @@
 
 import Joi from 'joi';
 import type { OutboundRequest } from '../contract/context.ts';
-import { invalid } from '../contract/errors.ts';
+import { invalid, PluginFault } from '../contract/errors.ts';
 import type { AuthMethod } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import { headerNameFault, headerValueFault } from '../egress/headers.ts';
@@ -54,7 +54,7 @@ export const PASS_THROUGH = Joi.array()
 	.example([{ from: 'x-pets-token', to: 'authorization' }]);
 
 /** Refuses headers in which a method looks for its credential by default. @throws validation_failed */
-export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Pick<AuthMethod, 'secretHeaders'>[]): void {
+export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Pick<AuthMethod, 'name' | 'secretHeaders'>[]): void {
 	const taken = namesOf(methods.map((plugin) => ({ plugin, config: {} })));
 	for (const [index, { from }] of passThrough.entries()) {
 		const at = `/passThrough/${index}/from`;
@@ -65,12 +65,18 @@ export function assertPassable(passThrough: readonly PassedHeader[], methods: re
 
 /** A method of a gateway, reduced to the headers in which it looks for a credential. */
 export interface LookingMethod {
-	plugin: Pick<AuthMethod, 'secretHeaders'>;
+	plugin: Pick<AuthMethod, 'name' | 'secretHeaders'>;
 	config: JsonObject;
 }
 
-const namesOf = (methods: readonly LookingMethod[]): Set<string> =>
-	new Set(methods.flatMap(({ plugin, config }) => plugin.secretHeaders?.(config) ?? []).map((name) => name.toLowerCase()));
+const namesOf = (methods: readonly LookingMethod[]): Set<string> => new Set(methods.flatMap(headersOf).map((name) => name.toLowerCase()));
+
+/** @throws PluginFault: without the names of its headers, a method's credentials could be passed on */
+function headersOf({ plugin, config }: LookingMethod): string[] {
+	const names: unknown = plugin.secretHeaders?.(config) ?? [];
+	if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+	throw new PluginFault(`auth:${plugin.name}`, 'secretHeaders must return a list of names of headers.');
+}
 
 /**
  * Collects the headers of a gateway's request that are passed on to the API, by the name of the receiving header; none that authenticates

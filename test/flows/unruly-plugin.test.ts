@@ -19,7 +19,7 @@ let packages: InstalledPackages;
 let service: TestService;
 let account: Account;
 let gateway: { id: string; url: string };
-/** What the gateway shows before anything went wrong. */
+/** The gateway’s own answer, before anything went wrong. */
 let shown: unknown;
 let lines: Record<string, unknown>[] = [];
 

@@ -113,7 +113,7 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	// A new method has no stored secrets, so that `••••` is refused.
 	const whole = registry.restore('auth', method.type, configuration, { stored: {}, at: '/configuration', secrets, location });
 	const parsed = registry.parse('auth', method.type, whole, '/configuration');
-	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId));
+	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId, `auth:${method.type}`));
 	const sealed = registry.seal('auth', method.type, whole, secrets, place);
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
 		...method,

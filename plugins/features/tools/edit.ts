@@ -104,7 +104,7 @@ const checkParameters = (request: Request, parameters: JsonSchema, core: Core): 
 /** Checks the config with its executor. @throws validation_failed, egress_refused */
 async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<void> {
 	const parsed = parse(type, config, core);
-	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, organizationId));
+	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, organizationId, `executor:${type}`));
 }
 
 function parse(type: string, config: JsonObject, core: Core): JsonObject {

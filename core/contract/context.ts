@@ -166,7 +166,7 @@ export interface Call extends Context {
 	 * from others by computing, waiting or holding. It never changes and is cached. @throws unavailable
 	 */
 	account(): Promise<string>;
-	/** The tools that this caller may see. @throws insufficient_scope */
+	/** The tools that this caller may see, frozen: a copy may be sorted or changed. @throws insufficient_scope */
 	tools(): Promise<readonly Readonly<Tool>[]>;
 	/**
 	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`.

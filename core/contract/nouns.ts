@@ -1,6 +1,7 @@
 // The nouns that plugins, core and the database share. Types only.
 
 import type { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
@@ -11,7 +12,10 @@ export type JsonSchema = JsonObject;
 
 export type Scope = 'tools:read' | 'tools:execute' | 'gateway:read';
 
-/** The authenticated client. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. */
+/**
+ * The authenticated client. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. A subject that core's identity did
+ * not give gets the method's name in front.
+ */
 export interface Caller {
 	method: string;
 	subject: string;
@@ -123,8 +127,8 @@ export interface Incoming {
 export interface Reply {
 	status: number;
 	headers?: Record<string, string>;
-	/** An object is sent as JSON, a string unchanged. A stream is destroyed when the client leaves. */
-	body?: JsonObject | string | Buffer | Readable | null;
+	/** An object is sent as JSON, a string as plain text unless a header says otherwise. A stream is destroyed when the client leaves. */
+	body?: JsonObject | string | Buffer | Readable | ReadableStream | null;
 }
 
 // ── descriptions of APIs ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 import { inTime } from '../kit/race.ts';
-import { describe } from '../process/strays.ts';
+import { describeThrown } from '../process/strays.ts';
 import type { CheckedReply } from './check-reply.ts';
 import type { MountedRoute } from './mount.ts';
 
@@ -36,7 +36,7 @@ export function handle(
 
 /** The server does not take anything but errors. */
 const asError = (thrown: unknown, plugin: string): Error =>
-	thrown instanceof Error ? thrown : new PluginFault(plugin, `threw something that is no Error: ${describe(thrown).slice(0, 500)}`);
+	thrown instanceof Error ? thrown : new PluginFault(plugin, `threw something that is no Error: ${describeThrown(thrown).slice(0, 500)}`);
 
 /** Ends the stream of a reply that nobody receives. */
 function discard(reply: unknown): void {
@@ -47,7 +47,8 @@ function discard(reply: unknown): void {
 /** @param call whose log receives the error of a stream that fails while it is sent */
 export function respond(h: ResponseToolkit, { status, headers, body, type }: CheckedReply, call: Pick<Call, 'log'>): ResponseObject {
 	// A stream that fails before hapi reads it would end the process.
-	if (body instanceof Readable) body.on('error', (error) => call.log.warn({ error: describe(error) }, 'the stream of a reply failed'));
+	if (body instanceof Readable)
+		body.on('error', (error) => call.log.warn({ error: describeThrown(error) }, 'the stream of a reply failed'));
 	const response = h.response(body).code(status);
 	if (type !== undefined) response.type(type);
 	for (const name in headers) response.header(name, headers[name] ?? '');

@@ -9,7 +9,7 @@ import type { ImportContext } from '../contract/kinds.ts';
 import type { Operation, SchemaSource, SchemaSummary } from '../contract/nouns.ts';
 import { createEgress } from '../egress/egress.ts';
 import { deepFreeze } from '../kit/json.ts';
-import { describe } from '../process/strays.ts';
+import { describeThrown } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
 import { checkOperation, checkSummary } from './check-importer.ts';
 import { loadImporter } from './formats.ts';
@@ -160,11 +160,11 @@ async function work(task: ImportTask): Promise<void> {
 	} catch (error) {
 		const known = asGatewayError(error);
 		if (known) send({ type: 'failed', code: known.code, message: known.message, details: known.details, heapMb: heapMb() });
-		else send({ type: 'crashed', stack: describe(error) });
+		else send({ type: 'crashed', stack: describeThrown(error) });
 	}
 }
 
-process.on('unhandledRejection', (reason) => send({ type: 'stray', error: describe(reason) }));
+process.on('unhandledRejection', (reason) => send({ type: 'stray', error: describeThrown(reason) }));
 
 port.on('message', (message: ImportTask | 'written') => {
 	if (message === 'written') written();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Log } from '../contract/nouns.ts';
-import { describe, framesOf, type PluginSource, Strays } from './strays.ts';
+import { describeThrown, framesOf, type PluginSource, Strays } from './strays.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-strays-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -96,6 +96,15 @@ test('an error that repeats is one line a minute, with a count, whatever its mes
 	);
 });
 
+test('errors of two places, or of two kinds, are two lines', () => {
+	const { lines, strays: watched } = strays();
+	const of = (line: number) => thrown(`run (${pathToFileURL(at('acme/x.js')).href}:${line}:5)`);
+	watched.report(of(3), 'stray');
+	watched.report(of(4), 'stray');
+	watched.report(of(3), 'thrown');
+	assert.equal(lines.length, 3);
+});
+
 test('many different errors share one line after the first hundred', () => {
 	const { lines, strays: watched } = strays();
 	for (let time = 0; time < 1000; time++) watched.report(`boom ${time}`, 'stray');
@@ -126,7 +135,7 @@ test('anything that is thrown is described, and bounded', () => {
 			},
 		}),
 	])
-		assert.equal(typeof describe(one), 'string');
-	assert.ok(describe(new Error('x'.repeat(1_000_000))).length <= 8192);
+		assert.equal(typeof describeThrown(one), 'string');
+	assert.ok(describeThrown(new Error('x'.repeat(1_000_000))).length <= 8192);
 	assert.deepEqual(framesOf('Error: at /no/frame.js:1:2'), []);
 });

@@ -53,9 +53,11 @@ export class Strays {
 
 	/** Logs an error. @param message what kind of error it was */
 	report(thrown: unknown, message: string): void {
-		const error = describe(thrown);
+		const error = describeThrown(thrown);
 		const frames = framesOf(error);
-		const key = frames.length > 0 ? frames.join('\n') : error.slice(0, 200);
+		// Messages differ each time, places do not.
+		const places = placesOf(error).join('\n');
+		const key = `${message} ${places || error.slice(0, 200)}`;
 		const repeats = this.#repeats.get(key);
 		if (repeats !== undefined) return void this.#repeats.set(key, repeats + 1);
 		if (this.#repeats.size >= MAX_KNOWN) return void this.#overflow(message);
@@ -107,7 +109,7 @@ export function watchStrays(log: Log, fail: () => void): Strays {
 }
 
 /** Describes anything that can be thrown, with its stack; also what fails when it is looked at. */
-export function describe(thrown: unknown): string {
+export function describeThrown(thrown: unknown): string {
 	try {
 		if (typeof thrown === 'string') return thrown.slice(0, MAX_STACK_CHARS);
 		const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : inspect(thrown, { depth: 1 });
@@ -118,10 +120,13 @@ export function describe(thrown: unknown): string {
 }
 
 /** Returns the files of a stack's frames: URLs of modules, paths of CommonJS. */
-export function framesOf(stack: string): string[] {
-	const lines = stack.split('\n').filter((line) => /^\s+at /.test(line));
-	return lines.slice(0, MAX_FRAMES).flatMap((line) => fileIn(line) ?? []);
-}
+export const framesOf = (stack: string): string[] => placesOf(stack).flatMap((line) => fileIn(line) ?? []);
+
+const placesOf = (stack: string): string[] =>
+	stack
+		.split('\n')
+		.filter((line) => /^\s+at /.test(line))
+		.slice(0, MAX_FRAMES);
 
 function fileIn(line: string): string | null {
 	const [, url, path] = /(file:\/\/\/[^\s()?#]+?)(?:\?[^\s()]*)?:\d+:\d+|(?:\(|at )((?:\/|[A-Za-z]:\\)[^()]*?):\d+:\d+/.exec(line) ?? [];

@@ -6,7 +6,7 @@ import { flatFault, nest } from '../arguments/flat.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
 import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
-import { describe } from '../process/strays.ts';
+import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
@@ -204,7 +204,7 @@ async function attempt<R extends RunResult>(call: PluginCall, work: () => Promis
 		const reason: unknown = call.signal.reason;
 		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
 		if (error && THROWN.includes(error.code)) throw error;
-		if (!error && !call.signal.aborted) call.log.error({ error: describe(thrown) }, 'an executor failed unexpectedly');
+		if (!error && !call.signal.aborted) call.log.error({ error: describeThrown(thrown) }, 'an executor failed unexpectedly');
 		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
 		return failed(error?.code ?? 'internal', message);
 	}

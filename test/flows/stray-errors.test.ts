@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
+import { freePort } from '../helpers/ports.ts';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
 import { ready, type Started, start as startWith, until } from '../helpers/processes.ts';
 import { type TestRedis, testRedis } from '../helpers/redis.ts';
-import { databaseVariables, freePort, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
+import { databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-strays-'));
 let packages: InstalledPackages;

@@ -74,9 +74,9 @@ export class Registry {
 	 * @param at JSON pointer of the config in the request's body
 	 */
 	parse(kind: Kind, name: string, config: unknown, at: string): JsonObject {
-		const plugin = this.get(kind, name);
-		if (!plugin) throw unknownType(kind, this.#names(kind));
-		return parseConfig(plugin.config, config, at);
+		const found = this.#plugins.get(`${kind}:${name}`);
+		if (!found) throw unknownType(kind, this.#names(kind));
+		return parseConfig(found.plugin.config, config, at, { places: found.places });
 	}
 
 	/** Whether a plugin marks any secret. */
@@ -125,11 +125,11 @@ export class Registry {
 			masked.push(secret.path);
 			return maskFor(secret, mask);
 		});
-		const plugin = this.get(kind, name);
-		if (!plugin) throw unknownType(kind, this.#names(kind));
-		const isOfMask = ({ path, context }: Fault): boolean =>
+		const found = this.#plugins.get(`${kind}:${name}`);
+		if (!found) throw unknownType(kind, this.#names(kind));
+		const isExpected = ({ path, context }: Fault): boolean =>
 			masked.some((one) => isAtOrAround(one, path)) || JSON.stringify(context?.value ?? null).includes(mask);
-		return parseConfig(plugin.config, whole, at, isOfMask);
+		return parseConfig(found.plugin.config, whole, at, { places: found.places, isExpected });
 	}
 
 	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
@@ -179,26 +179,33 @@ const opened = ({ value, path }: Pick<FoundSecret, 'value' | 'path'>, secrets: S
 /** A fault as Joi tells it. */
 type Fault = Pick<ValidationErrorItem, 'type' | 'path' | 'message' | 'context'>;
 
-/** Validates a config. @throws validation_failed naming fields under `at` @param isExpected tells faults that do not count */
+interface Parsing {
+	/** The places of the schema's secrets, if they are known: describing a schema takes milliseconds. */
+	places?: Place;
+	/** Tells faults that do not count. */
+	isExpected?: (fault: Fault) => boolean;
+}
+
+/** Validates a config. @throws validation_failed naming fields under `at` */
 export function parseConfig(
 	schema: ObjectSchema,
 	config: unknown,
 	at: string,
-	isExpected: (fault: Fault) => boolean = () => false,
+	{ places, isExpected = () => false }: Parsing = {},
 ): JsonObject {
 	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
 	const faults = error?.details.filter((fault) => !isExpected(fault)) ?? [];
 	if (faults.length === 0) return value as JsonObject;
-	const details = detailsOf(withoutValues(faults, schema, config), at);
+	const details = detailsOf(withoutValues(faults, places ?? secretPlaces(schema.describe()), config), at);
 	// Joi's error is no cause: it holds the config, which may be logged with it.
 	throw new GatewayError('validation_failed', details[0]?.message ?? 'Invalid configuration.', { details });
 }
 
 /** Replaces messages in which a secret is repeated, or that list a secret's values. */
-function withoutValues(faults: Fault[], schema: ObjectSchema, config: unknown): Fault[] {
+function withoutValues(faults: Fault[], places: Place, config: unknown): Fault[] {
 	if (!isObject(config)) return faults;
 	const found: { path: string[]; texts: string[] }[] = [];
-	mapSecrets(secretPlaces(schema.describe()), config, ({ path, value }) => {
+	mapSecrets(places, config, ({ path, value }) => {
 		found.push({ path, texts: textsIn(value) });
 		return value;
 	});

@@ -169,7 +169,9 @@ test('a gateway’s transport and method are given theirs', async () => {
 	must(seen(await account.post(`/gateways/${gateway.id}/tools`, { toolId })), 201);
 	const method = { type: 'canary_auth', configuration: AUTH };
 	assert.deepEqual(must(seen(await account.post(`/gateways/${gateway.id}/auth`, method)), 201).body.data.configuration, SHOWN);
-	must(seen(await account.post(`/gateways/${gateway.id}/auth`, { type: 'canary_auth', configuration: { ...AUTH, field: H } })), 400);
+	const masked = { type: 'canary_auth', configuration: { ...AUTH, field: H } };
+	const refused = must(seen(await account.post(`/gateways/${gateway.id}/auth`, masked)), 400).body.message;
+	assert.match(refused, /^"field" is ••••, which stands for the stored value, and none is stored under this name/);
 	const headers = { 'x-digest': digest(AUTH) };
 	const answer = must(seen(await send(gateway.url, 'GET', { headers })), 200);
 	assert.match(JSON.stringify(answer.body), new RegExp(digest(TRANSPORT)));

@@ -189,6 +189,28 @@ const CASES: Case[] = [
 		{ k: 's', v: 'canary' },
 		{ k: 's' },
 	],
+	[
+		'an alternative told by a text that is converted',
+		Joi.object({
+			a: [Joi.object({ t: Joi.string().lowercase().valid('b').required(), v: secret }), Joi.object({ t: Joi.any(), v: Joi.any() })],
+		}).prefs({
+			convert: true,
+		}),
+		{ a: { t: 'B', v: 'canary' } },
+		{ a: { t: 'B' } },
+	],
+	[
+		'a condition on a field that the schema changes',
+		Joi.object({ k: Joi.string().custom(() => 's'), v: Joi.string().when('k', { is: 's', then: secret }) }),
+		{ k: 'x', v: 'canary' },
+		{ k: 'x' },
+	],
+	[
+		'a condition on a field that is renamed',
+		Joi.object({ k: Joi.string(), v: Joi.string().when('k', { is: 's', then: secret }) }).rename('old', 'k', { override: true }),
+		{ k: 'x', old: 's', v: 'canary' },
+		{ k: 'x', old: 's' },
+	],
 	['a link', Joi.object({ a: Joi.link('#t') }).shared(Joi.object({ s: secret }).id('t')), { a: { s: 'canary' } }, { a: {} }],
 	[
 		'a link to itself',

@@ -17,6 +17,8 @@ interface Marks {
 }
 
 const MARKS = ['secret', 'secretMembers', 'destination'] as const;
+/** Flags with which a schema takes a value for another one. */
+const CHANGING = ['cast', 'empty', 'failover'];
 /** The types of which no value is JSON. */
 const NEVER_STORED: readonly string[] = ['function', 'symbol'];
 
@@ -36,10 +38,13 @@ class Compiler {
 	readonly root: Place;
 	readonly #places = new Map<Part, { place: Mutable; path: string }>();
 	readonly #links: (() => string | null)[] = [];
+	/** Names of fields that conditions may see with another value than the given one. */
+	readonly #unsteady = new Set<string>();
 
 	constructor(description: Part) {
 		this.root = this.#place(description, { path: 'config', chain: [] }, null);
 		if (this.root.isSecret) throw fault('config', 'the whole config is marked as secret; mark its fields instead');
+		this.#doubt();
 		const unresolved = this.#links.map((link) => link()).find((one) => one !== null);
 		const hasMarks = this.#settle();
 		this.#refuseStray(description, 'config');
@@ -52,6 +57,7 @@ class Compiler {
 	#place(part: Part, { path, chain }: Around, key: string | null): Place {
 		const place = blank(part, path);
 		this.#places.set(part, { place, path });
+		if (key !== null && isUnsteady(part)) this.#unsteady.add(key);
 		const around = [{ part, key }, ...chain];
 		const child = (one: unknown, step: string, name: string | null = null): Place =>
 			this.#place(one as Part, { path: `${path}${step}`, chain: around }, name);
@@ -74,6 +80,20 @@ class Compiler {
 			place.options = [...place.options, { when: ALWAYS, place: found.place }];
 			return null;
 		});
+	}
+
+	/** Makes conditions undecided whose field may be changed by the schema before they see it; with preferences, values may be converted. */
+	#doubt(): void {
+		const parts = [...this.#places.keys()];
+		const isConverting = parts.some(({ preferences }) => preferences !== undefined);
+		const isAll = isConverting || parts.some(({ renames }) => renames !== undefined);
+		if (isConverting) for (const { place } of this.#places.values()) place.literals = null;
+		const isDoubtful = ({ ref }: Condition): boolean => isAll || ref?.path.some((step) => this.#unsteady.has(step)) === true;
+		for (const { place } of this.#places.values())
+			place.options = place.options.map(({ when, place: option }) => ({
+				when: when && isDoubtful(when) ? { ...when, is: null } : when,
+				place: option,
+			}));
 	}
 
 	/** Carries marks up to what holds them, until nothing changes: links make circles. @returns whether there is any mark */
@@ -112,7 +132,8 @@ function blank(part: Part, path: string): Mutable {
 	const flags = partOf(part['flags']);
 	const allowed = (part['allow'] as Json[] | undefined)?.filter((one) => !isOverride(one)) ?? [];
 	const { secret, secretMembers, destination } = marksOf(part, path);
-	const isKnown = flags['insensitive'] !== true && !allowed.some((one) => one !== null && typeof one === 'object');
+	const isChanged = CHANGING.some((flag) => Object.hasOwn(flags, flag));
+	const isKnown = !isChanged && flags['insensitive'] !== true && !allowed.some((one) => one !== null && typeof one === 'object');
 	return {
 		...emptyPlace(String(part['type'])),
 		...{ literals: isKnown ? allowed : null, isOnly: flags['only'] === true },
@@ -154,6 +175,13 @@ const isMarked = ({ type, metas }: Part): boolean =>
 	typeof type === 'string' &&
 	Array.isArray(metas) &&
 	metas.some((meta) => meta !== null && typeof meta === 'object' && MARKS.some((mark) => (meta as Marks)[mark]));
+
+/** Whether a schema may change the value that it is given. */
+function isUnsteady({ type, flags, rules, whens }: Part): boolean {
+	const isChosen = type === 'alternatives' || type === 'link' || whens !== undefined;
+	const isChanged = CHANGING.some((flag) => Object.hasOwn(partOf(flags), flag));
+	return isChosen || isChanged || list(rules).some(({ name }) => name === 'custom');
+}
 
 /** Refuses a destination inside a secret, where it cannot be compared. */
 function refuseInner(place: Place, path: string): void {

@@ -1,0 +1,27 @@
+// A start that a package of plugins prevents, seen from outside: the sentence on standard error, and the exit code.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { start } from '../helpers/processes.ts';
+import { freePort } from '../helpers/service.ts';
+
+test('a package that throws and leaves a timer behind ends the process with its sentence and exit code 1', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-failed-'));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	const installed = join(folder, 'node_modules/acme-x');
+	mkdirSync(installed, { recursive: true });
+	writeFileSync(join(installed, 'package.json'), '{"name":"acme-x","version":"1.2.3","type":"module","exports":"./index.js"}');
+	writeFileSync(join(installed, 'index.js'), "setInterval(() => undefined, 1000);\nthrow new Error('boom');");
+	const places = { SVC_DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), NODE_PATH: join(folder, 'node_modules') };
+	await using service = start({ ...places, GATEWAY_PLUGINS: 'acme-x' });
+	assert.equal(await service.ended, 1);
+	assert.match(service.output(), /^GATEWAY_PLUGINS: acme-x: did not load: boom \(in .*acme-x\/index\.js:2:7\)\.$/m);
+	assert.ok(
+		service
+			.lines()
+			.some(({ msg, package: name, version }) => msg === 'loading a package of plugins' && name === 'acme-x' && version === '1.2.3'),
+	);
+});

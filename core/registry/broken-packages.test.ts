@@ -15,7 +15,7 @@ import { registerFeatures } from '../management/features.ts';
 import { loadPlugins } from './loader.ts';
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
-const WAITS = { noticeMs: 50, limitMs: 200 };
+const WAITS = { noticeMs: 50, limitMs: 200, blockedMs: 60_000 };
 
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Joi from 'joi';
+import { PATIENCE_MS } from '../../test/helpers/clock.ts';
 import { VERSION } from '../config/version.ts';
 import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
@@ -16,7 +17,7 @@ import { Registry } from './registry.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const run = promisify(execFile);
-type RunError = { code: number; stderr: string };
+type RunError = { code: number | null; signal: string | null; stderr: string };
 
 /** A line of the log: its level, its fields, its text. */
 type Line = [level: string, fields: object, text: string];
@@ -179,23 +180,34 @@ test('two plugins alike are both named by their origins', async () => {
 test('what is waited for is logged, and named when the time is over', async () => {
 	using tree = packaged('acme-x', 'await new Promise(() => {});');
 	const lines: Line[] = [];
-	const loading = loadPlugins(tree.root, ['acme-x'], { log: logInto(lines), waits: { noticeMs: 10, limitMs: 100 } });
+	const loading = loadPlugins(tree.root, ['acme-x'], { log: logInto(lines), waits: { noticeMs: 10, limitMs: 100, blockedMs: 60_000 } });
 	await assert.rejects(loading, /^Error: GATEWAY_PLUGINS: acme-x: loading took longer than 0\.1 s\.$/);
 	assert.deepEqual(lines.at(-1), ['warn', { limitSeconds: 0.1 }, 'still waiting: GATEWAY_PLUGINS: acme-x: loading']);
 });
 
-test('a process in which nothing else goes on does not end before the time is over', async () => {
-	using tree = packaged('acme-x', 'await new Promise(() => {});');
+/** Loads the package in a process that does nothing else. */
+async function loadAlone(root: string, waits: object): Promise<RunError> {
 	const program = `import { loadPlugins } from ${JSON.stringify(new URL('./loader.ts', import.meta.url).href)};
-loadPlugins(${JSON.stringify(tree.root)}, ['acme-x'], { waits: { noticeMs: 10, limitMs: 100 } }).catch((error) => {
+loadPlugins(${JSON.stringify(root)}, ['acme-x'], { waits: ${JSON.stringify(waits)} }).catch((error) => {
 	console.error(error.message);
 	process.exitCode = 1;
 });`;
-	const ended = await run(process.execPath, ['--input-type=module', '--eval', program]).then(
+	return run(process.execPath, ['--input-type=module', '--eval', program], { timeout: PATIENCE_MS, killSignal: 'SIGKILL' }).then(
 		() => assert.fail('it loaded'),
 		(error: RunError) => error,
 	);
-	assert.deepEqual([ended.code, ended.stderr], [1, 'GATEWAY_PLUGINS: acme-x: loading took longer than 0.1 s.\n']);
+}
+
+test('a process in which nothing else goes on does not end before the time is over', async () => {
+	using tree = packaged('acme-x', 'await new Promise(() => {});');
+	const { code, stderr } = await loadAlone(tree.root, { noticeMs: 10, limitMs: 100, blockedMs: 60_000 });
+	assert.deepEqual([code, stderr], [1, 'GATEWAY_PLUGINS: acme-x: loading took longer than 0.1 s.\n']);
+});
+
+test('a package that computes for ever ends the process with a sentence', async () => {
+	using tree = packaged('acme-x', 'while (true);');
+	const { signal, stderr } = await loadAlone(tree.root, { noticeMs: 10, limitMs: 100, blockedMs: 500 });
+	assert.deepEqual([signal, stderr], ['SIGKILL', 'GATEWAY_PLUGINS: acme-x: loading blocked the process for 0.5 s.\n']);
 });
 
 test('each plugin is closed; one that fails and one that never ends are logged by their names', async () => {

@@ -3,12 +3,11 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate as tick } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Kind, Plugin } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
-import { inTime, type LoadOptions, placeOf, reasonOf } from './loading.ts';
+import { inTime, inTimeOrBlocked, type LoadOptions, placeOf, reasonOf } from './loading.ts';
 import { CONTRACT } from './manifest.ts';
 import { findPackage, type Origin } from './packages.ts';
 import { Registry } from './registry.ts';
@@ -57,7 +56,7 @@ async function loadFolder(
 	const entry = ENTRIES.map((file) => join(folder, file)).find((file) => existsSync(file));
 	if (!entry) throw new Error(`${title}: the folder has no index.ts.`);
 	const module: Module = { title, source: pathToFileURL(entry).href, folder, package: null };
-	const plugin = await importDefault(module, options);
+	const plugin = await importDefault(module, (loading) => inTime(`${title}: loading`, loading(), options));
 	const expected = { kind, name: name.replaceAll('-', '_') };
 	const found = (plugin ?? {}) as { kind?: unknown; name?: unknown };
 	if (found.kind !== expected.kind || found.name !== expected.name) {
@@ -70,9 +69,7 @@ async function loadFolder(
 async function loadPackage(registry: Registry, name: string, root: string, options: LoadOptions): Promise<void> {
 	const module: Module = findPackage(name, root);
 	options.log?.info({ package: name, version: module.package?.version }, 'loading a package of plugins');
-	// The line is written before the package may keep the process busy.
-	await tick();
-	const exported = await importDefault(module, options);
+	const exported = await importDefault(module, (loading) => inTimeOrBlocked(`${module.title}: loading`, loading, options));
 	const plugins = Array.isArray(exported) ? exported : [exported];
 	if (plugins.length === 0) throw fault(module, 'the default export is an empty list, and must have a plugin.');
 	for (const [at, plugin] of plugins.entries()) {
@@ -87,14 +84,18 @@ async function loadPackage(registry: Registry, name: string, root: string, optio
 		);
 }
 
-async function importDefault(module: Module, options: LoadOptions): Promise<unknown> {
-	const loading = import(module.source).catch((cause: unknown) => {
-		throw fault(module, `did not load: ${reasonOf(cause)}`, cause);
-	});
-	return defaultOf(module, await inTime(`${module.title}: loading`, loading, options));
+type Exports = Record<string, unknown>;
+
+/** @param wait bounds the time of loading */
+async function importDefault(module: Module, wait: (loading: () => Promise<Exports>) => Promise<Exports>): Promise<unknown> {
+	const loading = (): Promise<Exports> =>
+		import(module.source).catch((cause: unknown) => {
+			throw fault(module, `did not load: ${reasonOf(cause)}`, cause);
+		});
+	return defaultOf(module, await wait(loading));
 }
 
-function defaultOf(module: Module, exports: Record<string, unknown>): unknown {
+function defaultOf(module: Module, exports: Exports): unknown {
 	const given = exports['default'];
 	const exported = isCompiled(given) ? given.default : given;
 	const found = oddity(exported);
@@ -136,7 +137,7 @@ export async function runStep(
 	registry: Registry,
 	plugin: { kind: Kind; name: string },
 	step: { name: string; run: () => void | Promise<void> },
-	options: LoadOptions,
+	options: Parameters<typeof inTime>[2],
 ): Promise<void> {
 	const { title, source } = registry.origin(plugin.kind, plugin.name);
 	const what = `${title}: ${plugin.kind}:${plugin.name}: ${step.name}`;

@@ -1,8 +1,10 @@
 // Waits for plugins with a time limit, and says which plugin is to blame, in which file and line.
 
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import type { Log } from '../contract/nouns.ts';
 
 export interface LoadOptions {
@@ -15,15 +17,21 @@ interface Waits {
 	/** Time after which the log says what is waited for. */
 	noticeMs: number;
 	limitMs: number;
+	/** Time after which a package that keeps the process from doing anything else ends it. */
+	blockedMs: number;
 }
 
-const WAITS: Waits = { noticeMs: 3000, limitMs: 15_000 };
+const WAITS: Waits = { noticeMs: 3000, limitMs: 15_000, blockedMs: 20_000 };
 
 /**
  * Waits for a step of a plugin. The timer keeps the process alive: it would end without a word if nothing else were going on in it.
  * @param what the owner and the step, such as `GATEWAY_PLUGINS: acme-x: loading`. @throws Error when it takes too long
  */
-export async function inTime<T>(what: string, work: Promise<T>, { log, waits = WAITS }: LoadOptions): Promise<T> {
+export async function inTime<T>(
+	what: string,
+	work: Promise<T>,
+	{ log, waits = WAITS }: { log?: Log; waits?: Omit<Waits, 'blockedMs'> },
+): Promise<T> {
 	const { noticeMs, limitMs } = waits;
 	const late = Promise.withResolvers<never>();
 	const notice = setTimeout(() => log?.warn({ limitSeconds: limitMs / 1000 }, `still waiting: ${what}`), noticeMs);
@@ -33,6 +41,26 @@ export async function inTime<T>(what: string, work: Promise<T>, { log, waits = W
 	} finally {
 		clearTimeout(notice);
 		clearTimeout(limit);
+	}
+}
+
+/** A thread that ends the process unless it is ended before: a module that computes for ever holds up all timers of its own thread. */
+const GUARD = `const { workerData: { sentence, afterMs } } = require('node:worker_threads');
+setTimeout(() => {
+	require('node:fs').writeSync(2, sentence);
+	process.kill(process.pid, 'SIGKILL');
+}, afterMs);`;
+
+/** Waits like `inTime` for a step that may also block the thread. */
+export async function inTimeOrBlocked<T>(what: string, begin: () => Promise<T>, options: LoadOptions): Promise<T> {
+	const { blockedMs } = options.waits ?? WAITS;
+	const sentence = `${what} blocked the process for ${blockedMs / 1000} s.\n`;
+	const guard = new Worker(GUARD, { eval: true, execArgv: [], workerData: { sentence, afterMs: blockedMs } });
+	try {
+		await once(guard, 'online');
+		return await inTime(what, begin(), options);
+	} finally {
+		await guard.terminate();
 	}
 }
 

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../helpers/ports.ts';
 import { start } from '../helpers/processes.ts';
-import { freePort } from '../helpers/service.ts';
 
 test('a package that throws and leaves a timer behind ends the process with its sentence and exit code 1', async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-failed-'));

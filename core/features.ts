@@ -5,16 +5,20 @@ import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { Base } from './contract/kinds.ts';
 import type { Log } from './contract/nouns.ts';
-import type { Role } from './contract/permissions.ts';
+import type { Permissions } from './contract/permissions.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
+import type { ReservedSegments } from './http/reserved.ts';
 import type { Members } from './identity/members.ts';
 import type { Resets } from './identity/password-resets.ts';
 import type { Imports } from './imports/imports.ts';
 import type { ImportJobRunner } from './imports/jobs.ts';
-import type { Limits, Window } from './limits/limits.ts';
+import type { Limits } from './limits/limits.ts';
 import type { Mail } from './mail/mail.ts';
+import type { RecordAudit } from './management/audit-entries.ts';
+import type { Declarations } from './management/declarations.ts';
 import type { Registry } from './registry/registry.ts';
+import type { UnfitRows } from './registry/unfit-rows.ts';
 import type { Secrets } from './secrets/envelopes.ts';
 import type { Passwords } from './secrets/passwords.ts';
 import type { Tokens } from './secrets/tokens.ts';
@@ -27,7 +31,14 @@ import type { Signer } from './upstreams/credentials.ts';
 
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
-export { PERMISSIONS, type Permission, permissionsOf, permissionToGrant, ROLES, type Role } from './contract/permissions.ts';
+export {
+	PERMISSIONS,
+	type PermissionName,
+	permissionsOf,
+	permissionToGrant,
+	ROLES,
+	type Role,
+} from './contract/permissions.ts';
 export { askManagement } from './gateways/handling.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
@@ -55,6 +66,7 @@ export {
 	showVersion,
 } from './management/operation.ts';
 export { present } from './management/present.ts';
+export { updateRenewed } from './management/renewal.ts';
 export {
 	body,
 	count,
@@ -76,10 +88,11 @@ export { plainSlug, slugs } from './management/slugs.ts';
 export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';
+export { configVersion, currentConfig, type StoredConfig, shownConfig } from './registry/stored-configs.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
 export type * from './store/store.ts';
-export { namedToolLocation, openedConfig, toolConfig, toolLocation } from './tools/entry.ts';
+export { namedToolLocation, openedConfig, storedTool, toolConfig, toolLocation } from './tools/entry.ts';
 export type { RunResult } from './tools/invoke.ts';
 export { credentialLocation, isCredentialType } from './upstreams/credential-types.ts';
 export { shownPlace } from './upstreams/credentials.ts';
@@ -107,23 +120,23 @@ export interface Core {
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;
+	/** Records a change of a resource whose type the route's feature declares in `audits`. */
+	recordAudit: RecordAudit;
+	/** The rows that no plugin can use. */
+	unfitRows: UnfitRows;
+	/** Our permissions and those of the features. */
+	permissions: Permissions;
+	/** The first segments of paths that no organization may have as its slug. */
+	reserved: ReservedSegments;
 	/** Aborted when stopping is announced: requests are served as before, but load balancers should send no more. */
 	leaving: AbortSignal;
 	/** Aborted as the first step of stopping: open streams end. */
 	stopping: AbortSignal;
 }
 
-export interface Feature<C = unknown> extends Omit<Base<C>, 'operator' | 'version' | 'upgrade'> {
+export interface Feature<C = unknown> extends Omit<Base<C>, 'operator' | 'version' | 'upgrade'>, Declarations {
 	kind: 'feature';
-	/** Permissions that its routes may need beside those of core, each with the least role that has it: `{ 'webhooks:write': 'member' }`. */
-	permissions?: Readonly<Record<string, Role>>;
-	/** The types of its records in the audit log. */
-	audits?: readonly string[];
-	/** Classes of limits that its routes may name. */
-	limits?: Readonly<Record<string, Window>>;
-	/** First segments of its paths: no organization may have one of them as its slug. */
-	segments?: readonly string[];
-	/** Registers a plain hapi plugin, trusted with the core. */
+	/** Registers a plain hapi plugin, trusted with the core. @param config the operator's, from GATEWAY_PLUGINS_CONFIG; frozen */
 	register(server: Server, config: C, core: Core): void | Promise<void>;
 }
 

@@ -13,6 +13,7 @@ import { createEgress } from './egress/egress.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
 import { sweepExpired } from './housekeeping.ts';
+import { reservedSegments } from './http/reserved.ts';
 import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
 import { createImports } from './imports/imports.ts';
@@ -23,6 +24,8 @@ import { createLimits, type LimitTable, limitTable } from './limits/limits.ts';
 import { createWindows } from './limits/windows.ts';
 import { createMail } from './mail/mail.ts';
 import { assertNeeds, registerAccess } from './management/access.ts';
+import { createRecordAudit } from './management/audit-entries.ts';
+import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './management/declarations.ts';
 import { registerFeatures } from './management/features.ts';
 import { registerIdempotency } from './management/idempotency.ts';
 import { delay, endOnSignals } from './process/ending.ts';
@@ -30,6 +33,7 @@ import { assertListenable, listeningFault, originOf, reachableOrigin } from './p
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
+import { countUnfitRows } from './registry/unfit-rows.ts';
 import { createSecrets } from './secrets/envelopes.ts';
 import { createPasswords } from './secrets/passwords.ts';
 import { createTokens } from './secrets/tokens.ts';
@@ -99,7 +103,7 @@ export async function startService(
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer(core);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
-		assertNeeds(server, core.registry);
+		assertNeeds(server, core);
 		core.runtime.mount(server);
 		await server.initialize();
 		options.beforeListening?.();
@@ -130,6 +134,11 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	const registry = await loadPlugins(ROOT, config.plugins, { log });
 	opened.defer(() => closePlugins(registry, log));
 	options.loaded?.(registry.sources());
+	registry.configure((await config.pluginsConfig?.()) ?? null);
+	const features = registry.list('feature');
+	const permissions = permissionsOfFeatures(features);
+	assertAudits(features);
+	const reserved = reservedSegments(features.flatMap(({ segments = [] }) => segments));
 	const { database, dataDir, migrationsRun } = config;
 	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
 	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });
@@ -140,7 +149,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => presence.close());
 	const windows = createWindows(shared, presence, log);
 	opened.defer(() => windows.close());
-	const limits = createLimits(options.limits ?? limitTable(config), windows, config);
+	const limits = createLimits(options.limits ?? limitTable(config), windows, config, reserved);
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
@@ -155,6 +164,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => resets.close());
 	const secrets = createSecrets(config.encryptionKey, log);
 	await checkEncryptionKey(store, secrets);
+	if (isFirst()) await tellTakenSlugs(features, { store, log });
 	const imports = createImports({ registry, egressPolicy, log });
 	opened.defer(() => imports.close());
 	const importJobs = createImportJobs({ store, registry, secrets, imports, log });
@@ -174,7 +184,8 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	});
 	opened.defer(() => upstreamTokens.close());
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
-	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker };
+	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
+	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, operatorOf };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
@@ -182,6 +193,8 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	const people = { tokens, passwords, members, resets };
 	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits });
 	opened.defer(() => runtime.close());
+	const unfitRows = countUnfitRows({ store, registry, secrets, log, isTold: isFirst() });
+	opened.defer(() => unfitRows.close());
 	return {
 		config,
 		log,
@@ -204,8 +217,15 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 		runtime,
 		recorder,
 		limits,
+		permissions,
+		reserved,
+		recordAudit: createRecordAudit({ store, registry }),
+		unfitRows,
 	};
 }
+
+/** Whether this process is the first of its machine: one tells of what all of them find. */
+const isFirst = (): boolean => (cluster.worker?.id ?? 1) === 1;
 
 const lanesRedis = (redis: Config['redis'], shared: Shared, presence: Presence): LaneParts['redis'] =>
 	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => presence.replicas };

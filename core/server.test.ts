@@ -39,7 +39,7 @@ const ROUTES: ServerRoute[] = [
 	{ method: 'POST', path: '/apis', options: { auth: false }, handler: () => ({ ok: 1 }) },
 	failing('/apis/bug', () => new Error('canary')),
 	failing('/apis/foreign', foreign),
-	failing('/apis/internal', () => new GatewayError('internal', 'canary', { cause: new Error('inner') })),
+	failing('/apis/internal', () => new GatewayError('internal', 'It has to be entered again.', { cause: new Error('canary') })),
 	failing('/apis/away', () => new GatewayError('unavailable', 'Not now.')),
 	failing('/apis/away-for-long', () => new GatewayError('unavailable', 'Not now.', { headers: { 'retry-after': '30' } })),
 	failing('/apis/many', () => new GatewayError('rate_limited', 'Too many.')),
@@ -114,10 +114,11 @@ test('faults that a schema finds are reported with their path', async () => {
 });
 
 test('an unexpected error is a 500 without details; the log has it, with the request id', async () => {
-	for (const path of ['/apis/bug', '/apis/internal']) {
+	for (const [path, said] of Object.entries({ '/apis/bug': /our side/, '/apis/internal': /It has to be entered again/ })) {
 		core.lines.length = 0;
 		const { statusCode, requestId, ...body } = await told(path);
 		assert.deepEqual([statusCode, body.error], [500, 'INTERNAL']);
+		assert.match(body.message, said);
 		assert.doesNotMatch(JSON.stringify(body), /canary/);
 		const line = core.lines.find(([level]) => level === 'error') ?? assert.fail('no line');
 		assert.match(JSON.stringify(line), /canary/);

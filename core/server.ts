@@ -14,7 +14,7 @@ import { corsHeaders, preflightHeaders } from './http/cors.ts';
 import { bodyOf, describeError, headersOf, sendingFault } from './http/failures.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
-import { isGatewayPath } from './http/reserved.ts';
+import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
 import { type Limits, limitHeaders } from './limits/limits.ts';
 import type { Store } from './store/store.ts';
@@ -34,6 +34,7 @@ interface Parts {
 	config: Config;
 	log: Log;
 	limits: Limits;
+	reserved: ReservedSegments;
 }
 
 interface ServerParts extends Parts {
@@ -41,7 +42,7 @@ interface ServerParts extends Parts {
 }
 
 /** Creates the server, without routes and not yet listening. */
-export function createServer({ config, log, limits, store }: ServerParts): Server {
+export function createServer({ config, log, limits, reserved, store }: ServerParts): Server {
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
@@ -70,8 +71,8 @@ export function createServer({ config, log, limits, store }: ServerParts): Serve
 	});
 	handleRequests(listener, store);
 	const ended = new WeakSet<Socket>();
-	server.ext('onRequest', (request, h) => admit(request, h, { server, config, ended }));
-	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits }));
+	server.ext('onRequest', (request, h) => admit(request, h, { server, config, reserved, ended }));
+	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits, reserved }));
 	server.events.on('response', (request) => logRequest(request, { config, log }));
 	return server;
 }
@@ -119,15 +120,14 @@ function brokenRequest(code: string | undefined): [number, string] {
 	return [400, 'Bad Request'];
 }
 
-interface Admission {
+interface Admission extends Pick<Parts, 'config' | 'reserved'> {
 	server: Server;
-	config: Config;
 	/** Connections on which client and server may disagree about the end of a request. */
 	ended: WeakSet<Socket>;
 }
 
 /** Checks before routing: the request's id, HTTP's own rules, preflights, and the reserved first segments. */
-function admit(request: Request, h: ResponseToolkit, { server, config, ended }: Admission) {
+function admit(request: Request, h: ResponseToolkit, { server, config, reserved, ended }: Admission) {
 	const { headers } = request.raw.req;
 	const given = headers['x-request-id']?.toString();
 	// hapi types it as read-only, but does not read it itself: it is the id in answers and logs.
@@ -139,17 +139,17 @@ function admit(request: Request, h: ResponseToolkit, { server, config, ended }: 
 	assertWellFormed(request);
 	ended.delete(socket);
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
-	if (request.method === 'options') return preflight(request, h, config);
+	if (request.method === 'options') return preflight(request, h, { config, reserved });
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not valid percent-encoding.');
-	if (isGatewayPath(request.path)) return h.continue;
+	if (reserved.isGatewayPath(request.path)) return h.continue;
 	refuseUnknown(server, request);
 	assertQuery(request.raw.req.url ?? '');
 	return h.continue;
 }
 
-function preflight(request: Request, h: ResponseToolkit, config: Config) {
+function preflight(request: Request, h: ResponseToolkit, parts: Pick<Parts, 'config' | 'reserved'>) {
 	const response = h.response().code(204);
-	for (const [name, value] of Object.entries(preflightHeaders(request, config))) response.header(name, value);
+	for (const [name, value] of Object.entries(preflightHeaders(request, parts))) response.header(name, value);
 	return response.takeover();
 }
 
@@ -184,17 +184,18 @@ function refuseInput(error: Error | undefined): never {
 }
 
 /** Adds headers to every answer, and gives every error the same body. */
-async function finish(request: Request, h: ResponseToolkit, { config, log, limits }: Parts) {
+async function finish(request: Request, h: ResponseToolkit, parts: Parts) {
+	const { log, limits } = parts;
 	const { response } = request;
 	const refusal = await limited(request, limits, log);
 	const error = refusal ?? (response instanceof Error ? describeError(response, request, log) : sendingFault(response, request, log));
 	if (!error) {
-		addHeaders(response as ResponseObject, request, config);
+		addHeaders(response as ResponseObject, request, parts);
 		return h.continue;
 	}
 	const answer = h.response(bodyOf(error, request)).code(error.status).header('cache-control', 'no-store');
 	for (const [name, value] of Object.entries(headersOf(error))) answer.header(name, value);
-	addHeaders(answer, request, config);
+	addHeaders(answer, request, parts);
 	if (!request.raw.req.complete) linger(request);
 	return answer;
 }
@@ -210,13 +211,13 @@ async function limited(request: Request, limits: Limits, log: Log): Promise<Gate
 }
 
 /** Adds headers that the answer does not set itself. */
-function addHeaders(response: ResponseObject, request: Request, config: Config): void {
+function addHeaders(response: ResponseObject, request: Request, parts: Pick<Parts, 'config' | 'reserved'>): void {
 	const add = (headers: Readonly<Record<string, string>>): void => {
 		for (const name in headers) if (response.headers[name] === undefined) response.header(name, headers[name] ?? '');
 	};
 	add(SECURITY_HEADERS);
-	if (config.publicUrls[0].startsWith('https:')) add(HSTS);
-	add(corsHeaders(request, config));
+	if (parts.config.publicUrls[0].startsWith('https:')) add(HSTS);
+	add(corsHeaders(request, parts));
 	if (request.plugins.limit) add(limitHeaders(request.plugins.limit));
 	response.header('x-request-id', request.info.id);
 }

@@ -1,5 +1,6 @@
 // Reads the audit log, which triggers (migration 0003) write in the transaction of the change.
 
+import { QueryTypes } from 'sequelize';
 import type { Actor, Audit, AuditRow } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { startWalk, toPage, uuid, type Walk } from './pages.ts';
@@ -18,14 +19,25 @@ WHERE organization_id = $1 AND seq ${beyond} $2
 	AND ($7::timestamptz IS NULL OR at >= $7) AND ($8::timestamptz IS NULL OR at < $8)
 ORDER BY seq ${direction} LIMIT $9`;
 
+const ADD = `
+INSERT INTO audit_log (organization_id, actor_id, actor_email, access_key_id, address, user_agent, request_id,
+	action, resource_type, resource_id, resource_name, changes)
+SELECT $1, (a.actor ->> 'userId')::uuid, a.actor ->> 'email', (a.actor ->> 'accessKeyId')::uuid, a.actor ->> 'address',
+	a.actor ->> 'userAgent', a.actor ->> 'requestId', $2, $3, $4, $5, $6::jsonb
+FROM (SELECT nullif(current_setting('gatehouse.actor', true), '')::json AS actor) AS a`;
+
 /** All of the actor's columns are null, or only those that an actor may lack. */
 interface Found extends Omit<Actor, 'userId'>, Omit<AuditRow, 'actor'> {
 	seq: string;
 	userId: string | null;
 }
 
-export function createAudit({ ordinary }: Database): Audit {
+export function createAudit({ ordinary, write }: Database): Audit {
 	return {
+		async add(organizationId, { action, resourceType, resourceId, resourceName, changes }) {
+			const bind = [uuid(organizationId), action, resourceType, uuid(resourceId), resourceName, JSON.stringify(changes)];
+			await write((transaction) => ordinary.query(ADD, { bind, type: QueryTypes.INSERT, transaction }));
+		},
 		async list(organizationId, page, { resourceType, resourceId, actorId, action, since, until } = {}) {
 			const ids = [resourceId, actorId].map((id) => (id === undefined ? null : uuid(id)));
 			const filter = [resourceType ?? null, ...ids, action ?? null, since ?? null, until ?? null];

@@ -11,6 +11,7 @@ import { withDeadline } from './deadline.ts';
 import { startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways/gateways.ts';
+import { createConfigRows } from './gateways/stored-configs.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createImportJobs } from './imports/jobs.ts';
 import { createImportQueue } from './imports/queue.ts';
@@ -92,6 +93,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		idempotency: guard(createIdempotency(database)),
 		importQueue: guard(createImportQueue(database)),
 		upstreamTokens: guard(createUpstreamTokens(database)),
+		configs: guard(createConfigRows(database.ordinary)),
 		changes,
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
 		withDeadline: (work) => withDeadline(work, database.waits.ordinaryMs),

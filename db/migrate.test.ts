@@ -19,6 +19,7 @@ import { creators } from './migrations/0010-creators.ts';
 import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
+import { configVersions } from './migrations/0014-config-versions.ts';
 
 /** One row in every table that the first migration creates. */
 const FOUNDATION_ROWS = `
@@ -93,6 +94,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[credentialSchemes, ''],
 	[argumentLayers, ''],
 	[passThrough, ''],
+	[configVersions, ''],
 ];
 const ALL = RELEASES.map(([{ name }]) => name);
 const upTo = (count: number) => ({

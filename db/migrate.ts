@@ -17,6 +17,7 @@ import { creators } from './migrations/0010-creators.ts';
 import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
+import { configVersions } from './migrations/0014-config-versions.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -39,6 +40,7 @@ const MIGRATIONS: Migration[] = [
 	credentialSchemes,
 	argumentLayers,
 	passThrough,
+	configVersions,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

@@ -15,6 +15,8 @@ const FREE = `
 SELECT slug FROM unnest(ARRAY(SELECT json_array_elements_text($1::json))) WITH ORDINALITY AS candidate (slug, place)
 WHERE NOT EXISTS (SELECT FROM organizations o WHERE o.slug = candidate.slug) ORDER BY place LIMIT 1`;
 
+const TAKEN = 'SELECT slug FROM organizations WHERE slug IN (SELECT json_array_elements_text($1::json)) ORDER BY slug';
+
 interface On {
 	ordinary: Sequelize;
 	transaction: Transaction | null;
@@ -50,3 +52,7 @@ function first(slugs: Iterable<string>): string[] {
 	}
 	return candidates;
 }
+
+/** Finds those that organizations have. */
+export const findTakenSlugs = async (ordinary: Sequelize, slugs: readonly string[]): Promise<string[]> =>
+	(await rows<{ slug: string }>(ordinary, TAKEN, [JSON.stringify(slugs)])).map(({ slug }) => slug);

@@ -4,7 +4,7 @@ import {
 	asGatewayError,
 	type Call,
 	type ErrorMap,
-	type GatewayError,
+	GatewayError,
 	type Incoming,
 	isObject,
 	type JsonObject,
@@ -100,7 +100,7 @@ function outward(thrown: unknown, era: Era, { message, call }: Exchange): unknow
 	const error = asGatewayError(thrown);
 	if (!error || error.code === 'internal') {
 		call.log.error({ method: message.method, error: thrown instanceof Error ? thrown.stack : String(thrown) }, 'an MCP request failed');
-		return new ProtocolError(CODES.internalError, 'Something went wrong on our side.');
+		return new ProtocolError(CODES.internalError, thrown instanceof GatewayError ? thrown.message : 'Something went wrong on our side.');
 	}
 	const outcome = OUTCOMES[error.code];
 	return era.translate(error, message) ?? (typeof outcome === 'number' ? new ProtocolError(outcome, error.message) : error);

@@ -8,6 +8,7 @@ import { isBareAddress } from '../kit/mail-address.ts';
 import { httpUrl } from '../kit/urls.ts';
 import { type OwnSecrets, ownSecrets, prepareFolder } from '../process/data-folder.ts';
 import { reachableOrigin } from '../process/listening.ts';
+import { type PluginsConfig, readPluginsConfig } from './plugins-config.ts';
 
 export interface Config {
 	port: number;
@@ -26,6 +27,8 @@ export interface Config {
 	dataDir: string;
 	/** npm package names. */
 	plugins: string[];
+	/** Reads the operator's configuration of plugins, which holds secrets; null without a file. @throws Error listing its faults */
+	pluginsConfig: (() => Promise<PluginsConfig>) | null;
 	/** Origins, addresses and CIDRs that the operator opens to outbound calls. */
 	egressAllow: string[];
 	/** Addresses and CIDRs of the proxies whose X-Forwarded-For is trusted. */
@@ -96,6 +99,7 @@ const VARIABLES = {
 	GATEWAY_PLUGINS: list(Joi.string().pattern(/^(@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/)).label(
 		'npm package names separated by commas',
 	),
+	GATEWAY_PLUGINS_CONFIG: filled.label('a YAML or JSON file with the configuration of plugins by kind:name'),
 	EGRESS_ALLOW: list(Joi.string().custom(originAddressOrCidr)).label(
 		'origins (http://127.0.0.1:4000), addresses or CIDRs separated by commas',
 	),
@@ -178,7 +182,7 @@ export function checkConfig(env: Env = process.env): CheckedConfig {
 	if (Number(values['WEB_CONCURRENCY']) > 1 && values['REDIS_HOST'] === undefined)
 		faults.push('WEB_CONCURRENCY over 1 needs REDIS_HOST: processes share their limits through Redis');
 	if (faults.length > 0) throw new Error(`The configuration is invalid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
-	return assemble(values, embedded);
+	return { ...assemble(values, embedded), pluginsConfig: pluginsConfig(values, env) };
 }
 
 type Values = Record<string, unknown>;
@@ -210,7 +214,7 @@ function describeVariable(name: string): { flags?: { label?: string; default?: u
 }
 
 // `values` has passed the schemas of VARIABLES, so each cast below names the type that its schema yields.
-function assemble(values: Values, embedded: boolean): CheckedConfig {
+function assemble(values: Values, embedded: boolean): Omit<CheckedConfig, 'pluginsConfig'> {
 	const host = (values['HOST'] as string | undefined) ?? (embedded ? '127.0.0.1' : '0.0.0.0');
 	const dataDir = resolve(values['SVC_DATA_DIR'] as string);
 	const ownUrl = reachableOrigin({ host, port: values['PORT'] as number }, 'localhost');
@@ -251,6 +255,11 @@ function assemble(values: Values, embedded: boolean): CheckedConfig {
 		localModelAllowPrivateUrls: values['LOCALMODEL_ALLOW_PRIVATE_URLS'] as boolean,
 		logLevel: values['LOG_LEVEL'] as string,
 	};
+}
+
+function pluginsConfig(values: Values, env: Env): Config['pluginsConfig'] {
+	const file = values['GATEWAY_PLUGINS_CONFIG'] as string | undefined;
+	return file === undefined ? null : () => readPluginsConfig(resolve(file), env);
 }
 
 function mail(values: Values): Config['mail'] {

@@ -133,8 +133,10 @@ export interface Identity {
 }
 
 /** The interface that core gives to every plugin. */
-export interface Context {
+export interface Context<O = unknown> {
 	log: Log;
+	/** The operator's configuration of the plugin, by the defaults of its schema where the file says nothing; frozen. */
+	operator: O;
 	/** Sends a request through the guard on a pooled connection: the hot path. @throws egress_refused, upstream_failed, upstream_timeout */
 	request(options: OutboundRequest): Promise<OutboundResponse>;
 	/** Sends a request through the same guard, for convenience and for libraries. */
@@ -151,7 +153,7 @@ export interface Context {
 }
 
 /** The interface that core adds for one call. */
-export interface Call extends Context {
+export interface Call<O = unknown> extends Context<O> {
 	/** Null when a tool is executed over the management API. */
 	gateway: Readonly<Gateway> | null;
 	/** Null on public routes. */
@@ -199,7 +201,7 @@ export interface Call extends Context {
 	 * Returns a call like this one that also reports the progress of what it invokes to `progress`, and stops with `signal` too. `detached`:
 	 * it continues when the client leaves, for protocols in which leaving is not cancelling.
 	 */
-	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call;
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call<O>;
 }
 
 export type ProgressListener = (done: number, total?: number, message?: string) => void;

@@ -22,8 +22,11 @@ import type {
 } from './nouns.ts';
 import type { LlmProvider } from './providers.ts';
 
-/** The members that plugins of every kind have. */
-export interface Base<Config> {
+/**
+ * The members that plugins of every kind have.
+ * @typeParam Operator the configuration that the operator gives the plugin, as its functions get it in `context.operator`
+ */
+export interface Base<Config, Operator = unknown> {
 	/**
 	 * The version of this contract that the plugin was written for. A plugin that does not say it is taken for one of version 1, with a
 	 * warning at start; one of a newer version stops the start.
@@ -42,22 +45,30 @@ export interface Base<Config> {
 	 * of the secrets with `.meta({ destination: true })`: a client that changes its origin has to enter the secrets again.
 	 */
 	config: ObjectSchema<Config>;
-	/** The version of `config`, from 1 upwards: increased when configs that are stored would no longer fit. Default 1. */
+	/**
+	 * The schema of what the operator configures for the whole service, in the file GATEWAY_PLUGINS_CONFIG under `kind:name`. It is parsed at
+	 * the start, with its defaults, also when the file says nothing. A feature has none: its `config` is the operator's.
+	 */
+	operator?: ObjectSchema<Operator>;
+	/** The version of `config`, which rows keep; default 1. Raise it with each change that a stored config may not fit. */
 	version?: number;
-	/** Converts a config that was stored by an older version. @param from the version that stored it */
+	/**
+	 * Returns a stored config of a lower version as one of this version. It is called when a row is read, and must not wait. Secrets are
+	 * sealed in it: they may be moved to another field, not read. The row is rewritten when a user next changes it.
+	 * @param config a copy that may be changed
+	 * @param from the version that stored it
+	 */
 	upgrade?(config: JsonObject, from: number): JsonObject;
-	/** The schema of what the operator configures for the whole service. A feature has none: its `config` is the operator's. */
-	operator?: ObjectSchema;
 	/** Ends what the plugin holds open, such as a pool of connections, when the service stops. */
 	close?(): void | Promise<void>;
 }
 
-export interface AuthMethod<C = unknown> extends Base<C> {
+export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'auth';
 	/** Returns the caller of a valid credential, null if the request has no credential of this kind. @throws unauthorized, forbidden */
-	authenticate(request: Incoming, config: C, context: Context): Promise<Caller | null>;
+	authenticate(request: Incoming, config: C, context: Context<O>): Promise<Caller | null>;
 	/** Checks what the schema cannot, such as an address, when the method is added to a gateway. @throws validation_failed, egress_refused */
-	check?(config: C, context: SaveContext): Promise<void>;
+	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/** Headers in which the method looks for a credential, beside Authorization and Cookie: they are never passed on to an API. */
 	secretHeaders?(config: C): string[];
 	/** Describes the expected credential in the 401 for a request without one, such as `a key in X-API-Key`. Anonymous clients read it. */
@@ -65,16 +76,16 @@ export interface AuthMethod<C = unknown> extends Base<C> {
 	/** The value of WWW-Authenticate (RFC 9110 §11.6.1). @param fault the fault of a credential of this method; null when none was sent */
 	challenge?(gateway: Gateway, config: C, fault: ChallengeFault | null): string;
 	/** Routes that a gateway has while this method is attached to it. */
-	routes?: GatewayRoute<C>[];
+	routes?: GatewayRoute<C, O>[];
 	/** Routes of the management API for the records that the method keeps for a gateway. */
-	management?: ManagementRoute[];
+	management?: ManagementRoute<O>[];
 }
 
 /** The fault of a credential (RFC 6750 §3.1). `scopes`: all that the caller has, and the missing one. */
 export type ChallengeFault = { error: 'invalid_token' } | { error: 'insufficient_scope'; scopes: readonly Scope[] };
 
 /** A route below `/gateways/{id}`, for members whose role allows it; the OpenAPI document contains it. */
-export interface ManagementRoute {
+export interface ManagementRoute<O = unknown> {
 	method: 'GET' | 'DELETE';
 	/** The path, such as `/oauth/clients/{clientId}`. */
 	path: string;
@@ -89,7 +100,7 @@ export interface ManagementRoute {
 	/**
 	 * Answers the request; a list is answered with `items` and `nextCursor`, by the request's `page`. @throws not_found
 	 */
-	handler(request: ManagementRequest, context: Context): Promise<JsonObject | { items: JsonObject[]; nextCursor: string | null }>;
+	handler(request: ManagementRequest, context: Context<O>): Promise<JsonObject | { items: JsonObject[]; nextCursor: string | null }>;
 }
 
 export interface ManagementRequest {
@@ -100,12 +111,12 @@ export interface ManagementRequest {
 	page: RecordPage;
 }
 
-export interface TransportAdapter<C = unknown> extends Base<C> {
+export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'transport';
-	routes: GatewayRoute<C>[];
+	routes: GatewayRoute<C, O>[];
 }
 
-export interface GatewayRoute<C = unknown> {
+export interface GatewayRoute<C = unknown, O = unknown> {
 	method: 'GET' | 'POST' | 'PUT' | 'DELETE';
 	/** Relative to /{org}/{gateway}, root '/'. */
 	path: string;
@@ -117,11 +128,11 @@ export interface GatewayRoute<C = unknown> {
 	maxBytes?: number;
 	/** Returns the answer's body when query or body cannot be read, for protocols with an error format of their own. */
 	unreadable?(error: GatewayError): JsonObject;
-	handler(request: Incoming, config: C, call: Call): Promise<Reply>;
+	handler(request: Incoming, config: C, call: Call<O>): Promise<Reply>;
 }
 
 /** An importer. `config` holds the options of an import, which users give with the description. */
-export interface SchemaImporter<C = unknown> extends Base<C> {
+export interface SchemaImporter<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'importer';
 	/** Returns 0 to 1: how certain it is that the document has this format. @param text empty when the bytes are not UTF-8 */
 	detect(text: string, bytes: Uint8Array): number;
@@ -134,21 +145,23 @@ export interface SchemaImporter<C = unknown> extends Base<C> {
 	 * Fetches the description from the endpoint at `url`, for APIs that describe themselves (introspection). Runs in core's worker when a
 	 * GET of `schemaUrl` returned no description. @throws schema_invalid, whose message ends a sentence on why it cannot be fetched
 	 */
-	introspect?(url: string, context: ImportContext): Promise<Pick<SchemaSource, 'text' | 'url'>>;
+	introspect?(url: string, context: ImportContext<O>): Promise<Pick<SchemaSource, 'text' | 'url'>>;
 	/**
-	 * Yields the operations of a description. Runs in core's worker, where the context has `fetch`, `request`, `log` and `signal` only;
-	 * `log.warn` writes into the report. @throws schema_invalid, naming line or pointer
+	 * Yields the operations of a description. Runs in core's worker, where the context has `fetch`, `request`, `log`, `signal` and
+	 * `operator` only; `log.warn` writes into the report. @throws schema_invalid, naming line or pointer
 	 */
-	parse(source: SchemaSource, config: C, context: ImportContext): AsyncGenerator<Operation, SchemaSummary>;
+	parse(source: SchemaSource, config: C, context: ImportContext<O>): AsyncGenerator<Operation, SchemaSummary>;
 	/** Converts one operation into one tool. */
 	tool(operation: Operation, api: Api): ToolDraft;
 }
 
-export type ImportContext = Pick<Context, 'log' | 'fetch' | 'request' | 'signal'>;
+export type ImportContext<O = unknown> = Pick<Context<O>, 'log' | 'fetch' | 'request' | 'signal' | 'operator'>;
 
 /** The context while a tool or an auth method is saved: nothing is called yet. */
-export interface SaveContext {
+export interface SaveContext<O = unknown> {
 	log: Log;
+	/** The operator's configuration of the plugin. */
+	operator: O;
 	/** The organization that the tool or gateway belongs to. */
 	organizationId: string;
 	/** The account by which that organization's quotas of scarce resources count, as in `Call.account`. @throws unavailable */
@@ -160,24 +173,24 @@ export interface SaveContext {
 	checkUrl(url: string, at?: string): Promise<void>;
 }
 
-export interface ToolExecutor<C = unknown> extends Base<C> {
+export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'executor';
 	/** Whether `POST …/tools` may name the executor as `type`. */
 	creatable?: boolean;
 	/** Checks what the schema cannot, such as an address or syntax, when a tool is saved. @throws validation_failed, egress_refused */
-	check?(config: C, context: SaveContext): Promise<void>;
+	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/**
 	 * Runs the tool; `args` have passed the tool's `parameters`.
 	 * @throws upstream_failed, upstream_timeout, egress_refused, validation_failed; not_implemented with a detail
 	 * `client/<ability>` when the client would need an ability that it has not declared
 	 */
-	execute(args: JsonObject, config: C, call: Call): Promise<ToolResult>;
+	execute(args: JsonObject, config: C, call: Call<O>): Promise<ToolResult>;
 	/**
 	 * Returns the request that `execute` would send, and sends nothing. Only for protocols that do not use `call.request` or `call.fetch`,
 	 * whose requests core shows by itself. `call.sign` and secret fields of the config give a placeholder for the secret then, shown as
 	 * `••••`; `call.connect` gives an address that must not be dialled. @throws what `execute` throws before it sends
 	 */
-	preview?(args: JsonObject, config: C, call: Call): Promise<JsonObject>;
+	preview?(args: JsonObject, config: C, call: Call<O>): Promise<JsonObject>;
 }
 
 /** Every kind of plugin by its name. A door that offers a further kind adds it here by declaration merging. */

@@ -7,7 +7,7 @@ import Joi from 'joi';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { addApi, addGateway, addTenant, addTool, type Tenant } from '../../test/helpers/samples.ts';
 import { asGatewayError, type GatewayError } from '../contract/errors.ts';
-import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kinds.ts';
+import type { AuthMethod, GatewayRoute, ToolExecutor, TransportAdapter } from '../contract/kinds.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import { Registry } from '../registry/registry.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
@@ -28,7 +28,8 @@ let core: TestCore;
 let tenant: Tenant;
 before(async () => {
 	const plugins = [transport('wire', route('POST', '/'), route('GET', '/files/{name}'), route('PUT', '/files/{name}'))];
-	core = await startCore({ plugins: [...plugins, method('door', route('GET', '/login')), method('gate', route('GET', '/gate'))] });
+	const http: ToolExecutor = { kind: 'executor', name: 'http', summary: 'One.', config: CONFIG, execute: async () => ({ content: [] }) };
+	core = await startCore({ plugins: [...plugins, http, method('door', route('GET', '/login')), method('gate', route('GET', '/gate'))] });
 });
 after(() => core[Symbol.asyncDispose]());
 
@@ -129,6 +130,23 @@ test('two rows of one method are two ways in with one set of routes, which use t
 	assert.deepEqual([config['size'], plugin], [1, 'auth:door']);
 });
 
+test('a configuration that does not fit its transport or a method is our fault, and names the row alone', async () => {
+	const snapshot = await snapshotOf('wire', (id) => addMethod(id, 'door'));
+	const misfit = { size: 'canary' };
+	const unfit = refusalOf(() => mount({ ...snapshot, gateway: { ...snapshot.gateway, configuration: misfit } }));
+	const [door] = snapshot.auth;
+	const shut = refusalOf(() => mount({ ...snapshot, auth: [{ ...(door ?? assert.fail()), configuration: misfit }] }));
+	for (const { code, details, cause } of [unfit, shut]) {
+		assert.deepEqual([code, details], ['internal', []]);
+		assert.match(
+			String(cause),
+			/(transport:wire|auth:door) cannot use the config of (gateways|gateway_auth) [0-9a-f-]{36}: \/size \(number\.base\)$/,
+		);
+	}
+	assert.match(unfit.message, /^The configuration of the gateway “Main” no longer fits: its owner has to enter it again\.$/);
+	assert.match(shut.message, /the authentication method "door" of this gateway no longer fits/);
+});
+
 test('tools are listed in the order of their assignment by their names in the gateway, each with the credentials of its own API', async () => {
 	const { organizationId } = tenant;
 	const snapshot = await snapshotOf('wire', async (id) => {
@@ -138,6 +156,8 @@ test('tools are listed in the order of their assignment by their names in the ga
 		];
 		await core.store.gateways.assign(tenant.organizationId, id, [ofApi.id]);
 		await core.store.gateways.assign(tenant.organizationId, id, [plain.id]);
+		const gone = await addTool(core.store, tenant.organizationId, { name: 'gone', executor: 'gone' });
+		await core.store.gateways.assign(tenant.organizationId, id, [gone.id]);
 		await core.store.gateways.updateAssignment(tenant.organizationId, id, plain.id, { name: 'renamed', rateLimit: 5 });
 	});
 	assert.notEqual(organizationId, tenant.organizationId);
@@ -151,6 +171,8 @@ test('tools are listed in the order of their assignment by their names in the ga
 		shelf.list().map(({ name }) => name),
 		['getPet', 'renamed'],
 	);
+	const without = refusalOf(() => shelf.find({ name: 'gone' })?.ready());
+	assert.deepEqual([without.code, without.message], ['not_implemented', 'The executor "gone" of this tool is not loaded.']);
 	const [first, second] = [shelf.find({ name: 'getPet' }), shelf.find({ name: 'renamed' })];
 	assert.deepEqual([first?.api?.id, first?.credentials.length, first?.limit], [api.id, 1, null]);
 	assert.deepEqual([second?.api, second?.credentials, second?.limit?.perMinute], [null, [], 5]);

@@ -9,6 +9,7 @@ import { quote } from '../kit/clean-text.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { isSamePlace } from '../registry/manifest-fields.ts';
 import type { Registry } from '../registry/registry.ts';
+import { loadConfig, shownConfig } from '../registry/stored-configs.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
 import type { ToolShelf } from '../tools/call.ts';
@@ -44,7 +45,8 @@ export const authLocation = (organizationId: string, row: string): SecretLocatio
 
 /**
  * @param url under which clients reach the gateway
- * @throws not_implemented when its transport or a method is not loaded, secret_unreadable naming a secret of its configuration
+ * @throws not_implemented when its transport or a method is not loaded, UnfitConfig when a configuration does not fit it any more,
+ * secret_unreadable naming a secret of its configuration
  */
 export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: MountParts): MountedGateway {
 	const { gateway: row, organization } = snapshot;
@@ -52,15 +54,15 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 	if (!transport) throw new GatewayError('not_implemented', `The transport "${row.type}" of this gateway is not loaded.`);
 	const place = gatewayLocation(row.organizationId, row.id);
 	const of = `the gateway ${quote(row.name)}`;
-	const opened = parts.registry.open('transport', row.type, row.configuration, parts.secrets, { ...place, of });
-	const config = deepFreeze(parts.registry.parse('transport', row.type, opened, '/configuration'));
+	const stored = { kind: 'transport', name: row.type, config: row.configuration, version: row.configVersion } as const;
+	const config = loadConfig(parts.registry, stored, parts.secrets, { ...place, of });
 	const methods = snapshot.auth.map((auth) => mountMethod(auth, parts));
 	return {
 		gateway: deepFreeze(describeGateway(row, organization, url)),
 		plugin: `transport:${transport.name}`,
 		place: organization.slug + row.endpoint,
 		methods,
-		shelf: shelve(snapshot, parts.invoker),
+		shelf: shelve(snapshot, parts),
 		router: routeTable(transport, config, methods),
 		keys: noKeysYet(),
 	};
@@ -70,15 +72,15 @@ function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMe
 	const plugin = registry.get('auth', row.type);
 	if (!plugin) throw new GatewayError('not_implemented', `The authentication method "${row.type}" of this gateway is not loaded.`);
 	const { isRequired, validationRules: rules } = row;
+	const stored = { kind: 'auth', name: row.type, config: row.configuration, version: row.configVersion } as const;
 	const place = { ...authLocation(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
 	try {
-		const opened = registry.open('auth', row.type, row.configuration, secrets, place);
-		return { plugin, isRequired, config: deepFreeze(registry.parse('auth', row.type, opened, '/configuration')), rules };
+		return { plugin, isRequired, config: loadConfig(registry, stored, secrets, place), rules };
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
 		// Only this method is shut; the gateway's other methods do not depend on its secret.
-		const config = deepFreeze(registry.redact('auth', row.type, row.configuration));
+		const config = deepFreeze(shownConfig(registry, stored, secrets));
 		return { plugin, isRequired, config, rules, shut: new GatewayError('forbidden', error.message, { cause: thrown }) };
 	}
 }
@@ -96,8 +98,8 @@ const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: st
 	url,
 });
 
-/** Collects the tools, in the order of their assignment. */
-function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
+/** Collects the tools, in the order of their assignment. One whose executor is not loaded is not listed, and says so when it is called. */
+function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): ToolShelf {
 	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
 	const byName = new Map<string, ToolEntry>();
 	const byId = new Map<string, ToolEntry>();
@@ -110,7 +112,8 @@ function shelve(snapshot: GatewaySnapshot, invoker: Invoker): ToolShelf {
 		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}
-	const tools: readonly Tool[] = Object.freeze([...byName.values()].map(({ tool }) => tool));
+	const listed = [...byName.values()].map(({ tool }) => tool).filter(({ executor }) => registry.get('executor', executor) !== null);
+	const tools: readonly Tool[] = Object.freeze(listed);
 	return {
 		list: () => tools,
 		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,

@@ -3,7 +3,7 @@
 
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
-import { isGatewayPath } from './reserved.ts';
+import type { ReservedSegments } from './reserved.ts';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const MAX_AGE_SECONDS = '600';
@@ -14,15 +14,20 @@ const GATEWAY_HEADERS =
 const EXPOSED =
 	'x-request-id, www-authenticate, mcp-session-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag, location, preference-applied';
 
+interface Parts {
+	config: Config;
+	reserved: ReservedSegments;
+}
+
 type Headers = Readonly<Record<string, string>>;
 
 const NO_HEADERS: Headers = {};
 
 /** Returns the CORS headers of an answer; none when the request has no Origin. */
-export function corsHeaders(request: Request, config: Config): Headers {
+export function corsHeaders(request: Request, { config, reserved }: Parts): Headers {
 	const { origin } = request.raw.req.headers;
 	if (origin === undefined) return NO_HEADERS;
-	if (isGatewayPath(request.path)) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+	if (reserved.isGatewayPath(request.path)) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 	if (origin !== config.frontendUrl) return { vary: 'origin' };
 	return {
 		'access-control-allow-origin': origin,
@@ -33,8 +38,8 @@ export function corsHeaders(request: Request, config: Config): Headers {
 }
 
 /** Returns the preflight's own headers; `corsHeaders` go with every answer. */
-export function preflightHeaders(request: Request, config: Config): Headers {
-	const gateway = isGatewayPath(request.path);
+export function preflightHeaders(request: Request, { config, reserved }: Parts): Headers {
+	const gateway = reserved.isGatewayPath(request.path);
 	if (!gateway && request.raw.req.headers.origin !== config.frontendUrl) return {};
 	const asked = request.raw.req.headers['access-control-request-headers'];
 	return {

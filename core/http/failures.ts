@@ -39,7 +39,9 @@ function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
 		cause: String(thrown.cause ?? ''),
 	};
 	log.error(fields, 'request failed');
-	return new GatewayError('internal', 'Something went wrong on our side; the request id names it.');
+	// A library's error may have the code `internal`, too: only our own class promises a message that may be sent.
+	const told = thrown instanceof GatewayError ? thrown.message : 'Something went wrong on our side; the request id names it.';
+	return new GatewayError('internal', told);
 }
 
 /**

@@ -1,5 +1,6 @@
 // First path segments that no organization may have: checked before routing, since the catch-all route would take mistyped
-// management paths. The list is generous, so that future routes break nobody's URLs; a test compares it with the routes.
+// management paths. The list is generous, so that future routes break nobody's URLs; a test compares it with the routes. Features from
+// packages add the segments that they declare.
 
 const RESERVED = new Set(
 	(
@@ -13,15 +14,28 @@ const RESERVED = new Set(
 	).split(' '),
 );
 
-export const isReserved = (segment: string): boolean =>
-	RESERVED.has(segment.toLowerCase()) || segment.startsWith('.') || segment.startsWith('@');
+export interface ReservedSegments {
+	has(segment: string): boolean;
+	/** Whether a path belongs to a gateway; `/.well-known/{name}/{org}/{gateway}` does, although its first segment is reserved. */
+	isGatewayPath(path: string): boolean;
+}
 
-/** Whether a path belongs to a gateway; `/.well-known/{name}/{org}/{gateway}` does, although its first segment is reserved. */
-export function isGatewayPath(path: string): boolean {
-	const end = path.indexOf('/', 1);
-	if (end === -1) return false;
-	const first = path.slice(1, end);
-	if (first !== '.well-known') return first !== '' && !isReserved(first);
-	const [, , , organization = '', gateway, ...more] = path.split('/');
-	return organization !== '' && Boolean(gateway) && more.length === 0 && !isReserved(organization);
+/** @param declared by the features that are loaded */
+export function reservedSegments(declared: Iterable<string> = []): ReservedSegments {
+	const more = new Set([...declared].map((segment) => segment.toLowerCase()));
+	const has = (segment: string): boolean => {
+		const name = segment.toLowerCase();
+		return RESERVED.has(name) || more.has(name) || segment.startsWith('.') || segment.startsWith('@');
+	};
+	return {
+		has,
+		isGatewayPath(path) {
+			const end = path.indexOf('/', 1);
+			if (end === -1) return false;
+			const first = path.slice(1, end);
+			if (first !== '.well-known') return first !== '' && !has(first);
+			const [, , , organization = '', gateway, ...others] = path.split('/');
+			return organization !== '' && Boolean(gateway) && others.length === 0 && !has(organization);
+		},
+	};
 }

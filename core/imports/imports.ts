@@ -11,6 +11,7 @@ import type { EgressPolicy } from '../egress/egress.ts';
 import { Semaphore } from '../kit/semaphore.ts';
 import { Strays } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
+import { configVersion } from '../registry/stored-configs.ts';
 import type {
 	ApiRow,
 	GeneratedTools,
@@ -122,7 +123,7 @@ export function createImports(parts: ImportParts): Imports {
 			}
 		},
 		generateTools: (writing, api, request, after = {}) =>
-			generateTools(writing, importerOf(registry, api.type), { api, request, ...after }),
+			generateTools(writing, importerOf(registry, api.type), { api, request, versionOf: versionsOf(registry), ...after }),
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
@@ -149,6 +150,7 @@ async function importOne(
 		type: api.type,
 		sources: sourcesOf(registry),
 		egressAllow: egressPolicy.allow,
+		operator: registry.operator(`importer:${api.type}`),
 		timeoutMs,
 	};
 	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
@@ -172,7 +174,9 @@ async function importOne(
 		});
 		progress('writing');
 		const importer = importerOf(registry, api.type);
-		const reader = createImportReader((operation, bodies) => draftTool(importer, operation, api, bodies));
+		const reader = createImportReader((operation, bodies) =>
+			draftTool(importer, operation, { api, bodies, versionOf: versionsOf(registry) }),
+		);
 		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
 	} catch (error) {
 		await begun.writer?.abort();
@@ -211,6 +215,11 @@ function importerOf(registry: Registry, type: string): SchemaImporter {
 	throw invalid('/type', `No importer reads APIs of type ${type}: there are ${names.join(', ') || 'none'}.`);
 }
 
+const versionsOf =
+	(registry: Registry) =>
+	(executor: string): number =>
+		configVersion(registry, 'executor', executor);
+
 function sourcesOf(registry: Registry): Record<string, string> {
 	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);
 	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
@@ -245,11 +254,12 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 
 interface Generation extends AfterImport {
 	api: ApiRow;
+	versionOf: (executor: string) => number;
 	request: GenerationRequest;
 }
 
 async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
-	const { api, request, signal, since } = generation;
+	const { api, request, versionOf, signal, since } = generation;
 	const { organizationId } = api;
 	const filter = active(request);
 	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
@@ -263,7 +273,7 @@ async function generateTools(store: Writing, importer: SchemaImporter, generatio
 		const drafts = page.items.map((operation) => ({
 			operationId: operation.id,
 			asOf: operation.updatedAt,
-			tool: draftTool(importer, operation, api, layoutOf(operation)),
+			tool: draftTool(importer, operation, { api, bodies: layoutOf(operation), versionOf }),
 		}));
 		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts, since);
 		sum.created += created;

@@ -24,6 +24,8 @@ export interface ImportTask {
 	/** The module of every importer, by name. */
 	sources: Record<string, string>;
 	egressAllow: string[];
+	/** The operator's configuration of that importer. */
+	operator: unknown;
 	timeoutMs: number;
 }
 
@@ -74,6 +76,7 @@ async function main(task: ImportTask): Promise<ImportResult> {
 			fetch: egress.fetch,
 			request: egress.request,
 			signal: AbortSignal.timeout(task.timeoutMs),
+			operator: deepFreeze(task.operator),
 		};
 		const own = await loadImporter(task.type, task.sources);
 		const importers = { own, names: Object.keys(task.sources), load: (name: string) => loadImporter(name, task.sources) };

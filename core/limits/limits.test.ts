@@ -12,6 +12,7 @@ import { freePort } from '../../test/helpers/ports.ts';
 import { silent } from '../../test/helpers/postgres.ts';
 import { loadConfig } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
+import { reservedSegments } from '../http/reserved.ts';
 import { createServer } from '../server.ts';
 import { joinReplicas } from '../shared/presence.ts';
 import { createShared } from '../shared/redis.ts';
@@ -37,7 +38,7 @@ async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog 
 	const windows = createWindows(shared, await joinReplicas(shared, 'one'), silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
 	const limits = createLimits(table, windows, config);
-	const server = createServer({ config, log, limits, store: { withDeadline: (work) => work() } });
+	const server = createServer({ config, log, limits, reserved: reservedSegments(), store: { withDeadline: (work) => work() } });
 	t.after(async () => {
 		await server.stop();
 		windows.close();
@@ -100,6 +101,19 @@ test('each path counts in the window of its category, all others in the global o
 	const shown: Record<string, number | undefined> = {};
 	for (const path of Object.keys(expected)) shown[path] = limitOf(await ask(server, path));
 	assert.deepEqual(shown, expected);
+});
+
+test('a route with a limit class counts in it alone, under any path and per caller', async (t) => {
+	const server = await start(t);
+	const plugins = { limitClass: { name: 'class:hooks:deliveries', max: 3, seconds: 60 } };
+	for (const path of ['/apis/hooks', '/hooks/{id}'])
+		server.route({ method: 'GET', path, handler: () => null, options: { plugins, auth: false } });
+	assert.equal(await remainingAfter(server, ['/apis/hooks', '/hooks/1']), 1);
+	assert.equal(limitOf(await ask(server, '/hooks/1')), 3);
+	const refused = await ask(server, '/hooks/2');
+	assert.deepEqual([refused.statusCode, refused.headers['x-ratelimit-remaining']], [429, '0']);
+	assert.equal((await ask(server, '/hooks/1', { remoteAddress: '192.0.2.7' })).statusCode, 204);
+	assert.equal(await remainingAfter(server, ['/apis']), 119);
 });
 
 test('health has no limit and no limit headers (4.8)', async (t) => {

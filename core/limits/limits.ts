@@ -1,12 +1,12 @@
 // Rate limits (specification 8): the windows that a request counts in, and the headers of its answer. An authenticated caller counts by
 // name, others by address; a bad credential counts against the address that sent it.
 
-import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { bucketAddress, clientAddress } from '../http/addresses.ts';
-import { isGatewayPath } from '../http/reserved.ts';
+import { clientAddress } from '../http/addresses.ts';
+import { type ReservedSegments, reservedSegments } from '../http/reserved.ts';
+import { asSubject, named } from './subjects.ts';
 import type { Bucket, Standing, Windows } from './windows.ts';
 
 export interface Window {
@@ -55,6 +55,10 @@ export interface Limits {
 }
 
 declare module '@hapi/hapi' {
+	interface PluginSpecificConfiguration {
+		/** The limit class that the route's feature declares for it. */
+		limitClass?: Window & { name: string };
+	}
 	interface PluginsStates {
 		/** The tightest of the windows in which the request was counted. */
 		limit?: Standing;
@@ -102,10 +106,16 @@ interface Parts {
 	table: LimitTable;
 	windows: Windows;
 	trustProxy: readonly string[];
+	reserved: ReservedSegments;
 }
 
-export function createLimits(table: LimitTable, windows: Windows, { trustProxy }: Pick<Config, 'trustProxy'>): Limits {
-	const parts: Parts = { table, windows, trustProxy };
+export function createLimits(
+	table: LimitTable,
+	windows: Windows,
+	{ trustProxy }: Pick<Config, 'trustProxy'>,
+	reserved: ReservedSegments = reservedSegments(),
+): Limits {
+	const parts: Parts = { table, windows, trustProxy, reserved };
 	return {
 		ofUser: (request, userId) => countAt(request, parts, `user:${userId}`),
 		ofKey: (request, keyId) => countAt(request, parts, `key:${keyId}`),
@@ -134,7 +144,7 @@ export function createLimits(table: LimitTable, windows: Windows, { trustProxy }
 			// The request was refused for another reason than a bad credential.
 			if (request.method !== 'options') return countAt(request, parts, null, true);
 			// A preflight is sent by the browser itself: it gets the standing, costs nothing and is not refused.
-			const counted = windowOf(table, normalized(request.path));
+			const counted = windowOf(parts, normalized(request.path));
 			if (counted) request.plugins.limit = windows.look(bucketOf(counted, addressOf(request, parts)));
 		},
 		standingOf: (address) => windows.look(bucketOf(globalWindow(table), asSubject(clientAddress(address, undefined, trustProxy)))),
@@ -169,7 +179,7 @@ async function countAtGateway(
 }
 
 async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
-	const counted = windowOfRoute(parts.table, route, route.slice(route.indexOf('/')));
+	const counted = windowOfRoute(parts, route, route.slice(route.indexOf('/')));
 	const own = counted && bucketOf(counted, addressOf(request, parts));
 	await count(request, parts.windows, [own, namedRouteBucket(route, request, parts)]);
 }
@@ -179,7 +189,7 @@ const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
 
 /** Returns the window for bad credentials. */
 function failuresAt(request: Request, parts: Parts): Bucket | null {
-	const counted = windowOf(parts.table, normalized(request.path));
+	const counted = windowOf(parts, normalized(request.path));
 	return counted && bucketOf({ name: `failed:${counted.name}`, window: counted.window, isStrict: true }, addressOf(request, parts));
 }
 
@@ -187,7 +197,7 @@ const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, is
 
 /** Returns the route's own window, which applies in addition. @param gatewayId of a route that each gateway has for itself */
 const routeBucket = (request: Request, parts: Parts, gatewayId?: string): Bucket | null =>
-	namedRouteBucket(routeName(request.method, normalized(request.path)), request, parts, gatewayId);
+	namedRouteBucket(routeName(request.method, normalized(request.path), parts), request, parts, gatewayId);
 
 function namedRouteBucket(name: string, request: Request, parts: Parts, gatewayId?: string): Bucket | null {
 	const window = Object.hasOwn(parts.table.routes, name) ? parts.table.routes[name] : undefined;
@@ -207,7 +217,7 @@ const REGISTERS = /^\/[^/]+\/[^/]+\/register$/;
 const DISCOVERS_MCP = /^\/\.well-known\/[^/]+\/mcp$/;
 
 /** @param path normalized. Null when there is no limit */
-function windowOf(table: LimitTable, path: string): NamedWindow | null {
+function windowOf({ table, reserved }: Pick<Parts, 'table' | 'reserved'>, path: string): NamedWindow | null {
 	const [, first = '', , third, ...more] = path.split('/');
 	const category = DISCOVERS_MCP.test(path) ? 'mcp' : first;
 	if (Object.hasOwn(table.categories, category)) {
@@ -216,24 +226,27 @@ function windowOf(table: LimitTable, path: string): NamedWindow | null {
 	}
 	if (first === 'agents' && third === 'invoke' && more.length === 0)
 		return { name: 'agents/invoke', window: table.invoke, isStrict: false };
-	if (isGatewayPath(path)) return unknownGateway(table);
+	if (reserved.isGatewayPath(path)) return unknownGateway(table);
 	return globalWindow(table);
 }
 
 /** A route with a window of its own also counts in the global one: in its category's, the route's number might never be reached. */
-function windowOfRoute(table: LimitTable, name: string, path: string): NamedWindow | null {
-	const isBesideGlobal = Object.hasOwn(table.routes, name) && !isGatewayPath(path);
-	return isBesideGlobal ? globalWindow(table) : windowOf(table, path);
+function windowOfRoute(parts: Parts, name: string, path: string): NamedWindow | null {
+	const isBesideGlobal = Object.hasOwn(parts.table.routes, name) && !parts.reserved.isGatewayPath(path);
+	return isBesideGlobal ? globalWindow(parts.table) : windowOf(parts, path);
 }
 
-function windowOfRequest({ method, path }: Request, { table }: Parts): NamedWindow | null {
+/** Bad credentials still count in the window of the path: no feature decides how many may be tried. */
+function windowOfRequest({ method, path, route }: Request, parts: Parts): NamedWindow | null {
+	const declared = route.settings.plugins?.limitClass;
+	if (declared) return { name: declared.name, window: declared, isStrict: false };
 	const plain = normalized(path);
-	return windowOfRoute(table, routeName(method, plain), plain);
+	return windowOfRoute(parts, routeName(method, plain, parts), plain);
 }
 
 /** Returns the name that the table of routes uses. */
-function routeName(method: string, path: string): string {
-	const isRegistration = REGISTERS.test(path) && isGatewayPath(path);
+function routeName(method: string, path: string, { reserved }: Parts): string {
+	const isRegistration = REGISTERS.test(path) && reserved.isGatewayPath(path);
 	return `${method === 'head' ? 'GET' : method.toUpperCase()} ${isRegistration ? '/:org/:gw/register' : path}`;
 }
 
@@ -243,17 +256,6 @@ const normalized = (path: string): string =>
 		.toLowerCase()
 		.replace(/\/{2,}/g, '/')
 		.replace(/(.)\/$/, '$1');
-
-const LONGEST_SUBJECT = 100;
-
-/** Names a subject. Others choose some of them, so the length of keys must be bounded. */
-function named(subject: string | null): string | null {
-	if (subject === null || subject.length <= LONGEST_SUBJECT) return subject;
-	return `hash:${createHash('sha256').update(subject).digest('base64url')}`;
-}
-
-/** Makes a subject of an address, which no name can equal. */
-const asSubject = (address: string): string => `@${bucketAddress(address)}`;
 
 const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Bucket => ({
 	key: `${name}:${subject}`,

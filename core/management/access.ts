@@ -3,7 +3,7 @@
 import type { AuthCredentials, Request, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
-import { type Permission, permissionsOf, type Role } from '../contract/permissions.ts';
+import type { PermissionName, Permissions, Role } from '../contract/permissions.ts';
 import { clientOf } from '../http/client.ts';
 import { isOwnOrigin } from '../http/origins.ts';
 import { readTokenCookie } from '../identity/cookies.ts';
@@ -21,7 +21,7 @@ import { readInput } from './input.ts';
  * The requirement of a route. A permission requires a member of the organization whose role has it. The others need no organization: `self`
  * admits everyone who acts for a whole account, `account` a login or a key without restrictions, `login` only a login.
  */
-export type Need = Permission | 'self' | 'account' | 'login';
+export type Need = PermissionName | 'self' | 'account' | 'login';
 
 declare module '@hapi/hapi' {
 	interface UserCredentials {
@@ -33,7 +33,7 @@ declare module '@hapi/hapi' {
 		organization: OrganizationRef | null;
 		role: Role | null;
 		/** The caller's permissions in the organization. */
-		permissions: ReadonlySet<Permission>;
+		permissions: ReadonlySet<PermissionName>;
 		/** The login that is used; null with an access key. */
 		login: { sessionId: string; at: Date } | null;
 		/** Null with a gateway's key, which changes nothing. */
@@ -64,13 +64,14 @@ interface Parts {
 	store: Store;
 	recorder: Recorder;
 	limits: Limits;
+	permissions: Permissions;
 }
 
 /** A caller who has the required permission. */
 interface Admitted {
 	caller: Holder;
 	membership: Membership | null;
-	permissions: ReadonlySet<Permission>;
+	permissions: ReadonlySet<PermissionName>;
 }
 
 /**
@@ -96,7 +97,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 			const look = (): Promise<Holder> => counted(request, parts, () => identify(request, parts));
 			const caller = await look();
 			await parts.limits.ofUser(request, caller.userId);
-			const admitted = await admit(parts, { caller, look, decide: (one) => decide(request, one) });
+			const admitted = await admit(parts, { caller, look, decide: (one) => decide(request, one, parts.permissions) });
 			// The body is read only for admitted callers.
 			await readInput(request);
 			return h.authenticated({ credentials: credentialsOf(request, admitted, parts) });
@@ -131,14 +132,24 @@ export function registerAccess(server: Server, parts: Parts): void {
 // hapi's types leave out that `auth: false` stays false.
 const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 
-/** @throws Error naming the first route without a declared requirement, and its feature */
-export function assertNeeds(server: Server, registry?: Registry): void {
+/** The requirements that are no permissions. */
+const NEEDS: readonly string[] = ['self', 'account', 'login'];
+
+interface Declared {
+	permissions: Permissions;
+	registry: Pick<Registry, 'titleOf'>;
+}
+
+/** @throws Error naming the first route without a declared requirement, or with a permission that nobody declares, and its feature */
+export function assertNeeds(server: Server, { permissions, registry }: Declared): void {
+	const known: ReadonlySet<string> = new Set([...NEEDS, ...permissions.names]);
 	for (const { method, path, settings } of server.table()) {
 		if (isPublic(settings)) continue;
 		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
 		const owner = settings.plugins?.feature;
-		const route = `${owner === undefined ? '' : `feature:${owner} (${registry?.titleOf(`feature:${owner}`)}): `}${method.toUpperCase()} ${path}`;
+		const route = `${owner === undefined ? '' : `feature:${owner} (${registry.titleOf(`feature:${owner}`)}): `}${method.toUpperCase()} ${path}`;
 		if (need === undefined) throw new Error(`${route}: the route does not declare what it needs.`);
+		if (!known.has(need)) throw new Error(`${route}: nothing declares the permission ${need}.`);
 		if (organization === 'path' && !path.includes('{orgId}')) throw new Error(`${route}: the path has no {orgId}.`);
 		if (gatewayKeys && method !== 'get') throw new Error(`${route}: a gateway's key is for GET routes only.`);
 	}
@@ -178,9 +189,9 @@ async function admit<C, A>({ store }: Parts, { caller, look, decide }: Admission
 	}
 }
 
-function decide(request: Request, caller: Holder): Admitted {
+function decide(request: Request, caller: Holder, all: Permissions): Admitted {
 	const membership = choose(request, caller.memberships);
-	const permissions = allowed(caller, membership);
+	const permissions = allowed(caller, membership, all);
 	authorize(request, caller, permissions);
 	return { caller, membership, permissions };
 }
@@ -236,13 +247,13 @@ function cookie(request: Request, config: Config): string | null {
 }
 
 /** Returns the permissions that the role has now, limited to those of the key. */
-function allowed({ key }: Member, membership: Membership | null): ReadonlySet<Permission> {
-	const held = membership ? permissionsOf(membership.role) : [];
+function allowed({ key }: Member, membership: Membership | null, all: Permissions): ReadonlySet<PermissionName> {
+	const held = membership ? all.of(membership.role) : [];
 	return new Set(held.filter((permission) => key?.permissions?.includes(permission) ?? true));
 }
 
 /** @throws forbidden, insufficient_scope */
-function authorize(request: Request, { key }: Member, permissions: ReadonlySet<Permission>): void {
+function authorize(request: Request, { key }: Member, permissions: ReadonlySet<PermissionName>): void {
 	const { need } = request.route.settings.plugins?.gatehouse ?? {};
 	if (key && need === 'login') throw new GatewayError('forbidden', 'This requires a login: an access key is not enough.');
 	if (key && !isReached(request, key)) throw new GatewayError('insufficient_scope', 'The access key does not reach this resource.');
@@ -265,7 +276,7 @@ function isReached(request: Request, { reach }: AccessKeyRow): boolean {
 }
 
 /** Checks a permission that depends on more than the route. @throws forbidden */
-export function requirePermission(request: Request, permission: Permission): void {
+export function requirePermission(request: Request, permission: PermissionName): void {
 	if (!request.auth.credentials.permissions.has(permission)) {
 		throw new GatewayError('forbidden', `This requires the permission ${permission}.`);
 	}

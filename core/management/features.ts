@@ -6,6 +6,7 @@ import type { Log } from '../contract/nouns.ts';
 import { runStep } from '../registry/loader.ts';
 import type { LoadOptions } from '../registry/loading.ts';
 import type { Registry } from '../registry/registry.ts';
+import { claimRoutes } from './declarations.ts';
 
 type Feature = PluginOf<'feature'>;
 /** The core that features receive, of which this room knows a part only. */
@@ -16,8 +17,13 @@ export async function registerFeatures(server: Server, core: GivenCore, options:
 	const { registry, log }: { registry: Registry; log: Log } = core;
 	for (const feature of registry.list('feature')) {
 		const others = new Set(server.table());
-		await runStep(registry, feature, { name: 'register', run: () => feature.register(server, {}, core) }, { log, ...options });
-		for (const route of server.table())
-			if (!others.has(route)) route.settings.plugins = { ...route.settings.plugins, feature: feature.name };
+		const run = async (): Promise<void> => {
+			await feature.register(server, registry.operator(`feature:${feature.name}`), core);
+			claimRoutes(
+				server.table().filter((route) => !others.has(route)),
+				feature,
+			);
+		};
+		await runStep(registry, feature, { name: 'register', run }, { log, ...options });
 	}
 }

@@ -19,6 +19,8 @@ export interface Endpoint {
 	description?: string;
 	/** The requirement; `public` admits everybody. */
 	need: Need | 'public';
+	/** A limit class that the feature declares: the operation counts in it instead of its path's window. */
+	limit?: string;
 	/** Also admits a key of the gateway in `{id}` that has the scope of the permission's name. Such a key only reads. */
 	gatewayKeys?: true;
 	query?: Joi.ObjectSchema;

@@ -3,6 +3,7 @@
 import type { SaveContext } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { pluginLog } from '../tools/plugin-log.ts';
 
@@ -10,11 +11,13 @@ interface Parts {
 	log: Log;
 	egress: Pick<Egress, 'check'>;
 	accountOf: AccountOf;
+	registry: Registry;
 }
 
-/** @param plugin `kind:name` of the plugin that checks */
-export const saveContext = ({ log, egress, accountOf }: Parts, organizationId: string, plugin: string): SaveContext => ({
+/** @param plugin `kind:name` of the plugin that checks the row */
+export const saveContext = ({ log, egress, accountOf, registry }: Parts, plugin: string, organizationId: string): SaveContext => ({
 	log: pluginLog(log, { plugin, organizationId }),
+	operator: registry.operator(plugin),
 	organizationId,
 	account: () => accountOf(organizationId),
 	checkUrl: egress.check,

@@ -1,15 +1,15 @@
 // An organization's slug: made once from its name, part of every gateway's URL.
 
 import { randomBytes } from 'node:crypto';
-import { isReserved } from '../http/reserved.ts';
+import type { ReservedSegments } from '../http/reserved.ts';
 
 const MAX_LENGTH = 48;
 const TRIES = 50;
 
 /** Yields candidates in order of preference: the name, then `-2`, `-3`…, then `org-<hex>` without end. */
-export function* slugs(name: string): Generator<string> {
+export function* slugs(name: string, reserved: ReservedSegments): Generator<string> {
 	const base = plainSlug(name);
-	if (base !== '' && !isReserved(base)) yield base;
+	if (base !== '' && !reserved.has(base)) yield base;
 	if (base !== '') {
 		for (let count = 2; count <= TRIES; count++) yield `${base.slice(0, MAX_LENGTH - `-${count}`.length).replace(/-+$/, '')}-${count}`;
 	}

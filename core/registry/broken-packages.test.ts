@@ -11,6 +11,7 @@ import { BROKEN_PACKAGES, type BrokenPackage } from '../../test/catalog/broken-p
 import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
 import { assertNeeds } from '../management/access.ts';
+import { permissionsOfFeatures } from '../management/declarations.ts';
 import { registerFeatures } from '../management/features.ts';
 import { loadPlugins } from './loader.ts';
 
@@ -48,7 +49,7 @@ async function start({ root }: Installed, at: BrokenPackage['at'], log = silent)
 	server.route({ method: 'GET', path: '/health', options: { auth: false }, handler: () => '' });
 	// These features use nothing else of core.
 	await registerFeatures(server, { registry, log } as Parameters<typeof registerFeatures>[1], { waits: WAITS });
-	assertNeeds(server, registry);
+	assertNeeds(server, { permissions: permissionsOfFeatures(registry.list('feature')), registry });
 }
 
 for (const one of BROKEN_PACKAGES)

@@ -18,6 +18,8 @@ export interface PluginDescription {
 	/** The package that it came with; null for a folder of the service itself. */
 	package: PackageInfo | null;
 	config: JsonSchema;
+	/** The schema of what an operator configures, in GATEWAY_PLUGINS_CONFIG; null if there is nothing. A feature's is its `config`. */
+	operator: JsonSchema | null;
 }
 
 export const describePlugin = (plugin: Plugin, from: PackageInfo | null): PluginDescription => ({
@@ -29,6 +31,7 @@ export const describePlugin = (plugin: Plugin, from: PackageInfo | null): Plugin
 	api: plugin.api ?? null,
 	package: from && { name: from.name, version: from.version },
 	config: configSchema(plugin.config),
+	operator: plugin.kind !== 'feature' && plugin.operator ? configSchema(plugin.operator) : null,
 });
 
 function isCreatable(plugin: Plugin): boolean {

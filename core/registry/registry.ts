@@ -1,6 +1,7 @@
 // Holds every plugin under its kind and name, and handles their configs: parse, seal, describe.
 
 import type { ObjectSchema, ValidationErrorItem } from 'joi';
+import type { PluginsConfig } from '../config/plugins-config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
@@ -9,6 +10,7 @@ import { isObject } from '../kit/json.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import { describePlugin, type PluginDescription } from './describe.ts';
 import { checkPlugin, marksOf } from './manifest.ts';
+import { NO_OPERATOR, parseOperatorConfigs } from './operator-config.ts';
 import { type Origin, THIS_PROCESS } from './packages.ts';
 import { secretPlaces } from './secret-marks.ts';
 import type { Place } from './secret-places.ts';
@@ -25,6 +27,7 @@ interface Registered {
 export class Registry {
 	readonly #plugins = new Map<string, Registered>();
 	#descriptions: PluginDescription[] | null = null;
+	#operators: ReadonlyMap<string, unknown> = new Map();
 
 	/**
 	 * Adds a plugin. @param source URL of the module, from which a worker can import it again
@@ -67,6 +70,17 @@ export class Registry {
 	/** Returns every plugin, `kind:name`, with the URL of its module. */
 	sources(): { plugin: string; source: string | null }[] {
 		return [...this.#plugins].map(([plugin, { origin }]) => ({ plugin, source: origin.source }));
+	}
+
+	/** Takes the operator's configuration of the plugins. @param given null without a file. @throws Error listing every fault */
+	configure(given: PluginsConfig | null): void {
+		const plugins = [...this.#plugins].map(([id, { plugin }]) => [id, plugin] as const);
+		this.#operators = parseOperatorConfigs(new Map(plugins), given);
+	}
+
+	/** Returns the operator's configuration of a plugin. @param id `kind:name` */
+	operator(id: string): unknown {
+		return this.#operators.get(id) ?? NO_OPERATOR;
 	}
 
 	/**

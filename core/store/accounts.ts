@@ -1,7 +1,7 @@
 // The storage port of accounts: users, organizations and their members, invitations, access keys, and the audit log.
 
 import type { JsonObject, OrganizationSettings } from '../contract/nouns.ts';
-import type { Permission, Role } from '../contract/permissions.ts';
+import type { PermissionName, Role } from '../contract/permissions.ts';
 import type { Listed, Page } from './rows.ts';
 
 // ── accounts ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -58,6 +58,8 @@ export interface Accounts {
 	/** Lists memberships in order of joining. */
 	memberships(userId: string): Promise<MembershipRow[]>;
 	update(userId: string, change: Partial<Pick<UserRow, 'firstName' | 'lastName'>>): Promise<UserRow | null>;
+	/** Returns those of `slugs` that organizations have. */
+	takenSlugs(slugs: readonly string[]): Promise<string[]>;
 	/** Returns the first of `slugs` that no organization has. */
 	freeSlug(slugs: Iterable<string>): Promise<string | null>;
 
@@ -166,7 +168,7 @@ export interface AccessKeyRow {
 	prefix: string;
 	reach: KeyReach;
 	/** Null grants all permissions of the owner. */
-	permissions: Permission[] | null;
+	permissions: PermissionName[] | null;
 	lastUsedAt: Date | null;
 	revokedAt: Date | null;
 	createdAt: Date;
@@ -230,6 +232,8 @@ export interface AuditFilter {
 
 /** The audit log, written by the database itself in the transaction of the change. */
 export interface Audit {
+	/** Adds an entry for a resource that the database does not know, in the name of the actor. */
+	add(organizationId: string, entry: Omit<AuditRow, 'id' | 'at' | 'actor'>): Promise<void>;
 	/** Lists the newest entries first. */
 	list(organizationId: string, page: Page, filter?: AuditFilter): Promise<Listed<AuditRow>>;
 }

@@ -203,6 +203,8 @@ export interface ToolRow extends Versioned {
 	code: string | null;
 	/** The config of the executor, its secret fields sealed. */
 	executionConfig: JsonObject;
+	/** The version of the executor's config with which `executionConfig` and `code` were written. */
+	configVersion: number;
 	/** The hash of the operation's complete schema; null when nothing was left out, and for tools without an API. */
 	wholeHash: string | null;
 	/** The requested layout. */
@@ -216,12 +218,13 @@ export interface ToolRow extends Versioned {
 }
 
 /** The tool of an operation, with the arguments as core lays them out. */
-export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> & Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened' | 'fillable'>;
+export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> &
+	Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened' | 'fillable' | 'configVersion'>;
 
 /** Fields that an import alone gives a tool. */
 type Imported = 'imported' | 'apiId' | 'operationId' | 'wholeHash' | 'bodies' | 'flattened' | 'fillable';
 
-export type NewTool = Fresh<ToolRow, Imported | 'status'>;
+export type NewTool = Fresh<ToolRow, Imported | 'status' | 'configVersion'> & Partial<Pick<ToolRow, 'configVersion'>>;
 /**
  * `name` and `description` of a tool from an API are stored as the users' own, which a re-import leaves alone; null removes them, so that
  * the imported ones show again.

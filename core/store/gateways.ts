@@ -14,11 +14,13 @@ export interface GatewayRow extends Versioned {
 	endpoint: string;
 	description: string | null;
 	configuration: JsonObject;
+	/** The version of the transport's config with which `configuration` was written. */
+	configVersion: number;
 	status: string;
 	toolCount: number;
 }
 
-export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount'>;
+export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount' | 'configVersion'> & Partial<Pick<GatewayRow, 'configVersion'>>;
 export type GatewayChange = Edit<GatewayRow, 'type' | 'toolCount'>;
 
 /** A tool in a gateway. `id` is the API's gatewayToolId, `name` the one that the gateway exposes. */
@@ -44,6 +46,7 @@ export interface AuthRow extends Row {
 	isRequired: boolean;
 	/** The config of the method, its secret fields sealed. */
 	configuration: JsonObject;
+	configVersion: number;
 	validationRules: ValidationRules;
 }
 
@@ -120,7 +123,7 @@ export interface Gateways {
 		organizationId: string,
 		gatewayId: string,
 		id: string,
-		method: Pick<AuthRow, 'type' | 'isRequired' | 'configuration' | 'validationRules'>,
+		method: Pick<AuthRow, 'type' | 'isRequired' | 'configuration' | 'validationRules'> & Partial<Pick<AuthRow, 'configVersion'>>,
 	): Promise<AuthRow | null>;
 	/**
 	 * Removes a method. Together with the last one of its type, everything is removed that the method's plugin, `auth:<type>`, has stored for
@@ -144,4 +147,30 @@ export interface Gateways {
 
 	/** Reads a gateway regardless of its status; null when there is none. */
 	snapshot(organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null>;
+}
+
+// ── stored configs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type ConfigTable = 'gateways' | 'gateway_auth' | 'tools' | 'apis';
+
+/** A row that belongs to a plugin, with the config that it stores; an API has none. */
+export interface ConfigRow {
+	table: ConfigTable;
+	id: string;
+	organizationId: string;
+	/** The name of the plugin. */
+	name: string;
+	config: JsonObject;
+	version: number;
+}
+
+/** The configs of all tenants, for the operator. */
+export interface ConfigRows {
+	/** Reads a page, table by table. @param after null for the first page. Another page follows unless `next` is null */
+	page(
+		after: { table: ConfigTable; id: string } | null,
+		limit: number,
+	): Promise<{ rows: ConfigRow[]; next: { table: ConfigTable; id: string } | null }>;
+	/** Returns those of the rows that still exist. */
+	find(organizationId: string, ids: readonly string[]): Promise<ConfigRow[]>;
 }

@@ -3,7 +3,7 @@
 
 import type { AccessKeys, Accounts, Actor, Audit, Organizations } from './accounts.ts';
 import type { Apis, Tools } from './apis.ts';
-import type { Gateways } from './gateways.ts';
+import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
 import type { Idempotency, RecordStore, Runs, Topic } from './records.ts';
 import type { TokenStore } from './upstream-tokens.ts';
@@ -49,6 +49,7 @@ export interface Store extends Repositories {
 	importQueue: ImportQueue;
 	/** Tokens that the service obtains for itself, whoever calls. */
 	upstreamTokens: TokenStore;
+	configs: ConfigRows;
 	changes: Changes;
 	/** Stores a fact of the whole installation. @returns the value that was stored first under this name, possibly by another replica */
 	keep(name: string, value: string): Promise<string>;

@@ -58,6 +58,8 @@ export interface Services {
 	accountOf: AccountOf;
 	signer: Signer;
 	invoker: Invoker;
+	/** Returns the operator's configuration of a plugin, by `kind:name`. */
+	operatorOf(plugin: string): unknown;
 }
 
 /** The tools that one caller can reach: a gateway's, or one tool of an organization. */
@@ -121,6 +123,9 @@ export class PluginCall implements Call {
 	get log(): Log {
 		this.#log ??= pluginLog(this.#services.log, originOf(this.#parts));
 		return this.#log;
+	}
+	get operator(): unknown {
+		return this.#services.operatorOf(this.#parts.plugin);
 	}
 	get gateway(): Readonly<Gateway> | null {
 		return this.#parts.gateway;

@@ -10,6 +10,7 @@ import { deepFreeze } from '../kit/json.ts';
 import type { LaneApi } from '../lanes/lane.ts';
 import { laneOf } from '../lanes/lanes.ts';
 import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
+import { loadConfig, loadMaskedConfig, type StoredConfig } from '../registry/stored-configs.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { ApiRow, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
@@ -37,7 +38,7 @@ export interface ToolEntry extends Checked {
 	passThrough: readonly PassedHeader[];
 	/** The tool's limit in this gateway; null if there is none. */
 	limit: ToolLimit | null;
-	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, secret_unreadable naming a secret */
+	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, UnfitConfig, secret_unreadable naming a secret */
 	ready(): Ready;
 	/** Like `ready`, with `mask` for each secret of the config; no secret is opened. */
 	masked(mask: string): Ready;
@@ -59,7 +60,6 @@ export interface EntryParts {
 }
 
 export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets, services }: EntryParts): ToolEntry {
-	const parse = (config: JsonObject): JsonObject => registry.parse('executor', row.executor, config, '/executionConfig');
 	let made: Ready | null = null;
 	const filled = filledArguments(row, around, () => services().signer);
 	return {
@@ -75,12 +75,12 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		ready() {
 			if (made) return made;
 			const executor = executorOf(row, registry);
-			made = { executor, config: deepFreeze(parse(openedConfig(row, toolConfig(row), { registry, secrets }))) };
+			made = { executor, config: loadConfig(registry, storedTool(row), secrets, namedToolLocation(row)) };
 			return made;
 		},
 		masked: (mask) => ({
 			executor: executorOf(row, registry),
-			config: registry.mask('executor', row.executor, toolConfig(row), { mask, at: '/executionConfig' }),
+			config: loadMaskedConfig(registry, storedTool(row), mask, namedToolLocation(row)),
 		}),
 	};
 }
@@ -114,6 +114,14 @@ function executorOf(row: ToolRow, registry: Registry): ToolExecutor {
 /** `code` is stored beside `executionConfig`; the executor gets both as one config. */
 export const toolConfig = (row: Pick<ToolRow, 'code' | 'executionConfig'>): JsonObject =>
 	row.code === null ? row.executionConfig : { ...row.executionConfig, code: row.code };
+
+/** The stored config of a tool, `code` included. */
+export const storedTool = (row: Pick<ToolRow, 'executor' | 'code' | 'executionConfig' | 'configVersion'>): StoredConfig => ({
+	kind: 'executor',
+	name: row.executor,
+	config: toolConfig(row),
+	version: row.configVersion,
+});
 
 /** Opens the secrets of a config. @throws secret_unreadable naming the field and the tool */
 export const openedConfig = (row: ToolRow, config: JsonObject, { registry, secrets }: Omit<EntryParts, 'services'>): JsonObject =>

@@ -8,6 +8,7 @@ import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts'
 import { LaneRun } from '../lanes/lane-run.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
+import { UnfitConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { ToolRow } from '../store/store.ts';
@@ -57,7 +58,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 		prepare: (row, around) => toolEntry(row, around, parts),
 		async run(entry, args, callParts) {
 			const started = performance.now();
-			const ready = readied(entry);
+			const ready = readied(entry, parts.services().log);
 			const result =
 				'content' in ready
 					? ready
@@ -102,10 +103,12 @@ export function createInvoker(parts: InvokerParts): Invoker {
 const MANAGEMENT = { plugin: 'management', gateway: null, shelf: null, identity: NO_IDENTITY, entry: null, listener: null } as const;
 
 /** Prepares an entry. A secret of its config that cannot be read becomes a failed run, since the caller cannot change it. */
-function readied(entry: ToolEntry): Ready | RunResult {
+function readied(entry: ToolEntry, log: Services['log']): Ready | RunResult {
 	try {
 		return entry.ready();
 	} catch (thrown) {
+		if (thrown instanceof UnfitConfig)
+			log.error({ tool: entry.tool.id, fault: thrown.fault }, 'the config of a tool does not fit its executor');
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
 		return failed(error.code, error.message);

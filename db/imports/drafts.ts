@@ -14,12 +14,13 @@ export interface Written {
 }
 
 /** The fields that a tool takes from its draft, without its texts, and the types of their columns. */
-const FIELDS: Readonly<Record<keyof Omit<ApiToolDraft, 'name' | 'description'>, 'text' | 'json'>> = {
+const FIELDS: Readonly<Record<keyof Omit<ApiToolDraft, 'name' | 'description'>, 'text' | 'json' | 'integer'>> = {
 	executor: 'text',
 	parameters: 'json',
 	outputSchema: 'json',
 	annotations: 'json',
 	executionConfig: 'json',
+	configVersion: 'integer',
 	wholeHash: 'text',
 	bodies: 'text',
 	flattened: 'json',
@@ -95,6 +96,7 @@ const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): object => ({
 	...Object.fromEntries(COLUMNS.map(({ field, column }) => [column, stored(tool[field])])),
 });
 
-function stored(value: object | string | null): string | null {
+function stored(value: object | string | number | null): string | null {
+	if (typeof value === 'number') return String(value);
 	return typeof value === 'string' ? text(value) : value && document(value);
 }

@@ -6,7 +6,7 @@ import { columnsOf } from './columns.ts';
 import { type Columns, defineTable, type Entity, ID, type Sequence } from './table.ts';
 
 interface GatewayColumns extends GatewayRow, Sequence {}
-export type Gateway = Entity<GatewayColumns, 'toolCount'>;
+export type Gateway = Entity<GatewayColumns, 'toolCount' | 'configVersion'>;
 
 const gateway = () =>
 	({
@@ -18,6 +18,7 @@ const gateway = () =>
 		endpoint: DataTypes.TEXT,
 		description: DataTypes.TEXT,
 		configuration: DataTypes.JSON,
+		configVersion: DataTypes.INTEGER,
 		status: DataTypes.TEXT,
 		version: DataTypes.INTEGER,
 		createdAt: DataTypes.DATE,
@@ -51,7 +52,7 @@ export const ASSIGNMENT = columnsOf(gatewayTool(), 'seq', 'organizationId');
 export const defineGatewayTool = defineTable<GatewayTool>('gateway_tools', gatewayTool);
 
 interface GatewayAuthColumns extends AuthRow, Sequence {}
-export type GatewayAuth = Entity<GatewayAuthColumns>;
+export type GatewayAuth = Entity<GatewayAuthColumns, 'configVersion'>;
 
 const gatewayAuth = () =>
 	({
@@ -62,6 +63,7 @@ const gatewayAuth = () =>
 		type: DataTypes.TEXT,
 		isRequired: DataTypes.BOOLEAN,
 		configuration: DataTypes.JSON,
+		configVersion: DataTypes.INTEGER,
 		validationRules: DataTypes.JSON,
 		createdAt: DataTypes.DATE,
 		updatedAt: DataTypes.DATE,

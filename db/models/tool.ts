@@ -12,7 +12,7 @@ interface ToolColumns extends Omit<ToolRow, 'name' | 'description' | 'imported'>
 	ownDescription: string | null;
 	removed: boolean;
 }
-export type Tool = Entity<ToolColumns, 'bodies' | 'removed'>;
+export type Tool = Entity<ToolColumns, 'bodies' | 'removed' | 'configVersion'>;
 
 const tool = () =>
 	({
@@ -32,6 +32,7 @@ const tool = () =>
 		annotations: DataTypes.JSON,
 		code: DataTypes.TEXT,
 		executionConfig: DataTypes.JSON,
+		configVersion: DataTypes.INTEGER,
 		wholeHash: DataTypes.TEXT,
 		bodies: DataTypes.TEXT,
 		flattened: DataTypes.JSON,

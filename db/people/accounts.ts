@@ -6,7 +6,7 @@ import type { Database } from '../connection.ts';
 import type { Models } from '../models/index.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
-import { findFreeSlug, withSlug } from '../slugs.ts';
+import { findFreeSlug, findTakenSlugs, withSlug } from '../slugs.ts';
 import { storable } from '../text.ts';
 import { createResets } from './resets.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership, toUser } from './rows.ts';
@@ -60,6 +60,7 @@ export function createAccounts(database: Database, { User }: Models): Accounts {
 			if (Object.keys(change).length > 0) await User.update(storable(change), { where: { id: uuid(userId) } });
 			return byId(userId);
 		},
+		takenSlugs: (slugs) => findTakenSlugs(database.ordinary, slugs),
 		freeSlug: (slugs) => findFreeSlug({ ordinary: database.ordinary, transaction: null }, slugs),
 	};
 }

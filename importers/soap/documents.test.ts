@@ -136,6 +136,7 @@ async function readFrom(t: TestContext, url: string, text: string): Promise<Read
 		fetch: egress.fetch,
 		request: egress.request,
 		signal: AbortSignal.timeout(20_000),
+		operator: {},
 	};
 	const operations: Operation[] = [];
 	const reading = importer.parse({ text, url, path: null, files: new Map() }, {}, context);

@@ -318,7 +318,7 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 	},
 	{
 		id: 'is a feature with a route that does not say who may use it',
-		text: feature("register(server) {\n\tserver.route({ method: 'GET', path: '/acme', handler: () => '' });\n}"),
+		text: feature("segments: ['acme'], register(server) {\n\tserver.route({ method: 'GET', path: '/acme', handler: () => '' });\n}"),
 		at: 'register',
 		says: ['feature:acme (GATEWAY_PLUGINS: acme-x): GET /acme: the route does not declare what it needs'],
 	},

@@ -172,7 +172,7 @@ function describeSample(
 		const noWayOut = (): never => {
 			throw new Error('The importer called out.');
 		};
-		const context = { log, fetch: noWayOut, request: noWayOut, signal: new AbortController().signal };
+		const context = { log, fetch: noWayOut, request: noWayOut, signal: new AbortController().signal, operator: {} };
 		const operations = importer.parse({ text, url: null, path: null, files: new Map(), ...source }, {}, context);
 		assert.equal((await operations.next()).done, false);
 		assert.equal((await operations.return({ format: '', title: null, version: null, servers: [] })).done, true);

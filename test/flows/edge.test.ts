@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isReserved } from '../../core/http/reserved.ts';
+import { reservedSegments } from '../../core/http/reserved.ts';
 import * as edge from '../catalog/edge.ts';
 import * as wire from '../catalog/wire.ts';
 import { managementRoutes } from '../helpers/routes.ts';
@@ -177,8 +177,9 @@ test('CORS of gateways: any page, without credentials; the preflight needs no ca
 
 test('the reserved list holds the first segment of every route, so that no organization takes it (decisions, 16)', () => {
 	const own = managementRoutes(service);
+	const reserved = reservedSegments();
 	assert.ok(own.length > 30, 'the routes were found');
-	const open = own.map(({ path }) => path.split('/')[1] ?? '').filter((segment) => !isReserved(segment));
+	const open = own.map(({ path }) => path.split('/')[1] ?? '').filter((segment) => !reserved.has(segment));
 	assert.deepEqual(open, []);
 });
 

@@ -10,8 +10,10 @@ import { createArgumentChecks } from '../../core/arguments/checks.ts';
 import { type Config, loadConfig } from '../../core/config/config.ts';
 import type { Plugin } from '../../core/contract/kinds.ts';
 import type { Log } from '../../core/contract/nouns.ts';
+import { permissionsWith } from '../../core/contract/permissions.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { createRuntime, type Runtime } from '../../core/gateways/runtime.ts';
+import { reservedSegments } from '../../core/http/reserved.ts';
 import { beginLogin } from '../../core/identity/logins.ts';
 import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
@@ -117,15 +119,17 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	opened.defer(() => upstreamTokens.close());
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const breakers = new Breakers();
-	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker };
+	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
+	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, operatorOf };
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
-	const around = { config, registry, secrets, tokens, passwords, members, resets, invoker, store, services, recorder, limits };
+	const permissions = permissionsWith(new Map());
+	const around = { config, registry, secrets, tokens, passwords, members, resets, invoker, store, services, recorder, limits, permissions };
 	const runtime = createRuntime(around);
 	opened.defer(() => runtime.close());
-	const server = createServer({ ...around, log });
+	const server = createServer({ ...around, log, reserved: reservedSegments() });
 	opened.defer(() => server.stop());
 	await server.register(
 		management(routes, (inner) => {
@@ -133,7 +137,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 			registerIdempotency(inner, { store, log });
 		}),
 	);
-	assertNeeds(server);
+	assertNeeds(server, { permissions, registry });
 	runtime.mount(server);
 	await server.initialize();
 	const logIn = async ({ userId }: Pick<Tenant, 'userId'>): Promise<string> => {

@@ -37,6 +37,7 @@ export function loopbackCall(
 /** Makes the context of an executor's `check` in tests; by default every URL passes. */
 export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
 	log: silent,
+	operator: {},
 	organizationId: TOOL.organizationId,
 	account: async () => 'account',
 	checkUrl,

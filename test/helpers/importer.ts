@@ -34,6 +34,7 @@ export async function readWith(
 		fetch: noWayOut,
 		request,
 		signal: new AbortController().signal,
+		operator: {},
 	};
 	const operations: Operation[] = [];
 	const reading = importer.parse(

@@ -90,6 +90,7 @@ export const draft = (from: { name: string; description: string; parameters: Ope
 	executionConfig: { method: 'GET' },
 	wholeHash: null,
 	bodies: 'nested',
+	configVersion: 1,
 	flattened: null,
 	fillable: null,
 });

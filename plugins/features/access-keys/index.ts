@@ -16,7 +16,7 @@ import {
 	notFound,
 	operation,
 	PERMISSIONS,
-	type Permission,
+	type PermissionName,
 	page,
 	pageOf,
 	present,
@@ -32,13 +32,28 @@ type Scope = { type: 'account' } | { type: 'gateway' | 'agent'; id: string };
 interface KeyBody {
 	name: string;
 	scope: Scope;
-	permissions?: Permission[];
+	permissions?: PermissionName[];
 }
 
 /** The permissions of a key for one gateway that names none: those that the gateway's clients need. */
-const GATEWAY_PERMISSIONS: readonly Permission[] = ['tools:read', 'tools:execute'];
+const GATEWAY_PERMISSIONS: readonly PermissionName[] = ['tools:read', 'tools:execute'];
 /** The number of characters that are shown: enough to recognise a key, too few to guess it. */
 const SHOWN_CHARACTERS = ACCESS_KEY_PREFIX.length + 4;
+
+const chosen = (names: readonly PermissionName[]): Joi.ArraySchema =>
+	Joi.array()
+		.items(Joi.string().valid(...names))
+		.unique()
+		.min(1)
+		.description(
+			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway.',
+		);
+
+const held = (names: readonly PermissionName[]): Joi.ArraySchema =>
+	Joi.array()
+		.items(Joi.string().valid(...names))
+		.allow(null)
+		.description('Null: all permissions of its owner.');
 
 const CREATE = body({
 	name: displayName.required(),
@@ -52,13 +67,7 @@ const CREATE = body({
 	})
 		.default({ type: 'account' })
 		.description('What the key opens: everything that its owner can access, or one gateway or agent.'),
-	permissions: Joi.array()
-		.items(Joi.string().valid(...PERMISSIONS))
-		.unique()
-		.min(1)
-		.description(
-			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway.',
-		),
+	permissions: chosen(PERMISSIONS),
 }).example({
 	name: 'Laptop',
 	scope: { type: 'account' },
@@ -73,10 +82,7 @@ const fields = {
 		type: Joi.string().valid('account', 'gateway'),
 		id: uuid.optional().description('Id of the gateway; absent for the account.'),
 	}),
-	permissions: Joi.array()
-		.items(Joi.string().valid(...PERMISSIONS))
-		.allow(null)
-		.description('Null: all permissions of its owner.'),
+	permissions: held(PERMISSIONS),
 	lastUsedAt: timestamp.allow(null).description('Time of the last use, up to a second late; null: never used.'),
 	revokedAt: timestamp.allow(null).description('Null: the key is not revoked.'),
 	createdAt: timestamp,
@@ -89,18 +95,23 @@ const NEW_ACCESS_KEY = shape({
 	key: Joi.string().description('The key itself, shown in this answer only.').example('ak_live_…'),
 }).meta({ schema: 'NewAccessKey' });
 
+/** Returns the schema of an answer with the permissions of this service, among which are those of its features. */
+const answerWith = (schema: Joi.ObjectSchema, { permissions }: Core): Joi.ObjectSchema =>
+	schema.fork('permissions', () => held(permissions.names));
+
 export default {
 	kind: 'feature',
 	api: 1,
 	name: 'access_keys',
 	summary: 'Long-lived access keys of a user, for the whole account or one gateway.',
 	config: Joi.object({}),
+	segments: ['access-keys'],
 	register(server: Server, _config, core) {
 		server.route([listKeys(core), createKey(core), revokeKey(core)]);
 	},
 } satisfies Feature;
 
-const listKeys = ({ store }: Core): ServerRoute =>
+const listKeys = (core: Core): ServerRoute =>
 	operation({
 		method: 'GET',
 		path: '/access-keys',
@@ -108,9 +119,9 @@ const listKeys = ({ store }: Core): ServerRoute =>
 		summary: 'Lists the access keys of the user, including revoked ones.',
 		need: 'self',
 		query: listQuery(),
-		answer: page('accessKeys', ACCESS_KEY),
+		answer: page('accessKeys', answerWith(ACCESS_KEY, core)),
 		handler: async (request) => {
-			const { items, nextCursor } = await store.accessKeys.list(userIdOf(request), pageOf(request));
+			const { items, nextCursor } = await core.store.accessKeys.list(userIdOf(request), pageOf(request));
 			return { accessKeys: items.map(show), nextCursor };
 		},
 	});
@@ -123,8 +134,8 @@ const createKey = (core: Core): ServerRoute =>
 		summary: 'Creates an access key and shows it this once.',
 		description: 'The key is accepted wherever a Bearer token is, and is valid until it is revoked.',
 		need: 'login',
-		body: CREATE,
-		answer: NEW_ACCESS_KEY,
+		body: CREATE.fork('permissions', () => chosen(core.permissions.names)),
+		answer: answerWith(NEW_ACCESS_KEY, core),
 		status: 201,
 		errors: ['not_found'],
 		handler: (request) => create(request, core),
@@ -137,7 +148,7 @@ const revokeKey = (core: Core): ServerRoute =>
 		id: 'revokeAccessKey',
 		summary: 'Revokes an access key, on every replica within a second.',
 		need: 'login',
-		answer: ACCESS_KEY,
+		answer: answerWith(ACCESS_KEY, core),
 		handler: async (request) => {
 			const row = await storeOf(request, core).accessKeys.revoke(userIdOf(request), String(request.params['keyId']));
 			if (!row) throw notFound('Access key');

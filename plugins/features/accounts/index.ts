@@ -15,6 +15,7 @@ export default {
 	name: 'accounts',
 	summary: 'Accounts with a default organization: registration, login, passwords and profile.',
 	config: Joi.object({}),
+	segments: ['auth'],
 	register(server: Server, _config, core) {
 		server.route([
 			registerUser(core),

@@ -135,7 +135,10 @@ async function register(request: Request, core: Core) {
 	// The registering user creates the organization, so the id is needed before the user is stored.
 	const id = randomUUID();
 	const { accounts } = core.store.as({ userId: id, email: person.email, accessKeyId: null, ...clientOf(request, core) });
-	const made = await accounts.register({ id, ...person, passwordHash }, { name: organizationName, slugs: slugs(organizationName) });
+	const made = await accounts.register(
+		{ id, ...person, passwordHash },
+		{ name: organizationName, slugs: slugs(organizationName, core.reserved) },
+	);
 	const { organization } = made;
 	return {
 		token: await begin(request, made.user, core),

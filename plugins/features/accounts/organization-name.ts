@@ -18,7 +18,7 @@ export const checkOrganizationName = (core: Core): ServerRoute =>
 		}),
 		handler: async (request) => {
 			const name = String(request.query['name']);
-			const slug = await core.store.accounts.freeSlug(slugs(name));
+			const slug = await core.store.accounts.freeSlug(slugs(name, core.reserved));
 			return { available: slug === plainSlug(name), slug };
 		},
 	});

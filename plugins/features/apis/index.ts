@@ -70,6 +70,7 @@ export default {
 	name: 'apis',
 	summary: 'Connected external APIs: their descriptions, operations and credentials.',
 	config: Joi.object({}),
+	segments: ['apis', 'me'],
 	register(server: Server, _config, core) {
 		server.route([
 			listApis(core),

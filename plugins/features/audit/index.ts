@@ -62,6 +62,7 @@ export default {
 	name: 'audit',
 	summary: 'The audit log: who changed what, when and from where.',
 	config: Joi.object({}),
+	segments: ['audit-log'],
 	register(server: Server, _config, core) {
 		server.route(
 			operation({

@@ -8,6 +8,7 @@ import {
 	authLocation,
 	body,
 	type Core,
+	configVersion,
 	type JsonObject,
 	listQuery,
 	notFound,
@@ -113,11 +114,12 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	// A new method has no stored secrets, so that `••••` is refused.
 	const whole = registry.restore('auth', method.type, configuration, { stored: {}, at: '/configuration', secrets, location });
 	const parsed = registry.parse('auth', method.type, whole, '/configuration');
-	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, organizationId, `auth:${method.type}`));
+	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, `auth:${method.type}`, organizationId));
 	const sealed = registry.seal('auth', method.type, whole, secrets, place);
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
 		...method,
 		configuration: sealed,
+		configVersion: configVersion(registry, 'auth', method.type),
 	});
 	if (!row) throw notFound('Gateway');
 	return row;

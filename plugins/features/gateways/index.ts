@@ -6,6 +6,8 @@ import Joi from 'joi';
 import {
 	body,
 	type Core,
+	configVersion,
+	currentConfig,
 	description,
 	displayName,
 	expectedVersion,
@@ -28,6 +30,7 @@ import {
 	showVersion,
 	storeOf,
 	unknownType,
+	updateRenewed,
 	words,
 } from '../../../core/features.ts';
 import { assignmentRoutes } from './assignments.ts';
@@ -35,7 +38,7 @@ import { authRoutes } from './auth.ts';
 import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
 import { managementRoutes } from './management.ts';
-import { GATEWAY, presentGateway } from './present.ts';
+import { GATEWAY, presentGateway, storedGateway } from './present.ts';
 
 const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport of the gateway.');
 const status = Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.');
@@ -65,6 +68,7 @@ export default {
 	name: 'gateways',
 	summary: 'Gateways with their tools, authentication methods and API keys.',
 	config: Joi.object({}),
+	segments: ['gateways'],
 	register(server: Server, _config, core) {
 		server.route([
 			listGateways(core),
@@ -171,7 +175,7 @@ async function create(request: Request, core: Core): Promise<GatewayRow> {
 	}
 	const id = randomUUID();
 	const sealed = sealConfiguration({ organizationId: organization.id, id, type: given.type, name: given.name }, given.configuration, core);
-	const gateway = { ...given, endpoint: withSlash(given.endpoint), configuration: sealed };
+	const gateway = { ...given, endpoint: withSlash(given.endpoint), ...sealed };
 	return storeOf(request, core).gateways.create(organization.id, id, gateway);
 }
 
@@ -182,9 +186,13 @@ async function update(request: Request, core: Core): Promise<GatewayRow> {
 	const values = {
 		...change,
 		...(change.endpoint !== undefined && { endpoint: withSlash(change.endpoint) }),
-		...(change.configuration && { configuration: sealConfiguration(row, change.configuration, core, row.configuration) }),
+		...(change.configuration && sealConfiguration(row, change.configuration, core, currentConfig(core.registry, storedGateway(row)))),
 	};
-	const updated = await storeOf(request, core).gateways.update(row.organizationId, row.id, values, expectedVersion(request));
+	const renewed = change.configuration ? null : renewedColumns(row, core);
+	const versions = { version: row.version, expected: expectedVersion(request) };
+	const updated = await updateRenewed<GatewayChange, GatewayRow | null>(values, renewed, versions, (columns, ifVersion) =>
+		storeOf(request, core).gateways.update(row.organizationId, row.id, columns, ifVersion),
+	);
 	if (!updated) throw notFound('Gateway');
 	return updated;
 }
@@ -206,10 +214,17 @@ function sealConfiguration(
 	given: JsonObject,
 	{ registry, secrets }: Core,
 	stored: JsonObject = {},
-): JsonObject {
+): Pick<GatewayRow, 'configuration' | 'configVersion'> {
 	const place = gatewayLocation(row.organizationId, row.id);
 	const location = { ...place, of: 'this gateway' };
 	const whole = registry.restore('transport', row.type, given, { stored, at: '/configuration', secrets, location });
 	registry.parse('transport', row.type, whole, '/configuration');
-	return registry.seal('transport', row.type, whole, secrets, place);
+	const configuration = registry.seal('transport', row.type, whole, secrets, place);
+	return { configuration, configVersion: configVersion(registry, 'transport', row.type) };
+}
+
+/** Returns the configuration in its transport's version; null when it has that already, or does not fit. */
+function renewedColumns(row: GatewayRow, { registry }: Core): Pick<GatewayRow, 'configuration' | 'configVersion'> | null {
+	const configuration = currentConfig(registry, storedGateway(row));
+	return configuration === row.configuration ? null : { configuration, configVersion: configVersion(registry, 'transport', row.type) };
 }

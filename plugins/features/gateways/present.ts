@@ -11,7 +11,9 @@ import {
 	type KeyRow,
 	type OrganizationRef,
 	present,
+	type StoredConfig,
 	shape,
+	shownConfig,
 	type ToolRow,
 	text,
 	timestamp,
@@ -34,9 +36,16 @@ export const GATEWAY = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Gateway' });
 
-export const presentGateway = (row: GatewayRow, organization: OrganizationRef, { registry, runtime }: Core) =>
+export const storedGateway = (row: GatewayRow): StoredConfig => ({
+	kind: 'transport',
+	name: row.type,
+	config: row.configuration,
+	version: row.configVersion,
+});
+
+export const presentGateway = (row: GatewayRow, organization: OrganizationRef, { registry, secrets, runtime }: Core) =>
 	present(GATEWAY, row, {
-		configuration: registry.redact('transport', row.type, row.configuration),
+		configuration: shownConfig(registry, storedGateway(row), secrets),
 		url: runtime.url(organization.slug, row.endpoint),
 	});
 
@@ -93,8 +102,10 @@ export const AUTH_METHOD = shape({
 	createdAt: timestamp,
 }).meta({ schema: 'AuthMethod' });
 
-export const presentAuth = (row: AuthRow, { registry }: Core) =>
-	present(AUTH_METHOD, row, { configuration: registry.redact('auth', row.type, row.configuration) });
+export function presentAuth(row: AuthRow, { registry, secrets }: Core) {
+	const stored = { kind: 'auth', name: row.type, config: row.configuration, version: row.configVersion } as const;
+	return present(AUTH_METHOD, row, { configuration: shownConfig(registry, stored, secrets) });
+}
 
 const key = {
 	id: uuid,

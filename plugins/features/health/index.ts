@@ -33,6 +33,7 @@ export default {
 	name: 'health',
 	summary: 'Health, liveness and readiness of this process.',
 	config: Joi.object({}),
+	segments: ['health'],
 	register(server: Server, _config, core) {
 		server.route([liveness, readiness(core), health(core)]);
 	},

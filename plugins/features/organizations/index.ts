@@ -34,6 +34,7 @@ export default {
 	name: 'organizations',
 	summary: 'Organizations, their members with roles, and invitations by e-mail.',
 	config: Joi.object({}),
+	segments: ['organizations', 'invitations'],
 	register(server: Server, _config, core) {
 		server.route([
 			listOrganizations(core),
@@ -101,7 +102,7 @@ const updateOrganization = (core: Core): ServerRoute =>
 async function create(request: Request, core: Core) {
 	// The body has passed NEW.
 	const { name } = request.payload as { name: string };
-	const made = await storeOf(request, core).organizations.create(userIdOf(request), { name, slugs: slugs(name) });
+	const made = await storeOf(request, core).organizations.create(userIdOf(request), { name, slugs: slugs(name, core.reserved) });
 	return presentOrganization(made, 'owner', await core.store.organizations.settings(made.id));
 }
 

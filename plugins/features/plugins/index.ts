@@ -1,8 +1,8 @@
 // GET /plugins: lists every plugin of the registry with its summary and its configuration as JSON Schema.
 
-import type { Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Feature, jsonObject, KIND_NAMES, operation, shape } from '../../../core/features.ts';
+import { type Core, count, type Feature, jsonObject, KIND_NAMES, operation, shape, userIdOf, uuid } from '../../../core/features.ts';
 
 const PLUGIN = shape({
 	kind: Joi.valid(...KIND_NAMES),
@@ -15,7 +15,18 @@ const PLUGIN = shape({
 		.allow(null)
 		.description('The npm package that it came with; null for a plugin of the service itself.'),
 	config: jsonObject.description('JSON Schema (2020-12) of its configuration.'),
+	operator: jsonObject
+		.allow(null)
+		.description('JSON Schema (2020-12) of what the operator of the service configures for it; null if there is nothing.'),
 }).meta({ schema: 'Plugin' });
+
+const UNFIT = shape({
+	organizationId: uuid,
+	kind: Joi.string().description('The kind of the plugin.'),
+	name: Joi.string().description('The name of the plugin.'),
+	missing: count.description('Number of rows whose plugin is not loaded.'),
+	misfits: count.description('Number of rows whose configuration does not fit.'),
+}).meta({ schema: 'UnfitRows' });
 
 export default {
 	kind: 'feature',
@@ -23,6 +34,7 @@ export default {
 	name: 'plugins',
 	summary: 'Lists every plugin that this service runs, with its configuration.',
 	config: Joi.object({}),
+	segments: ['plugins'],
 	register(server: Server, _config, core) {
 		server.route(
 			operation({
@@ -31,9 +43,24 @@ export default {
 				id: 'listPlugins',
 				summary: 'Lists every plugin that this service runs, all on one page.',
 				need: 'self',
-				answer: shape({ plugins: Joi.array().items(PLUGIN) }),
-				handler: () => ({ plugins: core.registry.describe() }),
+				answer: shape({
+					plugins: Joi.array().items(PLUGIN),
+					unfit: Joi.array()
+						.items(UNFIT)
+						.description(
+							'Rows of the caller’s organizations that cannot be used: they were stored for a plugin that is no longer loaded, or with a configuration that no longer fits it. Each is mended by a change of its configuration.',
+						),
+				}),
+				handler: async (request) => ({ plugins: core.registry.describe(), unfit: await unfitOf(request, core) }),
 			}),
 		);
 	},
 } satisfies Feature;
+
+async function unfitOf(request: Request, { store, unfitRows }: Core) {
+	const memberships = await store.accounts.memberships(userIdOf(request));
+	const counted = memberships.map(async ({ organization: { id } }) =>
+		(await unfitRows.of(id)).map((one) => ({ organizationId: id, ...one })),
+	);
+	return (await Promise.all(counted)).flat();
+}

@@ -15,6 +15,7 @@ export default {
 	summary: 'The OpenAPI document of the management API, and a page to read and try it.',
 	spec: 'OpenAPI 3.1.1',
 	config: Joi.object({}),
+	segments: ['docs', 'openapi.json', 'openapi.yaml'],
 	register(server: Server, _config, core) {
 		const texts = { json: '', yaml: '' };
 		// The document is written at the start, when all routes exist and no request waits, since writing it takes longer than a request may.

@@ -6,6 +6,8 @@ import {
 	asGatewayError,
 	type Core,
 	clientSignal,
+	configVersion,
+	currentConfig,
 	expectedVersion,
 	GatewayError,
 	invalid,
@@ -17,12 +19,14 @@ import {
 	openedConfig,
 	organizationOf,
 	saveContext,
+	storedTool,
 	storeOf,
 	type ToolChange,
 	type ToolRow,
 	toolConfig,
 	toolLocation,
 	unknownType,
+	updateRenewed,
 } from '../../../core/features.ts';
 
 /** The body of a new tool; its type names the executor. */
@@ -42,7 +46,15 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 	const given = restored({ organizationId, id, name: tool.name, executor: type }, tool.executionConfig, {}, core);
 	await checkConfig(type, toolConfig({ code, executionConfig: given }), organizationId, core);
 	const executionConfig = core.registry.seal('executor', type, given, core.secrets, toolLocation(organizationId, id));
-	const created = { ...tool, type, executor: type, annotations: {}, code, executionConfig };
+	const created = {
+		...tool,
+		type,
+		executor: type,
+		annotations: {},
+		code,
+		executionConfig,
+		configVersion: configVersion(core.registry, 'executor', type),
+	};
 	return storeOf(request, core).tools.create(organizationId, id, created);
 }
 
@@ -63,32 +75,45 @@ export async function changeTool(request: Request, change: ToolChange, core: Cor
 	return updated;
 }
 
-/** Writes the changed columns with the secrets of the config sealed, unless the config was changed meanwhile. */
-async function write(request: Request, row: ToolRow, columns: ToolChange, { registry, secrets, ...core }: Core): Promise<ToolRow | null> {
-	const { organizationId, id, executor, version } = row;
-	const expected = expectedVersion(request);
-	const update = (values: ToolChange, ifVersion: number | undefined) =>
-		storeOf(request, core).tools.update(organizationId, id, values, ifVersion);
-	const executionConfig = registry.sealRest('executor', executor, row.executionConfig, secrets, toolLocation(organizationId, id));
-	const isOpen = columns.executionConfig === undefined && executionConfig !== row.executionConfig;
-	if (!isOpen || (expected ?? version) !== version) return update(columns, expected);
-	try {
-		return await update({ ...columns, executionConfig }, version);
-	} catch (error) {
-		if (expected !== undefined || asGatewayError(error)?.code !== 'precondition_failed') throw error;
-		return update(columns, expected);
-	}
+/** Writes the changed columns; with them the config in its executor's version, its secrets sealed, unless the config was changed meanwhile. */
+function write(request: Request, row: ToolRow, columns: ToolChange, core: Core): Promise<ToolRow | null> {
+	const { organizationId, id, version } = row;
+	const renewed = columns.executionConfig === undefined ? renewedColumns(row, core) : null;
+	return updateRenewed(columns, renewed, { version, expected: expectedVersion(request) }, (values, ifVersion) =>
+		storeOf(request, core).tools.update(organizationId, id, values, ifVersion),
+	);
 }
 
-async function changedConfig(row: ToolRow, change: ToolChange, core: Core): Promise<{ executionConfig?: JsonObject }> {
+/** Returns the config that the row should have; null when it has it already. */
+function renewedColumns(row: ToolRow, { registry, secrets }: Core): Partial<ToolChange> | null {
+	const { executor } = row;
+	const { current, code } = currentColumns(row, registry);
+	const executionConfig = registry.sealRest('executor', executor, current, secrets, toolLocation(row.organizationId, row.id));
+	if (executionConfig === row.executionConfig) return null;
+	const isUpgraded = current !== row.executionConfig;
+	return { executionConfig, ...(isUpgraded && { code, configVersion: configVersion(registry, 'executor', executor) }) };
+}
+
+/** Returns the stored config in its executor's version, still sealed, with the code beside it. */
+function currentColumns(row: ToolRow, registry: Core['registry']): { current: JsonObject; code: string | null } {
+	const stored = storedTool(row);
+	const config = currentConfig(registry, stored);
+	if (config === stored.config) return { current: row.executionConfig, code: row.code };
+	const { code, ...current } = config;
+	return row.code !== null && typeof code === 'string' ? { current, code } : { current: config, code: row.code };
+}
+
+async function changedConfig(row: ToolRow, change: ToolChange, core: Core): Promise<Pick<ToolChange, 'executionConfig' | 'configVersion'>> {
 	if (change.executionConfig === undefined && change.code === undefined) return {};
-	const executionConfig = change.executionConfig
-		? restored(row, change.executionConfig, row.executionConfig, core)
-		: openedConfig(row, row.executionConfig, core);
+	const { current } = currentColumns(row, core.registry);
+	const executionConfig = change.executionConfig ? restored(row, change.executionConfig, current, core) : openedConfig(row, current, core);
 	await checkConfig(row.executor, toolConfig({ code: change.code ?? row.code, executionConfig }), row.organizationId, core);
 	if (change.executionConfig === undefined) return {};
 	const place = toolLocation(row.organizationId, row.id);
-	return { executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place) };
+	return {
+		executionConfig: core.registry.seal('executor', row.executor, executionConfig, core.secrets, place),
+		configVersion: configVersion(core.registry, 'executor', row.executor),
+	};
 }
 
 type Sealing = Pick<ToolRow, 'organizationId' | 'id' | 'name' | 'executor'>;
@@ -104,7 +129,7 @@ const checkParameters = (request: Request, parameters: JsonSchema, core: Core): 
 /** Checks the config with its executor. @throws validation_failed, egress_refused */
 async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<void> {
 	const parsed = parse(type, config, core);
-	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, organizationId, `executor:${type}`));
+	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, `executor:${type}`, organizationId));
 }
 
 function parse(type: string, config: JsonObject, core: Core): JsonObject {

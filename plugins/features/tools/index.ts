@@ -79,6 +79,7 @@ export default {
 	name: 'tools',
 	summary: 'Tools of an organization: written by hand or made from an API, and executed on demand.',
 	config: Joi.object({}),
+	segments: ['tools', 'organizations', 'code'],
 	register(server: Server, _config, core) {
 		server.route([listTools(core), createTool(core), executeTool(core), getTool(core), updateTool(core), deleteTool(core)]);
 	},

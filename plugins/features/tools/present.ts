@@ -1,7 +1,19 @@
 // Shows tools: the shape beside the function that fills it. Secret fields of their configs are never shown.
 
 import Joi from 'joi';
-import { type Core, jsonObject, present, shape, type ToolRow, text, timestamp, uuid } from '../../../core/features.ts';
+import {
+	type Core,
+	type JsonObject,
+	jsonObject,
+	present,
+	shape,
+	shownConfig,
+	storedTool,
+	type ToolRow,
+	text,
+	timestamp,
+	uuid,
+} from '../../../core/features.ts';
 
 const hint = Joi.boolean().optional();
 
@@ -39,9 +51,17 @@ export const TOOL = shape({
 	updatedAt: timestamp,
 }).meta({ schema: 'Tool' });
 
-export const presentTool = (row: ToolRow, { registry }: Core) =>
+export const presentTool = (row: ToolRow, { registry, secrets }: Core) =>
 	present(TOOL, row, {
 		bodies: row.operationId === null ? undefined : row.bodies,
 		code: row.code ?? undefined,
-		executionConfig: registry.redact('executor', row.executor, row.executionConfig),
+		executionConfig: shownExecution(row, registry, secrets),
 	});
+
+/** `code` is shown beside the config. */
+function shownExecution(row: ToolRow, registry: Core['registry'], secrets: Core['secrets']): JsonObject {
+	const shown = shownConfig(registry, storedTool(row), secrets);
+	if (row.code === null) return shown;
+	const { code: _code, ...config } = shown;
+	return config;
+}

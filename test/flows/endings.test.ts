@@ -13,7 +13,7 @@ import { startEmbedded } from '../../db/embedded/server.ts';
 import { freePort } from '../helpers/ports.ts';
 import { administer, testDatabase } from '../helpers/postgres.ts';
 import { ready, start, startProgram, until } from '../helpers/processes.ts';
-import { testRedis } from '../helpers/redis.ts';
+import { startRedis } from '../helpers/redis.ts';
 import { createHttpTool, databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endings-'));
@@ -86,7 +86,7 @@ for (const [signal, toAll] of [
 
 test('with SHUTDOWN_DELAY_SECONDS it is not ready and serves on, until the delay is over or somebody cannot wait', async () => {
 	await using owned = await testDatabase();
-	const redis = await testRedis();
+	const redis = await startRedis();
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}`;
 	const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS };
@@ -112,7 +112,7 @@ test('with SHUTDOWN_DELAY_SECONDS it is not ready and serves on, until the delay
 
 test('with SHUTDOWN_DELAY_SECONDS every worker serves on, and a second signal reaches them all', async () => {
 	await using owned = await testDatabase();
-	const redis = await testRedis();
+	const redis = await startRedis();
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}`;
 	const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, WEB_CONCURRENCY: '2' };

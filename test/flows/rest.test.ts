@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { ready, start } from '../helpers/processes.ts';
-import { testRedis } from '../helpers/redis.ts';
+import { startRedis } from '../helpers/redis.ts';
 import { databaseVariables, must, registerAccount, SECRETS } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
@@ -56,7 +56,7 @@ interface Watched {
 /** Returns what a service had loaded by its end. @param use requests to make before */
 async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
 	await using owned = await testDatabase();
-	const [redis, port, file, script] = [await testRedis(), await freePort(), join(folder, 'watched.json'), join(folder, 'watch.mjs')];
+	const [redis, port, file, script] = [await startRedis(), await freePort(), join(folder, 'watched.json'), join(folder, 'watch.mjs')];
 	writeFileSync(script, WATCH);
 	const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, SVC_DATA_DIR: folder };
 	const place = { HOST: '127.0.0.1', PORT: String(port), NODE_OPTIONS: `--import=${script}`, WATCHED: file };

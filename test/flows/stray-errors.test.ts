@@ -10,7 +10,7 @@ import { type InstalledPackages, installPackages } from '../helpers/packages.ts'
 import { freePort } from '../helpers/ports.ts';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
 import { ready, type Started, start as startWith, until } from '../helpers/processes.ts';
-import { type TestRedis, testRedis } from '../helpers/redis.ts';
+import { startRedis, type TestRedis } from '../helpers/redis.ts';
 import { databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-strays-'));
@@ -20,7 +20,7 @@ let redis: TestRedis;
 before(async () => {
 	packages = installPackages('unruly-plugin');
 	database = await testDatabase();
-	redis = await testRedis();
+	redis = await startRedis();
 });
 after(async () => {
 	packages[Symbol.dispose]();
@@ -48,12 +48,15 @@ async function start(env: Record<string, string>): Promise<Started & { url: stri
 }
 
 async function serve(env: Record<string, string> = {}): Promise<Running> {
-	const started = await start(env);
+	await using stack = new AsyncDisposableStack();
+	const started = stack.use(await start(env));
 	await ready(started.url, started);
 	const account = await registerAccount(started.url);
 	const { url } = await publishGateway(account, { type: 'unruly', auth: 'unruly_door' });
 	const ask = async (name: string): Promise<number> =>
 		(await send(`${url}/${encodeURIComponent(name)}`, 'POST', { headers: { 'x-name': 'good' } })).status;
+	// Whoever asked for the process ends it from here on.
+	stack.move();
 	return { started, ask };
 }
 

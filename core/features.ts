@@ -19,6 +19,7 @@ import type { RecordAudit } from './management/audit-entries.ts';
 import type { Declarations } from './management/declarations.ts';
 import type { Registry } from './registry/registry.ts';
 import type { UnfitRows } from './registry/unfit-rows.ts';
+import type { Runs } from './runs/runs.ts';
 import type { Secrets } from './secrets/envelopes.ts';
 import type { Passwords } from './secrets/passwords.ts';
 import type { Tokens } from './secrets/tokens.ts';
@@ -117,6 +118,7 @@ export interface Core {
 	invoker: Invoker;
 	imports: Imports;
 	importJobs: ImportJobRunner;
+	runs: Runs;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

@@ -1,4 +1,4 @@
-// Removes expired rows: records of runs (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
+// Removes expired rows: runs and records of those of tools (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
 // that cannot be used any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
 
 import type { Log } from './contract/nouns.ts';
@@ -14,18 +14,20 @@ const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
 /** Starts the sweep: a minute after the start, then every hour. @param retentionDays 0 keeps runs for ever. @returns how to stop it */
 export function sweepExpired(
-	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue'>,
+	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue'>,
 	retentionDays: number,
 	log: Log,
 ): () => void {
 	const clean = async (): Promise<void> => {
 		try {
-			const runs = retentionDays === 0 ? 0 : await store.runs.prune(new Date(Date.now() - retentionDays * DAY_MS));
+			const old = new Date(Date.now() - retentionDays * DAY_MS);
+			const toolRuns = retentionDays === 0 ? 0 : await store.runs.prune(old);
+			const runs = retentionDays === 0 ? 0 : await store.runQueue.prune(old);
 			const records = await store.records.prune();
 			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
 			const answers = await store.idempotency.prune();
 			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
-			const removed = { runs, records, logins, answers, imports };
+			const removed = { toolRuns, runs, records, logins, answers, imports };
 			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');

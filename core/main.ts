@@ -34,6 +34,7 @@ import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
 import { countUnfitRows } from './registry/unfit-rows.ts';
+import { createRuns } from './runs/runs.ts';
 import { createSecrets } from './secrets/envelopes.ts';
 import { createPasswords } from './secrets/passwords.ts';
 import { createTokens } from './secrets/tokens.ts';
@@ -84,6 +85,8 @@ interface Given {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
+/** The time in which runs may still end when the service stops; another replica goes on with the rest. */
+const RUNS_GRACE_MS = 2_000;
 /** Time limit of the whole stop. */
 const GRACE_MS = DRAIN_MS + 5000;
 /** A token is fetched for all callers that wait for it: the fetch continues when one of them leaves. */
@@ -106,9 +109,10 @@ export async function startService(
 		assertNeeds(server, core);
 		core.runtime.mount(server);
 		await server.initialize();
+		await core.runs.open();
 		options.beforeListening?.();
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
-		opened.defer(() => server.stop({ timeout: DRAIN_MS }));
+		opened.defer(async () => void (await Promise.all([server.stop({ timeout: DRAIN_MS }), core.runs.close(RUNS_GRACE_MS)])));
 		opened.defer(() => stopping.abort());
 		log.info({ ...addressesOf(config), workerPid: process.pid }, 'listening');
 		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
@@ -169,6 +173,8 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => imports.close());
 	const importJobs = createImportJobs({ store, registry, secrets, imports, log });
 	opened.defer(() => importJobs.close());
+	const runs = createRuns({ store, log });
+	opened.defer(() => runs.close(0));
 
 	const recordCache = new RecordCache(store.changes);
 	opened.defer(() => recordCache.close());
@@ -214,6 +220,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 		invoker,
 		imports,
 		importJobs,
+		runs,
 		runtime,
 		recorder,
 		limits,

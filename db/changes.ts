@@ -8,6 +8,9 @@ import { createClient, type Endpoint } from './connection.ts';
 import type { Answers } from './deadline.ts';
 import { translated, unavailable } from './errors.ts';
 
+/** The channel of announcements that may be lost: the notification holds the topics, in lines, and no row does. */
+export const SPOKEN = 'gatehouse_spoken';
+
 const POLL_MS = 500;
 const PRUNE_MS = 10 * 60_000;
 /** Half of the retention time: after a longer silence, some changes may have been pruned before they were read. */
@@ -22,6 +25,8 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
 const PRUNE = `DELETE FROM changes WHERE at < now() - interval '1 hour'`;
 
 export interface ChangeFeed extends Changes {
+	/** Passes topics to the listeners of this process. */
+	say(topics: Topic[]): void;
 	close(): Promise<void>;
 }
 
@@ -33,9 +38,13 @@ export async function followChanges(endpoint: Endpoint, answers: Answers, log: L
 	return {
 		subscribe: (listener) => follower.subscribe(listener),
 		fresh: (maxAgeMs) => follower.fresh(maxAgeMs),
+		say: (topics) => follower.say(topics),
 		close: () => follower.close(),
 	};
 }
+
+/** Only `runs/bell.ts` writes there. */
+const toTopics = (payload = ''): Topic[] => payload.split('\n') as Topic[];
 
 class Follower {
 	readonly #endpoint: Endpoint;
@@ -127,6 +136,10 @@ class Follower {
 		this.#announce(performance.now() - this.#readAtMs > FORGOTTEN_MS ? ['0 *'] : fresh);
 	}
 
+	say(topics: Topic[]): void {
+		for (const listener of this.#listeners) listener(topics);
+	}
+
 	#announce(changed: string[]): void {
 		if (changed.length === 0) return;
 		// Only the triggers write topics, in these forms.
@@ -142,11 +155,11 @@ class Follower {
 			this.#drop(client);
 			if (!this.#isClosed) this.#refresh();
 		});
-		client.on('notification', () => this.#heard());
+		client.on('notification', ({ channel, payload }) => (channel === SPOKEN ? this.say(toTopics(payload)) : this.#heard()));
 		this.#client = client;
 		try {
 			await client.connect();
-			await client.query('LISTEN gatehouse_changes');
+			await client.query(`LISTEN gatehouse_changes; LISTEN ${SPOKEN}`);
 			return client;
 		} catch (error) {
 			this.#drop(client);

@@ -22,7 +22,8 @@ import { createAccessKeys } from './people/access-keys.ts';
 import { createAccounts } from './people/accounts.ts';
 import { createOrganizations } from './people/organizations.ts';
 import { createRecords } from './records.ts';
-import { createRuns } from './runs.ts';
+import { createRunQueue } from './runs/index.ts';
+import { createRuns } from './tool-runs.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
 
@@ -53,7 +54,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 		await stop();
 	};
 	try {
-		await translated<unknown>(() => (options.migrate ? migrate(database.bulk, options.log) : assertMigrated(database.ordinary)));
+		await translated<unknown>(() => (options.migrate ? migrate(database.bulk, endpoint, options.log) : assertMigrated(database.ordinary)));
 		return await assemble(database, endpoint, { log: options.log, close });
 	} catch (error) {
 		await close();
@@ -66,7 +67,7 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
 	const { endpoint, stop } = await reach(options);
 	const database = connect(endpoint, 1);
 	try {
-		return await translated(() => migrate(database.bulk, options.log));
+		return await translated(() => migrate(database.bulk, endpoint, options.log));
 	} finally {
 		await database.close();
 		await stop();
@@ -87,11 +88,13 @@ async function reach({ database, dataDir, log }: DatabaseOptions): Promise<Reach
 async function assemble(database: Database, endpoint: Endpoint, { log, close }: { log: Log; close(): Promise<void> }): Promise<Store> {
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, database.answers, log);
+	const runQueue = createRunQueue(endpoint, changes, log);
 	return {
 		...createRepositories(database, models),
 		as: (actor) => createRepositories(database.as(actor), models),
 		idempotency: guard(createIdempotency(database)),
 		importQueue: guard(createImportQueue(database)),
+		runQueue,
 		upstreamTokens: guard(createUpstreamTokens(database)),
 		configs: guard(createConfigRows(database.ordinary)),
 		changes,
@@ -99,6 +102,7 @@ async function assemble(database: Database, endpoint: Endpoint, { log, close }: 
 		withDeadline: (work) => withDeadline(work, database.waits.ordinaryMs),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
+			await runQueue.close();
 			await changes.close();
 			await close();
 		},

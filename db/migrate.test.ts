@@ -20,6 +20,8 @@ import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { configVersions } from './migrations/0014-config-versions.ts';
+import { runs } from './migrations/0015-runs.ts';
+import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
 const FOUNDATION_ROWS = `
@@ -79,6 +81,16 @@ SELECT organization_id, id, '{}', 1, 'succeeded', now() FROM apis;
 INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, 'x' FROM import_jobs;
 `;
 
+const RUN_ROWS = `
+INSERT INTO runs (id, organization_id, account_id, kind, status, trigger, definition, input)
+SELECT '00000000-0000-4000-8000-00000000000e', id, id, 'kind', 'queued', 'manual', '{}', '{}' FROM organizations;
+INSERT INTO run_steps (organization_id, run_id, key, attempt, status, once, started_at)
+SELECT organization_id, id, 'step', 1, 'started', false, now() FROM runs;
+INSERT INTO run_signals (organization_id, run_id, name, payload) SELECT organization_id, id, 'signal', '{}' FROM runs;
+INSERT INTO run_schedules (organization_id, key, kind, cron, time_zone, missed, overlap, definition, input)
+SELECT id, 'key', 'kind', '* * * * *', 'UTC', 'skip', 'skip', '{}', '{}' FROM organizations;
+`;
+
 /** Every migration in order, with rows for the tables that it creates. */
 const RELEASES: [migration: Migration, rows: string][] = [
 	[foundation, FOUNDATION_ROWS],
@@ -95,8 +107,9 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[argumentLayers, ''],
 	[passThrough, ''],
 	[configVersions, ''],
+	[runs, RUN_ROWS],
 ];
-const ALL = RELEASES.map(([{ name }]) => name);
+const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({
 	migrations: RELEASES.slice(0, count).map(([migration]) => migration),
 	rows: RELEASES.slice(0, count)
@@ -214,7 +227,10 @@ test('a migration that was skipped when later ones ran is run after them', async
 		others.map(([migration]) => migration),
 		rows,
 	);
-	assert.deepEqual(await migrateDatabase({ database: former.database, dataDir: '', log: silent }), [credentialSchemes.name]);
+	assert.deepEqual(await migrateDatabase({ database: former.database, dataDir: '', log: silent }), [
+		credentialSchemes.name,
+		ENGINE_MIGRATION,
+	]);
 	const kept = await administer(former.database, 'SELECT scheme FROM api_credentials UNION ALL SELECT scheme FROM upstream_tokens');
 	assert.deepEqual(kept, [{ scheme: '' }, { scheme: '' }]);
 });
@@ -260,7 +276,7 @@ test('every foreign key includes the organization, except those to organizations
 	const keys = await administer(
 		migrated.database,
 		`SELECT conrelid::regclass::text AS "table", pg_get_constraintdef(oid) AS definition FROM pg_constraint
-		WHERE contype = 'f' AND confrelid NOT IN ('organizations'::regclass, 'users'::regclass)`,
+		WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND confrelid NOT IN ('organizations'::regclass, 'users'::regclass)`,
 	);
 	assert.ok(keys.length >= 10);
 	const carries = /^FOREIGN KEY \(organization_id, .+\) REFERENCES \w+\(organization_id, /;

@@ -4,6 +4,7 @@
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import type { Umzug } from 'umzug';
 import type { Log } from '../core/contract/nouns.ts';
+import type { Endpoint } from './connection.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
@@ -18,6 +19,8 @@ import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { configVersions } from './migrations/0014-config-versions.ts';
+import { runs } from './migrations/0015-runs.ts';
+import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
 	/** Its number, then its subject; never renamed. */
@@ -41,21 +44,25 @@ const MIGRATIONS: Migration[] = [
 	argumentLayers,
 	passThrough,
 	configVersions,
+	runs,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;
 
 /** @returns the names of those that ran now */
-export async function migrate(sequelize: Sequelize, log: Log): Promise<string[]> {
+export async function migrate(sequelize: Sequelize, endpoint: Endpoint, log: Log): Promise<string[]> {
 	const names = await sequelize.transaction(async (transaction) => {
 		await sequelize.query('SELECT pg_advisory_xact_lock($1)', { bind: [LOCK], transaction });
 		await sequelize.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, ran_at timestamptz NOT NULL DEFAULT now())', {
 			transaction,
 		});
-		if (missing(await executed(sequelize, transaction)).length === 0) return [];
+		const due = missing(await executed(sequelize, transaction));
+		if (due.length === 0) return [];
 		const ran = await (await umzug(sequelize, transaction)).up();
-		return ran.map(({ name }) => name);
+		// On a connection of its own, which our lock covers: it is safe to repeat, and so is not undone with the rest.
+		if (due.includes(ENGINE_MIGRATION)) await installEngine(endpoint, log);
+		return [...ran.map(({ name }) => name), ...(await recordEngine(sequelize, transaction))];
 	});
 	if (names.length > 0) log.info({ migrations: names }, 'database migrated');
 	return names;
@@ -68,7 +75,22 @@ export async function assertMigrated(sequelize: Sequelize): Promise<void> {
 		throw new Error(`The database lacks the migrations ${names.join(', ')}: run "npm run migrate", or set DB_MIGRATIONS_RUN=true.`);
 }
 
-const missing = (done: readonly string[]): string[] => MIGRATIONS.map(({ name }) => name).filter((name) => !done.includes(name));
+const missing = (done: readonly string[]): string[] =>
+	[...MIGRATIONS.map(({ name }) => name), ENGINE_MIGRATION].filter((name) => !done.includes(name));
+
+/** @returns the name of the engine's tables if they were not on record */
+async function recordEngine(sequelize: Sequelize, transaction: Transaction): Promise<string[]> {
+	const bind = [ENGINE_MIGRATION];
+	const recorded = await sequelize.query<{ name: string }>(
+		'INSERT INTO migrations (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING name',
+		{
+			type: QueryTypes.SELECT,
+			bind,
+			transaction,
+		},
+	);
+	return recorded.map(({ name }) => name);
+}
 
 /** Loaded only when there is something to migrate: the package includes a command line. */
 async function umzug(sequelize: Sequelize, transaction: Transaction): Promise<Umzug> {

@@ -87,7 +87,7 @@ test('core has the rooms in the list of floors, and seven files of its own', () 
 /** The rooms without which nothing is served; the root is core's own files. */
 const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gateways', 'tools', 'egress', 'secrets', 'store', 'shared'];
 /** The most lines of these rooms together; raising it needs a reason. */
-const MAX_LINES = 10600;
+const MAX_LINES = 10800;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));
@@ -123,7 +123,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 /** Every room of core and of db, and each folder beside them that has a README. */
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
-	...['embedded', 'people', 'gateways', 'imports'].map((room) => `db/${room}`),
+	...['embedded', 'people', 'gateways', 'imports', 'runs'].map((room) => `db/${room}`),
 	...['core', 'db', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 
@@ -230,6 +230,8 @@ test('a driver is imported in one room only', () => {
 		sequelize: (file) => file.startsWith('db/'),
 		pg: (file) => file.startsWith('db/'),
 		umzug: (file) => file.startsWith('db/'),
+		'pg-boss': (file) => file === 'db/runs/engine.ts',
+		croner: (file) => file === 'core/runs/schedules.ts',
 		ioredis: (file) => file === 'core/shared/redis.ts',
 		bullmq: (file) => file === 'core/shared/redis.ts',
 		bottleneck: (file) => file.startsWith('core/lanes/'),

@@ -90,7 +90,7 @@ const VARIABLES = {
 	DB_MIGRATIONS_RUN: flag.default(true),
 	REDIS_HOST: filled.label('the host of Redis'),
 	REDIS_PORT: port,
-	BULL_REDIS_HOST: filled.label('the host of the Redis that holds the queues'),
+	BULL_REDIS_HOST: filled.label('the host of the Redis for what runs may lose: their announcements and live events'),
 	JWT_SECRET: Joi.string().min(64).label('a random string of 64 or more characters'),
 	ENCRYPTION_KEY: Joi.string()
 		.pattern(/^[0-9a-fA-F]{64}$/)

@@ -37,9 +37,17 @@ export interface RecordScope {
 /**
  * The subject of a change: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account,
  * `record:<seq>` for a watched record and `record:*` for too many of them to name, `token:<id>` for the access token to an API,
- * `import:<id>` for an import job and `import:queued` for a queued one, `*` when the subjects are unknown.
+ * `import:<id>` for an import job and `import:queued` for a queued one, `run:<id>` for a run, `run:signalled:<id>` and `run:ended:<id>`
+ * for those events of one, `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
  */
-export type Topic = `org:${string}` | `user:${string}` | `record:${string}` | `token:${string}` | `import:${string}` | '*';
+export type Topic =
+	| `org:${string}`
+	| `user:${string}`
+	| `record:${string}`
+	| `token:${string}`
+	| `import:${string}`
+	| `run:${string}`
+	| '*';
 
 /** A record, and the `topic` under which its changes are announced until it expires; null when it is not watched. */
 export interface FoundRecord {

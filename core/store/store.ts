@@ -6,6 +6,7 @@ import type { Apis, Tools } from './apis.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
 import type { Idempotency, RecordStore, Runs, Topic } from './records.ts';
+import type { RunQueue } from './runs.ts';
 import type { TokenStore } from './upstream-tokens.ts';
 
 export type * from './accounts.ts';
@@ -15,12 +16,16 @@ export type * from './gateways.ts';
 export type * from './imports.ts';
 export type * from './records.ts';
 export type * from './rows.ts';
+export type * from './runs.ts';
 export type * from './upstream-tokens.ts';
 
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
 export interface Changes {
-	/** Subscribes to every change committed on any replica: called at least once, within a second. */
+	/**
+	 * Subscribes to every change committed on any replica: called at least once, within a second; of runs, at most once, and perhaps not at
+	 * all.
+	 */
 	subscribe(listener: (topics: Topic[]) => void): () => void;
 	/**
 	 * Resolves when every change committed more than `maxAgeMs` ago has been passed to the listeners; undefined when that is so already, as
@@ -47,6 +52,7 @@ export interface Store extends Repositories {
 	as(actor: Actor): Repositories;
 	idempotency: Idempotency;
 	importQueue: ImportQueue;
+	runQueue: RunQueue;
 	/** Tokens that the service obtains for itself, whoever calls. */
 	upstreamTokens: TokenStore;
 	configs: ConfigRows;

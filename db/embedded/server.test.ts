@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { until } from '../../test/helpers/clock.ts';
+import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
+import { type Kinds, runReplica } from '../../test/helpers/runs.ts';
 import { addApi, addTenant } from '../../test/helpers/samples.ts';
 import { openStore } from '../index.ts';
 import { startEmbedded } from './server.ts';
@@ -142,6 +143,25 @@ test('without a database in the configuration the store opens on the embedded on
 	const found = await second.accounts.byEmail('ADA@example.com');
 	await second.close();
 	assert.equal(found?.firstName, 'Ada');
+});
+
+test('a run on the embedded database waits over a restart', async () => {
+	const options = { database: null, dataDir: freshFolder(), migrate: true, log: silent };
+	const kinds: Kinds = { approval: [async (run) => [await run.step('before', async () => run.attempt), await run.event('go')]] };
+	const first = await openStore(options);
+	const { organizationId } = await addTenant(first);
+	const asking = await runReplica(first, kinds);
+	const { id } = await asking.runs.start({ organizationId, kind: 'approval', input: null });
+	await until(async () => (await asking.runs.get({ organizationId, id }))?.status === 'waiting', 'it waits');
+	await asking[Symbol.asyncDispose]();
+	await first.close();
+	const second = await openStore(options);
+	const answering = await runReplica(second, kinds);
+	await answering.runs.signal({ organizationId, id }, 'go', 'yes');
+	const { output } = await answering.runs.wait({ organizationId, id }, PATIENCE_MS);
+	await answering[Symbol.asyncDispose]();
+	await second.close();
+	assert.deepEqual(output, [1, 'yes']);
 });
 
 test('non-ASCII letters are found and sorted ignoring case, though its locale knows none', async () => {

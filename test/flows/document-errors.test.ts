@@ -117,7 +117,7 @@ const PROVOKED: Record<string, () => Promise<Answer>> = {
 
 /** Source files of the other sentences. The text before or within each depends on the case. */
 const WRITTEN: Record<string, string> = {
-	internal: 'core/server.ts',
+	internal: 'core/http/failures.ts',
 	not_implemented: 'core/tools/dry-run.ts',
 	tool_not_found: 'core/tools/call.ts',
 	upstream_failed: 'core/egress/egress.ts',

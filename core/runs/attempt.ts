@@ -1,0 +1,251 @@
+// One attempt at a run in this process: runs its program, records its steps by key, and ends when the program does, when there is nothing
+// left but waiting, or when it is stopped.
+
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { Json } from '../contract/nouns.ts';
+import { raceWith } from '../kit/race.ts';
+import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../store/store.ts';
+import { type RunChild, type RunContext, RunError, type RunProgram } from './context.ts';
+import { DEADLINE, faultOf, LOST, STOPPING } from './faults.ts';
+import type { Keeper } from './keeper.ts';
+
+/** How an attempt ended. `lost`: another process has the run, or it has ended, so there is nothing to record. */
+export type Outcome =
+	| { how: 'succeeded'; output: Json }
+	| { how: 'failed'; error: unknown }
+	| { how: 'suspended'; events: string[]; at: Date | null }
+	| { how: 'stopped' }
+	| { how: 'lost' };
+
+interface Wait {
+	/** Null: it waits for a time only. */
+	event: string | null;
+	until: Date | null;
+	resume(): void;
+}
+
+/** A wait that is over so soon is not worth leaving the process. */
+const SHORT_MS = 1_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const KEY_LENGTH = 500;
+
+export class Attempt {
+	readonly run: Run;
+	readonly hold: RunHold;
+	readonly #keeper: Keeper;
+	readonly #startChild: (asked: NewRun) => Promise<Run | null>;
+	readonly #stop = new AbortController();
+	readonly #steps: Map<string, RunStep>;
+	readonly #signals: Map<string, Json>;
+	readonly #waits = new Set<Wait>();
+	readonly #keys = new Set<string>();
+	readonly #suspended = Promise.withResolvers<Outcome>();
+	/** Resolves when no step is under way, after the attempt is over. */
+	readonly #idle = Promise.withResolvers<void>();
+	#busy = 0;
+	#isOver = false;
+
+	constructor(claimed: ClaimedRun, keeper: Keeper, startChild: (asked: NewRun) => Promise<Run | null>) {
+		this.run = claimed.run;
+		this.hold = claimed.hold;
+		this.#keeper = keeper;
+		this.#startChild = startChild;
+		this.#steps = new Map(claimed.steps.map((step) => [step.key, step]));
+		this.#signals = new Map(claimed.signals.map(({ name, payload }) => [name, payload]));
+	}
+
+	async outcome(program: RunProgram): Promise<Outcome> {
+		const { deadlineAt } = this.run;
+		if (deadlineAt && deadlineAt.getTime() <= Date.now()) return { how: 'failed', error: DEADLINE };
+		const deadline = this.#timer(deadlineAt, () => this.stop(DEADLINE));
+		try {
+			return await raceWith(this.#stop.signal, Promise.race([this.#succeed(program), this.#suspended.promise]));
+		} catch (error) {
+			return outcomeOf(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
+		} finally {
+			this.#isOver = true;
+			clearTimeout(deadline);
+			for (const { resume } of this.#waits) resume();
+		}
+	}
+
+	async #succeed(program: RunProgram): Promise<Outcome> {
+		return { how: 'succeeded', output: (await program(this.#context())) ?? null };
+	}
+
+	/** Ends the attempt. @param reason STOPPING, LOST or DEADLINE */
+	stop(reason: Error): void {
+		this.#stop.abort(reason);
+	}
+
+	/** Resolves when no step is under way any more. */
+	settled(): Promise<void> {
+		if (this.#busy === 0) this.#idle.resolve();
+		return this.#idle.promise;
+	}
+
+	/** Reads the signals that have come meanwhile. */
+	async hear(): Promise<void> {
+		if ([...this.#waits].every(({ event }) => event === null)) return;
+		const signals = await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal));
+		this.#take(signals);
+	}
+
+	#take(signals: RunSignal[]): void {
+		for (const { name, payload } of signals) this.#signals.set(name, payload);
+		for (const wait of this.#waits) if (wait.event !== null && this.#signals.has(wait.event)) wait.resume();
+	}
+
+	#context(): RunContext {
+		const { id, organizationId, attempt, definition, input } = this.run;
+		return {
+			...{ id, organizationId, attempt, definition, input },
+			signal: this.#stop.signal,
+			step: (key, work, options) => this.#step(key, work, options),
+			// The sender of a signal is trusted with its shape, as the writer of a step is.
+			event: <T extends Json>(name: string, options?: { timeoutMs?: number }) => this.#event(name, options) as Promise<T>,
+			sleep: (key, ms) => this.#sleep(key, ms),
+			child: (key, asked) => this.#child(key, asked),
+		};
+	}
+
+	async #step<T extends Json>(key: string, work: (signal: AbortSignal) => Promise<T>, { once = false } = {}): Promise<T> {
+		this.#claimKey(key);
+		const known = this.#steps.get(key);
+		// The step of this key returned a T when it was recorded.
+		if (known?.status === 'done') return known.output as T;
+		if (known?.error) throw new RunError(known.error);
+		if (known?.once) throw new RunError({ code: 'in_doubt', message: `Step ${key} was begun and not seen to end: it is not repeated.` });
+		return this.#working(async () => {
+			const { signal } = this.#stop;
+			if (once) await this.#keeper.begin(this.hold, { key, once, until: null }, signal);
+			const startedMs = performance.now();
+			const record = (result: Pick<RunStep, 'output' | 'error'>): Promise<void> => {
+				const status = result.error ? 'failed' : 'done';
+				const durationMs = performance.now() - startedMs;
+				return this.#keeper.finish(this.hold, { key, once, status, ...result, until: null, durationMs }, signal);
+			};
+			// A result is recorded even when the service has begun to stop; an error may come from that, so it is not.
+			const output = await work(signal).catch(async (error: unknown) => {
+				signal.throwIfAborted();
+				await record({ output: null, error: faultOf(error) });
+				throw error;
+			});
+			await record({ output: output ?? null, error: null });
+			return output;
+		});
+	}
+
+	async #event(name: string, { timeoutMs }: { timeoutMs?: number } = {}): Promise<Json> {
+		const key = `event:${name}`;
+		this.#claimKey(key);
+		const known = this.#steps.get(key);
+		if (known?.error) throw new RunError(known.error);
+		if (!this.#signals.has(name)) this.#take(await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal)));
+		const until = timeoutMs === undefined ? null : await this.#until(key, timeoutMs);
+		while (!this.#signals.has(name)) {
+			if (until && until.getTime() <= Date.now()) throw await this.#late(key, name);
+			await this.#wait(name, until);
+		}
+		return this.#signals.get(name) ?? null;
+	}
+
+	/** Records that the time is over, so that a later attempt does not find a signal that came too late. */
+	async #late(key: string, name: string): Promise<RunError> {
+		const error = { code: 'timed_out' as const, message: `No signal ${name} came in time.` };
+		const step = { key, once: false, status: 'failed' as const, output: null, error, until: null, durationMs: 0 };
+		await this.#working(() => this.#keeper.finish(this.hold, step, this.#stop.signal));
+		return new RunError(error);
+	}
+
+	async #sleep(key: string, ms: number): Promise<void> {
+		this.#claimKey(key);
+		const until = await this.#until(key, ms);
+		while (until.getTime() > Date.now()) await this.#wait(null, until);
+	}
+
+	/** Returns the end of a wait, recorded when it first began. */
+	async #until(key: string, ms: number): Promise<Date> {
+		const known = this.#steps.get(key)?.until;
+		if (known) return known;
+		const until = new Date(Date.now() + ms);
+		await this.#working(() => this.#keeper.begin(this.hold, { key, once: false, until }, this.#stop.signal));
+		return until;
+	}
+
+	async #child(key: string, { kind, definition = null, input, priority = this.run.priority, deadlineMs = null }: RunChild): Promise<Json> {
+		this.#claimKey(`start:${key}`);
+		const { id, organizationId, trigger } = this.run;
+		const asked = { organizationId, kind, definition, input, trigger, priority, deadlineMs };
+		const more = { parentId: id, dedupe: `child:${id}:${key}`, here: false, onLoss: 'resume' as const };
+		const child = await this.#working(() => this.#startChild({ ...asked, ...more }));
+		if (!child) throw LOST;
+		// The one who ends a run sends its end in this shape.
+		const end = (await this.#event(`child:${child.id}`)) as Pick<Run, 'output' | 'error'>;
+		if (end.error) throw new RunError(end.error);
+		return end.output;
+	}
+
+	#claimKey(key: string): void {
+		if (key.length > KEY_LENGTH) throw new Error(`The key of a step has at most ${KEY_LENGTH} characters.`);
+		if (this.#keys.has(key)) throw new Error(`Two steps of the run have the key ${key}.`);
+		this.#keys.add(key);
+	}
+
+	/** Runs a part of the program during which the run does not leave the process. */
+	async #working<T>(work: () => Promise<T>): Promise<T> {
+		// A program that goes on after its attempt has ended is left where it stands.
+		if (this.#isOver) return new Promise<never>(() => {});
+		this.#stop.signal.throwIfAborted();
+		this.#busy++;
+		try {
+			return await work();
+		} finally {
+			this.#busy--;
+			if (this.#busy === 0 && this.#isOver) this.#idle.resolve();
+			void this.#leaveIfIdle();
+		}
+	}
+
+	/** Waits until the signal may be there, or the time over. */
+	#wait(event: string | null, until: Date | null): Promise<void> {
+		if (this.#isOver) return new Promise<never>(() => {});
+		const { promise, resolve } = Promise.withResolvers<void>();
+		const timer = this.#timer(until, () => wait.resume());
+		const wait: Wait = {
+			...{ event, until },
+			resume: () => {
+				clearTimeout(timer);
+				// A wait that the attempt ends lasts for ever.
+				if (this.#waits.delete(wait) && !this.#isOver) resolve();
+			},
+		};
+		this.#waits.add(wait);
+		void this.#leaveIfIdle();
+		return promise;
+	}
+
+	#timer(at: Date | null, then: () => void): NodeJS.Timeout | undefined {
+		return at ? setTimeout(then, Math.min(LONGEST_TIMER_MS, Math.max(0, at.getTime() - Date.now()))) : undefined;
+	}
+
+	/** Leaves the process when all that the program does is waiting; the next step of another branch begins before the check. */
+	async #leaveIfIdle(): Promise<void> {
+		await immediate();
+		if (this.#busy > 0 || this.#waits.size === 0 || this.#isOver) return;
+		const waits = [...this.#waits];
+		const times = waits.flatMap(({ until }) => (until ? [until.getTime()] : []));
+		const next = times.length > 0 ? Math.min(...times) : null;
+		if (next !== null && next - Date.now() < SHORT_MS) return;
+		const { deadlineAt } = this.run;
+		const at = Math.min(next ?? Number.POSITIVE_INFINITY, deadlineAt?.getTime() ?? Number.POSITIVE_INFINITY);
+		const events = waits.flatMap(({ event }) => event ?? []);
+		this.#suspended.resolve({ how: 'suspended', events, at: Number.isFinite(at) ? new Date(at) : null });
+	}
+}
+
+function outcomeOf(reason: unknown): Outcome {
+	if (reason === LOST) return { how: 'lost' };
+	if (reason === STOPPING) return { how: 'stopped' };
+	return { how: 'failed', error: reason };
+}

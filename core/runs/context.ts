@@ -1,0 +1,53 @@
+// The view that the program of a run has of it.
+
+import type { Json } from '../contract/nouns.ts';
+import type { NewRun, RunFault, RunFaultCode } from '../store/store.ts';
+
+/**
+ * A program is begun anew after each wait and each loss of its process, and finds finished steps by their keys: whatever has an effect, or
+ * does not always answer alike, is a step; all else may be repeated.
+ */
+export interface RunContext<I extends Json = Json> {
+	readonly id: string;
+	readonly organizationId: string;
+	/** 1 at first. */
+	readonly attempt: number;
+	readonly definition: Json;
+	readonly input: I;
+	/** Aborted when the run is cancelled, past its deadline, or given back because the service stops. */
+	readonly signal: AbortSignal;
+	/**
+	 * Runs `work`, or returns what it returned in a former attempt; an error that it threw is thrown again. With `once` a step that was begun
+	 * and not seen to end is never repeated. @param key unique in the run: the node and the path of iterations to it
+	 * @throws RunError `in_doubt`
+	 */
+	step<T extends Json>(key: string, work: (signal: AbortSignal) => Promise<T>, options?: { once?: boolean }): Promise<T>;
+	/**
+	 * Waits for a signal of this name, of which only the first counts. When nothing else is under way, the run leaves the process and takes
+	 * neither memory nor a place there. @throws RunError `timed_out`
+	 */
+	event<T extends Json>(name: string, options?: { timeoutMs?: number }): Promise<T>;
+	/** Waits, in the same way. */
+	sleep(key: string, ms: number): Promise<void>;
+	/** Starts a run once, and waits for it in the same way. @returns its output @throws RunError with its fault */
+	child(key: string, asked: RunChild): Promise<Json>;
+}
+
+export type RunProgram<I extends Json = Json> = (run: RunContext<I>) => Promise<Json>;
+
+export interface RunChild extends Partial<Pick<NewRun, 'priority' | 'deadlineMs'>> {
+	kind: string;
+	definition?: Json;
+	input: Json;
+}
+
+/** The fault of a run or of a step; a program that lets it pass ends with it. */
+export class RunError extends Error {
+	readonly code: RunFaultCode;
+
+	constructor({ code, message }: RunFault) {
+		super(message);
+		this.name = 'RunError';
+		this.code = code;
+	}
+}

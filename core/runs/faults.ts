@@ -1,0 +1,25 @@
+// Faults as they are kept with a run, without anything that must not be told.
+
+import { asGatewayError } from '../contract/errors.ts';
+import type { RunFault } from '../store/store.ts';
+import { RunError } from './context.ts';
+
+const UNEXPECTED: RunFault = { code: 'internal', message: 'The run failed unexpectedly; the log of the service has the reason.' };
+
+export function faultOf(error: unknown): RunFault {
+	if (error instanceof RunError) return { code: error.code, message: error.message };
+	const known = asGatewayError(error);
+	return known ? { code: known.code, message: known.message } : UNEXPECTED;
+}
+
+export const isUnexpected = (error: unknown): boolean => !(error instanceof RunError) && asGatewayError(error) === null;
+
+/** Tells whether the database was unreachable: what was to be written is written once it is back. */
+export const isOfDatabase = (error: unknown): boolean => asGatewayError(error)?.code === 'unavailable';
+
+/** The run has ended, or another process has it. */
+export const LOST = new Error('This process does not hold the run any more.');
+/** The run is given back. */
+export const STOPPING = new Error('The service is stopping.');
+export const DEADLINE = new RunError({ code: 'timed_out', message: 'The deadline of the run is over.' });
+export const INTERRUPTED: RunFault = { code: 'interrupted', message: 'The process that ran it is gone, and it is not resumed.' };

@@ -1,0 +1,276 @@
+// Runs the kinds that this process knows: one loop takes what is due, woken by announcements, by the next time that is due, and every few
+// seconds in case an announcement was lost. A process that knows no kind does nothing at all.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Json, Log } from '../contract/nouns.ts';
+import type { ClaimedRun, NewRun, Run, RunKind, RunLook, RunQueue, Topic } from '../store/store.ts';
+import { Attempt, type Outcome } from './attempt.ts';
+import type { RunProgram } from './context.ts';
+import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
+import { Keeper } from './keeper.ts';
+import { fireDue } from './schedules.ts';
+
+export interface Definition extends RunKind {
+	/** The number of runs of this kind at a time in each process. */
+	places: number;
+	program: RunProgram;
+}
+
+export interface RunnerParts {
+	queue: RunQueue;
+	log: Log;
+	startChild(asked: NewRun): Promise<Run | null>;
+	/** The interval at which runs are kept, and which finds those that were lost. Default 3,000. */
+	keepMs?: number;
+}
+
+/** The usual number of processes that a run may lose in a row. */
+export const MAX_LOSSES = 5;
+/** The name of a queue, too, and a part of topics. */
+const KIND = /^[\w./-]{1,60}$/;
+const KEEP_MS = 3_000;
+/** The interval of looks without an announcement; runs of dead processes are searched as often while any runs. */
+const LOOK_MS = 2_000;
+/** The least time between two looks that were planned. */
+const MERGE_MS = 20;
+/** The time in which steps that were told to stop may still record their results. */
+const LAST_STEPS_MS = 1_000;
+
+export class Runner {
+	readonly #parts: Required<RunnerParts>;
+	readonly #keeper: Keeper;
+	readonly #kinds = new Map<string, Definition>();
+	readonly #held = new Map<string, Attempt>();
+	readonly #running = new Set<Promise<void>>();
+	readonly #announced = new Set<string>();
+	/** The kinds of which more may be due than there was room for. */
+	readonly #crowded = new Set<string>();
+	readonly #closing = new AbortController();
+	#timers: NodeJS.Timeout[] = [];
+	#next: NodeJS.Timeout | undefined;
+	#looking: Promise<void> | null = null;
+	#isLookDue = false;
+	#supervisedMs = Number.NEGATIVE_INFINITY;
+
+	constructor(parts: RunnerParts) {
+		this.#parts = { keepMs: KEEP_MS, ...parts };
+		this.#keeper = new Keeper(parts.queue);
+	}
+
+	define(definition: Definition): void {
+		if (!KIND.test(definition.kind)) throw new Error(`runs: ${definition.kind} is no name of a kind`);
+		if (this.#kinds.has(definition.kind)) throw new Error(`runs: the kind ${definition.kind} is defined twice`);
+		if (this.#timers.length > 0) throw new Error(`runs: the kind ${definition.kind} is defined after the start`);
+		this.#kinds.set(definition.kind, definition);
+	}
+
+	kind(kind: string): RunKind {
+		return this.#kinds.get(kind) ?? { kind, perAccount: null, maxLosses: MAX_LOSSES };
+	}
+
+	/** Begins to take runs. */
+	async open(): Promise<void> {
+		if (this.#kinds.size === 0) return;
+		await this.#parts.queue.open([...this.#kinds.keys()]);
+		this.#timers = [setInterval(() => this.look(), LOOK_MS).unref(), setInterval(() => void this.#keep(), this.#parts.keepMs).unref()];
+		this.look();
+	}
+
+	/** @param topics announcements of changes, made on any replica */
+	hear(topics: readonly Topic[]): void {
+		for (const topic of topics) {
+			const [subject, what = '', rest = ''] = topic.split(':');
+			if (topic === '*') this.look();
+			if (subject !== 'run') continue;
+			// It was cancelled; for a run that ended here, this comes too late.
+			if (what === 'ended') this.#held.get(rest)?.stop(LOST);
+			if (what === 'signalled')
+				void this.#held
+					.get(rest)
+					?.hear()
+					.catch(() => this.look());
+			if (what === 'queued') this.#announce(rest);
+		}
+	}
+
+	/** Begins a run that was taken. */
+	begin(claimed: ClaimedRun): void {
+		const attempt = new Attempt(claimed, this.#keeper, this.#parts.startChild);
+		const { id } = claimed.run;
+		// A process that was slow may be the one that takes over its own run.
+		this.#held.get(id)?.stop(LOST);
+		this.#held.set(id, attempt);
+		const running = this.#hold(attempt, claimed.resumable)
+			.catch((error: unknown) => this.#parts.log.error({ err: error, runId: id }, 'the end of a run could not be recorded'))
+			.finally(() => {
+				if (this.#held.get(id) === attempt) this.#held.delete(id);
+				this.#running.delete(running);
+				if (this.#crowded.delete(claimed.run.kind)) this.#announce(claimed.run.kind);
+			});
+		this.#running.add(running);
+		if (this.#closing.signal.aborted) attempt.stop(STOPPING);
+	}
+
+	/** Looks for anything that is due. */
+	look(): void {
+		this.#isLookDue = true;
+		this.#wake();
+	}
+
+	/** Takes no more runs, waits so long for those that it has, and gives the rest back. */
+	async close(graceMs: number): Promise<void> {
+		this.#closing.abort(STOPPING);
+		for (const timer of this.#timers) clearInterval(timer);
+		clearTimeout(this.#next);
+		await this.#looking;
+		await this.#within(graceMs);
+		for (const attempt of this.#held.values()) attempt.stop(STOPPING);
+		await Promise.all(this.#running);
+	}
+
+	/** Waits for the running attempts, keeping them meanwhile. */
+	async #within(ms: number): Promise<void> {
+		if (this.#running.size === 0 || ms === 0) return;
+		const keeping = setInterval(() => void this.#keep(), this.#parts.keepMs);
+		const late = new AbortController();
+		await Promise.race([Promise.all(this.#running), sleep(ms, undefined, { signal: late.signal }).catch(() => undefined)]);
+		late.abort();
+		clearInterval(keeping);
+	}
+
+	#announce(kind: string): void {
+		if (!this.#kinds.has(kind)) return;
+		this.#announced.add(kind);
+		this.#wake();
+	}
+
+	#wake(): void {
+		if (this.#timers.length === 0 || this.#closing.signal.aborted) return;
+		this.#looking ??= this.#work().finally(() => {
+			this.#looking = null;
+		});
+	}
+
+	/** Takes what was announced, until nothing new was announced meanwhile. */
+	async #work(): Promise<void> {
+		while ((this.#isLookDue || this.#announced.size > 0) && !this.#closing.signal.aborted) {
+			const kinds = [...this.#announced];
+			this.#announced.clear();
+			try {
+				await Promise.all(kinds.map((kind) => this.#take(kind)));
+				if (this.#isLookDue) await this.#lookOnce();
+			} catch (error) {
+				if (!isOfDatabase(error)) this.#parts.log.warn({ err: error }, 'runs could not be looked up');
+				return;
+			}
+		}
+	}
+
+	async #lookOnce(): Promise<void> {
+		this.#isLookDue = false;
+		const { queue, log } = this.#parts;
+		const kinds = [...this.#kinds.keys()];
+		const look = await queue.look(kinds);
+		if (look.nextInMs === 0) await fireDue(queue, kinds, log);
+		if (look.kinds.some(({ due, running }) => due + running > 0)) await this.#supervise();
+		for (const found of look.kinds) {
+			const definition = this.#kinds.get(found.kind);
+			if (definition && found.parked > 0) await queue.admit(definition);
+			if (this.#mayTake(found)) this.#announced.add(found.kind);
+		}
+		this.#plan(look);
+	}
+
+	/** Announcements may come often; the search for dead processes need not. */
+	async #supervise(): Promise<void> {
+		const now = performance.now();
+		if (now - this.#supervisedMs < LOOK_MS / 2) return;
+		this.#supervisedMs = now;
+		await this.#parts.queue.supervise();
+	}
+
+	/** Tells whether runs of a kind are due, or are run by somebody else, who may be gone. */
+	#mayTake({ kind, due, running }: RunLook['kinds'][number]): boolean {
+		return due > 0 || running > this.#heldOf(kind);
+	}
+
+	#heldOf(kind: string): number {
+		return [...this.#held.values()].filter(({ run }) => run.kind === kind).length;
+	}
+
+	/** Takes as many runs of a kind as there is room for. */
+	async #take(kind: string): Promise<void> {
+		const definition = this.#kinds.get(kind);
+		for (let isMore = true; definition && isMore && !this.#closing.signal.aborted; ) {
+			const free = definition.places - this.#heldOf(kind);
+			if (free <= 0) return void this.#crowded.add(kind);
+			const found = await this.#parts.queue.claim(definition, free);
+			for (const run of found.runs) this.begin(run);
+			isMore = found.isMore;
+		}
+	}
+
+	/** Sets the timer of the next time that is due before the next look. */
+	#plan({ nextInMs }: RunLook): void {
+		clearTimeout(this.#next);
+		if (nextInMs !== null && nextInMs > 0 && nextInMs < LOOK_MS)
+			this.#next = setTimeout(() => this.look(), Math.max(MERGE_MS, Math.ceil(nextInMs) + 1)).unref();
+	}
+
+	async #hold(attempt: Attempt, resumable: boolean): Promise<void> {
+		const definition = this.#kinds.get(attempt.run.kind);
+		const program = definition?.program ?? (() => Promise.reject(new Error(`runs: the kind ${attempt.run.kind} is not defined here`)));
+		const outcome: Outcome = resumable ? await attempt.outcome(program) : { how: 'failed', error: null };
+		await this.#record(attempt, outcome, resumable);
+		if (!definition || definition.perAccount === null) return;
+		// If this fails, the next look admits those that wait.
+		await this.#parts.queue.admit(definition).catch((error: unknown) => this.#parts.log.debug({ err: error }, 'no run was admitted'));
+	}
+
+	async #record(attempt: Attempt, outcome: Outcome, resumable: boolean): Promise<void> {
+		const { hold } = attempt;
+		const { signal } = this.#closing;
+		switch (outcome.how) {
+			case 'succeeded':
+				await this.#succeed(attempt, outcome.output);
+				break;
+			case 'failed':
+				if (resumable && isUnexpected(outcome.error))
+					this.#parts.log.error({ err: outcome.error, runId: hold.id }, 'a run failed unexpectedly');
+				await this.#keeper.end(hold, { status: 'failed', error: resumable ? faultOf(outcome.error) : INTERRUPTED }, signal);
+				break;
+			case 'suspended':
+				await this.#keeper.suspend(hold, { events: outcome.events, at: outcome.at }, signal);
+				break;
+			case 'stopped':
+				await Promise.race([attempt.settled(), sleep(LAST_STEPS_MS, undefined, { ref: false })]);
+				await this.#parts.queue.release(hold, INTERRUPTED);
+				break;
+			case 'lost':
+		}
+	}
+
+	/** Ends a run; one whose output cannot be written fails, since it would be begun again and again. */
+	async #succeed({ hold }: Attempt, output: Json): Promise<void> {
+		const { signal } = this.#closing;
+		try {
+			await this.#keeper.end(hold, { status: 'succeeded', output }, signal);
+		} catch (error) {
+			if (isOfDatabase(error)) throw error;
+			this.#parts.log.error({ err: error, runId: hold.id }, 'the output of a run could not be written');
+			await this.#keeper.end(hold, { status: 'failed', error: faultOf(error) }, signal);
+		}
+	}
+
+	/** Keeps the runs of this process, and stops those that it has lost. */
+	async #keep(): Promise<void> {
+		const held = [...this.#held.values()];
+		if (held.length === 0) return;
+		try {
+			const kept = await this.#parts.queue.keep(held.map(({ hold }) => hold));
+			for (const attempt of held) if (!kept.has(attempt.run.id)) attempt.stop(LOST);
+		} catch (error) {
+			this.#parts.log.debug({ err: error }, 'runs could not be kept');
+		}
+	}
+}

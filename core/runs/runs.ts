@@ -1,0 +1,114 @@
+// Runs: work that outlives a request. They are started, awaited, followed, signalled, cancelled, forked and scheduled here; `runner.ts` runs
+// them.
+
+import { invalid, notFound } from '../contract/errors.ts';
+import type { Json, Log } from '../contract/nouns.ts';
+import type { NewRun, Run, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
+import type { RunContext } from './context.ts';
+import { followRun, hasRunEnded, type RunPlace } from './following.ts';
+import { MAX_LOSSES, Runner } from './runner.ts';
+import { nextTime } from './schedules.ts';
+
+type Needed = 'organizationId' | 'kind' | 'input';
+export type RunAsked = Pick<NewRun, Needed> & Partial<Omit<NewRun, Needed | 'parentId'>>;
+
+export interface KindOptions {
+	/** The number of runs of this kind at a time in each process. Default 20. */
+	places?: number;
+	/** The greatest number at a time of one account, over all replicas; more wait for their turn. Default: any number. */
+	perAccount?: number;
+	/** A run that lost so many processes in a row, and so may have ended them, fails as `interrupted`. Default 5. */
+	maxLosses?: number;
+}
+
+export interface Runs {
+	/** Says how runs of a kind are run, before `open`. A replica takes only the kinds that it knows. */
+	define<I extends Json>(kind: string, program: (run: RunContext<I>) => Promise<Json>, options?: KindOptions): void;
+	/** Begins to take runs, if any kind is defined. */
+	open(): Promise<void>;
+	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found */
+	start(asked: RunAsked): Promise<Run>;
+	get(place: RunPlace): Promise<Run | null>;
+	/** Returns the trace: the steps by the time at which they began. */
+	steps(place: RunPlace): Promise<RunStep[]>;
+	/** Waits for the end. @returns the run as it is after that time at the latest @throws not_found */
+	wait(place: RunPlace, ms: number, signal?: AbortSignal): Promise<Run>;
+	/** Yields the run whenever it may have changed, on whichever replica it is, until it has ended; null: it is still there. */
+	follow(place: RunPlace, signal: AbortSignal): AsyncGenerator<Run | null, void>;
+	/** Answers `event(name)` of a run, now or later. @returns false when it has ended, or has been answered */
+	signal(place: RunPlace, name: string, payload: Json): Promise<boolean>;
+	/** Cancels a run with its children. @returns false when it has ended */
+	cancel(place: RunPlace, message?: string): Promise<boolean>;
+	/** Starts a run anew with the steps that it finished, or with those before the step `from`. @throws not_found */
+	fork(place: RunPlace, options?: { from?: string }): Promise<Run>;
+	/** Adds a schedule, or changes the one with its key. @throws validation_failed */
+	schedule(entry: RunSchedule): Promise<void>;
+	unschedule(place: Pick<RunSchedule, 'organizationId' | 'key'>): Promise<boolean>;
+	/** Lets runs end for so long, and gives the rest back for another replica to take at once. */
+	close(graceMs: number): Promise<void>;
+}
+
+export interface RunsParts {
+	store: Pick<Store, 'runQueue' | 'changes'>;
+	log: Log;
+	/** The interval at which runs are kept. */
+	keepMs?: number;
+}
+
+const PLACES = 20;
+const USUAL = { definition: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null } as const;
+
+export function createRuns({ store, log, ...more }: RunsParts): Runs {
+	const { runQueue: queue, changes } = store;
+	const startChild = async (asked: NewRun): Promise<Run | null> => (await queue.add(asked, runner.kind(asked.kind)))?.run ?? null;
+	const runner = new Runner({ queue, log, startChild, ...more });
+	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
+	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
+	let closing: Promise<void> | null = null;
+	return {
+		define: (kind, program, { places = PLACES, perAccount, maxLosses = MAX_LOSSES } = {}) =>
+			// The one who starts a run of this kind gives it the input that its program expects.
+			runner.define({ kind, places, maxLosses, perAccount: perAccount ?? null, program: program as (run: RunContext) => Promise<Json> }),
+		open: () => runner.open(),
+		async start(asked) {
+			const added = await queue.add({ ...USUAL, here: false, onLoss: 'resume', ...asked }, runner.kind(asked.kind));
+			if (!added) throw notFound('Organization');
+			if (added.claimed) runner.begin(added.claimed);
+			return added.run;
+		},
+		get: ({ organizationId, id }) => queue.get(organizationId, id),
+		steps: ({ organizationId, id }) => queue.steps(organizationId, id),
+		async wait(place, ms, signal) {
+			const late = AbortSignal.timeout(ms);
+			return (await last(follow({ ...place, only: 'ended' }, signal ? AbortSignal.any([signal, late]) : late))) ?? found(queue, place);
+		},
+		follow,
+		signal: ({ organizationId, id }, name, payload) => queue.signal(organizationId, id, { name, payload }),
+		cancel: ({ organizationId, id }, message = 'The run was cancelled.') => queue.cancel(organizationId, id, message),
+		async fork({ organizationId, id }, { from } = {}) {
+			const run = await queue.fork(organizationId, id, from ?? null);
+			if (!run) throw notFound(from === undefined ? 'Run' : 'Step');
+			return run;
+		},
+		async schedule(entry) {
+			const first = nextTime(entry, new Date());
+			if (!first) throw invalid('/cron', 'cron must name a time that is still to come.');
+			await queue.putSchedule(entry, first);
+		},
+		unschedule: ({ organizationId, key }) => queue.removeSchedule(organizationId, key),
+		close(graceMs) {
+			closing ??= runner.close(graceMs).finally(unsubscribe);
+			return closing;
+		},
+	};
+}
+
+async function found(queue: RunQueue, { organizationId, id }: RunPlace): Promise<Run> {
+	return (await queue.get(organizationId, id)) ?? Promise.reject(notFound('Run'));
+}
+
+/** Returns the end of a followed run; null when it did not end, or is not there. */
+async function last(following: AsyncGenerator<Run | null, void>): Promise<Run | null> {
+	for await (const run of following) if (run && hasRunEnded(run)) return run;
+	return null;
+}

@@ -1,0 +1,51 @@
+// The times of schedules, and what is done at each: whoever moves a schedule to its next time starts its run.
+
+import { Cron } from 'croner';
+import { invalid } from '../contract/errors.ts';
+import type { Log } from '../contract/nouns.ts';
+import type { DueSchedule, RunQueue, RunSchedule } from '../store/store.ts';
+
+/** A time that is later than this was missed: no replica ran, or all were busy. */
+const MISSED_MS = 60_000;
+
+/**
+ * Returns the first time after this one; null: never again. A time that the clocks skip is an hour later, one that they repeat comes once.
+ * @throws validation_failed
+ */
+export function nextTime({ cron, timeZone }: Pick<RunSchedule, 'cron' | 'timeZone'>, after: Date): Date | null {
+	return parse(cron, timeZone).nextRun(after);
+}
+
+function parse(cron: string, timeZone: string): Cron {
+	try {
+		// A zone is looked up when a time is computed.
+		const times = new Cron(cron, { timezone: timeZone, paused: true });
+		times.nextRun();
+		return times;
+	} catch (error) {
+		throw invalid('/cron', `cron must be five or six fields, and timeZone an IANA name: ${error instanceof Error ? error.message : ''}`);
+	}
+}
+
+/** Tells whether a due time starts a run. */
+export const starts = ({ overlap, missed, isBusy, lateMs }: Pick<DueSchedule, 'overlap' | 'missed' | 'isBusy' | 'lateMs'>): boolean => {
+	if (overlap === 'skip' && isBusy) return false;
+	// A time that had to wait for the run before it is late, not missed.
+	return overlap === 'queue' || missed === 'once' || lateMs <= MISSED_MS;
+};
+
+/** Starts the runs of all schedules that are due, a page of them at a time. */
+export async function fireDue(queue: RunQueue, kinds: readonly string[], log: Log): Promise<void> {
+	for (let isMore = true; isMore; ) {
+		isMore = false;
+		for (const due of await queue.dueSchedules(kinds)) {
+			try {
+				// From now on: several missed times are one.
+				await queue.fire(due, nextTime(due, new Date(Math.max(Date.now(), due.dueAt.getTime()))), starts(due));
+				isMore = true;
+			} catch (error) {
+				log.warn({ err: error, schedule: due.key, organizationId: due.organizationId }, 'a schedule could not start its run');
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// The storage port of runs: work that outlives a request. Rows are the truth and the trace; the engine behind the port decides whose turn it is.
+
+import type { ErrorCode } from '../contract/errors.ts';
+import type { Json } from '../contract/nouns.ts';
+
+export type RunStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
+/**
+ * `in_doubt`: a step that may run only once was begun and not seen to end; `interrupted`: the process of a run that is not resumed is gone;
+ * `timed_out`: the deadline of the run, or of an awaited event, is over.
+ */
+export type RunFaultCode = ErrorCode | 'cancelled' | 'in_doubt' | 'interrupted' | 'timed_out';
+/** A type alias, since it is stored as JSON: an interface has no index signature. */
+export type RunFault = { code: RunFaultCode; message: string };
+export type RunTrigger = 'manual' | 'webhook' | 'schedule';
+
+export interface Run {
+	id: string;
+	organizationId: string;
+	kind: string;
+	status: RunStatus;
+	trigger: RunTrigger;
+	/** The program of the run as it was at the start, with its version: later edits do not change a run under way. */
+	definition: Json;
+	input: Json;
+	/** The result of a succeeded run. */
+	output: Json;
+	error: RunFault | null;
+	/** The number of times that a process took the run. */
+	attempt: number;
+	priority: number;
+	/** The run that started this one and waits for it. */
+	parentId: string | null;
+	/** The run whose finished steps this one began with. */
+	originId: string | null;
+	/** The key of the schedule that started it, and the time for which it did. */
+	schedule: string | null;
+	scheduledFor: Date | null;
+	deadlineAt: Date | null;
+	createdAt: Date;
+	startedAt: Date | null;
+	finishedAt: Date | null;
+}
+
+export interface NewRun {
+	organizationId: string;
+	kind: string;
+	definition: Json;
+	input: Json;
+	trigger: RunTrigger;
+	/** Higher ones first; 0 when nothing is said. */
+	priority: number;
+	deadlineMs: number | null;
+	parentId: string | null;
+	/** Another run of this organization and kind under the same text is returned instead of a new one. */
+	dedupe: string | null;
+	/** Begun at once by this process, ahead of the queue; another process takes it over when this one stops keeping it. */
+	here: boolean;
+	/** Whether a run that lost its process goes on, or fails as `interrupted`. */
+	onLoss: 'resume' | 'fail';
+}
+
+/** The right to write for one attempt. Every verb that gets it does nothing, and says so, once another attempt began or the run has ended. */
+export interface RunHold {
+	id: string;
+	kind: string;
+	attempt: number;
+	/** The turn at the engine. */
+	job: { id: string; retryCount: number };
+	/** Begun here, ahead of the queue. */
+	here: boolean;
+	/** The run that waits for its end. */
+	parentId: string | null;
+}
+
+export interface RunStep {
+	key: string;
+	attempt: number;
+	status: 'started' | 'done' | 'failed';
+	once: boolean;
+	output: Json;
+	error: RunFault | null;
+	/** The time that a sleep or the wait for an event ends at. */
+	until: Date | null;
+	startedAt: Date;
+	finishedAt: Date | null;
+}
+
+export interface FinishedStep extends Pick<RunStep, 'key' | 'once' | 'output' | 'error' | 'until'> {
+	status: 'done' | 'failed';
+	durationMs: number;
+}
+
+export interface RunSignal {
+	name: string;
+	payload: Json;
+}
+
+/** A run that this process has just taken, with all that its former attempts left behind. */
+export interface ClaimedRun {
+	run: Run;
+	hold: RunHold;
+	/** False: its process is gone, and it is not to be resumed, or has lost too many. */
+	resumable: boolean;
+	steps: RunStep[];
+	signals: RunSignal[];
+}
+
+export type RunEnd = { status: 'succeeded'; output: Json } | { status: 'failed'; error: RunFault };
+
+/** A kind that this process runs. */
+export interface RunKind {
+	kind: string;
+	/** The greatest number of runs of one account at a time, over all replicas; null: any number. */
+	perAccount: number | null;
+	/** A run that lost so many processes in a row is not resumed. */
+	maxLosses: number;
+}
+
+export interface RunLook {
+	/** The numbers of runs that are due, that run on any replica, and that wait for others of their account; kinds without any are left out. */
+	kinds: { kind: string; due: number; running: number; parked: number }[];
+	/** The milliseconds until the next run or schedule is due; null: none is planned. */
+	nextInMs: number | null;
+}
+
+/** A schedule: it starts a run at each of its times. */
+export interface RunSchedule {
+	organizationId: string;
+	/** Unique in its organization. */
+	key: string;
+	kind: string;
+	cron: string;
+	/** An IANA name. */
+	timeZone: string;
+	/** Whether times that passed while no replica ran start one run or none. */
+	missed: 'skip' | 'once';
+	/** A time that comes while the previous run is under way: is left out, waits for its end, or starts another run at once. */
+	overlap: 'skip' | 'queue' | 'allow';
+	definition: Json;
+	input: Json;
+}
+
+export interface DueSchedule extends RunSchedule {
+	dueAt: Date;
+	/** The milliseconds since then, by the clock of the database. */
+	lateMs: number;
+	/** Whether a run of it is under way. */
+	isBusy: boolean;
+}
+
+export interface RunQueue {
+	/** Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization. */
+	add(asked: NewRun, kind: RunKind): Promise<{ run: Run; claimed: ClaimedRun | null } | null>;
+	get(organizationId: string, id: string): Promise<Run | null>;
+	steps(organizationId: string, id: string): Promise<RunStep[]>;
+	/** Returns false when the run has ended or is not there, or has got a signal of that name: the first one counts. */
+	signal(organizationId: string, id: string, signal: RunSignal): Promise<boolean>;
+	/** Cancels a run with its children. @returns false when it had ended or is not there */
+	cancel(organizationId: string, id: string, message: string): Promise<boolean>;
+	/**
+	 * Starts the same run anew, with the steps that were finished: all of them, or those that were finished when `from` was begun.
+	 * Null: there is no such run, or no such step.
+	 */
+	fork(organizationId: string, id: string, from: string | null): Promise<Run | null>;
+
+	/** Prepares the queues of these kinds. */
+	open(kinds: readonly string[]): Promise<void>;
+	look(kinds: readonly string[]): Promise<RunLook>;
+	/** Takes up to so many runs whose turn it is. `isMore`: there may be others, though fewer were taken. */
+	claim(kind: RunKind, count: number): Promise<{ runs: ClaimedRun[]; isMore: boolean }>;
+	/** Keeps runs. @returns the ids of those that this process still holds */
+	keep(holds: readonly RunHold[]): Promise<Set<string>>;
+	/** Gives runs whose process is gone back to the queue. */
+	supervise(): Promise<void>;
+	/** Gives runs that waited for others of their account their turn, as far as there is room. */
+	admit(kind: RunKind): Promise<void>;
+	begin(hold: RunHold, step: Pick<RunStep, 'key' | 'once' | 'until'>): Promise<boolean>;
+	finish(hold: RunHold, step: FinishedStep): Promise<boolean>;
+	signals(hold: RunHold): Promise<RunSignal[]>;
+	/** Ends an attempt until one of these events comes, or that time. */
+	suspend(hold: RunHold, until: { events: string[]; at: Date | null }): Promise<boolean>;
+	end(hold: RunHold, end: RunEnd): Promise<boolean>;
+	/** Gives a run back: another process may take it at once. One that is not to be resumed fails with this fault. */
+	release(hold: RunHold, interrupted: RunFault): Promise<boolean>;
+
+	putSchedule(schedule: RunSchedule, firstAt: Date): Promise<void>;
+	removeSchedule(organizationId: string, key: string): Promise<boolean>;
+	dueSchedules(kinds: readonly string[]): Promise<DueSchedule[]>;
+	/** Sets the next time, and starts the run of this one, in one transaction. @returns false when another replica did so */
+	fire(schedule: DueSchedule, nextAt: Date | null, starts: boolean): Promise<boolean>;
+
+	/** Removes runs that ended before that time. */
+	prune(olderThan: Date): Promise<number>;
+	close(): Promise<void>;
+}

@@ -1,0 +1,32 @@
+// Puts runs together: our rows, and the engine that decides whose turn it is.
+
+import type { Log } from '../../core/contract/nouns.ts';
+import type { RunQueue } from '../../core/store/store.ts';
+import type { ChangeFeed } from '../changes.ts';
+import type { Endpoint } from '../connection.ts';
+import { guard } from '../errors.ts';
+import { Bell } from './bell.ts';
+import { Engine } from './engine.ts';
+import { createRunPool } from './pool.ts';
+import { createWorker, type RunParts } from './queue.ts';
+import { RunRows } from './rows.ts';
+import { adder, createDesk } from './runs.ts';
+import { createSchedules } from './schedules.ts';
+
+/** Opens no connection before the first verb. */
+export function createRunQueue(endpoint: Endpoint, changes: Pick<ChangeFeed, 'say'>, log: Log): RunQueue {
+	const pool = createRunPool(endpoint, log);
+	const engine = new Engine(pool, log);
+	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, changes.say, log) };
+	const desk = { ...parts, add: adder(parts) };
+	return guard({
+		...createWorker(parts),
+		...createDesk(desk),
+		...createSchedules(desk),
+		async close() {
+			await parts.bell.close();
+			await engine.close();
+			await pool.close();
+		},
+	});
+}

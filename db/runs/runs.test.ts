@@ -1,0 +1,215 @@
+// Tests how runs change hands, at the port: whoever was too slow writes nothing.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, Topic } from '../../core/store/store.ts';
+import { marks, until } from '../../test/helpers/clock.ts';
+import { administer } from '../../test/helpers/postgres.ts';
+import { addTenant } from '../../test/helpers/samples.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+let organizationId: string;
+before(async () => {
+	store = await testStore();
+	organizationId = (await addTenant(store)).organizationId;
+});
+after(() => store.close());
+
+/** Makes a kind of its own for each test, so that none takes another's runs. */
+const kindOf = (more: Partial<RunKind> = {}): RunKind => ({ kind: randomUUID(), perAccount: null, maxLosses: 5, ...more });
+const USUAL = { definition: null, input: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null } as const;
+const add = async (kind: RunKind, more: Partial<NewRun> = {}): Promise<{ run: Run; claimed: ClaimedRun | null }> =>
+	(await store.runQueue.add({ ...USUAL, organizationId, kind: kind.kind, here: false, onLoss: 'resume', ...more }, kind)) ?? assert.fail();
+const claim = async (kind: RunKind, count = 10): Promise<ClaimedRun[]> => (await store.runQueue.claim(kind, count)).runs;
+const claimOne = async (kind: RunKind): Promise<ClaimedRun> => (await claim(kind))[0] ?? assert.fail('nothing to claim');
+const step = (key: string, more: Partial<FinishedStep> = {}): FinishedStep => ({
+	...{ key, once: false, status: 'done', output: key, error: null, until: null, durationMs: 1 },
+	...more,
+});
+/** Does what the engine does when a holder is not heard of. */
+const lose = ({ hold }: ClaimedRun): Promise<unknown> =>
+	administer(
+		store.database,
+		`UPDATE engine.job_common SET state = 'retry', start_after = now() WHERE id = '${hold.job.id}' AND state = 'active'`,
+		`UPDATE engine.job_common SET start_after = now() WHERE id = '${hold.job.id}' AND state = 'created'`,
+	);
+const GONE = { code: 'interrupted' as const, message: 'gone' };
+const get = async ({ run }: { run: Run }): Promise<Run> => (await store.runQueue.get(organizationId, run.id)) ?? assert.fail();
+
+test('a holder that was overtaken writes nothing, and what it wrote before is not done again', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const former = await claimOne(kind);
+	assert.deepEqual([...(await store.runQueue.keep([former.hold]))], [former.run.id]);
+	assert.equal(await store.runQueue.finish(former.hold, step('a')), true);
+	assert.equal(await store.runQueue.begin(former.hold, { key: 'b', once: true, until: null }), true);
+	assert.equal(await store.runQueue.begin(former.hold, { key: 'b', once: true, until: null }), true, 'an answer that was lost');
+	await lose(former);
+	const latter = await claimOne(kind);
+	assert.deepEqual(
+		[latter.run.attempt, latter.steps.map(({ key, status, once }) => [key, status, once])],
+		[
+			2,
+			[
+				['a', 'done', false],
+				['b', 'started', true],
+			],
+		],
+	);
+	const { runQueue } = store;
+	assert.equal((await runQueue.keep([former.hold])).size, 0);
+	assert.equal(await runQueue.finish(former.hold, step('late')), false);
+	assert.equal(await runQueue.begin(former.hold, { key: 'late', once: true, until: null }), false);
+	assert.equal(await runQueue.suspend(former.hold, { events: [], at: null }), false);
+	assert.equal(await runQueue.release(former.hold, GONE), false);
+	assert.equal(await runQueue.end(former.hold, { status: 'succeeded', output: 1 }), false);
+	assert.equal(await runQueue.begin(latter.hold, { key: 'b', once: true, until: null }), false, 'it may have had its effect');
+	assert.equal(await runQueue.end(latter.hold, { status: 'succeeded', output: 2 }), true);
+	assert.deepEqual([(await get(latter)).output, (await claim(kind)).length], [2, 0]);
+});
+
+test('a holder that was overtaken before it claimed does not get the run', async () => {
+	const kind = kindOf();
+	const { run } = await add(kind);
+	const first = await claimOne(kind);
+	// The row as it was before the claim of the one that fetched first, when the second has claimed.
+	await administer(store.database, `UPDATE runs SET job_try = 1, attempt = 2 WHERE id = '${run.id}'`);
+	assert.equal(await store.runQueue.finish(first.hold, step('a')), false);
+	await lose(first);
+	assert.deepEqual(await claim(kind), [], 'its turn is not later than that of the holder');
+});
+
+test('a run that lost too many processes is not resumed, nor one whose client is gone', async () => {
+	const kind = kindOf({ maxLosses: 1 });
+	await add(kind);
+	const first = await claimOne(kind);
+	assert.equal(first.resumable, true);
+	await lose(first);
+	assert.equal((await claimOne(kind)).resumable, false);
+	const here = kindOf();
+	const { claimed } = await add(here, { here: true, onLoss: 'fail' });
+	assert.ok(claimed);
+	assert.deepEqual([...(await store.runQueue.keep([claimed.hold]))], [claimed.run.id]);
+	assert.deepEqual(await claim(here), [], 'its process keeps it');
+	await lose(claimed);
+	assert.equal((await claimOne(here)).resumable, false);
+	assert.equal((await store.runQueue.keep([claimed.hold])).size, 0);
+});
+
+test('a run that is given back goes on, unless it is not to be resumed', async () => {
+	const kind = kindOf();
+	for (const onLoss of ['resume', 'fail'] as const) await add(kind, { onLoss });
+	const taken = await claim(kind);
+	for (const { hold } of taken) assert.equal(await store.runQueue.release(hold, GONE), true);
+	assert.deepEqual((await Promise.all(taken.map(get))).map(({ status }) => status).sort(), ['failed', 'queued']);
+	assert.equal((await claimOne(kind)).resumable, true);
+});
+
+test('a signal that comes while the run is about to wait is not lost', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const { hold, run } = await claimOne(kind);
+	assert.equal(await store.runQueue.signal(organizationId, run.id, { name: 'go', payload: 1 }), true);
+	assert.equal(await store.runQueue.suspend(hold, { events: ['go'], at: null }), true);
+	const again = await claimOne(kind);
+	assert.deepEqual(again.signals, [{ name: 'go', payload: 1 }]);
+});
+
+test('the higher priority comes first', async () => {
+	const kind = kindOf();
+	for (const priority of [0, 5, 1]) await add(kind, { priority });
+	const priorities: number[] = [];
+	for (let index = 0; index < 3; index++) for (const { run } of await claim(kind, 1)) priorities.push(run.priority);
+	assert.deepEqual(priorities, [5, 1, 0]);
+});
+
+test('the limit of an account counts for all of its organizations, and those over it get their turn', async () => {
+	const kind = kindOf({ perAccount: 2 });
+	const second = (await addTenant(store)).organizationId;
+	const account = randomUUID();
+	await administer(store.database, `UPDATE organizations SET created_by = '${account}' WHERE id IN ('${organizationId}', '${second}')`);
+	for (const owner of [organizationId, second, organizationId, second]) await add(kind, { organizationId: owner });
+	const taken = await claim(kind);
+	assert.equal(taken.length, 2);
+	assert.deepEqual(
+		(await store.runQueue.look([kind.kind])).kinds.map(({ due, running, parked }) => [due, running, parked]),
+		[[0, 2, 2]],
+	);
+	await store.runQueue.admit(kind);
+	assert.deepEqual(await claim(kind), []);
+	assert.equal((await add(kind, { here: true })).claimed, null, 'nor one that would begin at once');
+	for (const { hold } of taken) await store.runQueue.end(hold, { status: 'succeeded', output: null });
+	await store.runQueue.admit(kind);
+	assert.equal((await claim(kind)).length, 2);
+});
+
+test('a job whose run is gone is dropped, and takes nobody with it', async () => {
+	const kind = kindOf();
+	const { run } = await add(kind);
+	await add(kind);
+	await administer(store.database, `DELETE FROM runs WHERE id = '${run.id}'`);
+	assert.equal((await claim(kind)).length, 1);
+	assert.deepEqual(await administer(store.database, `SELECT id FROM engine.job_common WHERE data ->> 'runId' = '${run.id}'`), []);
+});
+
+const SCHEDULE: Omit<RunSchedule, 'organizationId' | 'kind'> = {
+	...{ key: 'k', cron: '0 9 * * *', timeZone: 'UTC', missed: 'once', overlap: 'queue' },
+	...{ definition: { version: 1 }, input: { a: 1 } },
+};
+
+test('a due time is taken once; the next one waits for the run if the schedule says so', async () => {
+	const { kind } = kindOf();
+	const schedule = { ...SCHEDULE, organizationId, kind };
+	const [due, next] = [new Date('2026-01-01T09:00:00Z'), new Date('2026-01-02T09:00:00Z')];
+	await store.runQueue.putSchedule(schedule, due);
+	await store.runQueue.putSchedule(schedule, next);
+	const [found = assert.fail()] = await store.runQueue.dueSchedules([kind]);
+	assert.deepEqual([found.dueAt, found.isBusy], [due, false], 'an unchanged schedule keeps its time');
+	const fired = await Promise.all([1, 2, 3].map(() => store.runQueue.fire(found, next, true)));
+	assert.deepEqual(fired.filter((isFirst) => isFirst).length, 1);
+	assert.deepEqual(await store.runQueue.dueSchedules([kind]), [], 'its run is under way');
+	const { run, hold } = await claimOne({ ...kindOf(), kind });
+	assert.deepEqual([run.trigger, run.schedule, run.scheduledFor, run.definition], ['schedule', 'k', due, { version: 1 }]);
+	await store.runQueue.end(hold, { status: 'succeeded', output: null });
+	assert.equal((await store.runQueue.dueSchedules([kind]))[0]?.dueAt.getTime(), next.getTime());
+	await store.runQueue.putSchedule({ ...schedule, cron: '0 10 * * *' }, new Date('2099-01-01T10:00:00Z'));
+	assert.deepEqual(await store.runQueue.dueSchedules([kind]), [], 'a changed one gets a new time');
+});
+
+test('runs that ended before the time of retention are removed with their traces, others stay', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const { hold, run } = await claimOne(kind);
+	await store.runQueue.finish(hold, step('a'));
+	await store.runQueue.end(hold, { status: 'succeeded', output: null });
+	assert.equal(await store.runQueue.prune(new Date(Date.now() - 60_000)), 0);
+	await administer(store.database, `UPDATE runs SET finished_at = now() - interval '1 day' WHERE id = '${run.id}'`);
+	assert.equal(await store.runQueue.prune(new Date(Date.now() - 60_000)), 1);
+	assert.deepEqual(await store.runQueue.steps(organizationId, run.id), []);
+});
+
+test('an organization that is removed takes its runs along', async () => {
+	const gone = await addTenant(store);
+	const kind = kindOf();
+	const { run } = await add(kind, { organizationId: gone.organizationId });
+	await administer(store.database, `DELETE FROM organizations WHERE id = '${gone.organizationId}'`);
+	assert.equal(await store.runQueue.get(gone.organizationId, run.id), null);
+	assert.deepEqual(await claim(kind), []);
+	const asked = { ...USUAL, organizationId: gone.organizationId, kind: kind.kind, here: false, onLoss: 'resume' as const };
+	assert.equal(await store.runQueue.add(asked, kind), null);
+});
+
+test('another replica hears of everything, and of one moment at once', async () => {
+	await using other = await openReplica(store);
+	const kind = kindOf();
+	const heard = new Set<Topic>();
+	other.changes.subscribe((topics) => topics.forEach((topic) => void heard.add(topic)));
+	const heardAt = marks();
+	other.changes.subscribe(() => heardAt.mark());
+	const added = await Promise.all(Array.from({ length: 20 }, () => add(kind)));
+	await Promise.all(added.map(({ run }) => store.runQueue.cancel(organizationId, run.id, 'no more')));
+	await until(() => added.every(({ run }) => heard.has(`run:ended:${run.id}`)), 'all are heard');
+	assert.ok(heardAt.count < 40, `${heardAt.count} announcements`);
+});

@@ -1,0 +1,169 @@
+// Runs as those who start and follow them see them.
+
+import { randomUUID } from 'node:crypto';
+import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunStep, Topic } from '../../core/store/store.ts';
+import { uuid } from '../pages.ts';
+import type { Sql } from './pool.ts';
+import { hereHold, type RunParts } from './queue.ts';
+import { json, LOCK, LOCKED, type LockedRun, lockKey, NOW, RUN, STEP, signalled } from './rows.ts';
+
+type Desk = Pick<RunQueue, 'add' | 'get' | 'steps' | 'signal' | 'cancel' | 'fork' | 'prune'>;
+
+/** A run that a schedule starts, at the time for which it does. */
+export type Scheduled = NewRun & { schedule?: string; scheduledFor?: Date };
+
+const ACCOUNT = 'SELECT coalesce(created_by, id) AS "accountId" FROM organizations WHERE id = $1 FOR KEY SHARE';
+const FULL = `
+SELECT count(*) >= $3::integer AS "isFull" FROM runs WHERE account_id = $1 AND kind = $2 AND status IN ('queued', 'running') AND job_id IS NOT NULL`;
+
+const ADD = `
+INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, deadline_at, parent_id, dedupe, on_loss,
+	schedule, scheduled_for, status, here, job_id, due_at, attempt, started_at)
+VALUES ($1, $2, $3, $4, $5, $6::json, $7::json, $8, ${NOW} + $9::float8 * interval '1 millisecond', $10, $11, $12, $13, $14,
+	CASE WHEN $15 THEN 'running' ELSE 'queued' END, $15, $16, CASE WHEN $16::uuid IS NOT NULL THEN ${NOW} END,
+	CASE WHEN $15 THEN 1 ELSE 0 END, CASE WHEN $15 THEN ${NOW} END)
+ON CONFLICT (organization_id, kind, md5(dedupe)) WHERE dedupe IS NOT NULL DO NOTHING
+RETURNING ${RUN}`;
+const SAME = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.kind = $2 AND md5(r.dedupe) = md5($3) AND r.dedupe = $3`;
+const GET = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.id = $2`;
+const STEPS = `SELECT ${STEP} FROM run_steps s WHERE s.organization_id = $1 AND s.run_id = $2 ORDER BY s.started_at, s.key`;
+
+// From the top of the tree downwards, since whoever ends a run locks the one above it first.
+const LOCK_TREE = `
+WITH RECURSIVE tree AS (
+	SELECT id, organization_id FROM runs WHERE organization_id = $1 AND id = $2
+	UNION SELECT c.id, c.organization_id FROM runs c JOIN tree t ON c.organization_id = t.organization_id AND c.parent_id = t.id
+)
+SELECT ${LOCKED}
+FROM runs r WHERE r.id IN (SELECT id FROM tree) AND r.finished_at IS NULL ORDER BY r.seq FOR UPDATE`;
+
+const FORK = `
+INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, on_loss, origin_id, status, job_id, due_at)
+SELECT $3, o.organization_id, o.account_id, o.kind, o.trigger, o.definition, o.input, o.priority, o.on_loss, o.id, 'queued', $4, ${NOW}
+FROM runs o WHERE o.organization_id = $1 AND o.id = $2
+RETURNING ${RUN}`;
+const FORK_AT = `SELECT started_at AS "at" FROM run_steps WHERE organization_id = $1 AND run_id = $2 AND key = $3`;
+// Without a step to fork at, the failed ones are tried again; before that step, they are a part of its past.
+const FORK_STEPS = `
+INSERT INTO run_steps (organization_id, run_id, key, attempt, status, once, output, error, until, started_at, finished_at)
+SELECT organization_id, $3, key, 0, status, once, output, error, until, started_at, finished_at FROM run_steps
+WHERE organization_id = $1 AND run_id = $2 AND key IS DISTINCT FROM $4 AND ($5::timestamptz IS NULL OR started_at <= $5) AND (
+	status = 'done' AND ($5 IS NULL OR finished_at <= $5) OR status = 'failed' AND finished_at <= $5 OR until <= coalesce($5, now())
+)`;
+const FORK_SIGNALS = `
+INSERT INTO run_signals (organization_id, run_id, name, payload, created_at)
+SELECT organization_id, $3, name, payload, created_at FROM run_signals
+WHERE organization_id = $1 AND run_id = $2 AND ($4::timestamptz IS NULL OR created_at <= $4)`;
+
+/** The rows that one statement removes, so that none takes long. */
+const PRUNED = 2_000;
+const PRUNE = `
+DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2) RETURNING 1`;
+
+export interface DeskParts extends RunParts {
+	/** Adds a run in a transaction of the caller's, who rings afterwards. */
+	add(sql: Sql, asked: Scheduled, kind: Pick<RunKind, 'perAccount'>): Promise<Added | null>;
+}
+
+export interface Added {
+	run: Run;
+	claimed: ClaimedRun | null;
+	topics: Topic[];
+}
+
+/** Adds a run with its job: neither is there without the other. */
+export const adder =
+	({ engine }: Pick<RunParts, 'engine'>): DeskParts['add'] =>
+	async (sql, asked, { perAccount }) => {
+		const organizationId = uuid(asked.organizationId);
+		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
+		if (!account) return null;
+		const isFull = asked.here && perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
+		const isHere = asked.here && !isFull;
+		const [id, jobId] = [randomUUID(), isFull ? null : randomUUID()];
+		const [run] = (await sql.executeSql(ADD, [id, organizationId, account.accountId, ...valuesOf(asked), isHere, jobId])).rows as Run[];
+		if (!run) return sameRun(sql, organizationId, asked);
+		if (jobId) await engine.send(sql, { ...run, jobId }, isHere ? 'here' : 0);
+		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], signals: [] } : null;
+		return { run, claimed, topics: isHere ? [] : [`run:queued:${run.kind}`] };
+	};
+
+const valuesOf = (asked: Scheduled): unknown[] => [
+	...[asked.kind, asked.trigger, json(asked.definition), json(asked.input), asked.priority, asked.deadlineMs],
+	...[asked.parentId, asked.dedupe, asked.onLoss, asked.schedule ?? null, asked.scheduledFor ?? null],
+];
+
+async function sameRun(sql: Sql, organizationId: string, { kind, dedupe }: NewRun): Promise<Added | null> {
+	const [run] = (await sql.executeSql(SAME, [organizationId, kind, dedupe])).rows;
+	return run ? { run, claimed: null, topics: [] } : null;
+}
+
+async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { kind: string; perAccount: number }): Promise<boolean> {
+	await sql.executeSql(LOCK, [lockKey(kind, accountId)]);
+	return (await sql.executeSql(FULL, [accountId, kind, perAccount])).rows[0].isFull;
+}
+
+export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
+	return {
+		async add(asked, kind) {
+			await engine.prepare(asked.kind);
+			const added = await pool.transact((sql) => add(sql, asked, kind));
+			if (added) bell.ring(...added.topics);
+			return added && { run: added.run, claimed: added.claimed };
+		},
+		async get(organizationId, id) {
+			const [run] = await pool.rows<Run>(GET, [uuid(organizationId), uuid(id)]);
+			return run ?? null;
+		},
+		steps: (organizationId, id) => pool.rows<RunStep>(STEPS, [uuid(organizationId), uuid(id)]),
+		async signal(organizationId, id, signal) {
+			const told = await pool.transact(async (sql) => {
+				const run = await rows.lock(sql, uuid(organizationId), uuid(id));
+				return run && (await rows.signal(sql, run, signal)) ? run : null;
+			});
+			if (told) bell.ring(...signalled(told));
+			return told !== null;
+		},
+		async cancel(organizationId, id, message) {
+			const outcome = { status: 'cancelled' as const, output: null, error: { code: 'cancelled' as const, message } };
+			const topics = await pool.transact(async (sql) => {
+				const parent = await rows.lockParent(sql, uuid(id));
+				const tree: LockedRun[] = (await sql.executeSql(LOCK_TREE, [uuid(organizationId), uuid(id)])).rows;
+				const isAbove = parent !== null && tree.some((run) => run.id === uuid(id));
+				for (const run of tree) await rows.end(sql, run, run.id === uuid(id) ? parent : null, outcome);
+				const told = tree.flatMap((run): Topic[] => [`run:${run.id}`, `run:ended:${run.id}`]);
+				return isAbove ? [...told, ...signalled(parent)] : told;
+			});
+			bell.ring(...topics);
+			return topics.includes(`run:${uuid(id)}`);
+		},
+		async fork(organizationId, id, from) {
+			const place = [uuid(organizationId), uuid(id)];
+			const [origin] = await pool.rows<Run>(GET, place);
+			if (!origin) return null;
+			await engine.prepare(origin.kind);
+			const forked = await pool.transact((sql) => fork(sql, place, from));
+			if (forked) bell.ring(`run:queued:${forked.kind}`);
+			return forked;
+		},
+		async prune(olderThan) {
+			for (let removed = 0; ; ) {
+				const { length } = await pool.rows(PRUNE, [olderThan, PRUNED]);
+				removed += length;
+				if (length < PRUNED) return removed;
+			}
+		},
+	};
+
+	async function fork(sql: Sql, place: string[], from: string | null): Promise<Run | null> {
+		const [step] = from === null ? [{ at: null }] : (await sql.executeSql(FORK_AT, [...place, from])).rows;
+		if (!step) return null;
+		const [id, jobId] = [randomUUID(), randomUUID()];
+		const [run] = (await sql.executeSql(FORK, [...place, id, jobId])).rows as Run[];
+		if (!run) return null;
+		await sql.executeSql(FORK_STEPS, [...place, id, from, step.at]);
+		await sql.executeSql(FORK_SIGNALS, [...place, id, step.at]);
+		await engine.send(sql, { ...run, jobId });
+		return run;
+	}
+}

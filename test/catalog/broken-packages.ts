@@ -28,6 +28,8 @@ const PROVIDER = "kind: 'provider', name: 'acme'";
 const NODE = "kind: 'node', name: 'acme', run: async () => ({ output: null })";
 const feature = (members: string): string => plugin(`kind: 'feature', name: 'acme', ${members}`);
 const MANAGEMENT = "method: 'GET', path: '/acme', id: 'listAcme', summary: 'Lists.', answer: Joi.object({}), handler: async () => ({})";
+/** Builds a plugin with one marked field in its config. */
+const marked = (schema: string): string => plugin(`${AUTH}, config: Joi.object({ token: ${schema} })`);
 const managed = (more: string): string => plugin(`${AUTH}, management: [{ ${MANAGEMENT}, ${more} }]`);
 
 export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
@@ -289,6 +291,38 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 		text: `${JOI}const one = { summary: 'One.', config, routes: [{ ${ROUTE} }] };\nexport default [{ ...one, kind: 'transport', name: 'wire' }, { ...one, ${AUTH} }];`,
 		at: 'routes',
 		says: ['transport:wire (GATEWAY_PLUGINS: acme-x) and auth:acme (GATEWAY_PLUGINS: acme-x) both have the route GET /acme'],
+	},
+
+	// ── marks that cannot be honoured ───────────────────────────────────────────────────────────────────────────────
+	{
+		id: 'marks its whole config as secret',
+		text: plugin(`${AUTH}, config: Joi.object({ a: Joi.any() }).meta({ secret: true })`),
+		says: ['auth:acme: config: the whole config is marked as secret; mark its fields'],
+	},
+	{
+		id: 'marks a secret by a word',
+		text: marked("Joi.string().meta({ secret: 'yes' })"),
+		says: ['config.token: secret must be true or false'],
+	},
+	{
+		id: 'has a secret with a default',
+		text: marked("Joi.string().default('x').meta({ secret: true })"),
+		says: ['config.token: a secret must not have a default'],
+	},
+	{
+		id: 'marks the names of members',
+		text: marked('Joi.object().pattern(Joi.string().meta({ secret: true }), Joi.any())'),
+		says: ['config.token: a mark is on a schema that no value'],
+	},
+	{
+		id: 'marks what is forbidden',
+		text: marked('Joi.string().forbidden().meta({ secret: true })'),
+		says: ['config.token: a secret must be a value that can be given'],
+	},
+	{
+		id: 'has a number for a destination',
+		text: marked('Joi.number().meta({ destination: true })'),
+		says: ['config.token: only a string can be a destination'],
 	},
 
 	// ── features, when they register ────────────────────────────────────────────────────────────────────────────────

@@ -122,8 +122,8 @@ test('a started service lists them with their package, and the document describe
 	for (const plugin of theirs) assert.deepEqual(plugin.package, { name: 'gatehouse-model-plugin', version: '2.1.0' });
 	assert.ok(!JSON.stringify(answer.body).includes(process.cwd()), 'no path of the machine');
 	const { schemas } = (await send(`${service.url}/openapi.json`, 'GET')).body.components;
-	assert.ok(schemas['provider.acme_llm'].properties.apiKey);
-	assert.ok(schemas['node.acme_notify'].properties.token);
+	assert.equal(schemas['provider.acme_llm'].properties.apiKey.writeOnly, true);
+	assert.equal(schemas['node.acme_notify'].properties.token.writeOnly, true);
 });
 
 test('the secrets of their configs are sealed, and never shown', async () => {

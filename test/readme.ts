@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describeVariables } from '../core/config/config.ts';
+import { describeVariables } from '../core/config/variables.ts';
 import { ERRORS } from '../core/contract/errors.ts';
 import { PERMISSIONS, permissionsOf, ROLES } from '../core/contract/permissions.ts';
 import { KIND_NAMES, KINDS } from '../core/registry/kinds.ts';
@@ -31,8 +31,8 @@ export async function writeTables(readme: string): Promise<string> {
 			}),
 		),
 		variables: table(
-			['variable', 'expected', 'default'],
-			describeVariables().map(({ name, expected, fallback }) => [`\`${name}\``, expected, fallback]),
+			['variable', 'for', 'expected', 'default'],
+			describeVariables().map(({ name, purpose, expected, fallback }) => [`\`${name}\``, purpose, expected, fallback]),
 		),
 		roles: table(
 			['permission', ...ROLES],

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { describeVariables, loadConfig } from './config.ts';
+import { loadConfig } from './config.ts';
+import { describeVariables } from './variables.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-config-'));
 after(() => rmSync(folder, { recursive: true }));

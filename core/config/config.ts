@@ -2,13 +2,12 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import Joi from 'joi';
-import { parseRange } from '../kit/ip-addresses.ts';
+import type Joi from 'joi';
 import { isBareAddress } from '../kit/mail-address.ts';
-import { httpUrl } from '../kit/urls.ts';
 import { type OwnSecrets, ownSecrets, prepareFolder } from '../process/data-folder.ts';
 import { reachableOrigin } from '../process/listening.ts';
 import { type PluginsConfig, readPluginsConfig } from './plugins-config.ts';
+import { expected, REQUIRED, VARIABLES } from './variables.ts';
 
 export interface Config {
 	port: number;
@@ -53,104 +52,6 @@ export interface Config {
 const KEY_PREFIX = 'gatehouse:';
 
 type Env = Record<string, string | undefined>;
-
-const origin = (value: string, helpers: Joi.CustomHelpers): unknown => {
-	if (!URL.canParse(value)) return helpers.error('any.invalid');
-	const url = new URL(value);
-	const bare = /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
-	return bare ? url.origin : helpers.error('any.invalid');
-};
-
-const addressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown => (parseRange(value) ? value : helpers.error('any.invalid'));
-
-const originAddressOrCidr = (value: string, helpers: Joi.CustomHelpers): unknown => (parseRange(value) ? value : origin(value, helpers));
-
-const mailAddress = (value: string, helpers: Joi.CustomHelpers): unknown => (isBareAddress(value) ? value : helpers.error('any.invalid'));
-
-const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path';
-
-/** A list, comma-separated in the environment. */
-const list = (item: Joi.Schema): Joi.ArraySchema => Joi.array().items(item).default([]);
-const port = Joi.number().port().min(1).label('a port, 1 to 65535');
-const flag = Joi.boolean().label('true or false');
-const filled = Joi.string().min(1);
-
-/** Every variable; its label says what is expected, and is used in the error message. */
-const VARIABLES = {
-	PORT: port.default(3000),
-	HOST: Joi.string().hostname().label('an address or host name to listen on'),
-	PUBLIC_URL: list(Joi.string().custom(origin)).label(`${ORIGIN} (several separated by commas)`),
-	FRONTEND_URL: Joi.string().custom(origin).default('http://localhost:3002').label(ORIGIN),
-	DATABASE_HOST: filled.label('the host of PostgreSQL'),
-	DATABASE_PORT: port,
-	DATABASE_USERNAME: filled.label('a role of PostgreSQL'),
-	DATABASE_PASSWORD: Joi.string().allow('').label('that role’s password (may be empty)'),
-	DATABASE_NAME: filled.label('the name of the database'),
-	DB_SSL: flag,
-	DB_MIGRATIONS_RUN: flag.default(true),
-	REDIS_HOST: filled.label('the host of Redis'),
-	REDIS_PORT: port,
-	BULL_REDIS_HOST: filled.label('the host of the Redis for what runs may lose: their announcements and live events'),
-	JWT_SECRET: Joi.string().min(64).label('a random string of 64 or more characters'),
-	ENCRYPTION_KEY: Joi.string()
-		.pattern(/^[0-9a-fA-F]{64}$/)
-		.label('64 hexadecimal characters (32 bytes)'),
-	SVC_DATA_DIR: filled.default('.gatehouse').label('a folder that the service may write to'),
-	GATEWAY_PLUGINS: list(Joi.string().pattern(/^(@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/)).label(
-		'npm package names separated by commas',
-	),
-	GATEWAY_PLUGINS_CONFIG: filled.label('a YAML or JSON file with the configuration of plugins by kind:name'),
-	EGRESS_ALLOW: list(Joi.string().custom(originAddressOrCidr)).label(
-		'origins (http://127.0.0.1:4000), addresses or CIDRs separated by commas',
-	),
-	TRUST_PROXY: list(Joi.string().custom(addressOrCidr)).label('addresses or CIDRs of proxies separated by commas'),
-	WEB_CONCURRENCY: Joi.number().integer().min(1).max(256).default(1).label('a number of processes, 1 to 256'),
-	SHUTDOWN_DELAY_SECONDS: Joi.number().integer().min(0).max(300).default(0).label('seconds, 0 to 300'),
-	RATE_LIMIT_MAX: Joi.number().integer().min(1).default(100).label('a number of requests, 1 or more'),
-	RATE_LIMIT_TTL: Joi.number().integer().min(1).max(86_400).default(60).label('seconds, 1 to 86400'),
-	METRICS_RETENTION_DAYS: Joi.number().integer().min(0).default(90).label('days, 0 or more (0 disables pruning)'),
-	MONITORING_STATS_WINDOW_SECONDS: Joi.number().integer().min(1).default(300).label('seconds, 1 or more'),
-	MAIL_HOST: filled.label('the host of a mail server'),
-	MAIL_PORT: port.default(587),
-	MAIL_USER: filled.label('a user of the mail server'),
-	MAIL_PASS: filled.label('that user’s password'),
-	MAIL_FROM: Joi.string().custom(mailAddress).label('the sender address of mails, without a name'),
-	ERROR_TRACKER_DSN: httpUrl.label('the DSN (a URL) of an error tracker'),
-	LOCALMODEL_ALLOW_PRIVATE_URLS: flag.default(false),
-	LOG_LEVEL: Joi.string()
-		.valid('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace')
-		.default('info')
-		.label('one of silent, fatal, error, warn, info, debug, trace'),
-} as const satisfies Record<string, Joi.Schema>;
-
-/** Required with DATABASE_HOST only: the embedded database needs none of these. */
-const REQUIRED = [
-	'DATABASE_PORT',
-	'DATABASE_USERNAME',
-	'DATABASE_PASSWORD',
-	'DATABASE_NAME',
-	'DB_SSL',
-	'REDIS_HOST',
-	'REDIS_PORT',
-	'JWT_SECRET',
-	'ENCRYPTION_KEY',
-] as const;
-
-/** Describes every variable for the README's table, from the schemas that check it. */
-export function describeVariables(): { name: string; expected: string; fallback: string }[] {
-	return Object.keys(VARIABLES).map((name) => ({ name, expected: expected(name), fallback: fallback(name) }));
-}
-
-function fallback(name: string): string {
-	if (name === 'DATABASE_HOST') return 'the embedded database';
-	if ((REQUIRED as readonly string[]).includes(name)) return 'required with `DATABASE_HOST`';
-	if (name === 'HOST') return '127.0.0.1 embedded, else 0.0.0.0';
-	if (name === 'PUBLIC_URL') return 'http://`HOST`:`PORT`';
-	if (name === 'BULL_REDIS_HOST') return '`REDIS_HOST`';
-	if (name === 'MAIL_FROM') return '`MAIL_USER` if it is an address, else gatehouse@ the host of `PUBLIC_URL`';
-	const { flags } = describeVariable(name);
-	return flags?.default === undefined || Array.isArray(flags.default) ? 'none' : String(flags.default);
-}
 
 /** The environment as one checked object: files and folders of the machine are not looked at. */
 export type CheckedConfig = Omit<Config, keyof OwnSecrets> & { [Name in keyof OwnSecrets]: string | null };
@@ -206,12 +107,6 @@ const split = (text: string | undefined): string[] | undefined =>
 		.filter(Boolean);
 
 const mentions = (faults: string[], name: string): boolean => faults.some((fault) => fault.startsWith(`${name} `));
-
-const expected = (name: string): string => describeVariable(name).flags?.label ?? 'set';
-
-function describeVariable(name: string): { flags?: { label?: string; default?: unknown } } {
-	return (VARIABLES[name as keyof typeof VARIABLES] as Joi.Schema).describe();
-}
 
 // `values` has passed the schemas of VARIABLES, so each cast below names the type that its schema yields.
 function assemble(values: Values, embedded: boolean): Omit<CheckedConfig, 'pluginsConfig'> {

@@ -14,7 +14,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 	dgram: [],
 	dns: [],
 	'dns/promises': [],
-	http: ['createServer', 'STATUS_CODES', 'METHODS'],
+	http: ['createServer', 'STATUS_CODES', 'METHODS', 'validateHeaderName', 'validateHeaderValue'],
 	https: ['createServer'],
 	http2: [],
 	inspector: [],

@@ -14,7 +14,6 @@ import { testDatabase } from './postgres.ts';
 import { testRedis } from './redis.ts';
 import { databaseVariables, SECRETS, type TestService, type TestServiceOptions } from './service.ts';
 import { PATIENT } from './store.ts';
-import './leftovers.ts';
 
 const wide: Window = { max: 1_000_000, seconds: 60 };
 const LOOSE: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes: {} };

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until as untilTrue } from './clock.ts';
 import { send } from './service.ts';
-import './leftovers.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));

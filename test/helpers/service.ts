@@ -7,6 +7,7 @@ import type { LimitTable } from '../../core/limits/limits.ts';
 import type { StoreOptions } from '../../db/index.ts';
 import type { Endpoint } from './postgres.ts';
 import type { TestRedis } from './redis.ts';
+import './leftovers.ts';
 
 /** Names the variable in which a run of many files passes the address from which the shared service is obtained. */
 export const SHARED_SERVICE = 'GATEHOUSE_TEST_SERVICE';

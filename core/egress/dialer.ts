@@ -27,6 +27,8 @@ const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 
 
 /** An owner that sends nothing for so long has no connections left: idle ones are closed earlier. */
 const UNUSED_MS = 5 * 60_000;
+/** The precision of an owner's last use: the order changes no more often. */
+const USE_MS = 1000;
 
 export class Dialer {
 	readonly openings: Openings;
@@ -45,7 +47,9 @@ export class Dialer {
 	/** Returns the owner's connections. @param owner of the connections */
 	agent(owner: string): Agent {
 		const usedAt = performance.now();
-		const agent = this.#agents.get(owner)?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+		const known = this.#agents.get(owner);
+		if (known && usedAt - known.usedAt < USE_MS) return known.agent;
+		const agent = known?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
 		this.#agents.delete(owner);
 		this.#dropUnused(usedAt);
 		this.#agents.set(owner, { agent, usedAt });

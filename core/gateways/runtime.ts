@@ -140,7 +140,8 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const path = innerPath(request);
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
-	await reading(match?.found, () => assertQuery(request.raw.req.url ?? ''));
+	const target = request.raw.req.url ?? '';
+	if (target.includes('?')) await reading(match?.found, () => assertQuery(target));
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
 	const leaving = clientLeaving(request);
 	const identity = identities.at(mounted, request);

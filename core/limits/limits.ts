@@ -250,12 +250,12 @@ function routeName(method: string, path: string, { reserved }: Parts): string {
 	return `${method === 'head' ? 'GET' : method.toUpperCase()} ${isRegistration ? '/:org/:gw/register' : path}`;
 }
 
-/** Normalizes the case and the slashes of a path. */
-const normalized = (path: string): string =>
-	path
-		.toLowerCase()
-		.replace(/\/{2,}/g, '/')
-		.replace(/(.)\/$/, '$1');
+/** Normalizes the case and the slashes of a path. It runs several times for every request, and nearly all paths are normal. */
+function normalized(path: string): string {
+	const lower = path.toLowerCase();
+	if (!lower.includes('//') && !lower.endsWith('/')) return lower;
+	return lower.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
+}
 
 const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Bucket => ({
 	key: `${name}:${subject}`,

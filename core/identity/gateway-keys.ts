@@ -2,7 +2,7 @@
 
 import type { Caller, Gateway } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
-import { hashKey, MAX_KEY_LENGTH } from '../secrets/tokens.ts';
+import { hashId, MAX_KEY_LENGTH } from '../secrets/tokens.ts';
 import type { Store } from '../store/store.ts';
 
 /** Cached keys per gateway. */
@@ -21,9 +21,8 @@ export const noKeysYet = (): KeyedGateway['keys'] => new BoundedMap(KEYS_KEPT);
 /** Returns the caller of a key; null when the key is unknown to this gateway, revoked or expired. */
 export async function gatewayKey(secret: string, mounted: KeyedGateway, store: Store): Promise<Caller | null> {
 	if (secret.length > MAX_KEY_LENGTH) return null;
-	const hash = hashKey(secret);
-	const id = hash.toString('latin1');
-	const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUp(mounted, hash, store));
+	const id = hashId(secret);
+	const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUp(mounted, Buffer.from(id, 'latin1'), store));
 	if (!mounted.keys.has(id)) mounted.keys.set(id, known);
 	return known && known.expiresAt > Date.now() ? known.caller : null;
 }

@@ -3,7 +3,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
-import { hashKey, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
+import { hashId, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
 import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
 
 /** The number of cached operator's tokens of all gateways; those verified longest ago are dropped first. */
@@ -25,7 +25,7 @@ export class SignedTokens {
 	async caller(token: string, gateway: Gateway): Promise<Caller> {
 		// An access key would also be found among the credentials of members.
 		if (token.length > MAX_TOKEN_LENGTH || !JWT.test(token)) throw new GatewayError('unauthorized', 'Invalid token.');
-		const id = hashKey(token).toString('latin1');
+		const id = hashId(token);
 		const known = this.#known.get(id);
 		if (known && known.expiresAtMs > Date.now()) return known.caller;
 		const login = this.#members.known(id);

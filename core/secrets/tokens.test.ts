@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { createTokens, hashKey, mintKey } from './tokens.ts';
+import { createTokens, hashId, hashKey, mintKey } from './tokens.ts';
 
 const SECRET = 's'.repeat(64);
 const tokens = createTokens(SECRET);
@@ -132,4 +132,8 @@ test('a minted key is long, has its prefix and is never the same', () => {
 	assert.match(key, /^svc_gw_[A-Za-z0-9_-]{43}$/);
 	assert.notEqual(key, mintKey('svc_gw_'));
 	assert.equal(hashKey(key).length, 32);
+});
+
+test('the hash of a key as a text is the stored hash', () => {
+	for (const key of ['', 'svc_gw_abc', 'ключ'.repeat(100)]) assert.deepEqual(Buffer.from(hashId(key), 'latin1'), hashKey(key));
 });

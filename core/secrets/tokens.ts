@@ -154,3 +154,6 @@ const refused = (message: string, cause?: unknown): GatewayError => new GatewayE
 export const mintKey = (prefix: string): string => prefix + randomBytes(32).toString('base64url');
 
 export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
+
+/** The same hash as a text, as keys of caches: a third of the cost of a buffer made one. `Buffer.from(id, 'latin1')` is the hash itself. */
+export const hashId = (key: string): string => hash('sha256', key, 'binary');

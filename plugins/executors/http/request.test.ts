@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { asGatewayError, type ErrorCode, type JsonObject } from '../../../core/index.ts';
 import { apiAt, loopbackCall, type Recorded, type Recorder, recorder } from '../../../test/helpers/executor.ts';
 import http from './index.ts';
+import { buildRequest } from './request.ts';
 
 type Written = Record<string, unknown>;
 
@@ -117,6 +118,16 @@ for (const [base, url, line] of BASES)
 		await http.execute({ id: 7 }, config, loopbackCall(t, { api: apiAt(upstream.origin + base) }));
 		assert.equal(upstream.take().line, `${line} HTTP/1.1`);
 	});
+
+test('A frozen config, whose URL is split once, follows the base URL of its API', async () => {
+	const config = Object.freeze(await http.config.validateAsync({ method: 'GET', url: '/pets/{id}?a=b' }));
+	for (const base of ['https://a.example/v1', 'https://a.example/v1', 'https://b.example?c=d', 'https://a.example/v1']) {
+		const { origin, pathname, search } = new URL(base);
+		const query = search === '' ? '?a=b' : `${search}&a=b`;
+		assert.equal(buildRequest(config, { id: 7 }, apiAt(base)).url, `${origin}${pathname.replace(/\/$/, '')}/pets/7${query}`);
+	}
+	assert.throws(() => buildRequest(config, { id: 7 }, null), withCode('validation_failed', '/url'));
+});
 
 test('A path without an API to go after is refused', async (t) => {
 	const config = await http.config.validateAsync({ method: 'GET', url: '/pets' });

@@ -26,7 +26,7 @@ const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
 export function buildRequest(config: HttpConfig, args: JsonObject, api: Api | null): OutboundRequest {
 	const used = new Set<string>();
 	const read = reader(args, used);
-	const base = baseOf(config.url, api);
+	const base = knownBase(config, api);
 	const path = fillPath(base.path, config, read);
 	const pieces = [...base.query, ...fillQuery(base.template, read), ...configuredQuery(config, read), ...parameterQuery(config, read)];
 	const headers = fillHeaders(config, read);
@@ -42,6 +42,17 @@ export function buildRequest(config: HttpConfig, args: JsonObject, api: Api | nu
 		timeoutMs: config.timeoutMs,
 		...(config.security ? { security: config.security } : {}),
 	};
+}
+
+/** Split URLs, by configs, which are frozen; an API's URL may change beside them. */
+const BASES = new WeakMap<HttpConfig, { baseUrl: string | undefined; base: BaseUrl }>();
+
+function knownBase(config: HttpConfig, api: Api | null): BaseUrl {
+	const known = BASES.get(config);
+	if (known && known.baseUrl === api?.baseUrl) return known.base;
+	const base = baseOf(config.url, api);
+	if (Object.isFrozen(config)) BASES.set(config, { baseUrl: api?.baseUrl, base });
+	return base;
 }
 
 interface BaseUrl {

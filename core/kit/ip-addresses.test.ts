@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inRanges, parseRange, parseRanges } from './ip-addresses.ts';
+import { inRanges, parseAddress, parseRange, parseRanges } from './ip-addresses.ts';
 
 const RANGES: [address: string, range: string, inside: boolean][] = [
 	['10.1.2.3', '10.0.0.0/8', true],
@@ -24,4 +24,14 @@ test('what is no range is told apart', () => {
 test('ranges that the service is told are all used or refused', () => {
 	assert.equal(parseRanges(['10.0.0.0/8', '::1']).length, 2);
 	assert.throws(() => parseRanges(['10.0.0.0/8', '10/8']), /"10\/8" is neither an address nor a range/);
+});
+
+test('a text that comes again is read as before, and after many others', () => {
+	const texts = ['10.1.2.3', '[2001:db8::1]', 'fe80::1%eth0', '10.1.2', ''];
+	const read = (): (string | null)[] => texts.map((text) => parseAddress(text)?.toString() ?? null);
+	const first = read();
+	assert.deepEqual(first, ['10.1.2.3', '2001:db8::1', 'fe80::1', null, null]);
+	assert.deepEqual(read(), first);
+	for (let at = 0; at < 2000; at++) parseAddress(`10.9.${at >> 8}.${at & 255}`);
+	assert.deepEqual(read(), first);
 });

@@ -2,12 +2,26 @@
 
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { BoundedMap } from './bounded-map.ts';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Range = readonly [network: Address, bits: number];
 
+/** Parsed texts: the same few proxies, clients and upstreams come with every request. */
+const PARSED = new BoundedMap<string, Address | null>(1000);
+/** The longest text that is kept: any address without a zone is shorter. */
+const MAX_KEPT_CHARS = 64;
+
 /** Parses an address; null when it is not one. Short, octal and hexadecimal spellings are not accepted. */
 export function parseAddress(text: string): Address | null {
+	const known = PARSED.get(text);
+	if (known !== undefined) return known;
+	const address = parse(text);
+	if (text.length <= MAX_KEPT_CHARS) PARSED.set(text, address);
+	return address;
+}
+
+function parse(text: string): Address | null {
 	const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
 	return isIP(bare) ? ipaddr.process(bare) : null;
 }

@@ -17,7 +17,7 @@ export type NodeEffect = 'none' | 'repeatable' | 'once';
  * A type of node. `config` is the `data` of one node, without its `policy`: time limit, retries and what follows an error are core's, the
  * same for every type. Fields marked with `.meta({ template: true })` may hold placeholders, which core checks when a graph is saved.
  */
-export interface PipelineNode<C = unknown> extends Base<C> {
+export interface PipelineNode<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'node';
 	/** The effect, which may depend on the config: a GET is repeatable, a POST is not. */
 	effect: NodeEffect | ((config: C) => NodeEffect);
@@ -27,9 +27,9 @@ export interface PipelineNode<C = unknown> extends Base<C> {
 	 * Checks what the schema cannot when a graph is saved, and returns all faults at once, each with a JSON pointer into `config`.
 	 * References in placeholders, cycles and unreachable nodes are core's to check.
 	 */
-	check?(config: C, graph: NodeGraph, context: SaveContext): ErrorDetail[] | Promise<ErrorDetail[]>;
+	check?(config: C, graph: NodeGraph, context: SaveContext<O>): ErrorDetail[] | Promise<ErrorDetail[]>;
 	/** Runs the node. It is called again from the beginning after a retry, a takeover, and an answer to `call.suspend`. @throws any error */
-	run(input: NodeInput, config: C, call: NodeCall): Promise<NodeOutput>;
+	run(input: NodeInput, config: C, call: NodeCall<O>): Promise<NodeOutput>;
 }
 
 /** The graph around a node that is being saved. */
@@ -57,7 +57,7 @@ export interface NodeOutput {
 	usage?: Usage;
 }
 
-export interface NodeCall extends Call {
+export interface NodeCall<O = unknown> extends Call<O> {
 	/** Returns the value with the placeholders in its texts filled in, once; a placeholder that is a whole text keeps its JSON type. */
 	fill(template: Json): Json;
 	/** Asks a model by a connection of the organization. @throws not_found, upstream_failed, upstream_timeout, rate_limited */

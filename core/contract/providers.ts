@@ -5,10 +5,10 @@ import type { Base, SaveContext } from './kinds.ts';
 import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 
 /** A family of language models. `config` is one connection of an organization: address, key, defaults. */
-export interface LlmProvider<C = unknown> extends Base<C> {
+export interface LlmProvider<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'provider';
 	/** Checks what the schema cannot, such as an address, when a connection is saved. @throws validation_failed, egress_refused */
-	check?(config: C, context: SaveContext): Promise<void>;
+	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/**
 	 * Sends one request and yields the answer as it arrives. There is one function for whole and for streamed answers: core puts the chunks
 	 * together where a caller wants the answer whole. It sends each request once. Core repeats it after `upstream_failed`,
@@ -17,15 +17,15 @@ export interface LlmProvider<C = unknown> extends Base<C> {
 	 * @throws upstream_failed, also when the provider refuses the key; rate_limited, with the header `retry-after` if the provider names a
 	 * time; validation_failed for a request that the provider refuses; upstream_timeout; egress_refused
 	 */
-	chat(request: ChatRequest, config: C, context: ProviderContext): AsyncIterable<ChatChunk>;
+	chat(request: ChatRequest, config: C, context: ProviderContext<O>): AsyncIterable<ChatChunk>;
 	/** Lists the models that the connection can reach. Absent where the provider has no such list. @throws what `chat` throws */
-	models?(config: C, context: ProviderContext): Promise<ChatModel[]>;
+	models?(config: C, context: ProviderContext<O>): Promise<ChatModel[]>;
 	/** Returns the provider's own prices of a model, for one whose prices no public list has; null when they are unknown. */
 	prices?(model: string, config: C): ModelPrices | null;
 }
 
 /** The parts of the context that exist without a gateway. `fetch` streams. */
-export type ProviderContext = Pick<Context, 'log' | 'request' | 'fetch' | 'connect' | 'memo' | 'signal'>;
+export type ProviderContext<O = unknown> = Pick<Context<O>, 'log' | 'request' | 'fetch' | 'connect' | 'memo' | 'operator' | 'signal'>;
 
 export interface ChatRequest {
 	model: string;

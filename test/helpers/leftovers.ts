@@ -5,9 +5,11 @@ import { after } from 'node:test';
 /** The time that hooks have to stop everything, once the last test has ended. */
 const PATIENCE_MS = 60_000;
 
-after(() => {
-	setTimeout(() => {
-		process.stderr.write('The tests have ended, and something that they started keeps the process alive.\n');
-		process.exit(1);
-	}, PATIENCE_MS).unref();
-});
+// Programs that use the helpers of tests have no tests to end with.
+if (process.argv[1]?.endsWith('.test.ts'))
+	after(() => {
+		setTimeout(() => {
+			process.stderr.write('The tests have ended, and something that they started keeps the process alive.\n');
+			process.exit(1);
+		}, PATIENCE_MS).unref();
+	});

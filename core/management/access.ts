@@ -9,7 +9,6 @@ import { isOwnOrigin } from '../http/origins.ts';
 import { readTokenCookie } from '../identity/cookies.ts';
 import type { Holder, Member, Members, Membership } from '../identity/members.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { Registry } from '../registry/registry.ts';
 import { ACCESS_KEY_PREFIX } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { AccessKeyRow, Actor, OrganizationRef, Repositories, Store } from '../store/store.ts';
@@ -130,30 +129,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 }
 
 // hapi's types leave out that `auth: false` stays false.
-const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
-
-/** The requirements that are no permissions. */
-const NEEDS: readonly string[] = ['self', 'account', 'login'];
-
-interface Declared {
-	permissions: Permissions;
-	registry: Pick<Registry, 'titleOf'>;
-}
-
-/** @throws Error naming the first route without a declared requirement, or with a permission that nobody declares, and its feature */
-export function assertNeeds(server: Server, { permissions, registry }: Declared): void {
-	const known: ReadonlySet<string> = new Set([...NEEDS, ...permissions.names]);
-	for (const { method, path, settings } of server.table()) {
-		if (isPublic(settings)) continue;
-		const { need, organization, gatewayKeys } = settings.plugins?.gatehouse ?? {};
-		const owner = settings.plugins?.feature;
-		const route = `${owner === undefined ? '' : `feature:${owner} (${registry.titleOf(`feature:${owner}`)}): `}${method.toUpperCase()} ${path}`;
-		if (need === undefined) throw new Error(`${route}: the route does not declare what it needs.`);
-		if (!known.has(need)) throw new Error(`${route}: nothing declares the permission ${need}.`);
-		if (organization === 'path' && !path.includes('{orgId}')) throw new Error(`${route}: the path has no {orgId}.`);
-		if (gatewayKeys && method !== 'get') throw new Error(`${route}: a gateway's key is for GET routes only.`);
-	}
-}
+export const isPublic = ({ auth }: { auth?: unknown }): boolean => auth === false;
 
 async function identify(request: Request, parts: Parts): Promise<Holder> {
 	const secret = bearer(request) ?? cookie(request, parts.config);

@@ -10,9 +10,9 @@ import { server as createServer } from '@hapi/hapi';
 import { BROKEN_PACKAGES, type BrokenPackage } from '../../test/catalog/broken-packages.ts';
 import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
-import { assertNeeds } from '../management/access.ts';
 import { permissionsOfFeatures } from '../management/declarations.ts';
 import { registerFeatures } from '../management/features.ts';
+import { assertNeeds } from '../management/needs.ts';
 import { loadPlugins } from './loader.ts';
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));

@@ -2,8 +2,8 @@
 // follow and cancel it on any replica.
 
 import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
-import { raceWith } from '../kit/race.ts';
 import type { Registry } from '../registry/registry.ts';
+import { Wakeup } from '../runs/wakeup.ts';
 import type { Actor, ImportJobRow, Store } from '../store/store.ts';
 import { type BodyRoom, ImportBodies, tooManyImports } from './bodies.ts';
 import { bodyLocation, ImportRunner, LEASE_MS, type RunnerParts } from './runner.ts';
@@ -170,26 +170,4 @@ async function* followJob(
 /** Ignores that the database is unavailable for a moment, so that the caller retries. */
 function unlessAway(error: unknown): undefined {
 	if (asGatewayError(error)?.code !== 'unavailable') throw error;
-}
-
-/** Wakes one waiter; notifications that come before a wait end it at once, together. */
-class Wakeup {
-	#isNotified = false;
-	#wake: (() => void) | null = null;
-
-	notify(): void {
-		this.#isNotified = true;
-		this.#wake?.();
-	}
-
-	/** Resolves when notified, after the timeout, or when the signal aborts. */
-	async wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
-		if (!this.#isNotified && !signal.aborted) {
-			const { promise, resolve } = Promise.withResolvers<void>();
-			this.#wake = resolve;
-			// Only the signal can reject here.
-			await raceWith(signal, promise, { late: { afterMs: timeoutMs, reason: () => null } }).catch(() => undefined);
-		}
-		this.#isNotified = false;
-	}
 }

@@ -6,6 +6,7 @@ import type { Plugin } from '../contract/kinds.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
+import { deepFreeze } from '../kit/json.ts';
 
 /** The configuration of a plugin that takes none. */
 export const NO_OPERATOR: Readonly<JsonObject> = Object.freeze({});
@@ -28,7 +29,7 @@ export function parseOperatorConfigs(plugins: ReadonlyMap<string, Plugin>, given
 		const config = given?.entries.get(id) ?? {};
 		const { value, error } = schema.validate(config, options);
 		if (error) faults.push(...detailsOf(error.details).map(({ path, message }) => `${id}: ${path}: ${withoutValues(message, config)}.`));
-		else parsed.set(id, deepFrozen(value));
+		else parsed.set(id, deepFreeze(value));
 	}
 	if (faults.length === 0) return parsed;
 	throw given
@@ -51,13 +52,3 @@ function textsIn(value: Json): string[] {
 	if (typeof value === 'string') return value.length < MIN_HIDDEN_CHARS ? [] : [value];
 	return value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : [];
 }
-
-/** Freezes a value with all that it contains; instances of classes stay as they are. */
-export function deepFrozen<T>(value: T): T {
-	if (!isPlain(value) || Object.isFrozen(value)) return value;
-	for (const member of Object.values(value)) deepFrozen(member);
-	return Object.freeze(value);
-}
-
-const isPlain = (value: unknown): value is object =>
-	typeof value === 'object' && value !== null && (Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype);

@@ -1,8 +1,8 @@
 // Following a run on whichever replica it is: woken by announcements, and reading again every few seconds in case one was lost.
 
-import { raceWith } from '../kit/race.ts';
 import type { Changes, Run, RunQueue, Topic } from '../store/store.ts';
 import { isOfDatabase } from './faults.ts';
+import { Wakeup } from './wakeup.ts';
 
 export interface RunPlace {
 	organizationId: string;
@@ -42,28 +42,4 @@ export async function* followRun(
 /** Ignores that the database is unavailable for a moment, so that the caller retries. */
 function unlessAway(error: unknown): undefined {
 	if (!isOfDatabase(error)) throw error;
-}
-
-/** Wakes one waiter; notifications that come before a wait end it at once, together. */
-class Wakeup {
-	#isNotified = false;
-	#wake: (() => void) | null = null;
-
-	notify(): void {
-		this.#isNotified = true;
-		this.#wake?.();
-	}
-
-	/** Resolves when notified, after the timeout, or when the signal aborts. @returns whether it was notified */
-	async wait(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-		if (!this.#isNotified && !signal.aborted) {
-			const { promise, resolve } = Promise.withResolvers<void>();
-			this.#wake = resolve;
-			// Only the signal can reject here.
-			await raceWith(signal, promise, { late: { afterMs: timeoutMs, reason: () => null } }).catch(() => undefined);
-		}
-		const wasNotified = this.#isNotified;
-		this.#isNotified = false;
-		return wasNotified;
-	}
 }

@@ -3,10 +3,9 @@
 
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
-import type { BodyLayout, Log } from '../contract/nouns.ts';
+import type { Log } from '../contract/nouns.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
 import { Semaphore } from '../kit/semaphore.ts';
 import { Strays } from '../process/strays.ts';
@@ -21,30 +20,19 @@ import type {
 	ImportJobRow,
 	ImportReader,
 	ImportWriter,
-	OperationFilter,
-	OperationRow,
-	Repositories,
 	SchemaRow,
 } from '../store/store.ts';
 import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
 import { ImportThreads } from './thread-run.ts';
 import { draftTool } from './tool-drafts.ts';
+import { type AfterImport, active, assertFewTools, generateTools, type Writing } from './tool-generation.ts';
 import type { ImportResult, ImportTask } from './worker.ts';
 
 export interface ImportedSchema {
 	/** The stored schema; its `report` is an `ImportReport`, and its `changes` are set. */
 	schema: SchemaRow;
 	request: Pick<ImportRequest, 'generation'>;
-}
-
-type Writing = Pick<Repositories, 'apis' | 'tools'>;
-
-/** Options of `generateTools` when it runs as the last part of an import. */
-export interface AfterImport {
-	signal?: AbortSignal;
-	/** The time at which the import began to write. */
-	since?: Date;
 }
 
 /** The connection of an import to the job that it belongs to. */
@@ -90,11 +78,6 @@ const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
 /** A body up to this size is parsed and checked within a millisecond or two. */
 const SMALL_BODY_BYTES = 64 * 1024;
-const MAX_TOOLS = 2_000;
-/** Operations per page, each of which may have 100 KB: a page is read and written in one go. */
-const PAGE = 25;
-/** Reads of one page of operations that concurrent imports keep changing. */
-const MAX_READS = 10;
 
 export function createImports(parts: ImportParts): Imports {
 	const { registry } = parts;
@@ -250,64 +233,4 @@ function interrupted(reason: unknown, timeoutMs: number): GatewayError {
 	if (reason instanceof Error && reason.name === 'TimeoutError')
 		return new GatewayError('schema_invalid', `The document could not be imported within ${timeoutMs / 1000} s.`);
 	return new GatewayError('unavailable', 'The import was aborted: the client disconnected.', { cause: reason });
-}
-
-interface Generation extends AfterImport {
-	api: ApiRow;
-	versionOf: (executor: string) => number;
-	request: GenerationRequest;
-}
-
-async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
-	const { api, request, versionOf, signal, since } = generation;
-	const { organizationId } = api;
-	const filter = active(request);
-	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
-	const sum: GeneratedTools = { created: 0, updated: 0, unchanged: 0, total: 0 };
-	let cursor: string | null | undefined;
-	let reads = 0;
-	while (cursor !== null) {
-		signal?.throwIfAborted();
-		const page = await store.apis.operations(organizationId, api.id, cursor ? { limit: PAGE, cursor } : { limit: PAGE }, filter);
-		const layoutOf = await layoutsOf(store, organizationId, { operations: page.items, request });
-		const drafts = page.items.map((operation) => ({
-			operationId: operation.id,
-			asOf: operation.updatedAt,
-			tool: draftTool(importer, operation, { api, bodies: layoutOf(operation), versionOf }),
-		}));
-		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts, since);
-		sum.created += created;
-		sum.updated += updated;
-		sum.unchanged += unchanged;
-		const isWhole = created + updated + unchanged === drafts.length;
-		// A missing operation was changed by a concurrent import: the page is read once more.
-		reads = isWhole ? 0 : reads + 1;
-		if (reads > MAX_READS) throw new GatewayError('conflict', 'Other imports keep changing the API while its tools are made.');
-		if (isWhole) cursor = page.nextCursor;
-		// Yields to other requests.
-		await setImmediate();
-	}
-	sum.total = sum.created + sum.updated + sum.unchanged;
-	return sum;
-}
-
-/** Chooses the layout that was requested, else that of the existing tool, else nested. */
-async function layoutsOf(
-	{ tools }: Writing,
-	organizationId: string,
-	{ operations, request: { bodies } }: { operations: readonly OperationRow[]; request: GenerationRequest },
-): Promise<(operation: OperationRow) => BodyLayout> {
-	if (bodies) return () => bodies;
-	const ids = operations.map(({ id }) => id);
-	const flat = await tools.flatOf(organizationId, ids);
-	return ({ id }) => (flat.has(id) ? 'flat' : 'nested');
-}
-
-const active = ({ bodies: _bodies, ...filter }: GenerationRequest): OperationFilter => ({ ...filter, status: 'active' });
-
-/** @throws validation_failed */
-function assertFewTools(count: number): void {
-	if (count <= MAX_TOOLS) return;
-	const ask = 'choose by tags, methods, paths, operationIds or deprecated';
-	throw invalid('', `${count} operations would become tools, at most ${MAX_TOOLS} may: ${ask}.`);
 }

@@ -238,7 +238,7 @@ const isFirst = (): boolean => (cluster.worker?.id ?? 1) === 1;
 const lanesRedis = (redis: Config['redis'], shared: Shared, presence: Presence): LaneParts['redis'] =>
 	redis && { connect: () => connectLanes(redis), ping: () => shared.ping(), replicas: () => presence.replicas };
 
-/** `node core/main.ts` serves; `node core/main.ts migrate` migrates the database and ends. */
+/** Without a command it serves; `migrate` migrates the database and ends. */
 async function run(command: string | undefined): Promise<void> {
 	const checked = checkConfig();
 	const log = createLog(checked.logLevel);
@@ -271,9 +271,11 @@ function addressesOf({ host, port, publicUrls, database, dataDir }: Config): Rec
 	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };
 }
 
-if (import.meta.main) {
-	run(process.argv[2]).catch((error: unknown) => {
+/** Runs a command of this process, and ends the process with one sentence when it fails. */
+export const runCommand = (command: string | undefined): Promise<void> =>
+	run(command).catch((error: unknown) => {
 		// The process would live on if a plugin that failed to load had left a timer or a server.
 		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`, () => process.exit(1));
 	});
-}
+
+if (import.meta.main) void runCommand(process.argv[2]);

@@ -1,8 +1,8 @@
 // Tests the package as users get it: built, packed, unpacked beside its dependencies, and both of its entry points imported from outside.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ import { storeOf } from 'gatehouse';
 export const found: number = new GatewayError('not_found', 'x').status;
 export const declare: (...args: never[]) => unknown = operation;
 `;
-const COMPILER_OPTIONS = { module: 'nodenext', target: 'es2024', strict: true, skipLibCheck: true, noEmit: true, types: ['node'] };
+const COMPILER_OPTIONS = { module: 'nodenext', target: 'es2024', strict: true, skipLibCheck: false, noEmit: true, types: ['node'] };
 
 let folder: string;
 
@@ -34,11 +34,9 @@ const tsc = (...args: string[]): string => run(process.execPath, [join(MODULES, 
 before(() => {
 	mkdirSync(join(MODULES, '.cache'), { recursive: true });
 	folder = mkdtempSync(join(MODULES, '.cache/package-'));
-	const [staged, installed] = [join(folder, 'staged'), join(folder, 'node_modules/gatehouse')];
-	for (const made of [staged, installed]) mkdirSync(made, { recursive: true });
-	copyFileSync(join(ROOT, 'package.json'), join(staged, 'package.json'));
-	tsc('-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(staged, 'dist'));
-	const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder, staged])) as [{ filename: string }];
+	const installed = join(folder, 'node_modules/gatehouse');
+	mkdirSync(installed, { recursive: true });
+	const filename = run('npm', ['pack', '--silent', '--pack-destination', folder, ROOT]).trim();
 	run('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
 	writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
 });
@@ -53,4 +51,28 @@ test('both entry points of the installed package can be imported, with their typ
 	assert.match(load('gatehouse'), /GatewayError/);
 	assert.match(load('gatehouse/features'), /storeOf/);
 	assert.throws(() => load('gatehouse/dist/core/main.js'), /ERR_PACKAGE_PATH_NOT_EXPORTED/);
+});
+
+const BIN = (): string => join(folder, 'node_modules/gatehouse/dist/core/bin.cjs');
+const runBin = (...options: string[]): string => spawnSync(process.execPath, [...options, BIN(), 'nonsense'], { encoding: 'utf8' }).stderr;
+
+test('the command runs the service by its first line, and says what it needs where Node.js is older', () => {
+	assert.equal(readFileSync(BIN(), 'utf8').split('\n')[0], '#!/usr/bin/env node');
+	assert.equal(runBin(), 'Unknown command "nonsense"; known: migrate.\n');
+	writeFileSync(
+		join(folder, 'older.cjs'),
+		"Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });",
+	);
+	const told = `Gatehouse needs Node.js 24.12 or later, and this is ${process.version} (${process.execPath}).\n`;
+	assert.equal(runBin('--require', join(folder, 'older.cjs')), told);
+});
+
+test('the package has its license and the files of its pages, and none of its dependencies reports an installation', () => {
+	const inside = (path: string): string => join(folder, 'node_modules/gatehouse', path);
+	const page = ['LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+	for (const file of ['LICENSE', ...page.map((name) => `dist/plugins/features/reference/swagger-ui/${name}`)])
+		assert.ok(existsSync(inside(file)), file);
+	const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean }> };
+	const reporting = Object.entries(packages).filter(([path, { dev }]) => path.includes('scarf') && !dev);
+	assert.deepEqual(reporting, []);
 });

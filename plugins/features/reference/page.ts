@@ -1,6 +1,6 @@
 // GET /docs: serves Swagger UI from its package on disk. The page loads nothing from other hosts and may send requests to this one only.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Request, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -60,7 +60,14 @@ const FILES: Record<string, { type: string; read: () => string | Buffer }> = {
 	'favicon-32x32.png': { type: 'image/png', read: () => packaged('favicon-32x32.png') },
 };
 
-const packaged = (name: string): Buffer => readFileSync(resolve(`swagger-ui-dist/${name}`));
+/**
+ * Reads a file of Swagger UI. The build copies these files beside this one, since its package would bring along a dependency that reports
+ * each installation to a third party.
+ */
+function packaged(name: string): Buffer {
+	const copied = new URL(`./swagger-ui/${name}`, import.meta.url);
+	return readFileSync(existsSync(copied) ? copied : resolve(`swagger-ui-dist/${name}`));
+}
 
 export function pageRoutes(): ServerRoute[] {
 	const files = Object.entries(FILES).map(([name, { type, read }]) => [name, { type, content: read() }] as const);

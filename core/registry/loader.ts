@@ -11,6 +11,7 @@ import { inTime, inTimeOrBlocked, type LoadOptions, placeOf, reasonOf } from './
 import { CONTRACT } from './manifest.ts';
 import { findPackage, type Origin } from './packages.ts';
 import { Registry } from './registry.ts';
+import { shareModulesWith } from './shared-modules.ts';
 
 /** `.ts` in the repository, `.js` in the build. */
 const ENTRIES = ['index.ts', 'index.js'];
@@ -68,6 +69,7 @@ async function loadFolder(
 /** Loads a package, which exports one plugin, or a list of them, by default. */
 async function loadPackage(registry: Registry, name: string, root: string, options: LoadOptions): Promise<void> {
 	const module: Module = findPackage(name, root);
+	shareModulesWith(module.folder);
 	options.log?.info({ package: name, version: module.package?.version }, 'loading a package of plugins');
 	const exported = await importDefault(module, (loading) => inTimeOrBlocked(`${module.title}: loading`, loading, options));
 	const plugins = Array.isArray(exported) ? exported : [exported];

@@ -1,6 +1,8 @@
 // Counts the stored rows that no plugin can use: their plugin is not loaded, or their config no longer fits it. The log tells the operator
 // of all of them once, after the start; each organization is told of its own.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asGatewayError } from '../contract/errors.ts';
 import type { Kind } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import { TimeSlice } from '../kit/time-slice.ts';
@@ -36,6 +38,7 @@ interface Parts {
 
 const KINDS: Readonly<Record<ConfigTable, Kind>> = { gateways: 'transport', gateway_auth: 'auth', tools: 'executor', apis: 'importer' };
 const PAGE = 100;
+const RETRY_MS = 2000;
 /** Rows whose ids are kept; further ones are only counted in the log. */
 const MAX_KEPT = 10_000;
 
@@ -74,7 +77,7 @@ async function readAll(parts: Parts, byOrganization: Map<string, Known>, signal:
 	let kept = 0;
 	let after: Parameters<Store['configs']['page']>[0] = null;
 	do {
-		const { rows, next } = await parts.store.configs.page(after, PAGE);
+		const { rows, next } = await readPage(parts.store, after, signal);
 		for (const row of rows) {
 			if (slice.isOverNow) await slice.next();
 			if (signal.aborted) return;
@@ -92,6 +95,18 @@ async function readAll(parts: Parts, byOrganization: Map<string, Known>, signal:
 		const plugin = `${kind}:${name}`;
 		if (fault === 'missing') parts.log.warn({ plugin, rows }, 'stored rows belong to a plugin that is not loaded');
 		else parts.log.warn({ plugin, rows, first }, 'stored configs no longer fit their plugin');
+	}
+}
+
+/** Reads a page, and tries again for as long as the database is away. @throws AbortError when the signal fires */
+async function readPage(store: Parts['store'], after: Parameters<Store['configs']['page']>[0], signal: AbortSignal) {
+	for (;;) {
+		try {
+			return await store.configs.page(after, PAGE);
+		} catch (error) {
+			if (asGatewayError(error)?.code !== 'unavailable') throw error;
+			await sleep(RETRY_MS, undefined, { signal, ref: false });
+		}
 	}
 }
 

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../contract/errors.ts';
 import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
+import { type Coding, codingOf, tooLarge } from './codings.ts';
 import { parseForm } from './queries.ts';
 
 export const DEFAULT_MAX_BYTES = 1_048_576;
@@ -14,16 +15,14 @@ export const UNREAD = {
 	plugins: { gatehouse: { body: 'unread' } },
 } as const;
 
-/** Reads a body; null if there is none. @throws payload_too_large, unsupported_media_type, validation_failed */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+/**
+ * Reads a body as it was sent; null if there is none. @param codings in which it may be; the result is in that coding
+ * @throws payload_too_large, unsupported_media_type, validation_failed
+ */
+export async function readBody(request: IncomingMessage, maxBytes: number, codings?: readonly Coding[]): Promise<Buffer | null> {
 	const { 'content-length': length, 'content-encoding': encoding, 'transfer-encoding': transfer } = request.headers;
 	if (length === undefined && transfer === undefined) return null;
-	if (encoding !== undefined && encoding !== 'identity') {
-		throw new GatewayError(
-			'unsupported_media_type',
-			`Content-Encoding "${encoding.slice(0, 40)}" is not supported; send the body without it.`,
-		);
-	}
+	codingOf(encoding, codings);
 	if (Number(length) > maxBytes) throw tooLarge(maxBytes);
 	return collect(request, maxBytes);
 }
@@ -46,9 +45,6 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
 		request.once('close', () => request.readableEnded || broken());
 	});
 }
-
-export const tooLarge = (maxBytes: number): GatewayError =>
-	new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

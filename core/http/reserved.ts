@@ -2,6 +2,8 @@
 // management paths. The list is generous, so that future routes break nobody's URLs; a test compares it with the routes. Features from
 // packages add the segments that they declare.
 
+import { organizationIn } from './places.ts';
+
 const RESERVED = new Set(
 	(
 		'a2a access-keys account accounts admin agents analytics api apis app assets audit-log audit auth authorize billing ' +
@@ -16,7 +18,7 @@ const RESERVED = new Set(
 
 export interface ReservedSegments {
 	has(segment: string): boolean;
-	/** Whether a path belongs to a gateway; `/.well-known/{name}/{org}/{gateway}` does, although its first segment is reserved. */
+	/** Whether a path belongs to a gateway, in any of its spellings, although some begin with a reserved segment. */
 	isGatewayPath(path: string): boolean;
 }
 
@@ -30,12 +32,8 @@ export function reservedSegments(declared: Iterable<string> = []): ReservedSegme
 	return {
 		has,
 		isGatewayPath(path) {
-			const end = path.indexOf('/', 1);
-			if (end === -1) return false;
-			const first = path.slice(1, end);
-			if (first !== '.well-known') return first !== '' && !has(first);
-			const [, , , organization = '', gateway, ...others] = path.split('/');
-			return organization !== '' && Boolean(gateway) && others.length === 0 && !has(organization);
+			const organization = organizationIn(path);
+			return organization !== null && !has(organization);
 		},
 	};
 }

@@ -27,7 +27,6 @@ circular.self = circular;
 
 /** An error of a package that has its own copy of the class. */
 const foreign = () => Object.assign(new Error('The pet is taken.'), { code: 'conflict', details: [{ path: '/pet', message: 'taken' }] });
-const withBody = (code: 'validation_failed' | 'rate_limited') => new GatewayError(code, 'no', { body: { error: 'invalid_request' } });
 
 const ROUTES: ServerRoute[] = [
 	{
@@ -44,14 +43,12 @@ const ROUTES: ServerRoute[] = [
 	failing('/apis/away-for-long', () => new GatewayError('unavailable', 'Not now.', { headers: { 'retry-after': '30' } })),
 	failing('/apis/many', () => new GatewayError('rate_limited', 'Too many.')),
 	failing('/apis/many-for-long', () => new GatewayError('rate_limited', 'Too many.', { headers: { 'retry-after': '30' } })),
-	failing('/apis/protocol', () => withBody('validation_failed')),
 	failing('/apis/odd-error', () =>
 		Object.assign(new Error('It is taken.'), { code: 'conflict', headers: { 'x-a': 'b\nc', 'x-b': 'd' }, details: [{ path: 1n }] }),
 	),
 	answering('/apis/bigint', (h) => h.response({ a: 1n })),
 	answering('/apis/circular', (h) => h.response(circular)),
 	answering('/apis/header', (h) => h.response({ ok: 1 }).header('x-a', 'b\nc')),
-	failing('/apis/protocol-429', () => withBody('rate_limited')),
 ];
 
 let core: TestCore;
@@ -145,11 +142,6 @@ test('a 429 has four fields, and its message names the default wait if the error
 	const [many, forLong] = [await ask('/apis/many'), await ask('/apis/many-for-long')].map(({ payload }) => JSON.parse(payload));
 	assert.deepEqual(many, { success: false, message: 'Too many. Retry after 1 seconds.', error: 'RATE_LIMITED', statusCode: 429 });
 	assert.equal(forLong.message, 'Too many.');
-});
-
-test('a protocol’s own body replaces the common one, except for a 429', async () => {
-	assert.deepEqual(await told('/apis/protocol'), { statusCode: 400, error: 'invalid_request' });
-	assert.equal((await told('/apis/protocol-429')).error, 'RATE_LIMITED');
 });
 
 test('each request is one log line, which never contains the query', async () => {

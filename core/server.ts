@@ -9,6 +9,7 @@ import type { ValidationError } from 'joi';
 import type { Config } from './config/config.ts';
 import { GatewayError } from './contract/errors.ts';
 import type { Log } from './contract/nouns.ts';
+import { spoken } from './gateways/refusals.ts';
 import { clientAddress } from './http/addresses.ts';
 import { corsHeaders, preflightHeaders } from './http/cors.ts';
 import { bodyOf, describeError, headersOf, sendingFault } from './http/failures.ts';
@@ -157,14 +158,17 @@ function preflight(request: Request, h: ResponseToolkit, parts: Pick<Parts, 'con
 function refuseUnknown(server: Server, request: Request): void {
 	const path = request.path === '/' ? '/' : request.path.replace(/\/+$/, '');
 	const match = server.match(request.method === 'head' ? 'get' : (request.method as Hapi.HTTP_METHODS), path);
-	if (match && !match.path.startsWith('/{org}')) return;
+	if (match && !isOfGateways(match)) return;
 	const allowed = (['get', 'post', 'put', 'patch', 'delete'] as const).filter((method) => {
 		const other = server.match(method, path);
-		return other && !other.path.startsWith('/{org}') && other.method !== '*';
+		return other && !isOfGateways(other) && other.method !== '*';
 	});
 	if (allowed.length > 0) throw notAllowed(allowed);
 	throw new GatewayError('not_found', `There is nothing at ${request.method.toUpperCase()} ${request.path.slice(0, 200)}.`);
 }
+
+/** Whether a route is one of gateways, which only their paths may reach. */
+const isOfGateways = ({ path }: { path: string }): boolean => path.includes('/{org}/');
 
 function notAllowed(methods: readonly string[]): GatewayError {
 	const allow = methods.map((method) => method.toUpperCase()).join(', ');
@@ -193,7 +197,10 @@ async function finish(request: Request, h: ResponseToolkit, parts: Parts) {
 		addHeaders(response as ResponseObject, request, parts);
 		return h.continue;
 	}
-	const answer = h.response(bodyOf(error, request)).code(error.status).header('cache-control', 'no-store');
+	const answer = (spoken(error, request, h, log) ?? h.response(bodyOf(error, request)).code(error.status)).header(
+		'cache-control',
+		'no-store',
+	);
 	for (const [name, value] of Object.entries(headersOf(error))) answer.header(name, value);
 	addHeaders(answer, request, parts);
 	if (!request.raw.req.complete) linger(request);

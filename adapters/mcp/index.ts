@@ -5,6 +5,7 @@ import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type T
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
 import {
+	CODES,
 	errorMessage,
 	errorReply,
 	type Message,
@@ -35,7 +36,20 @@ export default {
 		instructions: Joi.string().max(20_000).description('How to use these tools, for the model: clients read it when they connect.'),
 	}),
 	routes: [{ method: 'POST', path: '/', handler: serve }],
+	fail,
 } satisfies TransportAdapter<McpConfig>;
+
+/**
+ * Writes the refusal of a message as a JSON-RPC error: "The HTTP response body MAY comprise a JSON-RPC error response that has no id"
+ * (transports), beside its status. What authorization refuses stays as it is: clients read its challenge, and it is no answer to a message.
+ */
+function fail(error: GatewayError, request: Incoming, config: McpConfig): Reply | null {
+	if (request.method !== 'POST' || request.path !== '/') return null;
+	const { code, status, message } = error;
+	if (code === 'unauthorized' || code === 'insufficient_scope' || (code === 'forbidden' && !isForeignPage(request, config))) return null;
+	const own = new ProtocolError(status < 500 ? CODES.invalidRequest : CODES.internalError, message);
+	return { status, body: errorMessage(null, own) };
+}
 
 async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
 	refuseForeignPage(request, config);
@@ -47,13 +61,16 @@ async function serve(request: Incoming, config: McpConfig, call: Call): Promise<
 }
 
 /** "Servers MUST validate the Origin header […] If the Origin header is present and invalid, servers MUST respond with 403" (transports). */
-function refuseForeignPage({ origin: page }: Incoming, { allowedOrigins }: McpConfig): void {
-	if (page.value === null || page.trusted || allowedOrigins.includes(page.value)) return;
+function refuseForeignPage(request: Incoming, config: McpConfig): void {
+	if (!isForeignPage(request, config)) return;
 	throw new GatewayError(
 		'forbidden',
 		'This gateway does not take requests of pages of this Origin; its allowedOrigins name those it takes.',
 	);
 }
+
+const isForeignPage = ({ origin: page }: Incoming, { allowedOrigins }: McpConfig): boolean =>
+	page.value !== null && !page.trusted && !allowedOrigins.includes(page.value);
 
 function tryRead({ headers, body }: Incoming): Message | ProtocolError {
 	const type = mediaTypeOf(headers['content-type']);

@@ -1,5 +1,6 @@
 // The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
 
+import type { Admission } from './admission.ts';
 import type {
 	Api,
 	Caller,
@@ -170,6 +171,10 @@ export interface Call<O = unknown> extends Context<O> {
 	account(): Promise<string>;
 	/** The tools that this caller may see, frozen: a copy may be sorted or changed. @throws insufficient_scope */
 	tools(): Promise<readonly Readonly<Tool>[]>;
+	/** The tools that the gateway serves, whoever calls, frozen. Only in routes that declare `lists`: it is a fault of the plugin elsewhere. */
+	published(): Promise<readonly Readonly<Tool>[]>;
+	/** The methods by which the gateway admits callers: each suffices. Empty when it admits nobody, and without a gateway. */
+	admission(): readonly Admission[];
 	/**
 	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`.
 	 * @throws tool_not_found, insufficient_scope, validation_failed

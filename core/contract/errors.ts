@@ -1,7 +1,5 @@
 // The closed table of errors: code → HTTP status. Every failure is one of these.
 
-import type { JsonObject } from './nouns.ts';
-
 const TABLE = {
 	validation_failed: 400,
 	schema_invalid: 400,
@@ -45,8 +43,6 @@ export interface ErrorOptions {
 	details?: ErrorDetail[];
 	/** Sent as response headers: `allow`, `retry-after`, `www-authenticate`. */
 	headers?: Record<string, string>;
-	/** Used by core only: replaces the usual body for protocols that have another; never for a 429, whose body specification 7 defines. */
-	body?: JsonObject | null;
 	/** Written to the log only. */
 	cause?: unknown;
 }
@@ -56,7 +52,6 @@ export class GatewayError extends Error {
 	readonly code: ErrorCode;
 	readonly details: ErrorDetail[];
 	readonly headers: Record<string, string>;
-	readonly body: JsonObject | null;
 
 	constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -64,7 +59,6 @@ export class GatewayError extends Error {
 		this.code = code;
 		this.details = options.details ?? [];
 		this.headers = options.headers ?? {};
-		this.body = options.body ?? null;
 	}
 
 	get status(): number {

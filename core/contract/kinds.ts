@@ -1,6 +1,7 @@
 // The kinds of plugin: plugin authors start reading here. Types only.
 
 import type { ObjectSchema, Schema } from 'joi';
+import type { GateContext, Received, SecurityScheme } from './admission.ts';
 import type { Call, Context } from './context.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
 import type { PipelineNode } from './nodes.ts';
@@ -66,7 +67,12 @@ export interface Base<Config, Operator = unknown> {
 export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'auth';
 	/** Returns the caller of a valid credential, null if the request has no credential of this kind. @throws unauthorized, forbidden */
-	authenticate(request: Incoming, config: C, context: Context<O>): Promise<Caller | null>;
+	authenticate(request: Incoming, config: C, context: GateContext<O>): Promise<Caller | null>;
+	/**
+	 * Checks the body of a request whose caller this method admitted, such as its signature. Core calls it once the body was received within
+	 * its bound, before it is inflated, parsed or handled; also without a body. @throws unauthorized, forbidden
+	 */
+	verifyBody?(request: Received, caller: Caller, config: C, context: GateContext<O>): Promise<void>;
 	/** Checks what the schema cannot, such as an address, when the method is added to a gateway. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/** Headers in which the method looks for a credential, beside Authorization and Cookie: they are never passed on to an API. */
@@ -75,6 +81,13 @@ export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	takes?(config: C): string;
 	/** The value of WWW-Authenticate (RFC 9110 §11.6.1). @param fault the fault of a credential of this method; null when none was sent */
 	challenge?(gateway: Gateway, config: C, fault: ChallengeFault | null): string;
+	/**
+	 * Describes how a client authenticates, for documents that a transport publishes; null when everyone is admitted without a credential.
+	 * @param config without its secrets
+	 */
+	scheme?(gateway: Gateway, config: C): SecurityScheme | null;
+	/** Gives refusals of the method's own routes the form of its protocol, as a transport's `fail` does. */
+	fail?(error: GatewayError, request: Incoming, config: C): Reply | null;
 	/** Routes that a gateway has while this method is attached to it. */
 	routes?: GatewayRoute<C, O>[];
 	/** Routes of the management API for the records that the method keeps for a gateway. */
@@ -114,6 +127,14 @@ export interface ManagementRequest {
 export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'transport';
 	routes: GatewayRoute<C, O>[];
+	/**
+	 * Gives a refusal the form of the protocol, whoever refused the request once the gateway is known: core or a handler. Null leaves it in
+	 * core's form. Never called for a 429, which is the same everywhere. The status of a 401 and 403 stays; another error may be given 200 or
+	 * any other status from 400. Core adds its own headers, such as WWW-Authenticate and Allow.
+	 */
+	fail?(error: GatewayError, request: Incoming, config: C): Reply | null;
+	/** The gateway is also served under its address with this suffix: `/{org}/{gateway}.git`. */
+	suffix?: '.git';
 }
 
 export interface GatewayRoute<C = unknown, O = unknown> {
@@ -126,8 +147,10 @@ export interface GatewayRoute<C = unknown, O = unknown> {
 	body?: 'json' | 'form' | 'raw';
 	/** Default 1 MiB. */
 	maxBytes?: number;
-	/** Returns the answer's body when query or body cannot be read, for protocols with an error format of their own. */
-	unreadable?(error: GatewayError): JsonObject;
+	/** The content codings in which the route takes bodies; they are inflated within `maxBytes`. Default: none. */
+	encodings?: readonly 'gzip'[];
+	/** Whether the handler may call `call.published()`: the route tells whoever may call it which tools the gateway serves. */
+	lists?: boolean;
 	handler(request: Incoming, config: C, call: Call<O>): Promise<Reply>;
 }
 

@@ -107,7 +107,11 @@ export type ToolRef = { name: string } | { id: string };
 export interface Incoming {
 	id: string;
 	method: string;
-	/** Raw path inside the gateway, `/` at its root. */
+	/** The request-target as it was received: path and query, as signatures cover them. */
+	target: string;
+	/** The Host header in lower case, without the default port of `publicUrl`'s scheme: `@authority` of RFC 9421 §2.2.3. */
+	authority: string;
+	/** Raw path inside the gateway, `/` at its root, however the gateway's address is spelt. */
 	path: string;
 	/** Path parameters of the matched route, percent-decoded. */
 	params: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import Joi from 'joi';
-import type { Context } from '../contract/context.ts';
+import type { GateContext } from '../contract/admission.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { AuthMethod } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming } from '../contract/nouns.ts';
@@ -12,7 +12,7 @@ import { authenticate, type MountedMethod, scopeChallenge } from './authenticate
 // No other member of the gateway is read.
 const gateway = { url: 'https://gatehouse.example/acme/main' } as Partial<Gateway> as Gateway;
 const incoming = (headers: Record<string, string> = {}): Incoming => ({ headers, address: '127.0.0.1' }) as Partial<Incoming> as Incoming;
-const context = {} as Context;
+const context = {} as GateContext;
 
 const CALLER: Caller = { method: 'x', subject: 'x', scopes: ['tools:read'] };
 type Outcome = 'admits' | 'none' | 'unauthorized' | 'forbidden';

@@ -1,6 +1,6 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, and the answer to failure.
 
-import type { Context } from '../contract/context.ts';
+import type { GateContext } from '../contract/admission.ts';
 import { asGatewayError, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { AuthMethod, ChallengeFault } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming, JsonObject, Scope } from '../contract/nouns.ts';
@@ -10,7 +10,7 @@ import type { ValidationRules } from '../store/store.ts';
 import { checkCaller, checkChallenge, checkTakes, type GivenCaller } from './check-caller.ts';
 
 /** The time that a method has for one request. */
-const DEADLINE_MS = 30_000;
+export const DEADLINE_MS = 30_000;
 
 /** A configured use of a method: its row, with the config opened and checked. */
 export interface MountedMethod {
@@ -18,6 +18,8 @@ export interface MountedMethod {
 	isRequired: boolean;
 	config: JsonObject;
 	rules: ValidationRules;
+	/** Returns the config without its secrets. */
+	shownConfig?(): JsonObject;
 	/** The reason why it admits nobody: a secret of its config cannot be read, and without it the method might admit anybody. */
 	shut?: GatewayError;
 }
@@ -30,7 +32,7 @@ interface Admitted {
 }
 
 interface AuthenticationHooks {
-	contextOf(method: MountedMethod): Context;
+	contextOf(method: MountedMethod): GateContext;
 	/** Callers that core's own identity gave in this request. */
 	given: GivenCaller;
 	/** Called before the refusal of a bad credential. @throws rate_limited, instead of the refusal */
@@ -39,6 +41,7 @@ interface AuthenticationHooks {
 
 /**
  * Authenticates a request by the required methods if there are any, else by all; the first success wins, else the last error counts.
+ * Returns the caller with the method that admits it.
  * Without methods it is refused. @throws unauthorized, with one challenge per method; forbidden
  */
 export async function authenticate(
@@ -46,7 +49,7 @@ export async function authenticate(
 	gateway: Gateway,
 	methods: readonly MountedMethod[],
 	{ contextOf, given, onBadCredential }: AuthenticationHooks,
-): Promise<Caller> {
+): Promise<{ caller: Caller; by: MountedMethod }> {
 	const admitting = admittingOf(methods);
 	// Created only when needed: an error records its stack, and most callers are admitted.
 	let last: GatewayError | null = null;
@@ -57,7 +60,7 @@ export async function authenticate(
 		try {
 			checkRules(request, method.rules);
 			const caller = checkCaller(method.plugin.name, await ask(method, request, contextOf(method)), given);
-			if (caller) return caller;
+			if (caller) return { caller, by: method };
 			last = null;
 			empty.push(method);
 		} catch (thrown) {
@@ -72,7 +75,7 @@ export async function authenticate(
 }
 
 /** @throws PluginFault when the method gives no answer in time */
-function ask({ plugin, config }: MountedMethod, request: Incoming, context: Context): Promise<unknown> {
+function ask({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> {
 	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `authenticate gave no answer within ${DEADLINE_MS / 1000} s.`);
 	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), DEADLINE_MS, late);
 }
@@ -85,7 +88,7 @@ function askFor(methods: readonly MountedMethod[]): string {
 }
 
 /** Returns a refusal, which lets the next method try; rethrows anything else (a database outage, a bug), which ends the request. */
-function refusal(thrown: unknown): GatewayError {
+export function refusal(thrown: unknown): GatewayError {
 	const error = asGatewayError(thrown);
 	if (error && (error.code === 'unauthorized' || error.code === 'forbidden')) return error;
 	throw thrown;
@@ -102,7 +105,7 @@ function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: re
 	return [...texts.values()].sort((a, b) => rank(a) - rank(b)).join(', ') || 'Bearer';
 }
 
-const challengeOf = ({ plugin, config }: MountedMethod, gateway: Gateway, fault: ChallengeFault | null): string =>
+export const challengeOf = ({ plugin, config }: MountedMethod, gateway: Gateway, fault: ChallengeFault | null): string =>
 	checkChallenge(plugin.name, plugin.challenge?.(gateway, config, fault));
 
 /** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for the OAuth metadata (decisions, 26). */
@@ -120,6 +123,22 @@ export function scopeChallenge(missing: Scope, { gateway, caller, methods }: Adm
 	const challenge = method && challengeOf(method, gateway, { error: 'insufficient_scope', scopes });
 	return challenge && isBearer(challenge) ? challenge : null;
 }
+
+/** Adds the challenges of all methods to a 401, that of one with the fault of a bad credential. */
+export const withChallengeOf = (
+	error: GatewayError,
+	gateway: Gateway,
+	methods: readonly MountedMethod[],
+	bad: MountedMethod,
+): GatewayError =>
+	withChallenges(
+		error,
+		challenges(
+			gateway,
+			admittingOf(methods).filter(({ shut }) => !shut),
+			[bad],
+		),
+	);
 
 /** RFC 9110 §15.5.2: a 401 "MUST send a WWW-Authenticate header field". */
 function withChallenges(error: GatewayError, header: string): GatewayError {

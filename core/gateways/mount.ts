@@ -16,12 +16,11 @@ import type { ToolShelf } from '../tools/call.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import type { Invoker } from '../tools/invoke.ts';
 import type { MountedMethod } from './authenticate.ts';
+import type { Speaker } from './refusals.ts';
 
-export interface MountedRoute {
+/** A route of a plugin, which speaks for it. */
+export interface MountedRoute extends Speaker {
 	route: GatewayRoute;
-	config: JsonObject;
-	/** `kind:name` of the plugin that owns it. */
-	plugin: string;
 }
 
 export interface MountedGateway extends KeyedGateway {
@@ -30,6 +29,10 @@ export interface MountedGateway extends KeyedGateway {
 	/** Its address without the host, such as `acme/main`, for the log. */
 	place: string;
 	methods: MountedMethod[];
+	/** Its transport, which speaks for paths without a route. */
+	speaker: Speaker;
+	/** The suffix under which it is served, too. */
+	suffix: string | null;
 	shelf: ToolShelf;
 	router: Router<MountedRoute>;
 }
@@ -62,6 +65,8 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 		plugin: `transport:${transport.name}`,
 		place: organization.slug + row.endpoint,
 		methods,
+		speaker: speakerOf(transport, config),
+		suffix: transport.suffix ?? null,
 		shelf: shelve(snapshot, parts),
 		router: routeTable(transport, config, methods),
 		keys: noKeysYet(),
@@ -75,7 +80,8 @@ function mountMethod(row: AuthRow, { registry, secrets }: MountParts): MountedMe
 	const stored = { kind: 'auth', name: row.type, config: row.configuration, version: row.configVersion } as const;
 	const place = { ...authLocation(row.organizationId, row.id), of: `the authentication method "${row.type}" of this gateway` };
 	try {
-		return { plugin, isRequired, config: loadConfig(registry, stored, secrets, place), rules };
+		const shown = lazily(() => deepFreeze(shownConfig(registry, stored, secrets)));
+		return { plugin, isRequired, config: loadConfig(registry, stored, secrets, place), rules, shownConfig: shown };
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'secret_unreadable') throw thrown;
@@ -120,6 +126,19 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): T
 	};
 }
 
+function lazily<T extends object>(make: () => T): () => T {
+	let made: T | null = null;
+	return () => {
+		made ??= make();
+		return made;
+	};
+}
+
+function speakerOf(owner: TransportAdapter | AuthMethod, config: JsonObject): Speaker {
+	const fail = owner.fail?.bind(owner);
+	return { plugin: `${owner.kind}:${owner.name}`, config, ...(fail && { fail }) };
+}
+
 /** Throws when two plugins of one gateway have the same route. @param titled completes the id of a plugin for the message */
 function routeTable(
 	transport: TransportAdapter,
@@ -136,8 +155,8 @@ function routeTable(
 	}
 	const mounted: MountedRoute[] = [];
 	for (const { owner, config: its } of owners) {
-		const plugin = `${owner.kind}:${owner.name}`;
-		for (const route of owner.routes ?? []) mounted.push({ route, config: its, plugin });
+		const speaker = speakerOf(owner, its);
+		for (const route of owner.routes ?? []) mounted.push({ route, ...speaker });
 	}
 	for (const [at, one] of mounted.entries()) addRoute(router, one, mounted.slice(0, at), titled);
 	return router;

@@ -3,12 +3,14 @@
 
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
+import type { GateContext } from '../contract/admission.ts';
 import type { Context } from '../contract/context.ts';
 import { notFound } from '../contract/errors.ts';
 import type { Caller, Gateway, Incoming, Scope } from '../contract/nouns.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
+import { placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
@@ -18,12 +20,15 @@ import { STALE_MS } from '../store/staleness.ts';
 import type { GatewaySnapshot } from '../store/store.ts';
 import { type CallParts, type ManagementScope, managementContext, PluginCall, type Services } from '../tools/call.ts';
 import type { ToolLimit } from '../tools/entry.ts';
-import { authenticate, scopeChallenge } from './authenticate.ts';
+import { admissionOf } from './admission.ts';
+import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
 import { handle, respond } from './handling.ts';
-import { describeRequest, innerPath, isDiscovery, readFor, reading } from './incoming.ts';
+import { describeRequest, isDiscovery, readFor } from './incoming.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
+import { letSpeak } from './refusals.ts';
+import { verifyBody } from './verify-body.ts';
 
 export interface Runtime {
 	/** Adds the gateways' routes to the server. */
@@ -134,15 +139,14 @@ interface Serving {
 }
 
 async function serve(request: Request, h: ResponseToolkit, { parts, gateways, identities }: Serving): Promise<ResponseObject> {
-	const mounted = await resolve(request, gateways);
+	const { mounted, path } = await resolve(request, gateways);
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const gateway = placed(mounted.gateway, publicUrl);
-	const path = innerPath(request);
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
-	const target = request.raw.req.url ?? '';
-	if (target.includes('?')) await reading(match?.found, () => assertQuery(target));
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
+	letSpeak(request, match?.found ?? mounted.speaker, incoming);
+	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);
 	const identity = identities.at(mounted, request);
 	const { limits } = parts;
@@ -151,6 +155,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 		gateway,
 		methods: mounted.methods,
 		challenge: (caller: Caller, scope: Scope) => scopeChallenge(scope, { gateway, caller, methods: mounted.methods }),
+		admission: () => admissionOf(gateway, mounted.methods),
 		identity,
 		incoming,
 		signal: leaving.signal,
@@ -158,15 +163,19 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 		listener: null,
 	};
 	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
-	const caller = isOpen ? null : await admit(request, incoming, { mounted, around, gateway, parts });
+	const { caller, verify } = isOpen ? NOBODY : await admit(request, incoming, { mounted, around, gateway, parts });
 	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
 	const { route, plugin } = match.found;
-	request.plugins.servedBy = { plugin, gateway: mounted.place };
-	incoming.body = await reading(match.found, () => readFor(request, route));
+	const servedBy = { plugin, gateway: mounted.place };
+	request.plugins.servedBy = servedBy;
+	incoming.body = await readFor(request, route, verify);
+	// A method that verified the body served the request in between.
+	request.plugins.servedBy = servedBy;
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
-	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool });
+	const lists = route.lists === true;
+	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, lists });
 	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), {
 		plugin,
 		gaveCookie: (cookie) => identity.gaveCookie(cookie),
@@ -176,6 +185,14 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	return respond(h, reply, call);
 }
 
+/** The caller of a request, and the check of its body by the method that admitted the caller. */
+interface Admitted {
+	caller: Caller | null;
+	verify: ((rawBody: Buffer | null) => Promise<void>) | null;
+}
+
+const NOBODY: Admitted = { caller: null, verify: null };
+
 interface Admission {
 	mounted: MountedGateway;
 	gateway: Gateway;
@@ -184,27 +201,34 @@ interface Admission {
 }
 
 /** @throws unauthorized, forbidden, rate_limited */
-function admit(request: Request, incoming: Incoming, { mounted, gateway, around, parts }: Admission): Promise<Caller> {
+async function admit(request: Request, incoming: Incoming, { mounted, gateway, around, parts }: Admission): Promise<Admitted> {
 	parts.limits.assertMayTry(request);
-	return authenticate(incoming, gateway, mounted.methods, {
-		contextOf({ plugin: { name } }) {
+	const hooks = {
+		contextOf({ plugin: { name } }: MountedMethod): GateContext {
 			const plugin = `auth:${name}`;
 			request.plugins.servedBy = { plugin, gateway: mounted.place };
-			return new PluginCall(parts.services, { ...around, plugin, caller: null, shelf: null });
+			// Its gateway is the one of `around`.
+			return new PluginCall(parts.services, { ...around, plugin, caller: null, shelf: null }) as Context as GateContext;
 		},
-		given: (subject) => around.identity.given(subject),
+		given: (subject: string) => around.identity.given(subject),
 		onBadCredential: () => parts.limits.ofFailure(request),
-	});
+	};
+	const { caller, by } = await authenticate(incoming, gateway, mounted.methods, hooks);
+	const { methods } = mounted;
+	const verify = by.plugin.verifyBody && ((raw: Buffer | null) => verifyBody(raw, { incoming, caller, gateway, methods, by }, hooks));
+	return { caller, verify: verify ?? null };
 }
 
 /** Returns the subject whose requests are counted together; null for callers without a name of their own. */
 const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
 
-async function resolve(request: Request, gateways: GatewayCache): Promise<MountedGateway> {
-	const { org, gateway: endpoint } = request.params as { org: string; gateway: string };
-	const mounted = SLUG.test(org) && ENDPOINT.test(endpoint) ? await gateways.get(org, `/${endpoint}`) : null;
-	if (!mounted) throw notFound('Gateway');
-	return mounted;
+/** Finds the gateway of a path, in any of its spellings. @throws not_found */
+async function resolve({ path }: Request, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {
+	const place = placeOf(path);
+	const isPossible = place !== null && SLUG.test(place.organization) && ENDPOINT.test(place.endpoint);
+	const mounted = isPossible ? await gateways.get(place.organization, `/${place.endpoint}`) : null;
+	if (!place || !mounted || (place.suffix !== '' && place.suffix !== mounted.suffix)) throw notFound('Gateway');
+	return { mounted, path: place.path };
 }
 
 /** Returns the gateway with the address that this client used. */

@@ -92,7 +92,6 @@ function sendableHeader([name, value]: [string, unknown]): [string, string][] {
 /** Builds an error's body. Specification 7 defines the body of a 429 exactly. */
 export function bodyOf(error: GatewayError, request: Request): object {
 	const { code, status, headers } = error;
-	if (error.body && code !== 'rate_limited') return error.body;
 	const message = String(error.message);
 	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };
 	const details = error.details.flatMap(readableDetail);

@@ -52,7 +52,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		creatable: true,
 		inRows: true,
 		members: {
-			...{ authenticate: must, check, secretHeaders: code, takes: code, challenge: code },
+			...{ authenticate: must, verifyBody: code, check, secretHeaders: code, takes: code, challenge: code, scheme: code, fail: code },
 			...{ routes: gatewayRoutes, management: managementRoutes },
 		},
 	},
@@ -63,7 +63,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { routes: gatewayRoutes.min(1).required() },
+		members: { routes: gatewayRoutes.min(1).required(), fail: code, suffix: Joi.valid('.git') },
 	},
 	importer: {
 		folder: 'importers',

@@ -120,7 +120,8 @@ const routeFields = {
 	public: Joi.boolean(),
 	body: Joi.valid('json', 'form', 'raw'),
 	maxBytes: positive,
-	unreadable: code,
+	encodings: Joi.array().items(Joi.valid('gzip')).min(1).unique(),
+	lists: Joi.boolean(),
 	handler: code.required(),
 } satisfies Record<keyof GatewayRoute, Schema>;
 

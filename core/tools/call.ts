@@ -1,5 +1,6 @@
 // The context that plugins receive, and one call of a gateway or of the management API.
 
+import type { Admission } from '../contract/admission.ts';
 import type {
 	Call,
 	CheckedAddress,
@@ -11,7 +12,7 @@ import type {
 	ProgressListener,
 	Records,
 } from '../contract/context.ts';
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, PluginFault } from '../contract/errors.ts';
 import type {
 	Api,
 	Caller,
@@ -80,6 +81,10 @@ export interface CallParts {
 	methods?: readonly LookingMethod[];
 	/** The challenge by which the method that authenticated the caller asks for one more scope; null when it takes no Bearer tokens. */
 	challenge?: (caller: Caller, scope: Scope) => string | null;
+	/** Returns the methods by which the gateway admits callers; absent without a gateway. */
+	admission?: () => readonly Admission[];
+	/** Whether the route declares that it tells which tools the gateway serves. */
+	lists?: boolean;
 	identity: Identity;
 	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;
@@ -96,6 +101,7 @@ export interface CallParts {
 }
 
 const NO_TOOLS: readonly Tool[] = Object.freeze([]);
+const NO_ADMISSION: readonly Admission[] = Object.freeze([]);
 
 /** The identity of a call without a gateway, at which no one is known. */
 export const NO_IDENTITY: Identity = Object.freeze<Identity>({
@@ -190,6 +196,16 @@ export class PluginCall implements Call {
 		const { caller, shelf } = this.#parts;
 		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
 		return shelf?.list() ?? NO_TOOLS;
+	}
+
+	async published(): Promise<readonly Readonly<Tool>[]> {
+		const { plugin, lists, shelf } = this.#parts;
+		if (!lists || !shelf) throw new PluginFault(plugin, 'published() was called outside of a route that declares lists: true.');
+		return shelf.list();
+	}
+
+	admission(): readonly Admission[] {
+		return this.#parts.admission?.() ?? NO_ADMISSION;
 	}
 
 	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {

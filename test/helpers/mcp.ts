@@ -77,6 +77,8 @@ function incoming(body: unknown, headers: Record<string, string>, { origin = { v
 	return {
 		id: 'request',
 		method: 'POST',
+		target: '/acme/main',
+		authority: 'gatehouse.example',
 		path: '/',
 		params: {},
 		query: new URLSearchParams(),

@@ -34,4 +34,5 @@ export default {
 	secretHeaders: (config) => [keyHeaderOf(config)],
 	takes: (config) => `a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
+	scheme: (_gateway, config) => ({ type: 'apiKey', in: 'header', name: keyHeaderOf(config), description: `A key ${secretPlaces(config)}` }),
 } satisfies AuthMethod<SecretPlaces>;

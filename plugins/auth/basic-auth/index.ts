@@ -24,4 +24,5 @@ export default {
 
 	takes: () => 'an e-mail address and a password by Basic authentication',
 	challenge: ({ url }) => `Basic realm="${url}", charset="UTF-8"`,
+	scheme: () => ({ type: 'http', scheme: 'basic', description: 'The e-mail address and the password of a member' }),
 } satisfies AuthMethod<object>;

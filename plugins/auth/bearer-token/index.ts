@@ -57,6 +57,7 @@ export default {
 	secretHeaders: (config) => [keyHeaderOf(config)],
 	takes: (config) => `a token or a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
+	scheme: (_gateway, config) => ({ type: 'http', scheme: 'bearer', description: `A token or a key ${secretPlaces(config)}` }),
 } satisfies AuthMethod<BearerTokenConfig>;
 
 /** Compares hashes, which have equal length, so that the time reveals nothing about the expected token. */

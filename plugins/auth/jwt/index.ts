@@ -46,6 +46,7 @@ export default {
 
 	takes: () => 'a JSON Web Token as a Bearer token',
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
+	scheme: () => ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }),
 } satisfies AuthMethod<JwtConfig>;
 
 /** Keeps core's reason as the cause and hides it from the caller, who learns only that the token is bad. */

@@ -12,4 +12,5 @@ export default {
 	summary: 'Admits everyone without a credential, as one anonymous caller.',
 	config: Joi.object({}),
 	authenticate: async () => ANONYMOUS,
+	scheme: () => null,
 } satisfies AuthMethod<object>;

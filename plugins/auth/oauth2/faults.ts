@@ -1,6 +1,6 @@
 // Writes errors of the endpoints in the form of OAuth (RFC 6749 §5.2, RFC 7591 §3.2.2).
 
-import type { GatewayError, JsonObject, Reply } from '../../../core/index.ts';
+import type { GatewayError, Reply } from '../../../core/index.ts';
 
 export type FaultCode =
 	| 'invalid_request'
@@ -55,7 +55,16 @@ export async function answering(work: () => Promise<Reply>): Promise<Reply> {
 	}
 }
 
-/** Makes the reply to a request whose body could not be read. */
-export const unreadable =
-	(error: FaultCode) =>
-	({ message }: GatewayError): JsonObject => ({ error, error_description: printable(message) });
+/** The endpoints that answer with JSON, each with the error of a request that cannot be read. */
+const UNREADABLE: Readonly<Record<string, FaultCode>> = {
+	'/register': 'invalid_client_metadata',
+	'/token': 'invalid_request',
+	'/revoke': 'invalid_request',
+};
+
+/** Makes the reply to a request that cannot be read; null for any other error, and for paths that do not answer with JSON. */
+export function asFault({ code, status, message }: GatewayError, path: string): Reply | null {
+	const error = UNREADABLE[path];
+	const isUnreadable = code === 'validation_failed' || code === 'payload_too_large' || code === 'unsupported_media_type';
+	return error && isUnreadable ? { status, body: { error, error_description: printable(message) } } : null;
+}

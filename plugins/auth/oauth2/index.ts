@@ -3,17 +3,17 @@
 import { type AuthMethod, type Context, GatewayError, type Incoming } from '../../../core/index.ts';
 import { answerForm, authorize } from './authorize.ts';
 import { CONFIG, type OAuthConfig } from './config.ts';
-import { unreadable } from './faults.ts';
+import { asFault } from './faults.ts';
 import { findAccess, grantor } from './grants.ts';
 import { management } from './management.ts';
-import { metadataRoutes, RESOURCE_METADATA } from './metadata.ts';
+import { metadataRoutes, RESOURCE_METADATA, SERVER_METADATA } from './metadata.ts';
 import { askForMail, forgottenPassword } from './pages/forgotten-password.ts';
 import { register } from './register.ts';
 import { revoke } from './revoke.ts';
-import { USUAL } from './scopes.ts';
+import { MEANINGS, USUAL } from './scopes.ts';
 import { token } from './token.ts';
 
-const SMALL_FORM = { maxBytes: 64 * 1024, unreadable: unreadable('invalid_request') };
+const SMALL_FORM = { maxBytes: 64 * 1024 };
 /** The Authorization header by RFC 6750 §2.1. */
 const BEARER = /^Bearer +(\S+) *$/i;
 
@@ -44,9 +44,24 @@ export default {
 		return `Bearer ${error}resource_metadata="${url}${RESOURCE_METADATA}", scope="${scopes.join(' ')}"`;
 	},
 
+	scheme({ url }) {
+		const tokenUrl = `${url}/token`;
+		const authorizationCode = {
+			authorizationUrl: `${url}/authorize`,
+			tokenUrl,
+			refreshUrl: tokenUrl,
+			scopes: MEANINGS,
+			pkceRequired: true,
+		};
+		return { type: 'oauth2', flows: { authorizationCode }, metadataUrl: url + SERVER_METADATA };
+	},
+
+	/** Writes a body that cannot be read in OAuth's form. The pages of the authorization endpoint are for people. */
+	fail: (error, { path }) => asFault(error, path),
+
 	routes: [
 		...metadataRoutes,
-		{ method: 'POST', path: '/register', public: true, unreadable: unreadable('invalid_client_metadata'), handler: register },
+		{ method: 'POST', path: '/register', public: true, handler: register },
 		{ method: 'GET', path: '/authorize', public: true, handler: authorize },
 		{ method: 'POST', path: '/authorize', public: true, body: 'form', maxBytes: 64 * 1024, handler: answerForm },
 		{ method: 'GET', path: '/authorize/forgotten-password', public: true, handler: forgottenPassword },

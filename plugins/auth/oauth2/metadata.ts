@@ -5,6 +5,7 @@ import type { OAuthConfig } from './config.ts';
 import { SCOPES, USUAL } from './scopes.ts';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
+export const SERVER_METADATA = '/.well-known/oauth-authorization-server';
 const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 /** The headers of the documents, which change only when the gateway's address does. */
 const HEADERS = { 'cache-control': 'public, max-age=300' };
@@ -59,7 +60,7 @@ const document = (path: string, body: (config: OAuthConfig, call: Call) => JsonO
 const server = (config: OAuthConfig, call: Call): JsonObject => serverMetadata(gatewayUrl(call), config);
 
 export const metadataRoutes: GatewayRoute<OAuthConfig>[] = [
-	document('/.well-known/oauth-authorization-server', server),
+	document(SERVER_METADATA, server),
 	// Clients that know OpenID Connect look here, before or after the other.
 	document('/.well-known/openid-configuration', server),
 	document(RESOURCE_METADATA, (_config, call) => resourceMetadata(gatewayUrl(call), call.gateway?.name ?? '')),

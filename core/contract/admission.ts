@@ -1,4 +1,4 @@
-// What a protocol publishes about the callers that a gateway admits, and what an authentication method sees of a request. Types only.
+// The callers that a gateway admits, as a protocol publishes them, and a request as an authentication method sees it. Types only.
 
 import type { Context } from './context.ts';
 import type { Gateway, Incoming, KeyLocation } from './nouns.ts';

@@ -17,7 +17,7 @@ export interface Speaker {
 
 declare module '@hapi/hapi' {
 	interface PluginsStates {
-		/** Who speaks for the path of the request; absent for plugins that leave refusals to core. */
+		/** The plugin that speaks for the path of the request; absent when it leaves refusals to core. */
 		speaking?: { speaker: Speaker; incoming: Incoming };
 	}
 }

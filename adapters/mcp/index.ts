@@ -5,7 +5,6 @@ import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type T
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
 import {
-	CODES,
 	errorMessage,
 	errorReply,
 	type Message,
@@ -16,6 +15,7 @@ import {
 	resultMessage,
 } from './messages.ts';
 import { isModern, MODERN_VERSION, modern } from './modern.ts';
+import { fail, isForeignPage } from './refusals.ts';
 import { answerWithProgress } from './stream.ts';
 
 const origin = (value: string, helpers: Joi.CustomHelpers): unknown =>
@@ -39,18 +39,6 @@ export default {
 	fail,
 } satisfies TransportAdapter<McpConfig>;
 
-/**
- * Writes the refusal of a message as a JSON-RPC error: "The HTTP response body MAY comprise a JSON-RPC error response that has no id"
- * (transports), beside its status. What authorization refuses stays as it is: clients read its challenge, and it is no answer to a message.
- */
-function fail(error: GatewayError, request: Incoming, config: McpConfig): Reply | null {
-	if (request.method !== 'POST' || request.path !== '/') return null;
-	const { code, status, message } = error;
-	if (code === 'unauthorized' || code === 'insufficient_scope' || (code === 'forbidden' && !isForeignPage(request, config))) return null;
-	const own = new ProtocolError(status < 500 ? CODES.invalidRequest : CODES.internalError, message);
-	return { status, body: errorMessage(null, own) };
-}
-
 async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
 	refuseForeignPage(request, config);
 	const message = tryRead(request);
@@ -68,9 +56,6 @@ function refuseForeignPage(request: Incoming, config: McpConfig): void {
 		'This gateway does not take requests of pages of this Origin; its allowedOrigins name those it takes.',
 	);
 }
-
-const isForeignPage = ({ origin: page }: Incoming, { allowedOrigins }: McpConfig): boolean =>
-	page.value !== null && !page.trusted && !allowedOrigins.includes(page.value);
 
 function tryRead({ headers, body }: Incoming): Message | ProtocolError {
 	const type = mediaTypeOf(headers['content-type']);

@@ -288,6 +288,24 @@ describe('every spelling of an address is the same place', () => {
 	});
 });
 
+test('MCP refuses messages as JSON-RPC errors, with their status, and credentials with a challenge', async () => {
+	const { url, key } = await publishGateway(account);
+	const post = (body: unknown, headers: Record<string, string> = {}) =>
+		send(url, 'POST', { body, headers: { 'x-api-key': key, ...headers } });
+	const page = { origin: 'https://evil.example' };
+	for (const [status, answer] of [
+		[415, await post('{}', { 'content-type': 'text/plain' })],
+		[413, await post('x'.repeat(2_000_000))],
+		[403, await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, page)],
+		[400, await send(`${url}?a=%zz`, 'POST', { body: {}, headers: { 'x-api-key': key } })],
+	] as const)
+		assert.deepEqual([answer.status, answer.body.jsonrpc, answer.body.id, answer.body.error.code], [status, '2.0', null, -32600]);
+	const refused = await post('{}', { 'x-api-key': '' });
+	assert.deepEqual([refused.status, refused.body.error], [401, 'UNAUTHORIZED']);
+	assert.ok(refused.headers.get('www-authenticate'));
+	assert.deepEqual([(await send(url, 'GET', { headers: { 'x-api-key': key } })).body.error], ['METHOD_NOT_ALLOWED']);
+});
+
 describe('compressed bodies', () => {
 	const post = (body: Buffer, coding = 'gzip') => send(gateway.url, 'POST', { body, headers: withKey({ 'content-encoding': coding }) });
 

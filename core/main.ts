@@ -20,7 +20,9 @@ import { createImports } from './imports/imports.ts';
 import { createImportJobs } from './imports/jobs.ts';
 import { checkEncryptionKey } from './key-check.ts';
 import { createLanes, type LaneParts } from './lanes/lanes.ts';
-import { createLimits, type LimitTable, limitTable } from './limits/limits.ts';
+import { gatewayRouteLimits } from './limits/classes.ts';
+import { createLimits } from './limits/limits.ts';
+import { type LimitTable, limitTable } from './limits/table.ts';
 import { createWindows } from './limits/windows.ts';
 import { createMail } from './mail/mail.ts';
 import { registerAccess } from './management/access.ts';
@@ -154,7 +156,10 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => presence.close());
 	const windows = createWindows(shared, presence, log);
 	opened.defer(() => windows.close());
-	const limits = createLimits(options.limits ?? limitTable(config), windows, config, reserved);
+	const limits = createLimits(options.limits ?? limitTable(config), windows, config, {
+		reserved,
+		gatewayRoutes: gatewayRouteLimits([...registry.list('transport'), ...registry.list('auth')]),
+	});
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());

@@ -4,6 +4,7 @@ import type { ObjectSchema, Schema } from 'joi';
 import type { GateContext, Received, SecurityScheme } from './admission.ts';
 import type { Call, Context } from './context.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
+import type { Window } from './limits.ts';
 import type { PipelineNode } from './nodes.ts';
 import type {
 	Api,
@@ -151,6 +152,10 @@ export interface GatewayRoute<C = unknown, O = unknown> {
 	encodings?: readonly 'gzip'[];
 	/** Whether the handler may call `call.published()`: the route tells whoever may call it which tools the gateway serves. */
 	lists?: boolean;
+	/** A window of the route's own, per caller, or per address where the caller has no name. It counts beside the gateway's. */
+	limit?: Window;
+	/** Credentials are guessed or issued here: while replicas cannot count together, each admits half of its share. */
+	issuesCredentials?: boolean;
 	handler(request: Incoming, config: C, call: Call<O>): Promise<Reply>;
 }
 

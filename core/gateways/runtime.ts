@@ -144,6 +144,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const gateway = placed(mounted.gateway, publicUrl);
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
+	request.plugins.gatewayRoute = match?.found.route;
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
 	letSpeak(request, match?.found ?? mounted.speaker, incoming);
 	assertQuery(incoming.target);

@@ -18,7 +18,7 @@ import {
 	type TestService,
 } from '../../test/helpers/service.ts';
 import { soon } from '../../test/helpers/soon.ts';
-import { type LimitTable, limitTable } from '../limits/limits.ts';
+import { type LimitTable, limitTable } from '../limits/table.ts';
 
 const perMinute = (max: number) => ({ max, seconds: 60 });
 const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });

@@ -1,4 +1,5 @@
-// The windows that a request counts in, and for whom: a server without routes, so that every path is counted by its address.
+// The windows that a request counts in, and for whom: a server without gateways, whose only routes are those with windows of their own, so that
+// every path is counted by its address.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,21 +8,38 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Server, ServerInjectResponse } from '@hapi/hapi';
+import { ROUTE_WINDOWS } from '../../test/catalog/limits.ts';
 import { spanOf } from '../../test/helpers/clock.ts';
 import { freePort } from '../../test/helpers/ports.ts';
 import { silent } from '../../test/helpers/postgres.ts';
 import { loadConfig } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
+import type { GatewayRoute } from '../contract/kinds.ts';
 import { reservedSegments } from '../http/reserved.ts';
 import { createServer } from '../server.ts';
 import { joinReplicas } from '../shared/presence.ts';
 import { createShared } from '../shared/redis.ts';
-import { createLimits, type Limits, type LimitTable, limitTable } from './limits.ts';
+import { gatewayRouteLimits } from './classes.ts';
+import { createLimits, type Limits } from './limits.ts';
+import { type LimitTable, limitTable } from './table.ts';
 import { createWindows } from './windows.ts';
 
 const REAL = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
 const of = (max: number) => ({ max, seconds: 60 });
 const SMALL: LimitTable = { ...REAL, global: of(3), gateways: of(3), routes: {} };
+
+const AT_GATEWAYS = 'POST /:org/:gw/register';
+const OWN = Object.entries(ROUTE_WINDOWS)
+	.filter(([name]) => name !== AT_GATEWAYS)
+	.map(([name, window]) => [...(name.split(' ') as ['GET' | 'POST', string]), window] as const);
+const GATEWAY_ROUTES: GatewayRoute[] = [
+	{
+		method: 'POST',
+		path: '/register',
+		limit: ROUTE_WINDOWS[AT_GATEWAYS] ?? assert.fail(),
+		handler: () => assert.fail('there is no gateway'),
+	},
+];
 
 interface Options {
 	table?: LimitTable;
@@ -37,8 +55,11 @@ async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog 
 	const shared = await createShared(null, silent);
 	const windows = createWindows(shared, await joinReplicas(shared, 'one'), silent);
 	const log = onLog ? { ...silent, info: onLog } : silent;
-	const limits = createLimits(table, windows, config);
+	const gatewayRoutes = gatewayRouteLimits([{ routes: GATEWAY_ROUTES }]);
+	const limits = createLimits(table, windows, config, { gatewayRoutes });
 	const server = createServer({ config, log, limits, reserved: reservedSegments(), store: { withDeadline: (work) => work() } });
+	for (const [method, path, ownLimit] of OWN)
+		server.route({ method, path, handler: () => null, options: { plugins: { ownLimit }, auth: false } });
 	t.after(async () => {
 		await server.stop();
 		windows.close();
@@ -84,6 +105,8 @@ test('each path counts in the window of its category, all others in the global o
 		'/mcp': 300,
 		'/a2a/x': 300,
 		'/utcp': 300,
+		'/.well-known/x/utcp': 300,
+		'/.well-known/x/apis': 100,
 		'/.well-known/oauth-protected-resource/mcp': 300,
 		'/.well-known/oauth-protected-resource/acme/main': 300,
 		'/.well-known/oauth-protected-resource': 100,
@@ -140,7 +163,7 @@ test('the windows of 8.2 apply in addition, and the headers show the one with th
 
 test('every number of 8.2 can be used up, without counting in the category’s window', async (t) => {
 	const server = await start(t);
-	for (const [at, [route, { max }]] of Object.entries(REAL.routes).entries()) {
+	for (const [at, [route, { max }]] of Object.entries(ROUTE_WINDOWS).entries()) {
 		const [method = '', path = ''] = route.replace('/:org/:gw', '/acme/main').split(' ');
 		const from: From = { method, remoteAddress: `10.1.0.${at}` };
 		for (let tries = 0; tries < max; tries++) assert.notEqual((await ask(server, path, from)).statusCode, 429, `${route}: ${tries}`);

@@ -1,4 +1,4 @@
-// Rate limits (specification 8): the windows that a request counts in, and the headers of its answer. An authenticated caller counts by
+// Rate limits (specification 8): for whom a request counts in its windows, and the headers of its answer. An authenticated caller counts by
 // name, others by address; a bad credential counts against the address that sent it.
 
 import type { Request } from '@hapi/hapi';
@@ -6,30 +6,24 @@ import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { clientAddress } from '../http/addresses.ts';
 import { type ReservedSegments, reservedSegments } from '../http/reserved.ts';
+import {
+	type ClassParts,
+	type GatewayRouteLimits,
+	gatewayRouteLimits,
+	globalWindow,
+	normalized,
+	ownWindow,
+	routeWindow,
+	windowBeside,
+	windowOf,
+	windowsOf,
+} from './classes.ts';
 import { asSubject, named } from './subjects.ts';
+import { type LimitTable, type NamedWindow, perMinute } from './table.ts';
 import type { Bucket, Standing, Windows } from './windows.ts';
-
-export interface Window {
-	max: number;
-	seconds: number;
-}
 
 /** A public route whose action pages of gateways offer, too. */
 export type PageRoute = 'POST /auth/login' | 'POST /auth/forgot-password';
-
-/** The limits of a service. */
-export interface LimitTable {
-	/** For requests without a category. */
-	global: Window;
-	/** By first segment: one window for all paths below it, except `routes`. Null: no limit. */
-	categories: Readonly<Record<string, Window | null>>;
-	/** For `POST /agents/:id/invoke`, instead of the global window. */
-	invoke: Window;
-	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
-	gateways: Window | null;
-	/** Per address, with the global window and without the category's; `POST /:org/:gw/register` also per gateway, with the gateway's. */
-	routes: Readonly<Record<string, Window>>;
-}
 
 export interface Limits {
 	/** Counts an authenticated user of the management API. @throws rate_limited */
@@ -55,67 +49,29 @@ export interface Limits {
 }
 
 declare module '@hapi/hapi' {
-	interface PluginSpecificConfiguration {
-		/** The limit class that the route's feature declares for it. */
-		limitClass?: Window & { name: string };
-	}
 	interface PluginsStates {
 		/** The tightest of the windows in which the request was counted. */
 		limit?: Standing;
 	}
 }
 
-const perMinute = (max: number): Window => ({ max, seconds: 60 });
-
-/** Specification 8.1 and 8.2. */
-export function limitTable({ rateLimit }: Pick<Config, 'rateLimit'>): LimitTable {
-	return {
-		global: { max: rateLimit.max, seconds: rateLimit.windowSeconds },
-		categories: {
-			auth: perMinute(10),
-			apis: perMinute(120),
-			tools: perMinute(120),
-			gateways: perMinute(120),
-			mcp: perMinute(300),
-			a2a: perMinute(300),
-			utcp: perMinute(300),
-			analytics: perMinute(30),
-			health: null,
-		},
-		invoke: perMinute(60),
-		gateways: perMinute(300),
-		routes: {
-			'POST /auth/register': { max: 10, seconds: 3600 },
-			'POST /auth/login': { max: 10, seconds: 300 },
-			'POST /auth/forgot-password': { max: 5, seconds: 3600 },
-			'POST /auth/refresh': { max: 20, seconds: 300 },
-			'GET /auth/check-organization-name': perMinute(30),
-			'POST /:org/:gw/register': { max: 10, seconds: 300 },
-		},
-	};
-}
-
-interface NamedWindow {
-	name: string;
-	window: Window;
-	/** Stricter while Redis is away: for routes where credentials are guessed or issued. */
-	isStrict: boolean;
-}
-
-interface Parts {
-	table: LimitTable;
+interface Parts extends ClassParts {
 	windows: Windows;
 	trustProxy: readonly string[];
-	reserved: ReservedSegments;
+}
+
+interface Around {
+	reserved?: ReservedSegments;
+	gatewayRoutes?: GatewayRouteLimits;
 }
 
 export function createLimits(
 	table: LimitTable,
 	windows: Windows,
 	{ trustProxy }: Pick<Config, 'trustProxy'>,
-	reserved: ReservedSegments = reservedSegments(),
+	{ reserved = reservedSegments(), gatewayRoutes = gatewayRouteLimits() }: Around = {},
 ): Limits {
-	const parts: Parts = { table, windows, trustProxy, reserved };
+	const parts: Parts = { table, windows, trustProxy, reserved, gatewayRoutes };
 	return {
 		ofUser: (request, userId) => countAt(request, parts, `user:${userId}`),
 		ofKey: (request, keyId) => countAt(request, parts, `key:${keyId}`),
@@ -156,11 +112,11 @@ export function createLimits(
  * @param hasTried whether there may have been a credential: a client that tried too many bad ones must not learn that this one was valid
  */
 async function countAt(request: Request, parts: Parts, subject: string | null, hasTried = subject !== null): Promise<void> {
-	const counted = windowOfRequest(request, parts);
-	if (!counted) return;
+	const counted = windowsOf(request, parts).filter((one) => one !== null);
+	if (counted.length === 0) return;
 	const failures = hasTried ? peek(failuresAt(request, parts)) : null;
-	const own = bucketOf(counted, subject ?? addressOf(request, parts));
-	await count(request, parts.windows, [failures, own, routeBucket(request, parts)]);
+	const who = subject ?? addressOf(request, parts);
+	await count(request, parts.windows, [failures, ...counted.map((one) => bucketOf(one, who)), routeBucket(request, parts)]);
 }
 
 async function countAtGateway(
@@ -170,18 +126,22 @@ async function countAtGateway(
 ): Promise<void> {
 	const window = parts.table.gateways;
 	if (!window) return;
-	const isStrict = GIVES_CREDENTIALS.test(normalized(request.path));
+	const isStrict = request.plugins.gatewayRoute?.issuesCredentials === true;
 	const counted = { name: `gateway:${gatewayId}`, window, isStrict };
 	const failures = subject === null ? null : peek(failuresAt(request, parts));
-	const own = bucketOf(counted, named(subject) ?? addressOf(request, parts));
+	const who = named(subject) ?? addressOf(request, parts);
 	// Programs with many users register from few addresses: the window per gateway keeps one gateway's users from using up another's.
-	await count(request, parts.windows, [failures, own, routeBucket(request, parts, gatewayId)]);
+	const route = ownWindow(request, parts);
+	const own = route && bucketOf({ ...route, name: `${route.name}:${gatewayId}` }, who);
+	await count(request, parts.windows, [failures, bucketOf(counted, who), own]);
 }
 
 async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
-	const counted = windowOfRoute(parts, route, route.slice(route.indexOf('/')));
-	const own = counted && bucketOf(counted, addressOf(request, parts));
-	await count(request, parts.windows, [own, namedRouteBucket(route, request, parts)]);
+	const [method = '', path = ''] = route.split(' ');
+	const own = routeWindow(request.server, parts.table, method, path);
+	const address = addressOf(request, parts);
+	const buckets = [windowBeside(own, parts, path), own].map((one) => one && bucketOf(one, address));
+	await count(request, parts.windows, buckets);
 }
 
 const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
@@ -195,66 +155,10 @@ function failuresAt(request: Request, parts: Parts): Bucket | null {
 
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };
 
-/** Returns the route's own window, which applies in addition. @param gatewayId of a route that each gateway has for itself */
-const routeBucket = (request: Request, parts: Parts, gatewayId?: string): Bucket | null =>
-	namedRouteBucket(routeName(request.method, normalized(request.path), parts), request, parts, gatewayId);
-
-function namedRouteBucket(name: string, request: Request, parts: Parts, gatewayId?: string): Bucket | null {
-	const window = Object.hasOwn(parts.table.routes, name) ? parts.table.routes[name] : undefined;
-	const windowName = gatewayId === undefined ? name : `${name}:${gatewayId}`;
-	return window ? bucketOf({ name: windowName, window, isStrict: true }, addressOf(request, parts)) : null;
-}
-
-const globalWindow = (table: LimitTable): NamedWindow => ({ name: 'global', window: table.global, isStrict: false });
-
-/** The window for unknown gateways and for bad credentials at any of them: else every made-up path would open a fresh window. */
-const unknownGateway = ({ gateways }: LimitTable): NamedWindow | null => gateways && { name: 'gateway', window: gateways, isStrict: false };
-
-/** Paths of a gateway's OAuth server. */
-const GIVES_CREDENTIALS = /^\/[^/]+\/[^/]+\/(token|register)$/;
-const REGISTERS = /^\/[^/]+\/[^/]+\/register$/;
-/** Paths of RFC 8414 §3.1 and RFC 9728 §3.1 for the universal endpoint. */
-const DISCOVERS_MCP = /^\/\.well-known\/[^/]+\/mcp$/;
-
-/** @param path normalized. Null when there is no limit */
-function windowOf({ table, reserved }: Pick<Parts, 'table' | 'reserved'>, path: string): NamedWindow | null {
-	const [, first = '', , third, ...more] = path.split('/');
-	const category = DISCOVERS_MCP.test(path) ? 'mcp' : first;
-	if (Object.hasOwn(table.categories, category)) {
-		const window = table.categories[category];
-		return window ? { name: category, window, isStrict: category === 'auth' } : null;
-	}
-	if (first === 'agents' && third === 'invoke' && more.length === 0)
-		return { name: 'agents/invoke', window: table.invoke, isStrict: false };
-	if (reserved.isGatewayPath(path)) return unknownGateway(table);
-	return globalWindow(table);
-}
-
-/** A route with a window of its own also counts in the global one: in its category's, the route's number might never be reached. */
-function windowOfRoute(parts: Parts, name: string, path: string): NamedWindow | null {
-	const isBesideGlobal = Object.hasOwn(parts.table.routes, name) && !parts.reserved.isGatewayPath(path);
-	return isBesideGlobal ? globalWindow(parts.table) : windowOf(parts, path);
-}
-
-/** Bad credentials still count in the window of the path: no feature decides how many may be tried. */
-function windowOfRequest({ method, path, route }: Request, parts: Parts): NamedWindow | null {
-	const declared = route.settings.plugins?.limitClass;
-	if (declared) return { name: declared.name, window: declared, isStrict: false };
-	const plain = normalized(path);
-	return windowOfRoute(parts, routeName(method, plain, parts), plain);
-}
-
-/** Returns the name that the table of routes uses. */
-function routeName(method: string, path: string, { reserved }: Parts): string {
-	const isRegistration = REGISTERS.test(path) && reserved.isGatewayPath(path);
-	return `${method === 'head' ? 'GET' : method.toUpperCase()} ${isRegistration ? '/:org/:gw/register' : path}`;
-}
-
-/** Normalizes the case and the slashes of a path. It runs several times for every request, and nearly all paths are normal. */
-function normalized(path: string): string {
-	const lower = path.toLowerCase();
-	if (!lower.includes('//') && !lower.endsWith('/')) return lower;
-	return lower.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
+/** Returns the window of the route itself, for this address. */
+function routeBucket(request: Request, parts: Parts): Bucket | null {
+	const own = ownWindow(request, parts);
+	return own && bucketOf(own, addressOf(request, parts));
 }
 
 const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Bucket => ({

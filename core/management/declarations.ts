@@ -2,9 +2,9 @@
 // use at the start.
 
 import type { RequestRoute } from '@hapi/hapi';
+import type { Window } from '../contract/limits.ts';
 import type { Log } from '../contract/nouns.ts';
 import { PERMISSIONS, type PermissionName, type Permissions, permissionsWith, type Role } from '../contract/permissions.ts';
-import type { Window } from '../limits/limits.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Declarations {
@@ -12,7 +12,10 @@ export interface Declarations {
 	permissions?: Readonly<Record<string, Role>>;
 	/** Types of resources that the feature records in the audit log by `core.recordAudit`. */
 	audits?: readonly string[];
-	/** Windows for operations that name them as `limit`, counted per user, key or address; each replaces the window of the path. */
+	/**
+	 * Windows for operations that name them as `limit`, counted per user, key or address. Each replaces the window of the path; where it is
+	 * wider than that of a prefix, both count.
+	 */
 	limits?: Readonly<Record<string, Window>>;
 	/** First segments of the feature's paths: every route begins with one of them, and no organization gets one as its slug. */
 	segments?: readonly string[];
@@ -60,8 +63,8 @@ function claim(owners: Map<string, string>, name: string, { feature, what }: { f
 const isPermission = (name: string): name is PermissionName => PERMISSION.test(name);
 
 /**
- * Marks the routes that a feature has registered with its name and their limit classes.
- * @throws Error naming a route that is below none of the feature's segments, or an undeclared limit class
+ * Marks the routes that a feature has registered with its name, their limit classes and their own windows.
+ * @throws Error naming a route that is below none of the feature's segments, an undeclared limit class, or two kinds of limits
  */
 export function claimRoutes(routes: readonly RequestRoute[], { name: feature, segments = [], limits = {} }: Declaring): void {
 	for (const { method, path, settings } of routes) {
@@ -71,7 +74,9 @@ export function claimRoutes(routes: readonly RequestRoute[], { name: feature, se
 		if (path !== '/' && !segments.includes(first))
 			throw new Error(`${route} is below none of its segments (${segments.join(', ') || 'none'}).`);
 		settings.plugins = { ...settings.plugins, feature };
-		const { limit } = settings.plugins.operation ?? {};
+		const { limit, addressLimit } = settings.plugins.operation ?? {};
+		if (limit !== undefined && addressLimit) throw new Error(`${route} has both a limit class and a window of its own.`);
+		if (addressLimit) settings.plugins.ownLimit = addressLimit;
 		if (limit === undefined) continue;
 		const window = Object.hasOwn(limits, limit) ? limits[limit] : undefined;
 		if (!window) throw new Error(`${route} has the limit class "${limit}", which the feature does not declare.`);

@@ -3,6 +3,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import { type ErrorCode, GatewayError } from '../contract/errors.ts';
+import type { Window } from '../contract/limits.ts';
 import { UNREAD } from '../http/body.ts';
 import type { Need } from './access.ts';
 import { success } from './rest.ts';
@@ -19,8 +20,13 @@ export interface Endpoint {
 	description?: string;
 	/** The requirement; `public` admits everybody. */
 	need: Need | 'public';
-	/** A limit class that the feature declares: the operation counts in it instead of its path's window. */
+	/** A limit class that the feature declares: the operation counts in it instead of its path's window, unless it is wider than a prefix's. */
 	limit?: string;
+	/**
+	 * A window of the operation's own, per address: for where credentials are guessed or issued. It counts beside the path's window; below
+	 * `/auth`, beside the global one in place of that.
+	 */
+	addressLimit?: Window;
 	/** Also admits a key of the gateway in `{id}` that has the scope of the permission's name. Such a key only reads. */
 	gatewayKeys?: true;
 	query?: Joi.ObjectSchema;

@@ -3,7 +3,17 @@
 import Joi, { type Schema } from 'joi';
 import type { Base, Kind, Kinds } from '../contract/kinds.ts';
 import { ROLES } from '../contract/permissions.ts';
-import { choiceOr, code, configSchema, gatewayRoutes, managementRoutes, operatorSchema, positive, WORDS } from './manifest-fields.ts';
+import {
+	choiceOr,
+	code,
+	configSchema,
+	gatewayRoutes,
+	limitWindow,
+	managementRoutes,
+	operatorSchema,
+	positive,
+	WORDS,
+} from './manifest-fields.ts';
 
 /** The schemas of the members that a kind has beside those of every plugin. A member that the contract gains does not compile without one. */
 type Members<P> = Record<Exclude<keyof P, keyof Base<unknown> | 'kind'>, Schema>;
@@ -115,7 +125,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		members: {
 			permissions: Joi.object().pattern(/^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/, Joi.valid(...ROLES).required()),
 			audits: WORDS,
-			limits: Joi.object().pattern(/^[a-z][a-z0-9_-]*$/, Joi.object({ max: positive.required(), seconds: positive.required() })),
+			limits: Joi.object().pattern(/^[a-z][a-z0-9_-]*$/, limitWindow),
 			segments: Joi.array()
 				.items(Joi.string().pattern(/^[a-z][a-z0-9._-]*$/))
 				.unique(),

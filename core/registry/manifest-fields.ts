@@ -12,6 +12,9 @@ export const WORDS = Joi.array()
 	.items(Joi.string().pattern(/^[a-z][a-z0-9_.-]*$/))
 	.unique();
 
+/** A window of a limit: of a year at most, since Redis does not store longer ones. */
+export const limitWindow = Joi.object({ max: positive.required(), seconds: positive.max(31_536_000).required() });
+
 /** A value, or a function that gives one. */
 export const choiceOr = (value: Schema): Schema => Joi.any().when(Joi.function(), { otherwise: value });
 
@@ -122,6 +125,8 @@ const routeFields = {
 	maxBytes: positive,
 	encodings: Joi.array().items(Joi.valid('gzip')).min(1).unique(),
 	lists: Joi.boolean(),
+	limit: limitWindow,
+	issuesCredentials: Joi.boolean(),
 	handler: code.required(),
 } satisfies Record<keyof GatewayRoute, Schema>;
 

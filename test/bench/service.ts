@@ -2,7 +2,7 @@
 
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
-import type { LimitTable } from '../../core/limits/limits.ts';
+import type { LimitTable } from '../../core/limits/table.ts';
 import { startService } from '../../core/main.ts';
 import { announce } from './subject.ts';
 

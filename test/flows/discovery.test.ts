@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { discoverAuthorizationServerMetadata, discoverOAuthProtectedResourceMetadata } from '@modelcontextprotocol/sdk/client/auth.js';
-import { limitTable } from '../../core/limits/limits.ts';
+import { limitTable } from '../../core/limits/table.ts';
 import { ask, bearer, guardedGateway, type MethodBody } from '../helpers/gateway-auth.ts';
 import { type Account, must, publishGateway, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
 

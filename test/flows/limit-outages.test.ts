@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
+import { type LimitTable, limitTable } from '../../core/limits/table.ts';
 import { until } from '../helpers/clock.ts';
 import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';

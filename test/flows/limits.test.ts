@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LimitTable, limitTable } from '../../core/limits/limits.ts';
+import { type LimitTable, limitTable } from '../../core/limits/table.ts';
+import { ROUTE_WINDOWS } from '../catalog/limits.ts';
 import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
@@ -27,7 +28,7 @@ const TABLE: LimitTable = {
 	...REAL,
 	global: perMinute(10_000),
 	gateways: perMinute(100),
-	routes: { ...REAL.routes, 'POST /auth/register': perMinute(1000) },
+	routes: { ...ROUTE_WINDOWS, 'POST /auth/register': perMinute(1000) },
 	categories: { ...REAL.categories, auth: perMinute(100), apis: perMinute(50), gateways: perMinute(10_000), tools: perMinute(10_000) },
 };
 const PROXY = { TRUST_PROXY: '127.0.0.1' };

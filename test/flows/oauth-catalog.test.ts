@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { limitTable } from '../../core/limits/limits.ts';
+import { limitTable } from '../../core/limits/table.ts';
 import {
 	ALLOWED_CASES,
 	CHALLENGE_CASES,

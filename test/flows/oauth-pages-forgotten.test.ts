@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitTable } from '../../core/limits/limits.ts';
+import { ROUTE_WINDOWS } from '../catalog/limits.ts';
 import { addMember } from '../helpers/members.ts';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { type Account, type Answer, must, send } from '../helpers/service.ts';
@@ -101,9 +101,8 @@ for (const email of [...NO_ADDRESSES, '"><script>alert(1)</script>', `${'a'.repe
 }
 
 test('five an hour are asked for from an address, on pages and over the API together; then the page says how long to wait', async (t) => {
-	const { routes } = limitTable({ rateLimit: { max: 100, windowSeconds: 60 } });
 	const wide = { max: 10_000, seconds: 60 };
-	const limits = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes };
+	const limits = { global: wide, categories: { health: null }, invoke: wide, gateways: wide, routes: ROUTE_WINDOWS };
 	const strict = await openScene({ limits });
 	t.after(() => strict.stop());
 	const { url } = strict.service;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { limitTable } from '../../core/limits/limits.ts';
+import { limitTable } from '../../core/limits/table.ts';
 import { openBrowser } from '../helpers/browser.ts';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { must, registerAccount } from '../helpers/service.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../../core/config/config.ts';
-import type { LimitTable } from '../../core/limits/limits.ts';
+import type { LimitTable } from '../../core/limits/table.ts';
 import type { StoreOptions } from '../../db/index.ts';
 import type { Endpoint } from './postgres.ts';
 import type { TestRedis } from './redis.ts';

@@ -61,12 +61,15 @@ export default {
 
 	routes: [
 		...metadataRoutes,
-		{ method: 'POST', path: '/register', public: true, handler: register },
+		{
+			...{ method: 'POST', path: '/register', public: true, handler: register },
+			...{ limit: { max: 10, seconds: 300 }, issuesCredentials: true },
+		},
 		{ method: 'GET', path: '/authorize', public: true, handler: authorize },
 		{ method: 'POST', path: '/authorize', public: true, body: 'form', maxBytes: 64 * 1024, handler: answerForm },
 		{ method: 'GET', path: '/authorize/forgotten-password', public: true, handler: forgottenPassword },
 		{ method: 'POST', path: '/authorize/forgotten-password', public: true, body: 'form', maxBytes: 64 * 1024, handler: askForMail },
-		{ method: 'POST', path: '/token', public: true, ...SMALL_FORM, handler: token },
+		{ method: 'POST', path: '/token', public: true, issuesCredentials: true, ...SMALL_FORM, handler: token },
 		{ method: 'POST', path: '/revoke', public: true, ...SMALL_FORM, handler: revoke },
 	],
 	management,

@@ -11,6 +11,7 @@ export const checkOrganizationName = (core: Core): ServerRoute =>
 		id: 'checkOrganizationName',
 		summary: 'Shows the slug that an organization of this name would get.',
 		need: 'public',
+		addressLimit: { max: 30, seconds: 60 },
 		query: Joi.object({ name: displayName.required().example('Acme') }),
 		answer: shape({
 			available: Joi.boolean().description('True when the slug of the name is free.'),

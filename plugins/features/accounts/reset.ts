@@ -28,6 +28,7 @@ export const forgotPassword = (core: Core): ServerRoute =>
 		summary: 'Sends a mail to set a new password, if the account exists.',
 		description: 'The answer is the same if it does not.',
 		need: 'public',
+		addressLimit: { max: 5, seconds: 3600 },
 		body: FORGOT_PASSWORD,
 		answer: shape({ requested: Joi.boolean().valid(true) }),
 		async handler(request) {

@@ -107,7 +107,7 @@ export async function startService(
 	try {
 		const parts = await assemble({ config, log, options }, opened);
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
-		const server = createServer(core);
+		const server = createServer({ ...core, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server, core);
 		core.runtime.mount(server);

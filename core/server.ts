@@ -11,7 +11,7 @@ import { GatewayError } from './contract/errors.ts';
 import type { Log } from './contract/nouns.ts';
 import { spoken } from './gateways/refusals.ts';
 import { clientAddress } from './http/addresses.ts';
-import { corsHeaders, preflightHeaders } from './http/cors.ts';
+import { type Cors, type CorsParts, createCors } from './http/cors.ts';
 import { bodyOf, describeError, headersOf, sendingFault } from './http/failures.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
@@ -36,14 +36,18 @@ interface Parts {
 	log: Log;
 	limits: Limits;
 	reserved: ReservedSegments;
+	cors: Cors;
 }
 
-interface ServerParts extends Parts {
+interface ServerParts extends Omit<Parts, 'cors'> {
 	store: Pick<Store, 'withDeadline'>;
+	/** The plugins whose headers pages may use at gateways. */
+	plugins?: CorsParts['plugins'];
 }
 
 /** Creates the server, without routes and not yet listening. */
-export function createServer({ config, log, limits, reserved, store }: ServerParts): Server {
+export function createServer({ config, log, limits, reserved, store, plugins = [] }: ServerParts): Server {
+	const cors = createCors({ config, reserved, plugins });
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
@@ -72,8 +76,8 @@ export function createServer({ config, log, limits, reserved, store }: ServerPar
 	});
 	handleRequests(listener, store);
 	const ended = new WeakSet<Socket>();
-	server.ext('onRequest', (request, h) => admit(request, h, { server, config, reserved, ended }));
-	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits, reserved }));
+	server.ext('onRequest', (request, h) => admit(request, h, { server, reserved, cors, ended }));
+	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits, cors }));
 	server.events.on('response', (request) => logRequest(request, { config, log }));
 	return server;
 }
@@ -121,14 +125,14 @@ function brokenRequest(code: string | undefined): [number, string] {
 	return [400, 'Bad Request'];
 }
 
-interface Admission extends Pick<Parts, 'config' | 'reserved'> {
+interface Admission extends Pick<Parts, 'reserved' | 'cors'> {
 	server: Server;
 	/** Connections on which client and server may disagree about the end of a request. */
 	ended: WeakSet<Socket>;
 }
 
 /** Checks before routing: the request's id, HTTP's own rules, preflights, and the reserved first segments. */
-function admit(request: Request, h: ResponseToolkit, { server, config, reserved, ended }: Admission) {
+function admit(request: Request, h: ResponseToolkit, { server, reserved, cors, ended }: Admission) {
 	const { headers } = request.raw.req;
 	const given = headers['x-request-id']?.toString();
 	// hapi types it as read-only, but does not read it itself: it is the id in answers and logs.
@@ -140,7 +144,7 @@ function admit(request: Request, h: ResponseToolkit, { server, config, reserved,
 	assertWellFormed(request);
 	ended.delete(socket);
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
-	if (request.method === 'options') return preflight(request, h, { config, reserved });
+	if (request.method === 'options') return preflight(request, h, cors);
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not valid percent-encoding.');
 	if (reserved.isGatewayPath(request.path)) return h.continue;
 	refuseUnknown(server, request);
@@ -148,9 +152,9 @@ function admit(request: Request, h: ResponseToolkit, { server, config, reserved,
 	return h.continue;
 }
 
-function preflight(request: Request, h: ResponseToolkit, parts: Pick<Parts, 'config' | 'reserved'>) {
+function preflight(request: Request, h: ResponseToolkit, cors: Cors) {
 	const response = h.response().code(204);
-	for (const [name, value] of Object.entries(preflightHeaders(request, parts))) response.header(name, value);
+	for (const [name, value] of Object.entries(cors.preflight(request))) response.header(name, value);
 	return response.takeover();
 }
 
@@ -188,7 +192,7 @@ function refuseInput(error: Error | undefined): never {
 }
 
 /** Adds headers to every answer, and gives every error the same body. */
-async function finish(request: Request, h: ResponseToolkit, parts: Parts) {
+async function finish(request: Request, h: ResponseToolkit, parts: Omit<Parts, 'reserved'>) {
 	const { log, limits } = parts;
 	const { response } = request;
 	const refusal = await limited(request, limits, log);
@@ -218,13 +222,13 @@ async function limited(request: Request, limits: Limits, log: Log): Promise<Gate
 }
 
 /** Adds headers that the answer does not set itself. */
-function addHeaders(response: ResponseObject, request: Request, parts: Pick<Parts, 'config' | 'reserved'>): void {
+function addHeaders(response: ResponseObject, request: Request, parts: Pick<Parts, 'config' | 'cors'>): void {
 	const add = (headers: Readonly<Record<string, string>>): void => {
 		for (const name in headers) if (response.headers[name] === undefined) response.header(name, headers[name] ?? '');
 	};
 	add(SECURITY_HEADERS);
 	if (parts.config.publicUrls[0].startsWith('https:')) add(HSTS);
-	add(corsHeaders(request, parts));
+	add(parts.cors.headers(request));
 	if (request.plugins.limit) add(limitHeaders(request.plugins.limit));
 	response.header('x-request-id', request.info.id);
 }

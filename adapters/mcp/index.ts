@@ -37,6 +37,7 @@ export default {
 	}),
 	routes: [{ method: 'POST', path: '/', handler: serve }],
 	fail,
+	cors: { send: ['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'], read: ['mcp-session-id'] },
 } satisfies TransportAdapter<McpConfig>;
 
 async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {

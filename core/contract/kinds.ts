@@ -3,6 +3,7 @@
 import type { ObjectSchema, Schema } from 'joi';
 import type { GateContext, Received, SecurityScheme } from './admission.ts';
 import type { Call, Context } from './context.ts';
+import type { CorsHeaders } from './cors.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
 import type { Window } from './limits.ts';
 import type { PipelineNode } from './nodes.ts';
@@ -93,6 +94,8 @@ export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	routes?: GatewayRoute<C, O>[];
 	/** Routes of the management API for the records that the method keeps for a gateway. */
 	management?: ManagementRoute<O>[];
+	/** Headers of the method that pages in browsers use at gateways. */
+	cors?: CorsHeaders;
 }
 
 /** The fault of a credential (RFC 6750 §3.1). `scopes`: all that the caller has, and the missing one. */
@@ -136,6 +139,8 @@ export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	fail?(error: GatewayError, request: Incoming, config: C): Reply | null;
 	/** The gateway is also served under its address with this suffix: `/{org}/{gateway}.git`. */
 	suffix?: '.git';
+	/** Headers of the protocol that pages in browsers use at gateways. */
+	cors?: CorsHeaders;
 }
 
 export interface GatewayRoute<C = unknown, O = unknown> {

@@ -3,52 +3,82 @@
 
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
+import type { CorsHeaders } from '../contract/cors.ts';
 import type { ReservedSegments } from './reserved.ts';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const MAX_AGE_SECONDS = '600';
 const MANAGEMENT_HEADERS =
 	'authorization, content-type, accept, x-organization-id, x-request-id, idempotency-key, if-match, prefer, last-event-id';
-const GATEWAY_HEADERS =
-	'authorization, content-type, accept, x-api-key, x-request-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, a2a-version, a2a-extensions';
-const EXPOSED =
-	'x-request-id, www-authenticate, mcp-session-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag, location, preference-applied';
+/** Headers of HTTP and of core itself that a page may send to any gateway. */
+const SENT = ['authorization', 'content-type', 'accept', 'x-request-id', 'last-event-id'];
+const READ = [
+	...['x-request-id', 'www-authenticate', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'etag'],
+	...['location', 'preference-applied'],
+];
 
-interface Parts {
-	config: Config;
+export interface CorsParts {
+	config: Pick<Config, 'frontendUrl'>;
 	reserved: ReservedSegments;
+	/** Plugins that declare headers. */
+	plugins?: Iterable<{ cors?: CorsHeaders }>;
 }
 
 type Headers = Readonly<Record<string, string>>;
 
+export interface Cors {
+	/** Returns the CORS headers of an answer; none when the request has no Origin. */
+	headers(request: Request): Headers;
+	/** Returns the preflight's own headers; `headers` go with every answer. */
+	preflight(request: Request): Headers;
+}
+
 const NO_HEADERS: Headers = {};
 
-/** Returns the CORS headers of an answer; none when the request has no Origin. */
-export function corsHeaders(request: Request, { config, reserved }: Parts): Headers {
-	const { origin } = request.raw.req.headers;
-	if (origin === undefined) return NO_HEADERS;
-	if (reserved.isGatewayPath(request.path)) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
-	if (origin !== config.frontendUrl) return { vary: 'origin' };
-	return {
-		'access-control-allow-origin': origin,
+/**
+ * Every gateway allows what any plugin declares: a preflight carries no credential, so it must neither cost a look at the database nor tell
+ * whether a gateway exists, let alone which plugins it has.
+ */
+export function createCors({ config: { frontendUrl }, reserved, plugins = [] }: CorsParts): Cors {
+	const declared = [...plugins].map(({ cors = {} }) => cors);
+	const sent = listed(
+		SENT,
+		declared.map(({ send }) => send),
+	);
+	const read = listed(
+		READ,
+		declared.map((one) => one.read),
+	);
+	const atGateways: Headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': read };
+	const toFrontend: Headers = {
+		'access-control-allow-origin': frontendUrl,
 		'access-control-allow-credentials': 'true',
-		'access-control-expose-headers': EXPOSED,
+		'access-control-expose-headers': READ.join(', '),
 		vary: 'origin',
+	};
+	return {
+		headers({ raw, path }) {
+			const { origin } = raw.req.headers;
+			if (origin === undefined) return NO_HEADERS;
+			if (reserved.isGatewayPath(path)) return atGateways;
+			return origin === frontendUrl ? toFrontend : { vary: 'origin' };
+		},
+		preflight({ raw, path }) {
+			const { origin, 'access-control-request-headers': asked } = raw.req.headers;
+			const isGateway = reserved.isGatewayPath(path);
+			if (!isGateway && origin !== frontendUrl) return NO_HEADERS;
+			return {
+				'access-control-allow-methods': METHODS,
+				// A gateway's key header may have any name; the page itself sends it, without the browser's credentials.
+				'access-control-allow-headers': isGateway ? safeList(asked) || sent : MANAGEMENT_HEADERS,
+				'access-control-max-age': MAX_AGE_SECONDS,
+			};
+		},
 	};
 }
 
-/** Returns the preflight's own headers; `corsHeaders` go with every answer. */
-export function preflightHeaders(request: Request, { config, reserved }: Parts): Headers {
-	const gateway = reserved.isGatewayPath(request.path);
-	if (!gateway && request.raw.req.headers.origin !== config.frontendUrl) return {};
-	const asked = request.raw.req.headers['access-control-request-headers'];
-	return {
-		'access-control-allow-methods': METHODS,
-		// A gateway's key header may have any name; the page itself sends it, without the browser's credentials.
-		'access-control-allow-headers': gateway ? safeList(asked) || GATEWAY_HEADERS : MANAGEMENT_HEADERS,
-		'access-control-max-age': MAX_AGE_SECONDS,
-	};
-}
+const listed = (ours: readonly string[], declared: readonly (readonly string[] | undefined)[]): string =>
+	[...new Set([...ours, ...declared.flatMap((names) => names ?? []).map((name) => name.toLowerCase())])].join(', ');
 
 const safeList = (asked: string | undefined): string =>
 	asked !== undefined && /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,1000}$/.test(asked) ? asked : '';

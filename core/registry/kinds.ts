@@ -7,6 +7,7 @@ import {
 	choiceOr,
 	code,
 	configSchema,
+	corsHeaders,
 	gatewayRoutes,
 	limitWindow,
 	managementRoutes,
@@ -63,7 +64,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		inRows: true,
 		members: {
 			...{ authenticate: must, verifyBody: code, check, secretHeaders: code, takes: code, challenge: code, scheme: code, fail: code },
-			...{ routes: gatewayRoutes, management: managementRoutes },
+			...{ routes: gatewayRoutes, management: managementRoutes, cors: corsHeaders },
 		},
 	},
 	transport: {
@@ -73,7 +74,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { routes: gatewayRoutes.min(1).required(), fail: code, suffix: Joi.valid('.git') },
+		members: { routes: gatewayRoutes.min(1).required(), cors: corsHeaders, fail: code, suffix: Joi.valid('.git') },
 	},
 	importer: {
 		folder: 'importers',

@@ -2,6 +2,7 @@
 
 import { Router } from '@hapi/call';
 import Joi, { type ArraySchema, type CustomHelpers, type CustomValidator, type ObjectSchema, type Schema } from 'joi';
+import type { CorsHeaders } from '../contract/cors.ts';
 import type { GatewayRoute, ManagementRoute } from '../contract/kinds.ts';
 import type { JsonSchemaSource } from './describe.ts';
 
@@ -79,6 +80,23 @@ const answerSchema = Joi.any().custom(
 		return `must be a schema of Joi ${Joi.version}${version === null ? '' : `, and is one of Joi ${version}`}`;
 	}),
 );
+
+// ── headers of browsers ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Headers that browsers write, that carry their credentials, or that core allows by itself. */
+const NOT_DECLARED = /^(?:cookie2?|set-cookie2?|authorization|host|origin|referer|(?:proxy|sec|access-control)-.*)$/i;
+
+const headerNames = Joi.array()
+	.items(
+		Joi.string()
+			// Without the characters of a wildcard.
+			.pattern(/^[A-Za-z][A-Za-z0-9-]{0,99}$/)
+			.custom(rule((name: string) => (NOT_DECLARED.test(name) ? 'must be another header: this one is not for plugins to declare' : null))),
+	)
+	.unique((one: string, other: string) => one.toLowerCase() === other.toLowerCase())
+	.max(50);
+
+export const corsHeaders = Joi.object({ send: headerNames, read: headerNames } satisfies Record<keyof CorsHeaders, Schema>);
 
 // ── routes of a gateway ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -31,6 +31,8 @@ const MANAGEMENT = "method: 'GET', path: '/acme', id: 'listAcme', summary: 'List
 /** Builds a plugin with one marked field in its config. */
 const marked = (schema: string): string => plugin(`${AUTH}, config: Joi.object({ token: ${schema} })`);
 const managed = (more: string): string => plugin(`${AUTH}, management: [{ ${MANAGEMENT}, ${more} }]`);
+/** Builds a plugin with these headers for pages. */
+const withCors = (members: string): string => plugin(`${AUTH}, cors: { ${members} }`);
 
 export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 	// ── what package.json says ──────────────────────────────────────────────────────────────────────────────────────
@@ -267,6 +269,26 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 		text: transport(`{ ${ROUTE}, maxbytes: 1 }`),
 		says: ['routes[0].maxbytes is no member', 'but maxBytes is'],
 	},
+	{ id: 'has a limit without seconds', text: transport(`{ ${ROUTE}, limit: { max: 3 } }`), says: ['routes[0].limit.seconds is missing'] },
+	{
+		id: 'has a limit of none',
+		text: transport(`{ ${ROUTE}, limit: { max: 0, seconds: 60 } }`),
+		says: ['routes[0].limit.max must be greater than'],
+	},
+	{
+		id: 'has a limit of more than a year',
+		text: transport(`{ ${ROUTE}, limit: { max: 1, seconds: 1e15 } }`),
+		says: ['routes[0].limit.seconds must be less than'],
+	},
+	{ id: 'lets pages send a wildcard', text: withCors("send: ['*']"), says: ['cors.send[0] must match'] },
+	{ id: 'lets pages send a cookie', text: withCors("send: ['Cookie']"), says: ['cors.send[0] must be another header'] },
+	{ id: 'lets pages read a cookie', text: withCors("read: ['etag', 'set-cookie']"), says: ['cors.read[1] must be another header'] },
+	{
+		id: 'allows credentials by itself',
+		text: withCors("read: ['access-control-allow-credentials']"),
+		says: ['cors.read[0] must be another header'],
+	},
+	{ id: 'lets pages of one origin in', text: withCors("origin: 'https://a.example'"), says: ['cors.origin is no member of cors'] },
 	{ id: 'has two routes alike', text: transport(`{ ${ROUTE} }, { ${ROUTE} }`), says: ['[1] has the same place as [0], GET /acme'] },
 	{
 		id: 'has two routes that differ by the name of a parameter',

@@ -173,6 +173,11 @@ test('CORS of gateways: any page, without credentials; the preflight needs no ca
 	assert.equal(preflight.headers.get('access-control-allow-origin'), '*');
 	assert.equal(preflight.headers.get('access-control-allow-credentials'), null);
 	assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /x-api-key/);
+	const plain = await send(`${service.url}/acme/main`, 'OPTIONS', { headers: { origin: 'https://page.example' } });
+	const allowed = plain.headers.get('access-control-allow-headers') ?? '';
+	for (const name of ['x-api-key', 'mcp-session-id', 'authorization', 'last-event-id']) assert.match(allowed, new RegExp(name));
+	const answer = await send(`${service.url}/acme/main`, 'GET', { headers: { origin: 'https://page.example' } });
+	assert.match(answer.headers.get('access-control-expose-headers') ?? '', /mcp-session-id/);
 });
 
 test('the reserved list holds the first segment of every route, so that no organization takes it (decisions, 16)', () => {

@@ -32,6 +32,7 @@ export default {
 	},
 
 	secretHeaders: (config) => [keyHeaderOf(config)],
+	cors: { send: ['x-api-key'] },
 	takes: (config) => `a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 	scheme: (_gateway, config) => ({ type: 'apiKey', in: 'header', name: keyHeaderOf(config), description: `A key ${secretPlaces(config)}` }),

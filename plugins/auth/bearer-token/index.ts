@@ -55,6 +55,7 @@ export default {
 	},
 
 	secretHeaders: (config) => [keyHeaderOf(config)],
+	cors: { send: ['x-api-key'] },
 	takes: (config) => `a token or a key ${secretPlaces(config)}`,
 	challenge: (gateway, _config, fault) => bearerChallenge(gateway, fault),
 	scheme: (_gateway, config) => ({ type: 'http', scheme: 'bearer', description: `A token or a key ${secretPlaces(config)}` }),

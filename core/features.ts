@@ -40,7 +40,7 @@ export {
 	ROLES,
 	type Role,
 } from './contract/permissions.ts';
-export { askManagement } from './gateways/handling.ts';
+export { askManagement, showsRevision } from './gateways/handling.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
 export { clientOf, clientSignal } from './http/client.ts';
@@ -90,6 +90,7 @@ export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';
 export { configVersion, currentConfig, type StoredConfig, shownConfig } from './registry/stored-configs.ts';
+export { configSchema as jsonSchemaOf } from './registry/write-only.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
 export type * from './store/store.ts';

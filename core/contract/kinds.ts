@@ -1,11 +1,12 @@
 // The kinds of plugin: plugin authors start reading here. Types only.
 
-import type { ObjectSchema, Schema } from 'joi';
+import type { ObjectSchema } from 'joi';
 import type { GateContext, Received, SecurityScheme } from './admission.ts';
 import type { Call, Context } from './context.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
 import type { Window } from './limits.ts';
+import type { ManagementRoute } from './management.ts';
 import type { PipelineNode } from './nodes.ts';
 import type {
 	Api,
@@ -15,7 +16,6 @@ import type {
 	JsonObject,
 	Log,
 	Operation,
-	RecordPage,
 	Reply,
 	SchemaSource,
 	SchemaSummary,
@@ -24,6 +24,8 @@ import type {
 	ToolResult,
 } from './nouns.ts';
 import type { LlmProvider } from './providers.ts';
+
+export type { ManagementRequest, ManagementRoute } from './management.ts';
 
 /**
  * The members that plugins of every kind have.
@@ -100,33 +102,6 @@ export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 
 /** The fault of a credential (RFC 6750 §3.1). `scopes`: all that the caller has, and the missing one. */
 export type ChallengeFault = { error: 'invalid_token' } | { error: 'insufficient_scope'; scopes: readonly Scope[] };
-
-/** A route below `/gateways/{id}`, for members whose role allows it; the OpenAPI document contains it. */
-export interface ManagementRoute<O = unknown> {
-	method: 'GET' | 'DELETE';
-	/** The path, such as `/oauth/clients/{clientId}`. */
-	path: string;
-	/** The operationId, such as `listOauthClients`. */
-	id: string;
-	/** One sentence. */
-	summary: string;
-	/** The field that holds the records of a paged list; absent for any other answer. GET needs `gateway:read`, DELETE `gateway:write`. */
-	list?: string;
-	/** Schema of `data`; for a `list`, of one item. */
-	answer: Schema;
-	/**
-	 * Answers the request; a list is answered with `items` and `nextCursor`, by the request's `page`. @throws not_found
-	 */
-	handler(request: ManagementRequest, context: Context<O>): Promise<JsonObject | { items: JsonObject[]; nextCursor: string | null }>;
-}
-
-export interface ManagementRequest {
-	gateway: Gateway;
-	/** Parameters of the path. */
-	params: Readonly<Record<string, string>>;
-	/** The page to pass to `records.find`, in the order that lists of the API have. */
-	page: RecordPage;
-}
 
 export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'transport';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { Call, Context } from '../contract/context.ts';
-import type { ManagementRoute } from '../contract/kinds.ts';
+import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
 import type { Gateway, Incoming } from '../contract/nouns.ts';
 import { askManagement, handle } from './handling.ts';
 import type { MountedRoute } from './mount.ts';
@@ -48,10 +48,10 @@ test('a handler that answers at once, not by a promise, is heard; what it throws
 	assert.equal(leaving.signal.aborted, false);
 });
 
+const REQUEST: ManagementRequest = { gateway: {} as Gateway, params: {}, page: {}, query: {}, body: null, revision: null };
 const route = (handler: unknown, list?: string): ManagementRoute =>
 	({ method: 'GET', path: '/things', id: 'listThings', summary: 'Lists.', answer: null, handler, ...(list && { list }) }) as never;
-const ask = (handler: unknown, list?: string) =>
-	askManagement('auth:acme', route(handler, list), { gateway: {} as Gateway, params: {}, page: {} }, context);
+const ask = (handler: unknown, list?: string) => askManagement('auth:acme', route(handler, list), REQUEST, context);
 
 test('a management route has 30 s', async (t) => {
 	t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -72,8 +72,14 @@ export async function askManagement(
 	return route.list === undefined ? (answer as JsonObject) : { [route.list]: items, nextCursor };
 }
 
-function answerFault(answer: unknown, { list }: ManagementRoute): string | null {
+/** Whether the answer holds `data` and its `revision`; a removal leaves neither. */
+export const showsRevision = ({ versioned, method }: ManagementRoute): boolean => versioned === true && method !== 'DELETE';
+
+function answerFault(answer: unknown, route: ManagementRoute): string | null {
+	const { list } = route;
 	if (!isObject(answer)) return 'must answer with an object';
+	if (showsRevision(route) && !(isObject(answer['data']) && Number.isSafeInteger(answer['revision'])))
+		return 'must answer with an object as data, and its revision';
 	if (list !== undefined && !(Array.isArray(answer['items']) && answer['items'].every(isObject)))
 		return 'must answer with a list of objects as items';
 	const { nextCursor } = answer;

@@ -3,6 +3,7 @@
 import { Router } from '@hapi/call';
 import Joi, { type ArraySchema, type CustomHelpers, type CustomValidator, type ObjectSchema, type Schema } from 'joi';
 import type { CorsHeaders } from '../contract/cors.ts';
+import { ERRORS } from '../contract/errors.ts';
 import type { GatewayRoute, ManagementRoute } from '../contract/kinds.ts';
 import type { JsonSchemaSource } from './describe.ts';
 
@@ -166,8 +167,26 @@ function parametersFault(path: string): string | null {
 	return new Set(parameters).size < parameters.length ? `must not repeat a parameter, nor have ${TAKEN_PARAMETERS.join(' or ')}` : null;
 }
 
+/** A member that routes of other methods do not have. */
+const onlyFor = (schema: Schema, ...methods: ManagementRoute['method'][]): Schema =>
+	schema.when('method', {
+		is: Joi.valid(...methods),
+		otherwise: Joi.forbidden().messages({ 'any.unknown': `{{#label}} is for ${methods.join(' and ')} alone` }),
+	});
+
+/** Parameters of every list. */
+const OF_PAGES = ['limit', 'cursor', 'sort'];
+
+function pageFault(schema: ObjectSchema): string | null {
+	const taken = OF_PAGES.filter((name) => Object.hasOwn(schema.describe()['keys'] ?? {}, name));
+	return taken.length === 0 ? null : `must not name ${taken.join(', ')}: lists have ${OF_PAGES.join(', ')} by themselves`;
+}
+
+/** An object schema that refuses what it does not name, and becomes part of ours. */
+const ownSchema = configSchema.concat(answerSchema);
+
 const managementFields = {
-	method: Joi.valid('GET', 'DELETE').required(),
+	method: Joi.valid(...ROUTE_METHODS).required(),
 	path: Joi.string().pattern(MANAGEMENT_PATH).custom(rule(parametersFault)).required(),
 	id: Joi.string().pattern(WORD).required(),
 	summary: Joi.string().required(),
@@ -178,7 +197,15 @@ const managementFields = {
 			is: 'GET',
 			otherwise: Joi.forbidden().messages({ 'any.unknown': '{{#label}} is for GET alone: it names the records' }),
 		}),
+	query: ownSchema.custom(rule(pageFault)),
+	body: onlyFor(ownSchema, 'POST', 'PUT'),
 	answer: answerSchema.required(),
+	status: onlyFor(Joi.valid(200), 'POST'),
+	errors: Joi.array()
+		.items(Joi.valid(...Object.keys(ERRORS)))
+		.unique(),
+	idempotent: onlyFor(Joi.valid(true), 'POST'),
+	versioned: Joi.valid(true).when('list', { is: Joi.forbidden(), otherwise: Joi.forbidden() }),
 	handler: code.required(),
 } satisfies Record<keyof ManagementRoute, Schema>;
 

@@ -300,7 +300,31 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 		text: transport(`{ ${ROUTE}, method: 'get', body: 'text' }, { path: '/b' }`),
 		says: ['routes[0].method must', 'routes[0].body must', 'routes[1].method is missing', 'routes[1].handler is missing'],
 	},
-	{ id: 'has a management route that changes', text: managed("method: 'POST'"), says: ['management[0].method must be one of GET, DELETE'] },
+	{
+		id: 'has a management route that patches',
+		text: managed("method: 'PATCH'"),
+		says: ['management[0].method must be one of GET, POST, PUT, DELETE'],
+	},
+	{
+		id: 'reads a body with GET',
+		text: managed('body: Joi.object({ a: Joi.any() })'),
+		says: ['management[0].body is for POST and PUT alone'],
+	},
+	{
+		id: 'takes any body',
+		text: managed("method: 'PUT', body: Joi.object({ a: Joi.any() }).unknown()"),
+		says: ['management[0].body must refuse the fields that it does not name'],
+	},
+	{ id: 'takes a text as body', text: managed("method: 'PUT', body: Joi.string()"), says: ['management[0].body must be Joi.object'] },
+	{
+		id: 'has a list with a limit of its own',
+		text: managed("list: 'as', query: Joi.object({ limit: Joi.number() })"),
+		says: ['management[0].query must not name limit'],
+	},
+	{ id: 'repeats a GET', text: managed('idempotent: true'), says: ['management[0].idempotent is for POST alone'] },
+	{ id: 'creates with GET', text: managed('status: 200'), says: ['management[0].status is for POST alone'] },
+	{ id: 'throws an error of its own', text: managed("errors: ['teapot']"), says: ['management[0].errors[0] must be one of'] },
+	{ id: 'has the revision of a list', text: managed("list: 'as', versioned: true"), says: ['management[0].versioned'] },
 	{ id: 'has a management route at a parameter', text: managed("path: '/{name}'"), says: ['management[0].path must match'] },
 	{ id: 'has a management route without schema', text: managed('answer: {}'), says: ['management[0].answer must be a schema of Joi'] },
 	{

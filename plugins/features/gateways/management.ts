@@ -1,13 +1,17 @@
-// Serves the management routes that auth plugins declare, as operations of this API: members see and remove what the plugins keep for a gateway.
+// Serves the management routes that auth plugins declare, as operations of this API: members see, change and remove what the plugins keep for a gateway.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
+import type { ObjectSchema } from 'joi';
 import {
 	type AuthMethod,
 	askManagement,
 	type Core,
 	clientSignal,
+	expectedVersion,
+	filterOf,
 	type Gateway,
 	type GatewayRow,
+	type JsonObject,
 	listQuery,
 	type ManagementRequest,
 	type ManagementRoute,
@@ -16,6 +20,8 @@ import {
 	organizationOf,
 	page,
 	pageOf,
+	showsRevision,
+	showVersion,
 	storeOf,
 } from '../../../core/features.ts';
 import { findGateway } from './find.ts';
@@ -24,18 +30,33 @@ export const managementRoutes = (core: Core): ServerRoute[] =>
 	core.registry.list('auth').flatMap((plugin) => (plugin.management ?? []).map((route) => mount(plugin, route, core)));
 
 function mount(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRoute {
-	const { method, path, id, summary, list, answer } = route;
+	const { method, path, id, summary, list, body, answer, errors, idempotent, versioned } = route;
+	const query = queryOf(route);
 	return operation({
 		method,
 		path: `/gateways/{id}${path}`,
 		id,
 		summary,
 		need: method === 'GET' ? 'gateway:read' : 'gateway:write',
-		...(list !== undefined && { query: listQuery() }),
+		...(query && { query }),
+		...(body && { body: strictly(body) }),
 		answer: list === undefined ? answer : page(list, answer),
+		status: route.status ?? (method === 'POST' ? 201 : 200),
+		...(errors && { errors }),
+		...(idempotent && { idempotent }),
+		...(versioned && { versioned }),
 		handler: (request) => handle(request, plugin, route, core),
 	});
 }
+
+function queryOf({ list, query }: ManagementRoute): ObjectSchema | undefined {
+	if (list === undefined) return query;
+	return query ? listQuery().concat(query) : listQuery();
+}
+
+/** A body with the rules of every other one. */
+const strictly = (schema: ObjectSchema): ObjectSchema =>
+	schema.required().prefs({ convert: false }).label('body').messages({ 'object.unknown': '{{#label}} is not a field of this body' });
 
 async function handle(request: Request, { name }: AuthMethod, route: ManagementRoute, core: Core) {
 	const gateway = await describeGateway(await findGateway(request, core), organizationOf(request).id, core);
@@ -43,9 +64,25 @@ async function handle(request: Request, { name }: AuthMethod, route: ManagementR
 	const plugin = `auth:${name}`;
 	request.plugins.servedBy = { plugin, gateway: gateway.organizationSlug + gateway.endpoint };
 	const context = core.runtime.contextAt({ plugin, gateway, records, signal: clientSignal(request) });
+	const answer = await askManagement(plugin, route, { gateway, ...inputOf(request, route) }, context);
+	if (!showsRevision(route)) return answer;
+	// It was checked with the answer.
+	const { data, revision } = answer as { data: JsonObject; revision: number };
+	showVersion(request, revision);
+	return data;
+}
+
+function inputOf(request: Request, { list, query, body, versioned }: ManagementRoute): Omit<ManagementRequest, 'gateway'> {
 	// hapi puts the gateway's id beside the route's own parameters, which are all strings.
 	const { id: _id, ...params } = request.params as Record<string, string>;
-	return askManagement(plugin, route, { gateway, params, page: route.list === undefined ? {} : inOrder(request) }, context);
+	return {
+		params,
+		page: list === undefined ? {} : inOrder(request),
+		// What the route declares has passed its schemas.
+		query: query ? filterOf<JsonObject>(request) : {},
+		body: body ? (request.payload as JsonObject) : null,
+		revision: (versioned ? expectedVersion(request) : undefined) ?? null,
+	};
 }
 
 /** Sorts by creation, as all lists of the API do; records have no order of their own. */

@@ -3,13 +3,8 @@
 // validates its output at every level, which takes longer than all the rest.
 
 import type { Schema } from 'joi';
-import { isObject, type Json, type JsonObject, type JsonSchema } from '../../../core/features.ts';
+import { isObject, type Json, type JsonObject, type JsonSchema, jsonSchemaOf } from '../../../core/features.ts';
 import { tidy } from './tidy.ts';
-
-/** Standard Schema's JSON Schema interface, which Joi 18 implements but does not declare. */
-interface JsonSchemaSource {
-	jsonSchema: { input(options: { target: 'draft-2020-12' }): JsonSchema };
-}
 
 /** The marks that a schema may carry in its meta: `.meta({ schema: 'Gateway' })`. */
 interface Marks {
@@ -35,10 +30,6 @@ export interface PluginNames {
 	configs(kind: string): string[];
 }
 
-const plainSchema = (schema: Schema): JsonSchema =>
-	// Every schema of Joi 18 has this member.
-	(schema['~standard'] as unknown as JsonSchemaSource).jsonSchema.input({ target: 'draft-2020-12' });
-
 export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 	const components: Record<string, JsonSchema> = {};
 	const refer = (name: string, schema: JsonSchema): JsonSchema => {
@@ -50,6 +41,8 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 
 	const annotate = (written: JsonSchema, schema: Schema): JsonSchema => {
 		const marks = marksOf(schema);
+		// Examples, names and conditions of a secret would tell of its values.
+		if (written.writeOnly === true) return written;
 		const whole = conditions(withExamples(written, schema), schema);
 		const inner = descend(whole, schema);
 		const told = withPlugins(inner, marks, plugins);
@@ -79,7 +72,7 @@ export function createSchemaWriter(plugins: PluginNames): SchemaWriter {
 		return copy;
 	};
 
-	return { write: (schema) => tidy(annotate(plainSchema(schema), schema)), components };
+	return { write: (schema) => tidy(annotate(jsonSchemaOf(schema), schema)), components };
 }
 
 /** The members that Joi keeps of a schema beside its flags and rules. */

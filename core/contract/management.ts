@@ -26,7 +26,7 @@ export interface ManagementRoute<O = unknown> {
 	body?: ObjectSchema;
 	/** Schema of `data`; for a `list`, of one item. */
 	answer: Schema;
-	/** Of a POST that creates nothing; else it answers 201. */
+	/** A POST answers 201; with this, it is an action that creates nothing. */
 	status?: 200;
 	/** Errors that the handler throws beside those of any operation, such as `conflict`, for the document. */
 	errors?: readonly ErrorCode[];
@@ -41,7 +41,7 @@ export interface ManagementRoute<O = unknown> {
 export type ManagementAnswer =
 	| JsonObject
 	| { items: JsonObject[]; nextCursor: string | null }
-	| { data: JsonObject /** As of `StoredRecord`. */; revision: number };
+	| { data: JsonObject /** The record's own. */; revision: number };
 
 export interface ManagementRequest {
 	gateway: Gateway;

@@ -98,7 +98,7 @@ export const IMPORT_BODY = Joi.object({
 		'object.unknown': '{{#label}} is not a field of this body',
 		'object.without': '"entry" is for "files" and for a zip: "schemaContent" is one document',
 	})
-	.example({ schemaUrl: 'https://petstore.example.com/openapi.json', generateTools: true });
+	.example({ schemaUrl: 'https://petstore.example.com/description.json', generateTools: true });
 
 /** @throws validation_failed naming each field */
 export function readImportRequest(body: Uint8Array): ImportRequest {

@@ -78,7 +78,7 @@ function inputOf(request: Request, { list, query, body, versioned }: ManagementR
 	return {
 		params,
 		page: list === undefined ? {} : inOrder(request),
-		// What the route declares has passed its schemas.
+		// Both have passed the schemas of the route.
 		query: query ? filterOf<JsonObject>(request) : {},
 		body: body ? (request.payload as JsonObject) : null,
 		revision: (versioned ? expectedVersion(request) : undefined) ?? null,

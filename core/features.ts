@@ -8,6 +8,7 @@ import type { Log } from './contract/nouns.ts';
 import type { Permissions } from './contract/permissions.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
+import type { InFlight } from './http/in-flight.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import type { Members } from './identity/members.ts';
 import type { Resets } from './identity/password-resets.ts';
@@ -120,6 +121,8 @@ export interface Core {
 	imports: Imports;
 	importJobs: ImportJobRunner;
 	runs: Runs;
+	/** The requests that are being answered. */
+	inFlight: InFlight;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

@@ -9,10 +9,12 @@ import { createArgumentChecks } from './arguments/checks.ts';
 import { superviseWorkers } from './cluster.ts';
 import { type Config, checkConfig, completeConfig } from './config/config.ts';
 import { createLog, type ServiceLog } from './config/log.ts';
+import { GatewayError } from './contract/errors.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
 import { sweepExpired } from './housekeeping.ts';
+import { InFlight } from './http/in-flight.ts';
 import { reservedSegments } from './http/reserved.ts';
 import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
@@ -88,6 +90,8 @@ interface Given {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 const DRAIN_MS = 25_000;
+/** The time after which calls in flight are ended when the service stops: in the rest they can still be answered. */
+const CALLS_MS = DRAIN_MS - 1000;
 /** The time in which runs may still end when the service stops; another replica goes on with the rest. */
 const RUNS_GRACE_MS = 2_000;
 /** Time limit of the whole stop. */
@@ -108,6 +112,7 @@ export async function startService(
 		const parts = await assemble({ config, log, options }, opened);
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer({ ...core, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
+		server.app.inFlight = core.inFlight;
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server, core);
 		core.runtime.mount(server);
@@ -115,7 +120,7 @@ export async function startService(
 		await core.runs.open();
 		options.beforeListening?.();
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
-		opened.defer(async () => void (await Promise.all([server.stop({ timeout: DRAIN_MS }), core.runs.close(RUNS_GRACE_MS)])));
+		opened.defer(() => drain(server, core));
 		opened.defer(() => stopping.abort());
 		log.info({ ...addressesOf(config), workerPid: process.pid }, 'listening');
 		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
@@ -128,6 +133,15 @@ export async function startService(
 		await opened.disposeAsync();
 		throw error;
 	}
+}
+
+/** Lets requests in flight and runs finish. When no client waits any longer, or the time is over, all calls are ended. */
+async function drain(server: Server, { runs, inFlight }: Core): Promise<void> {
+	const end = (): void => inFlight.end(new GatewayError('unavailable', 'The service is stopping.'));
+	const late = setTimeout(end, CALLS_MS);
+	await Promise.all([server.stop({ timeout: DRAIN_MS }), runs.close(RUNS_GRACE_MS)]);
+	clearTimeout(late);
+	end();
 }
 
 async function registerManagement(server: Server, core: Core): Promise<void> {
@@ -197,7 +211,10 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	opened.defer(() => upstreamTokens.close());
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
-	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, operatorOf };
+	const inFlight = new InFlight();
+	const services: Services = {
+		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, operatorOf },
+	};
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
@@ -227,6 +244,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 		imports,
 		importJobs,
 		runs,
+		inFlight,
 		runtime,
 		recorder,
 		limits,

@@ -149,7 +149,10 @@ export interface Context<O = unknown> {
 	kv: KeyValue;
 	records: Records;
 	identity: Identity;
-	/** Aborts when the client leaves, the deadline passes, or the service shuts down. */
+	/**
+	 * Aborts when the client leaves, the deadline passes, or the service shuts down: for calls in flight when their time to finish is over, for
+	 * event streams at once (unless `finite`).
+	 */
 	signal: AbortSignal;
 }
 
@@ -204,7 +207,7 @@ export interface Call<O = unknown> extends Context<O> {
 	progress(done: number, total?: number, message?: string): void;
 	/**
 	 * Returns a call like this one that also reports the progress of what it invokes to `progress`, and stops with `signal` too. `detached`:
-	 * it continues when the client leaves, for protocols in which leaving is not cancelling.
+	 * it continues when the client leaves, for protocols in which leaving is not cancelling, until the service stops.
 	 */
 	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call<O>;
 }

@@ -17,14 +17,17 @@ export function clientOf(request: Request, { config }: { config: Config }): Pick
 	};
 }
 
-/** Returns a signal that aborts when the client leaves before its answer is complete. */
+/** Returns a signal that aborts when the client leaves before its answer is complete, or the service stops and its time to finish is over. */
 export const clientSignal = (request: Request): AbortSignal => clientLeaving(request).signal;
 
 /** Returns the controller of that signal, for other reasons to abort. */
 export function clientLeaving(request: Request): AbortController {
 	const controller = new AbortController();
 	const { res } = request.raw;
+	const { inFlight } = request.server.app;
+	inFlight?.add(controller);
 	res.once('close', () => {
+		inFlight?.remove(controller);
 		if (!res.writableFinished) controller.abort(new Error('The client left.'));
 	});
 	return controller;

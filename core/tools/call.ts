@@ -27,6 +27,7 @@ import type {
 	ToolResult,
 } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
+import type { InFlight } from '../http/in-flight.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
@@ -59,6 +60,8 @@ export interface Services {
 	accountOf: AccountOf;
 	signer: Signer;
 	invoker: Invoker;
+	/** Told when calls in flight have no more time, since the service stops. */
+	inFlight: InFlight;
 	/** Returns the operator's configuration of a plugin, by `kind:name`. */
 	operatorOf(plugin: string): unknown;
 }
@@ -236,7 +239,7 @@ export class PluginCall implements Call {
 	}
 
 	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call {
-		const own = options.detached ? new AbortController().signal : this.#parts.signal;
+		const own = options.detached ? this.#services.inFlight.over : this.#parts.signal;
 		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
 		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
 	}

@@ -14,6 +14,7 @@ import type { Log } from '../../core/contract/nouns.ts';
 import { permissionsWith } from '../../core/contract/permissions.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { createRuntime, type Runtime } from '../../core/gateways/runtime.ts';
+import { InFlight } from '../../core/http/in-flight.ts';
 import { reservedSegments } from '../../core/http/reserved.ts';
 import { beginLogin } from '../../core/identity/logins.ts';
 import { Members } from '../../core/identity/members.ts';
@@ -123,13 +124,30 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const breakers = new Breakers();
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
-	const services: Services = { log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, operatorOf };
+	const inFlight = new InFlight();
+	const services: Services = {
+		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, operatorOf },
+	};
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const permissions = permissionsWith(new Map());
-	const around = { config, registry, secrets, tokens, passwords, members, resets, invoker, store, services, recorder, limits, permissions };
+	const around = {
+		config,
+		registry,
+		secrets,
+		tokens,
+		passwords,
+		members,
+		resets,
+		invoker,
+		store,
+		services,
+		recorder,
+		limits,
+		permissions,
+	};
 	const runtime = createRuntime(around);
 	opened.defer(() => runtime.close());
 	const server = createServer({ ...around, log, reserved: reservedSegments() });

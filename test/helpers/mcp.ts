@@ -2,6 +2,7 @@
 
 import mcp from '../../adapters/mcp/index.ts';
 import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
+import { InFlight } from '../../core/http/in-flight.ts';
 import { Memo } from '../../core/shared/memo.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/tools/call.ts';
 import { silent } from './postgres.ts';
@@ -97,7 +98,7 @@ function endpointCall(options: EndpointOptions): PluginCall {
 		run: ({ tool }: { tool: Tool }, args: JsonObject, parts: CallParts) => run(tool.name, args, parts),
 	};
 	// The adapter uses no other services of core.
-	const services = { log: silent, memo: new Memo(100), invoker } as unknown as Services;
+	const services = { log: silent, memo: new Memo(100), invoker, inFlight: new InFlight() } as unknown as Services;
 	return new PluginCall(services, {
 		plugin: 'transport:mcp',
 		organizationId: 'organization',

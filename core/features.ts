@@ -10,6 +10,7 @@ import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
 import type { InFlight } from './http/in-flight.ts';
 import type { ReservedSegments } from './http/reserved.ts';
+import type { Streams } from './http/streams.ts';
 import type { Members } from './identity/members.ts';
 import type { Resets } from './identity/password-resets.ts';
 import type { Imports } from './imports/imports.ts';
@@ -45,6 +46,7 @@ export { askManagement, showsRevision } from './gateways/handling.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
 export { clientOf, clientSignal } from './http/client.ts';
+export { lastEventIdOf } from './http/server-events.ts';
 export { tokenCookie } from './identity/cookies.ts';
 export { beginLogin, checkPassword } from './identity/logins.ts';
 export { hasEnded } from './imports/jobs.ts';
@@ -123,6 +125,8 @@ export interface Core {
 	runs: Runs;
 	/** The requests that are being answered. */
 	inFlight: InFlight;
+	/** The event streams of this process; `answerEvents` opens one. */
+	streams: Streams;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

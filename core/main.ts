@@ -16,6 +16,7 @@ import { createRuntime } from './gateways/runtime.ts';
 import { sweepExpired } from './housekeeping.ts';
 import { InFlight } from './http/in-flight.ts';
 import { reservedSegments } from './http/reserved.ts';
+import { Streams } from './http/streams.ts';
 import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
 import { createImports } from './imports/imports.ts';
@@ -85,6 +86,8 @@ interface Given {
 	config: Config;
 	log: ServiceLog;
 	options: ServiceOptions;
+	/** Aborted as the first step of stopping. */
+	stopping: AbortSignal;
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -109,7 +112,7 @@ export async function startService(
 	const opened = new AsyncDisposableStack();
 	const [leaving, stopping] = [new AbortController(), new AbortController()];
 	try {
-		const parts = await assemble({ config, log, options }, opened);
+		const parts = await assemble({ config, log, options, stopping: stopping.signal }, opened);
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
 		const server = createServer({ ...core, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
 		server.app.inFlight = core.inFlight;
@@ -150,7 +153,10 @@ async function registerManagement(server: Server, core: Core): Promise<void> {
 	await registerFeatures(server, core);
 }
 
-async function assemble({ config, log, options }: Given, opened: AsyncDisposableStack): Promise<Omit<Core, 'leaving' | 'stopping'>> {
+async function assemble(
+	{ config, log, options, stopping }: Given,
+	opened: AsyncDisposableStack,
+): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins, { log });
 	opened.defer(() => closePlugins(registry, log));
@@ -212,6 +218,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
 	const inFlight = new InFlight();
+	const streams = new Streams(stopping);
 	const services: Services = {
 		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, operatorOf },
 	};
@@ -220,7 +227,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const people = { tokens, passwords, members, resets };
-	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits });
+	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits, streams });
 	opened.defer(() => runtime.close());
 	const unfitRows = countUnfitRows({ store, registry, secrets, log, isTold: isFirst() });
 	opened.defer(() => unfitRows.close());
@@ -245,6 +252,7 @@ async function assemble({ config, log, options }: Given, opened: AsyncDisposable
 		importJobs,
 		runs,
 		inFlight,
+		streams,
 		runtime,
 		recorder,
 		limits,

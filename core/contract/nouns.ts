@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import type { EventOptions, ServerEvent } from './streams.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
@@ -120,6 +121,8 @@ export interface Incoming {
 	headers: Readonly<Record<string, string | undefined>>;
 	/** The body as the route's `body` names it: parsed JSON, URLSearchParams, or a Buffer; null before authentication or without one. */
 	body: unknown;
+	/** The id of the last event that a client of an event stream received before it reconnected; null without a usable `Last-Event-ID`. */
+	lastEventId: string | null;
 	/** Client address; a forwarded one counts only from the hops that TRUST_PROXY names. */
 	address: string;
 	/** The one of the listed PUBLIC_URLs that the client used. */
@@ -131,8 +134,13 @@ export interface Incoming {
 export interface Reply {
 	status: number;
 	headers?: Record<string, string>;
-	/** An object is sent as JSON, a string as plain text unless a header says otherwise. A stream is destroyed when the client leaves. */
-	body?: JsonObject | string | Buffer | Readable | ReadableStream | null;
+	/**
+	 * An object is sent as JSON, a string as plain text unless a header says otherwise. A stream is destroyed when the client leaves. An
+	 * iterable of events is sent as an event stream, for which core does all the rest; the status is 200.
+	 */
+	body?: JsonObject | string | Buffer | Readable | ReadableStream | AsyncIterable<ServerEvent> | null;
+	/** Options of a body of events. */
+	stream?: EventOptions;
 }
 
 // ── descriptions of APIs ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,10 @@ const circular: { self?: unknown } = {};
 circular.self = circular;
 const ended = Readable.from([]).destroy();
 
+async function* events() {
+	yield { data: 'x' };
+}
+
 const WRONG: [title: string, value: unknown, fault: RegExp][] = [
 	['nothing', undefined, /must be an object with a status/],
 	['null', null, /must be an object with a status/],
@@ -34,13 +38,17 @@ const WRONG: [title: string, value: unknown, fault: RegExp][] = [
 	['Gatehouse’s cookie', { status: 200, headers: { 'Set-Cookie': 'gatehouse_token=evil' } }, /may not set the cookie gatehouse_token/],
 	['Gatehouse’s cookie over https', { status: 200, headers: { 'set-cookie': ' __HOST-Gatehouse_Token =evil' } }, /may not set the cookie/],
 	['a cookie without a name', { status: 200, headers: { 'set-cookie': '=gatehouse_token=evil' } }, /a Set-Cookie without a name/],
-	['a number as body', { status: 200, body: 7 }, /must be an object, a string, a Buffer or a stream, not a number/],
+	['a number as body', { status: 200, body: 7 }, /must be an object, a string, a Buffer, a stream or events, not a number/],
 	['a function as body', { status: 200, body: () => 1 }, /not a function/],
 	['a bigint inside', { status: 200, body: { a: [1n] } }, /must be JSON: it \/a\/0 is a bigint/],
 	['a body that contains itself', { status: 200, body: circular }, /contains itself/],
 	['a promise as body', { status: 200, body: Promise.resolve('x') }, /an instance of Promise/],
 	['a map as body', { status: 200, body: new Map() }, /an instance of Map/],
-	['a generator as body', { status: 200, body: (async function* () {})() }, /must be JSON/],
+	['events with another status', { status: 201, body: events() }, /with events must have the status 200, not 201/],
+	['options of events as a text', { status: 200, body: events(), stream: 'finite' }, /an object as stream/],
+	['events that are finite perhaps', { status: 200, body: events(), stream: { finite: 1 } }, /a boolean as stream\.finite/],
+	['another answer that is no function', { status: 200, body: events(), stream: { whenFull: {} } }, /a function as stream\.whenFull/],
+	['events with a header that cannot be sent', { status: 200, body: events(), headers: { a: '✓' } }, /cannot be sent: "a"/],
 	['a stream that has ended', { status: 200, body: ended }, /must be a stream that can still be read/],
 	['a stream to write to', { status: 200, body: new Writable() }, /must be a stream that can still be read/],
 	['endless text', { status: 200, body: 'x'.repeat(64 * 1024 * 1024 + 1) }, /at most 67108864 characters or bytes/],
@@ -72,6 +80,14 @@ test('bodies are sent by their type; text is plain text', () => {
 test('a stream of the web is read like one of Node', async () => {
 	const { body } = check({ status: 200, body: new Blob(['web']).stream() });
 	assert.equal(await text(body as Readable), 'web');
+});
+
+test('an iterable is a source of events; a stream is none, though one can iterate over it', () => {
+	const source = events();
+	const whenFull = async () => ({ status: 200 });
+	assert.deepEqual(check({ status: 200, body: source, stream: { finite: true, whenFull } }).events, { source, finite: true, whenFull });
+	for (const body of [new PassThrough(), new Blob(['web']).stream(), { a: 1 }, null])
+		assert.equal(check({ status: 200, body }).events, undefined);
 });
 
 test('the cookie of a login that core gave for this answer passes, and so do others', () => {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { isUint8Array } from 'node:util/types';
 import { PluginFault } from '../contract/errors.ts';
+import type { EventOptions, ServerEvent } from '../contract/streams.ts';
 import { isTokenCookie } from '../identity/cookies.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 
@@ -14,6 +15,12 @@ export interface CheckedReply {
 	body: string | Buffer | Readable | undefined;
 	/** The type of the body when the headers name none. */
 	type: 'application/json' | 'text/plain' | undefined;
+	/** The events that are sent instead of a body. */
+	events?: EventReply;
+}
+
+export interface EventReply extends EventOptions {
+	source: AsyncIterable<ServerEvent>;
 }
 
 /** The most that a body in memory may have, in characters or bytes: 64 Mi. Larger ones are streams. */
@@ -39,22 +46,39 @@ export interface ReplyFrom {
 export function checkReply(value: unknown, from: ReplyFrom): CheckedReply {
 	const fault = replyFault(value, from);
 	if (fault !== null) throw new PluginFault(from.plugin, `the reply of a handler ${fault}.`);
-	const { status, headers = NO_HEADERS, body } = value as { status: number; headers?: Record<string, string>; body: unknown };
+	const { status, headers = NO_HEADERS, body, stream } = value as Checked;
+	if (isEvents(body)) return { status, headers, body: undefined, type: undefined, events: { ...stream, source: body } };
 	return { status, headers, ...convert(body, from.plugin) };
 }
 
+type Checked = { status: number; headers?: Record<string, string>; body: unknown; stream?: EventOptions };
+
 function replyFault(value: unknown, from: ReplyFrom): string | null {
 	if (!isObject(value)) return 'must be an object with a status';
-	const { status, headers } = value as Record<string, unknown>;
+	const { status, headers, body, stream } = value as Record<string, unknown>;
 	if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599)
 		return `must have a status from 200 to 599, not ${typeof status === 'number' ? status : `a value of type ${typeof status}`}`;
-	if (headers === undefined) return null;
+	const ofEvents = isEvents(body) ? eventsFault(status as number, stream) : null;
+	if (ofEvents !== null || headers === undefined) return ofEvents;
 	if (!isObject(headers)) return 'must have an object as headers';
 	for (const name in headers) {
 		const fault = headerFault(name, headers[name], from);
 		if (fault !== null) return fault;
 	}
 	return null;
+}
+
+/** Streams can be iterated over, too. */
+const isEvents = (body: unknown): body is AsyncIterable<ServerEvent> =>
+	typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !(body instanceof ReadableStream) && !isStream(body);
+
+function eventsFault(status: number, stream: unknown): string | null {
+	if (status !== 200) return `with events must have the status 200, not ${status}`;
+	if (stream === undefined) return null;
+	if (!isObject(stream)) return 'must have an object as stream';
+	const { finite, whenFull } = stream as Record<string, unknown>;
+	if (finite !== undefined && typeof finite !== 'boolean') return 'must have a boolean as stream.finite';
+	return whenFull === undefined || typeof whenFull === 'function' ? null : 'must have a function as stream.whenFull';
 }
 
 function headerFault(name: string, value: unknown, from: ReplyFrom): string | null {
@@ -83,7 +107,7 @@ function convert(body: unknown, plugin: string): Body {
 	if (body === undefined || body === null) return { body: undefined, type: undefined };
 	if (typeof body === 'string') return { body: bounded(body, wrong), type: 'text/plain' };
 	if (isUint8Array(body)) return { body: bounded(bytesOf(body), wrong), type: undefined };
-	if (typeof body !== 'object') throw wrong(`must be an object, a string, a Buffer or a stream, not a ${typeof body}`);
+	if (typeof body !== 'object') throw wrong(`must be an object, a string, a Buffer, a stream or events, not a ${typeof body}`);
 	if (body instanceof ReadableStream) return { body: Readable.fromWeb(body), type: undefined };
 	if (isStream(body)) return { body: readable(body, wrong), type: undefined };
 	return { body: bounded(jsonOf(body, wrong), wrong), type: 'application/json' };
@@ -101,7 +125,7 @@ const isStream = (body: object): body is Readable => typeof (body as Partial<Rea
 
 /** JSON.stringify is several times faster than our own look, which finds the place of a fault. */
 function jsonOf(body: object, wrong: (what: string) => PluginFault): string {
-	const isData = !(body instanceof Map || body instanceof Set || body instanceof Promise || Symbol.asyncIterator in body);
+	const isData = !(body instanceof Map || body instanceof Set || body instanceof Promise);
 	const text = isData ? stringify(body) : undefined;
 	if (text !== undefined) return text;
 	const { fault } = measureJson(body, MAX_BODY);

@@ -7,6 +7,7 @@ import { PluginFault } from '../contract/errors.ts';
 import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import { isObject, measureJson } from '../kit/json.ts';
+import { mediaTypeOf } from '../kit/media-type.ts';
 import { inTime } from '../kit/race.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { CheckedReply } from './check-reply.ts';
@@ -38,10 +39,19 @@ export function handle(
 const asError = (thrown: unknown, plugin: string): Error =>
 	thrown instanceof Error ? thrown : new PluginFault(plugin, `threw something that is no Error: ${describeThrown(thrown).slice(0, 500)}`);
 
-/** Ends the stream of a reply that nobody receives. */
-function discard(reply: unknown): void {
+/** Ends the stream or the events of a reply that nobody receives. */
+export function discard(reply: unknown): void {
 	const body = isObject(reply) ? (reply['body'] as unknown) : null;
 	if (body instanceof Readable) body.on('error', () => undefined).destroy();
+	else if (isObject(body) && Symbol.asyncIterator in body) endEvents(body as object as AsyncIterable<unknown>);
+}
+
+async function endEvents(events: AsyncIterable<unknown>): Promise<void> {
+	try {
+		await events[Symbol.asyncIterator]().return?.();
+	} catch {
+		// Nobody waits for it.
+	}
 }
 
 /** @param call whose log receives the error of a stream that fails while it is sent */
@@ -52,6 +62,9 @@ export function respond(h: ResponseToolkit, { status, headers, body, type }: Che
 	const response = h.response(body).code(status);
 	if (type !== undefined) response.type(type);
 	for (const name in headers) response.header(name, headers[name] ?? '');
+	// A compressor would hold events back until it has enough of them.
+	if (body instanceof Readable && mediaTypeOf(response.headers['content-type'] as string | undefined) === 'text/event-stream')
+		response.header('content-encoding', 'identity');
 	return response;
 }
 

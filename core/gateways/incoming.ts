@@ -9,6 +9,7 @@ import { clientAddress } from '../http/addresses.ts';
 import { DEFAULT_MAX_BYTES, parseFormBody, parseJson, readBody } from '../http/body.ts';
 import { codingOf, inflated } from '../http/codings.ts';
 import { isTrustedOrigin } from '../http/origins.ts';
+import { lastEventIdOf } from '../http/server-events.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 import type { RouteMatch } from './mount.ts';
 
@@ -35,6 +36,7 @@ export function describeRequest(
 		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
 		headers: headers as Record<string, string | undefined>,
 		body: null,
+		lastEventId: lastEventIdOf(request),
 		address: clientAddress(request.info.remoteAddress, headers['x-forwarded-for']?.toString(), config.trustProxy),
 		publicUrl: around.publicUrl,
 		origin: { value: origin, trusted: origin !== null && isTrustedOrigin(config, origin) },

@@ -12,6 +12,7 @@ import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
 import { placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
+import type { Streams } from '../http/streams.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -28,6 +29,7 @@ import { handle, respond } from './handling.ts';
 import { describeRequest, isDiscovery, readFor } from './incoming.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
 import { letSpeak } from './refusals.ts';
+import { respondEvents } from './streaming.ts';
 import { verifyBody } from './verify-body.ts';
 
 export interface Runtime {
@@ -45,6 +47,7 @@ export interface RuntimeParts extends MountParts, IdentityParts {
 	config: Config;
 	services: Services;
 	limits: Limits;
+	streams: Streams;
 }
 
 /** The number of gateways kept ready in this process; the longest unused are dropped first. */
@@ -177,13 +180,14 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
 	const lists = route.lists === true;
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, lists });
-	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), {
-		plugin,
-		gaveCookie: (cookie) => identity.gaveCookie(cookie),
-	});
+	const from = { plugin, gaveCookie: (cookie: string) => identity.gaveCookie(cookie) };
+	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), from);
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
-	return respond(h, reply, call);
+	const { events } = reply;
+	return events
+		? respondEvents(h, { ...reply, events }, { mounted: match.found, incoming, call, leaving, request, from, streams: parts.streams })
+		: respond(h, reply, call);
 }
 
 /** The caller of a request, and the check of its body by the method that admitted the caller. */

@@ -16,6 +16,7 @@ import { createEgress } from '../../core/egress/egress.ts';
 import { createRuntime, type Runtime } from '../../core/gateways/runtime.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { reservedSegments } from '../../core/http/reserved.ts';
+import { Streams } from '../../core/http/streams.ts';
 import { beginLogin } from '../../core/identity/logins.ts';
 import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
@@ -133,7 +134,9 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const permissions = permissionsWith(new Map());
+	const streams = new Streams(new AbortController().signal);
 	const around = {
+		streams,
 		config,
 		registry,
 		secrets,

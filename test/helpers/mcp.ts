@@ -2,6 +2,7 @@
 
 import mcp from '../../adapters/mcp/index.ts';
 import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
+import type { ServerEvent } from '../../core/contract/streams.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { Memo } from '../../core/shared/memo.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/tools/call.ts';
@@ -28,6 +29,8 @@ export interface McpAnswer {
 	// biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
 	message: any;
 	body: Reply['body'];
+	/** The options of a body of events. */
+	stream: Reply['stream'];
 }
 
 export type Post = (body: unknown, headers?: Record<string, string>) => Promise<McpAnswer>;
@@ -67,9 +70,9 @@ export function mcpEndpoint(options: EndpointOptions = {}): Post {
 	if (config.error) throw config.error;
 	return async (body, headers = {}) => {
 		const reply = await route.handler(incoming(body, headers, options), config.value, endpointCall(options));
-		const { status, headers: sent = {}, body: answer = null } = reply;
+		const { status, headers: sent = {}, body: answer = null, stream } = reply;
 		const isMessage = answer !== null && typeof answer === 'object' && 'jsonrpc' in answer;
-		return { status, headers: sent, message: isMessage ? JSON.parse(JSON.stringify(answer)) : null, body: answer };
+		return { status, headers: sent, message: isMessage ? JSON.parse(JSON.stringify(answer)) : null, body: answer, stream };
 	};
 }
 
@@ -85,6 +88,7 @@ function incoming(body: unknown, headers: Record<string, string>, { origin = { v
 		query: new URLSearchParams(),
 		headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
 		body: Buffer.from(text),
+		lastEventId: null,
 		address: '127.0.0.1',
 		publicUrl: 'https://gatehouse.example',
 		origin,
@@ -138,13 +142,11 @@ export function modernRequest(method: string, params: Record<string, unknown> = 
 	return [request(method, { _meta: META, ...params }), { ...headers, ...named }];
 }
 
-/** Returns the messages of an event stream, in order, when it has ended. */
+/** Returns the messages of a body of events, in order, when it has ended. */
 // biome-ignore lint/suspicious/noExplicitAny: as in McpAnswer
 export async function readEvents(body: Reply['body']): Promise<any[]> {
-	let text = '';
-	for await (const chunk of body as AsyncIterable<Buffer>) text += String(chunk);
-	return text
-		.split('\n')
-		.filter((line) => line.startsWith('data: '))
-		.map((line) => JSON.parse(line.slice('data: '.length)));
+	const messages: unknown[] = [];
+	for await (const { data } of body as AsyncIterable<ServerEvent>)
+		messages.push(JSON.parse(typeof data === 'string' ? data : JSON.stringify(data)));
+	return messages;
 }

@@ -1,0 +1,45 @@
+// Answers with events at a gateway; where there is no place for one more stream, with what the transport answers then.
+
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Call } from '../contract/context.ts';
+import { PluginFault } from '../contract/errors.ts';
+import type { Incoming } from '../contract/nouns.ts';
+import { NoMoreStreams, type Streams } from '../http/streams.ts';
+import { type CheckedReply, checkReply, type EventReply, type ReplyFrom } from './check-reply.ts';
+import { discard, handle, respond } from './handling.ts';
+import type { MountedRoute } from './mount.ts';
+
+interface Around {
+	request: Request;
+	mounted: MountedRoute;
+	incoming: Incoming;
+	call: Call;
+	leaving: AbortController;
+	from: ReplyFrom;
+	streams: Streams;
+}
+
+/** @throws rate_limited, unavailable; what the source of the events throws at once; what `whenFull` throws */
+export async function respondEvents(
+	h: ResponseToolkit,
+	reply: CheckedReply & { events: EventReply },
+	around: Around,
+): Promise<ResponseObject> {
+	const { source, finite = false, whenFull } = reply.events;
+	const { request, call, leaving, streams } = around;
+	try {
+		const streaming = { account: await call.account(), leaving, log: call.log, mayFinish: finite, headers: reply.headers };
+		return await streams.answer(request, source, streaming);
+	} catch (thrown) {
+		discard({ body: source });
+		if (whenFull && thrown instanceof NoMoreStreams) return respond(h, await answerWhole(() => whenFull(), around), call);
+		throw thrown;
+	}
+}
+
+/** Has the transport answer without events, within the time of a handler. */
+async function answerWhole(handler: MountedRoute['route']['handler'], { mounted, from, ...around }: Around): Promise<CheckedReply> {
+	const reply = checkReply(await handle({ ...mounted, route: { ...mounted.route, handler } }, around), from);
+	if (reply.events) throw new PluginFault(from.plugin, 'whenFull must not answer with events.');
+	return reply;
+}

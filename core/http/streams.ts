@@ -1,0 +1,153 @@
+// Event streams of this process: their bounds, their headers, and their end with the client, the service or their time.
+
+import type { Request, ResponseObject } from '@hapi/hapi';
+import { GatewayError } from '../contract/errors.ts';
+import type { Log } from '../contract/nouns.ts';
+import type { ServerEvent } from '../contract/streams.ts';
+import { describeThrown } from '../process/strays.ts';
+import { EventBody } from './event-body.ts';
+
+/** The most open streams of a process, and of one account in it. */
+const MAX_STREAMS = 1000;
+const MAX_OF_ACCOUNT = 100;
+const HEARTBEAT_MS = 15_000;
+/** The longest stream. After it the client reconnects and is authenticated again. */
+const MAX_STREAM_MS = 60 * 60_000;
+/** The time in which a client must take some of what was sent; heartbeats count. */
+const UNREAD_MS = 60_000;
+/** The time for the last bytes of a stream that the service ends. */
+const LAST_BYTES_MS = 500;
+const RETRY_SECONDS = '10';
+
+/** Compression would hold events back until there are enough of them, and so would the buffers of proxies. */
+const HEADERS = {
+	'content-type': 'text/event-stream',
+	'content-encoding': 'identity',
+	'cache-control': 'no-store, no-transform',
+	'x-accel-buffering': 'no',
+};
+
+export interface StreamBounds {
+	perProcess?: number;
+	perAccount?: number;
+	heartbeatMs?: number;
+	unreadMs?: number;
+}
+
+/** The reason of a refusal: the account or the process has as many streams as it may. */
+export class NoMoreStreams extends GatewayError {}
+
+export interface Streaming {
+	/** The account whose share of streams it takes. */
+	account: string;
+	/** Aborted when the service ends the stream; the source of the events has its signal. */
+	leaving: AbortController;
+	log: Pick<Log, 'warn'>;
+	/** The stream does not end when the stop begins: its events end by themselves. */
+	mayFinish?: boolean;
+	maxMs?: number;
+	/** Further headers of the answer; those of an event stream win. */
+	headers?: Readonly<Record<string, string>>;
+}
+
+interface OpenStream {
+	end(reason: unknown): void;
+	mayFinish: boolean;
+}
+
+export class Streams {
+	readonly #open = new Set<OpenStream>();
+	readonly #counts = new Map<string, number>();
+	readonly #stopping: AbortSignal;
+	readonly #bounds: Required<StreamBounds>;
+
+	/** @param stopping aborts when the service stops: streams end then */
+	constructor(stopping: AbortSignal, bounds: StreamBounds = {}) {
+		this.#stopping = stopping;
+		this.#bounds = { perProcess: MAX_STREAMS, perAccount: MAX_OF_ACCOUNT, heartbeatMs: HEARTBEAT_MS, unreadMs: UNREAD_MS, ...bounds };
+		stopping.addEventListener('abort', () => this.#stop(), { once: true });
+	}
+
+	/**
+	 * Answers with the events of a source, which is asked for each when the client has taken the one before.
+	 * @throws NoMoreStreams; what the source throws at once
+	 */
+	async answer(request: Request, events: AsyncIterable<ServerEvent>, streaming: Streaming): Promise<ResponseObject> {
+		// Nothing is asked of the source.
+		if (request.method === 'head') return withHeaders(request.generateResponse(null), streaming);
+		const leave = this.#enter(streaming.account, streaming.mayFinish ?? false);
+		try {
+			const body = new EventBody(events, this.#bounds.heartbeatMs);
+			body.once('close', leave);
+			await body.begin();
+			this.#follow(request, body, streaming);
+			return withHeaders(request.generateResponse(body), streaming);
+		} catch (thrown) {
+			leave();
+			throw thrown;
+		}
+	}
+
+	/** @returns a function that gives the place back. @throws NoMoreStreams */
+	#enter(account: string, mayFinish: boolean): () => void {
+		const own = this.#counts.get(account) ?? 0;
+		const refusal = this.#refusal(own, mayFinish);
+		if (refusal) throw refusal;
+		this.#counts.set(account, own + 1);
+		let isIn = true;
+		return () => {
+			if (isIn) this.#leave(account);
+			isIn = false;
+		};
+	}
+
+	#refusal(own: number, mayFinish: boolean): NoMoreStreams | null {
+		const { perProcess, perAccount } = this.#bounds;
+		const headers = { 'retry-after': RETRY_SECONDS };
+		const refuse = (code: 'rate_limited' | 'unavailable', message: string) => new NoMoreStreams(code, message, { headers });
+		if (this.#stopping.aborted && !mayFinish) return refuse('unavailable', 'The service is stopping.');
+		if (own >= perAccount) return refuse('rate_limited', `Too many event streams are open: retry after ${RETRY_SECONDS} seconds.`);
+		const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+		return all >= perProcess ? refuse('unavailable', 'As many event streams are open as the service can have.') : null;
+	}
+
+	#leave(account: string): void {
+		const left = (this.#counts.get(account) ?? 1) - 1;
+		if (left > 0) this.#counts.set(account, left);
+		else this.#counts.delete(account);
+	}
+
+	/** Ends the body with the client, its time or the service. */
+	#follow({ raw: { res } }: Request, body: EventBody, { leaving, log, mayFinish = false, maxMs = MAX_STREAM_MS }: Streaming): void {
+		const end = (reason: unknown): void => {
+			body.finish();
+			leaving.abort(reason);
+			// A client that does not read would never receive the end.
+			if (res.writableNeedDrain) res.destroy();
+			else setTimeout(() => res.closed || res.destroy(), LAST_BYTES_MS).unref();
+		};
+		const stream: OpenStream = { end, mayFinish };
+		const tooLong = setTimeout(() => end(new GatewayError('unavailable', 'The stream has lasted as long as one may.')), maxMs).unref();
+		this.#open.add(stream);
+		body.on('error', (error) => log.warn({ error: describeThrown(error) }, 'the source of an event stream failed'));
+		body.once('close', () => {
+			clearTimeout(tooLong);
+			this.#open.delete(stream);
+		});
+		// Node ends a connection without progress; hapi does not end a stream that nobody reads.
+		res.socket?.setTimeout(this.#bounds.unreadMs);
+		if (res.closed) body.destroy();
+		else res.once('close', () => body.destroy());
+	}
+
+	#stop(): void {
+		const reason = new GatewayError('unavailable', 'The service is stopping.');
+		for (const stream of this.#open) if (!stream.mayFinish) stream.end(reason);
+	}
+}
+
+function withHeaders(response: ResponseObject, { headers = {} }: Streaming): ResponseObject {
+	response.code(200);
+	for (const [name, value] of Object.entries({ ...headers, ...HEADERS })) response.header(name, value);
+	return response;
+}

@@ -18,9 +18,8 @@ const reporting =
 const call = (progressToken?: unknown) => request('tools/call', { name: 'greet', _meta: { progressToken } });
 
 test('progress is reported under the client’s token, then the answer, then nothing (utilities, “Progress”)', async () => {
-	const { status, headers, body } = await mcpEndpoint({ run: reporting(0, 50) })(call('token-1'));
+	const { status, body } = await mcpEndpoint({ run: reporting(0, 50) })(call('token-1'));
 	assert.equal(status, 200);
-	assert.equal(headers['content-type'], 'text/event-stream');
 	const [first, second, , answer, ...rest] = await readEvents(body);
 	assert.deepEqual(first, {
 		jsonrpc: '2.0',
@@ -42,11 +41,18 @@ test('progress that does not increase is not reported (utilities, “Progress”
 	assert.equal(events[0].params.progressToken, 7);
 });
 
-test('a stream is neither compressed nor buffered on its way', async () => {
-	const { headers, body } = await mcpEndpoint({ run: reporting(1) })(call('t'));
-	assert.equal(headers['content-encoding'], 'identity');
-	assert.equal(headers['x-accel-buffering'], 'no');
-	await readEvents(body);
+test('a tool whose caller may have no more streams is answered with JSON, and was not run twice', async () => {
+	let runs = 0;
+	const run: RunTool = async (name, args, parts) => {
+		runs++;
+		return reporting(1, 2)(name, args, parts);
+	};
+	const { stream } = await mcpEndpoint({ run })(call('t'));
+	assert.equal(stream?.finite, true, 'a running tool is a call in flight when the service stops');
+	const answer = (await stream?.whenFull?.()) ?? assert.fail('it has no other answer');
+	assert.equal(answer.status, 200);
+	assert.deepEqual(answer.body, { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'done' }] } });
+	assert.equal(runs, 1);
 });
 
 test('without a token, or with a client that takes no events, the answer is JSON', async () => {
@@ -57,9 +63,9 @@ test('without a token, or with a client that takes no events, the answer is JSON
 });
 
 test('a tool that reports nothing and is done at once is answered with JSON', async () => {
-	const { message, headers } = await mcpEndpoint()(call('t'));
+	const { message, stream } = await mcpEndpoint()(call('t'));
 	assert.equal(message.result.content[0].text, 'ran greet');
-	assert.equal(headers['content-type'], undefined);
+	assert.equal(stream, undefined);
 });
 
 test('a tool that stays silent gets its stream after a second, so that the connection lives', async () => {
@@ -67,8 +73,8 @@ test('a tool that stays silent gets its stream after a second, so that the conne
 		await sleep(1200);
 		return { content: [{ type: 'text', text: 'late' }] };
 	};
-	const { headers, body } = await mcpEndpoint({ run })(call('t'));
-	assert.equal(headers['content-type'], 'text/event-stream');
+	const { stream, body } = await mcpEndpoint({ run })(call('t'));
+	assert.ok(stream);
 	assert.equal((await readEvents(body)).at(-1).result.content[0].text, 'late');
 });
 

@@ -1,22 +1,12 @@
 // Answers with progress: as JSON when the result is there at once, else as an event stream that ends with the result.
 
-import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Call, Json, JsonObject, Reply } from '../../core/index.ts';
+import { type Call, Feed, type Json, type JsonObject, type Reply, type ServerEvent } from '../../core/index.ts';
 
 /** The stream opens after this time even without progress, so that something is sent while the tool works. */
 const OPEN_AFTER_MS = 1000;
-const KEEP_ALIVE_MS = 15_000;
 /** A client that does not read misses progress rather than filling our memory. */
-const MAX_UNREAD_BYTES = 65_536;
-
-const STREAM_HEADERS = {
-	'content-type': 'text/event-stream',
-	'cache-control': 'no-cache, no-transform',
-	// hapi compresses event streams without flushing: a client would see nothing until the end.
-	'content-encoding': 'identity',
-	'x-accel-buffering': 'no',
-};
+const MAX_UNREAD_CHARS = 65_536;
 
 export interface Progressing {
 	/** The token that the client gave, echoed in every report. */
@@ -29,10 +19,11 @@ export interface Progressing {
 
 /** @throws what `run` throws before the stream has begun */
 export async function answerWithProgress(call: Call, { token, run, fail }: Progressing): Promise<Reply> {
-	const events = new EventStream();
+	const events = new Feed<ServerEvent>(MAX_UNREAD_CHARS);
 	const started = Promise.withResolvers<'stream'>();
 	const report = progressReporter(token, (message) => {
-		events.send(message);
+		const data = JSON.stringify(message);
+		events.give({ event: 'message', data }, data.length);
 		started.resolve('stream');
 	});
 	const timer = new AbortController();
@@ -44,9 +35,10 @@ export async function answerWithProgress(call: Call, { token, run, fail }: Progr
 	} finally {
 		timer.abort();
 	}
-	events.keepAlive();
-	outcome.catch(fail).then((message) => events.finish(message));
-	return { status: 200, headers: STREAM_HEADERS, body: events.body };
+	// Nothing follows: "Progress notifications MUST stop after completion".
+	outcome.catch(fail).then((data) => events.end({ event: 'message', data }));
+	const whenFull = async (): Promise<Reply> => ({ status: 200, body: await outcome });
+	return { status: 200, body: events, stream: { finite: true, whenFull } };
 }
 
 /** "The progress value MUST increase with each notification" (utilities, "Progress"). */
@@ -64,33 +56,3 @@ function progressReporter(token: Json, send: (message: JsonObject) => void) {
 		send({ jsonrpc: '2.0', method: 'notifications/progress', params });
 	};
 }
-
-class EventStream {
-	readonly body = new Readable({ read: () => undefined });
-	#keepAlive: NodeJS.Timeout | undefined;
-	#isFinished = false;
-
-	/** Sends comments until the stream is finished. */
-	keepAlive(): void {
-		this.#keepAlive = setInterval(() => this.#write(': keep-alive\n\n'), KEEP_ALIVE_MS).unref();
-	}
-
-	send(message: JsonObject): void {
-		this.#write(event(message));
-	}
-
-	/** Nothing follows: "Progress notifications MUST stop after completion". */
-	finish(message: JsonObject): void {
-		clearInterval(this.#keepAlive);
-		if (this.body.destroyed) return;
-		this.#isFinished = true;
-		this.body.push(event(message));
-		this.body.push(null);
-	}
-
-	#write(text: string): void {
-		if (!this.#isFinished && !this.body.destroyed && this.body.readableLength < MAX_UNREAD_BYTES) this.body.push(text);
-	}
-}
-
-const event = (message: JsonObject): string => `event: message\ndata: ${JSON.stringify(message)}\n\n`;

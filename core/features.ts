@@ -89,6 +89,7 @@ export {
 } from './management/rest.ts';
 export { saveContext } from './management/save-context.ts';
 export { plainSlug, slugs } from './management/slugs.ts';
+export { answerEvents } from './management/streaming.ts';
 export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';

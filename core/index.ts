@@ -12,8 +12,10 @@ export type * from './contract/kinds.ts';
 export type * from './contract/nodes.ts';
 export type * from './contract/nouns.ts';
 export type * from './contract/providers.ts';
+export type * from './contract/streamed-answers.ts';
 export type * from './contract/streams.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';
+export { eventsOf, linesOf, type ServerSentEvent } from './egress/stream-text.ts';
 export { parseFormBody, parseJson } from './http/body.ts';
 export {
 	bearerChallenge,

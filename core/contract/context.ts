@@ -19,6 +19,7 @@ import type {
 	ToolResult,
 	UpdateOptions,
 } from './nouns.ts';
+import type { StreamRequest, StreamResponse } from './streamed-answers.ts';
 
 export interface OutboundRequest {
 	method: string;
@@ -140,6 +141,11 @@ export interface Context<O = unknown> {
 	operator: O;
 	/** Sends a request through the guard on a pooled connection: the hot path. @throws egress_refused, upstream_failed, upstream_timeout */
 	request(options: OutboundRequest): Promise<OutboundResponse>;
+	/**
+	 * Sends a request like `request`, and resolves with the response's headers while the body still arrives: retries end before its first
+	 * byte is handed out. @throws egress_refused, upstream_failed, upstream_timeout
+	 */
+	stream(options: StreamRequest): Promise<StreamResponse>;
 	/** Sends a request through the same guard, for convenience and for libraries. */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 	/** Checks an address with the same guard, for protocols with a socket of their own. @throws egress_refused */

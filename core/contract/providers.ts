@@ -24,8 +24,11 @@ export interface LlmProvider<C = unknown, O = unknown> extends Base<C, O> {
 	prices?(model: string, config: C): ModelPrices | null;
 }
 
-/** The parts of the context that exist without a gateway. `fetch` streams. */
-export type ProviderContext<O = unknown> = Pick<Context<O>, 'log' | 'request' | 'fetch' | 'connect' | 'memo' | 'operator' | 'signal'>;
+/** The parts of the context that exist without a gateway. A streamed answer is read by `stream`. */
+export type ProviderContext<O = unknown> = Pick<
+	Context<O>,
+	'log' | 'request' | 'stream' | 'fetch' | 'connect' | 'memo' | 'operator' | 'signal'
+>;
 
 export interface ChatRequest {
 	model: string;

@@ -26,20 +26,29 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 /** No legitimate server uses more layers. */
 const MAX_CODINGS = 3;
 
-/** Decodes the body, with at most `maxBytes` at every layer. @throws upstream_failed */
-export async function decoded(answer: RawAnswer, host: string, maxBytes: number): Promise<RawAnswer> {
-	const encoding = answer.headers['content-encoding'];
-	if (encoding === undefined || answer.body.length === 0) return answer;
-	const codings = encoding
+/** Returns the codings of a body in the order in which they are undone. @throws upstream_failed for too many */
+export function codingsOf(encoding: string | undefined, host: string): string[] {
+	const codings = (encoding ?? '')
 		.toLowerCase()
 		.split(',')
 		.map((coding) => coding.trim())
 		.filter((coding) => coding !== '' && coding !== 'identity');
-	if (codings.length > MAX_CODINGS) throw undecodable(host, encoding);
+	if (codings.length > MAX_CODINGS) throw undecodable(host, encoding ?? '');
+	return codings.reverse();
+}
+
+/** Leaves out the headers that describe the body as it was sent. */
+export function decodedHeaders({ 'content-encoding': _encoding, 'content-length': _length, ...headers }: Record<string, string>) {
+	return headers;
+}
+
+/** Decodes the body, with at most `maxBytes` at every layer. @throws upstream_failed */
+export async function decoded(answer: RawAnswer, host: string, maxBytes: number): Promise<RawAnswer> {
+	const encoding = answer.headers['content-encoding'];
+	if (encoding === undefined || answer.body.length === 0) return answer;
 	let body = answer.body;
-	for (const coding of codings.reverse()) body = await decodeLayer(coding, body, { host, maxBytes });
-	const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = answer.headers;
-	return { status: answer.status, headers, body };
+	for (const coding of codingsOf(encoding, host)) body = await decodeLayer(coding, body, { host, maxBytes });
+	return { status: answer.status, headers: decodedHeaders(answer.headers), body };
 }
 
 async function decodeLayer(coding: string, body: Buffer, { host, maxBytes }: { host: string; maxBytes: number }): Promise<Buffer> {
@@ -53,5 +62,5 @@ async function decodeLayer(coding: string, body: Buffer, { host, maxBytes }: { h
 	}
 }
 
-const undecodable = (host: string, coding: string, cause?: unknown): GatewayError =>
+export const undecodable = (host: string, coding: string, cause?: unknown): GatewayError =>
 	new GatewayError('upstream_failed', `${shown(host)} answered with a body that does not decode as ${shown(coding)}.`, { cause });

@@ -1,17 +1,18 @@
 // The guard for all outbound requests, whoever makes them. Addresses are checked in addresses.ts, sockets opened in
-// dialer.ts; this file has the four verbs.
+// dialer.ts; this file has the verbs.
 
 import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';
 import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { StreamRequest } from '../contract/streamed-answers.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';
 import { Dialer, type Lookup } from './dialer.ts';
 import { networkError, refused, refusedField, shown, tooLarge } from './errors.ts';
-import { Attempt } from './exchange.ts';
-import { headerNameFault, headerValueFault } from './headers.ts';
-import { type Hop, redirected, tooManyRedirects } from './redirects.ts';
+import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
+import { firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
+import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
 
 export type { Lookup } from './dialer.ts';
@@ -33,6 +34,8 @@ export interface PooledEgress {
 	 * @param onRedirect is called with the target of a redirect before it is followed, and may throw
 	 */
 	request(options: OutboundRequest, onRedirect?: (next: URL) => void): Promise<OutboundResponse>;
+	/** Sends a request and reads its answer as it is asked for. @throws as `request`, and so does the body; `onRedirect` as for `request` */
+	stream(options: StreamRequest, onRedirect?: (next: URL) => void): Promise<OpenStream>;
 	/** Fetches through the same guard, for libraries; the answer streams, for at most 64 MiB and ten minutes. @throws as `request` */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
 }
@@ -59,10 +62,7 @@ export type PreviewedRequest = Omit<Hop, 'url'> & { url: string };
 /** The connections of the service itself. */
 const OWN_POOL = '';
 const MiB = 1024 * 1024;
-/** Default time limit of a request. */
-export const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 10 * MiB;
-const MAX_REDIRECTS = 3;
 const FETCH_TIMEOUT_MS = 600_000;
 const FETCH_MAX_BYTES = 64 * MiB;
 
@@ -70,6 +70,7 @@ export function createEgress(policy: EgressPolicy): Egress {
 	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
 	const pooled = (pool: string): PooledEgress => ({
 		request: (options, onRedirect) => request(dialer, pool, options, onRedirect),
+		stream: (options, onRedirect) => openStream(dialer, pool, options, onRedirect),
 		fetch: (url, init) => guardedFetch(dialer, pool, url, init),
 	});
 	return {
@@ -102,13 +103,6 @@ async function request(dialer: Dialer, pool: string, options: OutboundRequest, o
 		attempt.end();
 	}
 }
-
-const firstHop = (url: URL, { method, headers = {}, body = null }: OutboundRequest): Hop => ({
-	url,
-	method: method.toUpperCase(),
-	headers: lowerCased(headers),
-	body,
-});
 
 async function preview(dialer: Dialer, options: OutboundRequest): Promise<PreviewedRequest> {
 	const target = parseTarget(options.url, dialer.openings);
@@ -201,15 +195,4 @@ async function assertReachable(dialer: Dialer, target: Target): Promise<void> {
 	} catch (error) {
 		if (asGatewayError(error)?.code === 'egress_refused') throw error;
 	}
-}
-
-/** Converts names to lower case, and adds a user agent, without which some APIs answer nothing. @throws validation_failed */
-function lowerCased(headers: Record<string, string>): Record<string, string> {
-	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
-	for (const [name, value] of Object.entries(headers)) {
-		const fault = headerNameFault(name) ?? headerValueFault(value);
-		if (fault !== null) throw new GatewayError('validation_failed', `Header ${shown(name)} ${fault}.`);
-		result[name.toLowerCase()] = value;
-	}
-	return result;
 }

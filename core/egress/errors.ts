@@ -44,6 +44,16 @@ export function timedOut(host: string, timeoutMs: number): NoAnswer {
 	return new NoAnswer('upstream_timeout', `${shown(host)} did not answer completely within ${timeoutMs} ms.`);
 }
 
+/** The upstream has not begun to answer in time. */
+export function unanswered(host: string, timeoutMs: number): NoAnswer {
+	return new NoAnswer('upstream_timeout', `${shown(host)} did not begin to answer within ${timeoutMs} ms.`);
+}
+
+/** The upstream stopped in the middle of its answer. */
+export function fellSilent(host: string, idleMs: number): NoAnswer {
+	return new NoAnswer('upstream_timeout', `${shown(host)} sent nothing for ${idleMs} ms in the middle of its answer.`);
+}
+
 /** Makes foreign text safe for a message: bounded, and without control characters. */
 export function shown(text: string): string {
 	const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, '');

@@ -4,6 +4,10 @@ import type { Agent, Dispatcher } from 'undici';
 import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
 import type { Hop } from './redirects.ts';
 
+/** Default time limit of a request. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+export const MAX_REDIRECTS = 3;
+
 /** An answer as received, still compressed. */
 export interface RawAnswer {
 	status: number;
@@ -12,7 +16,8 @@ export interface RawAnswer {
 	body: Buffer;
 }
 
-type Headers = Record<string, string | string[] | undefined>;
+/** Headers as undici gives them. */
+export type Headers = Record<string, string | string[] | undefined>;
 
 /** A handler for undici, without the stream that undici's own `request` adds. */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -128,7 +133,7 @@ export class Attempt {
 	}
 }
 
-function joined(headers: Headers): Record<string, string> {
+export function joined(headers: Headers): Record<string, string> {
 	const flat: Record<string, string> = {};
 	for (const [name, value] of Object.entries(headers))
 		if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;

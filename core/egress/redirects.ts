@@ -1,7 +1,10 @@
-// The request after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, without headers that could carry a secret elsewhere.
+// The first request of an exchange, and the one after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, without headers
+// that could carry a secret elsewhere.
 
+import type { OutboundRequest } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { refused, shown } from './errors.ts';
+import { headerNameFault, headerValueFault } from './headers.ts';
 
 /** One of the requests of an exchange with redirects. */
 export interface Hop {
@@ -17,6 +20,25 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Headers that are sent to another origin too; any other one might be a credential. */
 const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+/** @param url the checked one of the options. @throws validation_failed */
+export const firstHop = (url: URL, { method, headers = {}, body = null }: OutboundRequest): Hop => ({
+	url,
+	method: method.toUpperCase(),
+	headers: lowerCased(headers),
+	body,
+});
+
+/** Converts names to lower case, and adds a user agent, without which some APIs answer nothing. @throws validation_failed */
+export function lowerCased(headers: Record<string, string>): Record<string, string> {
+	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
+	for (const [name, value] of Object.entries(headers)) {
+		const fault = headerNameFault(name) ?? headerValueFault(value);
+		if (fault !== null) throw new GatewayError('validation_failed', `Header ${shown(name)} ${fault}.`);
+		result[name.toLowerCase()] = value;
+	}
+	return result;
+}
 
 /** Returns the next request, not yet checked; null when the answer is not a redirect. @throws egress_refused, upstream_failed */
 export function redirected(hop: Hop, status: number, location: string | null): Hop | null {

@@ -1,7 +1,7 @@
 // One run of a tool whose API has a lane: each of its requests passes through the lane, and the run leaves nothing in it when it ends.
 
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
-import { REQUEST_TIMEOUT_MS } from '../egress/egress.ts';
+import { REQUEST_TIMEOUT_MS } from '../egress/exchange.ts';
 import type { LaneApi, Leave } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -34,16 +34,20 @@ export class LaneRun {
 	}
 
 	/** Holds a place until the body is read, cancelled or broken off, at the latest until the run ends. @throws rate_limited, and what `send` does */
-	async fetch(signal: AbortSignal | null | undefined, send: () => Promise<Response>): Promise<Response> {
-		const { deadlineMs } = this.#parts;
-		const given = await this.#enter(deadlineMs, signal);
+	fetch(signal: AbortSignal | null | undefined, send: () => Promise<Response>): Promise<Response> {
+		return this.open(signal, async (leave) => watched(await send(), leave));
+	}
+
+	/** Holds a place until `send` fails or its `leave` is called, at the latest until the run ends. @throws rate_limited, and what `send` does */
+	async open<T>(signal: AbortSignal | null | undefined, send: (leave: Leave) => Promise<T>): Promise<T> {
+		const given = await this.#enter(this.#parts.deadlineMs, signal);
 		const leave = (): void => {
 			this.#open.delete(leave);
 			given();
 		};
 		this.#open.add(leave);
 		try {
-			return watched(await send(), leave);
+			return await send(leave);
 		} catch (error) {
 			leave();
 			throw error;

@@ -26,6 +26,7 @@ import type {
 	ToolRef,
 	ToolResult,
 } from '../contract/nouns.ts';
+import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { InFlight } from '../http/in-flight.ts';
 import { deepFreeze } from '../kit/json.ts';
@@ -40,6 +41,7 @@ import type { Breakers } from '../upstreams/breakers.ts';
 import type { Signer } from '../upstreams/credentials.ts';
 import type { Outbound } from '../upstreams/outbound.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
+import { stream } from '../upstreams/streaming.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
 import { type LogOrigin, pluginLog } from './plugin-log.ts';
@@ -169,6 +171,14 @@ export class PluginCall implements Call {
 	request(options: OutboundRequest): Promise<OutboundResponse> {
 		const { signal, organizationId, outbound = this.#services.egress.of(organizationId) } = this.#parts;
 		return outbound.request({ signal, ...options });
+	}
+
+	stream(options: StreamRequest): Promise<StreamResponse> {
+		const { organizationId, outbound } = this.#parts;
+		const signal = options.signal ? AbortSignal.any([this.signal, options.signal]) : this.signal;
+		const { egress, log } = this.#services;
+		const parts = { egress, log, organizationId, signal, breakers: null, lane: null };
+		return outbound ? outbound.stream({ ...options, signal }) : stream(parts, { ...options, signal });
 	}
 
 	fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {

@@ -2,9 +2,10 @@
 
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { CheckedAddress, OutboundRequest } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Api, Json, JsonObject } from '../contract/nouns.ts';
+import type { StreamRequest } from '../contract/streamed-answers.ts';
 import type { Egress } from '../egress/egress.ts';
 import { HIDDEN } from '../registry/secret-walk.ts';
 import type { CredentialRow } from '../store/store.ts';
@@ -59,7 +60,7 @@ export class DryRun implements Outbound {
 		return null;
 	}
 
-	async request(options: OutboundRequest): Promise<OutboundResponse> {
+	async request(options: OutboundRequest): Promise<never> {
 		const { method, url, headers, body } = await this.#parts.egress.preview(options);
 		const bytes = typeof body === 'string' ? Buffer.from(body) : body;
 		const isText = bytes !== null && isUtf8(bytes);
@@ -72,6 +73,10 @@ export class DryRun implements Outbound {
 			bodyEncoding: bytes && (isText ? 'text' : 'base64'),
 		}) as JsonObject;
 		throw new NotSent('Nothing is sent in a dry run.');
+	}
+
+	stream(options: StreamRequest): Promise<never> {
+		return this.request(options);
 	}
 
 	async fetch(url: string | URL, init: RequestInit): Promise<Response> {

@@ -78,12 +78,12 @@ export function createInvoker(parts: InvokerParts): Invoker {
 							});
 							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
 							const { executor, config } = ready;
-							const run = attempt(call, async () => {
+							const work = async (): Promise<RunResult> => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
 								const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
 								return checkResult(`executor:${executor.name}`, result) ?? TOO_LARGE;
-							});
-							return lane ? run.finally(() => lane.end()) : run;
+							};
+							return attempt(call, work, () => outbound.end());
 						});
 			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
 			return result;
@@ -200,7 +200,8 @@ async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal, 
 	}
 }
 
-async function attempt<R extends RunResult>(call: PluginCall, work: () => Promise<R>): Promise<R | RunResult> {
+/** @param end is called when the run is over */
+async function attempt<R extends RunResult>(call: PluginCall, work: () => Promise<R>, end?: () => void): Promise<R | RunResult> {
 	try {
 		return await work();
 	} catch (thrown) {
@@ -210,6 +211,8 @@ async function attempt<R extends RunResult>(call: PluginCall, work: () => Promis
 		if (!error && !call.signal.aborted) call.log.error({ error: describeThrown(thrown) }, 'an executor failed unexpectedly');
 		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
 		return failed(error?.code ?? 'internal', message);
+	} finally {
+		end?.();
 	}
 }
 

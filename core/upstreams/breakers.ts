@@ -44,6 +44,11 @@ export class Breakers {
 		if (failing && this.#isShut(failing)) throw this.#refusal(failing, url);
 	}
 
+	/** Whether no request but a probe is let through. */
+	isOpen(organizationId: string, url: URL): boolean {
+		return (this.#failing.get(keyOf(organizationId, url))?.openUntilMs ?? null) !== null;
+	}
+
 	/** Lets a request through. @throws upstream_failed while it is open */
 	enter(organizationId: string, url: URL): Settle {
 		const key = keyOf(organizationId, url);

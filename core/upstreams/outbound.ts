@@ -3,21 +3,26 @@
 
 import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import type { Api } from '../contract/nouns.ts';
+import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
 import { refused, shown } from '../egress/errors.ts';
+import type { OpenStream } from '../egress/streaming.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { raceWith } from '../kit/race.ts';
 import type { CredentialRow } from '../store/store.ts';
 import type { HeldToken } from './access-tokens.ts';
 import type { Signer } from './credentials.ts';
+import { withoutSecret } from './hiding.ts';
 import { withPassed } from './pass-through.ts';
 import { type SendingParts, send, watched, watchedAnswer } from './sending.ts';
 import { bearer, headerOf, withHeader } from './signing.ts';
+import { OpenStreams, stream } from './streaming.ts';
 
 /** The part of a call that an executor sends with. */
 export interface Outbound {
 	sign(request: OutboundRequest): Promise<OutboundRequest>;
 	renew(refused: OutboundRequest): Promise<OutboundRequest | null>;
 	request(options: OutboundRequest): Promise<OutboundResponse>;
+	stream(options: StreamRequest): Promise<StreamResponse>;
 	fetch(url: string | URL, init: RequestInit): Promise<Response>;
 	connect(host: string, port: number): Promise<CheckedAddress>;
 	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
@@ -38,6 +43,9 @@ export class OutboundRun implements Outbound {
 	readonly #tokens = new Map<string, HeldToken>();
 	/** Tokens that replaced a refused one. */
 	readonly #renewed = new Set<HeldToken>();
+	/** The streamed answers that hold a connection; made with the first. */
+	#streams: OpenStreams | null = null;
+	#hasEnded = false;
 
 	constructor(parts: OutboundParts) {
 		this.#parts = parts;
@@ -73,6 +81,25 @@ export class OutboundRun implements Outbound {
 		const second = await this.#send(again);
 		if (second.status === 401) await this.renew(again);
 		return withoutToken(second, this.#tokenIn(again)?.accessToken ?? '');
+	}
+
+	/** Does what `request` does. An answer that is repeated gives back its place in the lane before. */
+	async stream(options: StreamRequest): Promise<StreamResponse> {
+		const answer = await this.#stream(options);
+		if (answer.status !== 401 || new URL(answer.url).origin !== new URL(options.url).origin) return answer;
+		const again = await this.renew(options);
+		if (again === null) return answer;
+		answer.body.leave();
+		const second = await this.#stream({ ...options, ...again });
+		if (second.status === 401) await this.renew(again);
+		return { ...second, body: withoutSecret(second.body, this.#tokenIn(again)?.accessToken ?? '') };
+	}
+
+	/** Ends what the run has left open: streamed answers, and their places in the lane. */
+	end(): void {
+		this.#hasEnded = true;
+		this.#streams?.end();
+		this.#parts.lane?.end();
 	}
 
 	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
@@ -122,9 +149,21 @@ export class OutboundRun implements Outbound {
 	}
 
 	#send(options: OutboundRequest): Promise<OutboundResponse> {
-		return send(this.#parts, options, (next) => {
+		return send(this.#parts, options, this.#onRedirect(options));
+	}
+
+	async #stream(options: StreamRequest): Promise<OpenStream> {
+		const answer = await stream(this.#parts, options, this.#onRedirect(options));
+		this.#streams ??= new OpenStreams();
+		this.#streams.add(answer.body);
+		if (this.#hasEnded) this.#streams.end();
+		return answer;
+	}
+
+	#onRedirect(options: OutboundRequest): (next: URL) => void {
+		return (next) => {
 			if (next.origin !== new URL(options.url).origin) this.#assertKept(next);
-		});
+		};
 	}
 
 	/**

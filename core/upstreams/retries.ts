@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
-import { REQUEST_TIMEOUT_MS } from '../egress/egress.ts';
 import { NoAnswer } from '../egress/errors.ts';
+import { REQUEST_TIMEOUT_MS } from '../egress/exchange.ts';
 
 const MAX_TRIES = 3;
 /** The longest first wait; the next may be twice as long. */
@@ -17,10 +17,13 @@ const LEAST_MS = 20;
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE', 'TRACE']);
 
 /** Statuses of proxies before the upstream, or of a server that is overloaded. */
-const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+export const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** The part of an answer that decides. */
+type Answer = Pick<OutboundResponse, 'status' | 'headers'>;
 
 /** The result of an attempt. */
-export type Ended = { answer: OutboundResponse } | { error: unknown };
+export type Ended<A extends Answer = Answer> = { answer: A } | { error: unknown };
 
 export interface Try {
 	/** To be called when the wait in the lane is over, and the attempt is sent. */
@@ -29,19 +32,21 @@ export interface Try {
 	patience: AbortSignal | null;
 }
 
-export interface Repeating {
+export interface Repeating<A extends Answer> {
 	/** The signal of the call. */
 	signal: AbortSignal;
 	/** Called before each wait. */
 	onRetry(after: Ended, waitMs: number): void;
+	/** Whether nothing of an answer hinders the next attempt. Default: of none. */
+	isOver?(answer: A): boolean;
 }
 
 /** @param send one attempt. `timeoutMs` covers all attempts with the waits between them, from the sending of the first */
-export async function repeatedly(
-	options: OutboundRequest,
-	send: (options: OutboundRequest, around: Try) => Promise<OutboundResponse>,
-	{ signal, onRetry }: Repeating,
-): Promise<OutboundResponse> {
+export async function repeatedly<O extends OutboundRequest, A extends Answer>(
+	options: O,
+	send: (options: O, around: Try) => Promise<A>,
+	{ signal, onRetry, isOver }: Repeating<A>,
+): Promise<A> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
 	let startedMs = Number.POSITIVE_INFINITY;
 	const leftMs = (): number => timeoutMs - Math.max(0, performance.now() - startedMs);
@@ -56,6 +61,7 @@ export async function repeatedly(
 	for (let tries = 1; tries < MAX_TRIES && !signal.aborted; tries++) {
 		const waitMs = waitAfter(ended, options, tries);
 		if (waitMs === null || waitMs > leftMs() - LEAST_MS) break;
+		if ('answer' in ended && isOver?.(ended.answer) === false) break;
 		onRetry(ended, waitMs);
 		await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 		const next = await tryAgain({ ...options, timeoutMs: Math.ceil(leftMs()) }, send);
@@ -68,10 +74,10 @@ export async function repeatedly(
 }
 
 /** Sends again; null when the lane did not admit the attempt: too many wait, or the breaker is open by now. */
-async function tryAgain(
-	options: OutboundRequest & { timeoutMs: number },
-	send: (options: OutboundRequest, around: Try) => Promise<OutboundResponse>,
-): Promise<Ended | null> {
+async function tryAgain<O extends OutboundRequest & { timeoutMs: number }, A extends Answer>(
+	options: O,
+	send: (options: O, around: Try) => Promise<A>,
+): Promise<Ended<A> | null> {
 	let hasBegun = false;
 	const begun = (): void => {
 		hasBegun = true;
@@ -80,7 +86,7 @@ async function tryAgain(
 	return 'answer' in ended || hasBegun ? ended : null;
 }
 
-async function outcomeOf(send: () => Promise<OutboundResponse>): Promise<Ended> {
+async function outcomeOf<A extends Answer>(send: () => Promise<A>): Promise<Ended<A>> {
 	try {
 		return { answer: await send() };
 	} catch (error) {

@@ -27,7 +27,7 @@ type OnRedirect = NonNullable<Parameters<Egress['request']>[1]>;
  * Statuses that count as failures of the upstream: it could not be reached, or could not answer. Its deliberate answers, 500 included, do
  * not count.
  */
-const FAILED: ReadonlySet<number> = new Set([502, 503, 504]);
+export const FAILED: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** @throws upstream_failed, upstream_timeout, egress_refused, rate_limited, or the signal's reason */
 export function send(parts: SendingParts, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
@@ -96,12 +96,12 @@ export async function watched<T>(
 }
 
 /** Judges an error: the deadline of a run is the fault of a silent upstream; a caller who leaves earlier tells nothing about it. */
-function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 	if (error instanceof NoAnswer) return 'failed';
 	if (signal.aborted) return asGatewayError(signal.reason)?.code === 'upstream_timeout' ? 'failed' : 'unknown';
 	// The upstream answered, with something that is not accepted.
 	return error instanceof GatewayError && error.code === 'upstream_failed' ? 'answered' : 'unknown';
 }
 
-const reasonOf = (after: Ended): object =>
+export const reasonOf = (after: Ended): object =>
 	'answer' in after ? { status: after.answer.status } : { error: after.error instanceof Error ? after.error.message : 'failed' };

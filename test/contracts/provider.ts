@@ -226,8 +226,8 @@ function describeStops({ start }: ProviderFixture, ask: Ask): void {
 }
 
 function lend(t: TestContext, signal = new AbortController().signal): ProviderContext {
-	const { request, fetch, connect, memo, operator } = loopbackCall(t, { signal });
-	return { log: silent, request, fetch, connect, memo, operator, signal };
+	const { request, stream, fetch, connect, memo, operator } = loopbackCall(t, { signal });
+	return { log: silent, request, stream, fetch, connect, memo, operator, signal };
 }
 
 /** Puts an answer together, and checks each of its pieces. */

@@ -19,6 +19,7 @@ export function loopbackCall(
 	t.after(() => egress.close());
 	const call: Pick<Call, Lent> = {
 		request: (request) => egress.request(request),
+		stream: (request) => egress.stream(request),
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
 		exchange: (_url, work) => work(() => undefined),
@@ -43,7 +44,9 @@ export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined
 	checkUrl,
 });
 
-type Lent = 'request' | 'fetch' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'settings' | 'account';
+type Lent =
+	| ('request' | 'stream' | 'fetch' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew')
+	| ('signal' | 'api' | 'tool' | 'settings' | 'account');
 
 const TOOL: Tool = {
 	id: 'tool',

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import zlib from 'node:zlib';
 import { isBeforeTimer, turns, until } from '../../test/helpers/clock.ts';
-import { failure, get, local } from '../../test/helpers/egress.ts';
+import { failure, get, local, textOfBody } from '../../test/helpers/egress.ts';
 import { httpUpstream, tcpUpstream, type Upstream } from '../../test/helpers/upstream.ts';
 import type { StreamRequest } from '../contract/streamed-answers.ts';
 import type { OpenStream, StreamBody } from './streaming.ts';
@@ -34,7 +34,7 @@ async function streaming(t: TestContext, begin: (response: ServerResponse) => un
 	};
 }
 
-const textOf = async (body: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(body)).toString();
+const textOf = (body: AsyncIterable<Uint8Array>): Promise<string> => textOfBody({ body });
 
 async function part(body: StreamBody): Promise<string> {
 	const { value, done } = await body.next();

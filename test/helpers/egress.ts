@@ -31,3 +31,12 @@ export async function textOf(request: IncomingMessage): Promise<string> {
 	for await (const chunk of request) text += chunk;
 	return text;
 }
+
+export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+	const all: T[] = [];
+	for await (const item of items) all.push(item);
+	return all;
+}
+
+export const textOfBody = async ({ body }: { body: AsyncIterable<Uint8Array> }): Promise<string> =>
+	Buffer.concat(await allOf(body)).toString();

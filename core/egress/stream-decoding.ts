@@ -13,7 +13,7 @@ const EAGER = { flush: Z_SYNC_FLUSH };
 const DECODERS: Readonly<Record<string, (first: Uint8Array) => Transform>> = {
 	gzip: () => zlib.createGunzip(EAGER),
 	'x-gzip': () => zlib.createGunzip(EAGER),
-	// As in decoding.ts, the first byte tells zlib's format from raw deflate.
+	// The first byte tells zlib's format from raw deflate, see decoding.ts.
 	deflate: ([first = 0]) => (first % 16 === 8 ? zlib.createInflate(EAGER) : zlib.createInflateRaw(EAGER)),
 	br: () => zlib.createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH }),
 	zstd: () => zlib.createZstdDecompress({ flush: ZSTD_e_flush }),

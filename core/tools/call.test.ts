@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import Joi from 'joi';
+import { until } from '../../test/helpers/clock.ts';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
-import { failure } from '../../test/helpers/egress.ts';
+import { failure, textOfBody } from '../../test/helpers/egress.ts';
 import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
+import { httpUpstream } from '../../test/helpers/upstream.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope, Tool } from '../contract/nouns.ts';
 import { type CallParts, managementContext, NO_IDENTITY, PluginCall } from './call.ts';
@@ -174,4 +176,27 @@ test('in a route of the management API there is no caller, no tool, and no ident
 	await failure(identity.token('a'), 'unauthorized');
 	const nobody = [identity.credential('a'), identity.password('a', 'b'), identity.member('a'), identity.forgotPassword('a')];
 	assert.deepEqual(await Promise.all(nobody), [null, null, null, undefined]);
+});
+
+test('outside of an executor a stream is repeated before its answer, and ends with the call or with a signal of its own', async (t) => {
+	let requests = 0;
+	const upstream = await httpUpstream(t, (_request, response) => {
+		requests += 1;
+		if (requests === 1) response.writeHead(503).end();
+		else response.write('begun');
+	});
+	const [client, own] = [new AbortController(), new AbortController()];
+	const call = callOf({ signal: client.signal });
+	const ask = () => call.stream({ method: 'GET', url: upstream.origin, signal: own.signal });
+	const [first, second] = [await ask(), await ask()];
+	assert.deepEqual([first.status, second.status, requests], [200, 200, 3]);
+	const reading = textOfBody(first);
+	client.abort(new Error('the client is gone'));
+	await assert.rejects(reading, /the client is gone/);
+	const other = await callOf().stream({ method: 'GET', url: upstream.origin, signal: own.signal });
+	const waiting = textOfBody(other);
+	own.abort(new Error('enough'));
+	await assert.rejects(waiting, /enough/);
+	await assert.rejects(callOf().stream({ method: 'GET', url: 'http://10.0.0.1' }), { code: 'egress_refused' });
+	await until(() => upstream.open() === 0, 'the connections are closed', 5);
 });

@@ -90,6 +90,8 @@ export class OutboundRun implements Outbound {
 		const again = await this.renew(options);
 		if (again === null) return answer;
 		answer.body.leave();
+		// Its place in the lane is free then.
+		await answer.body.ended;
 		const second = await this.#stream({ ...options, ...again });
 		if (second.status === 401) await this.renew(again);
 		return { ...second, body: withoutSecret(second.body, this.#tokenIn(again)?.accessToken ?? '') };

@@ -15,18 +15,19 @@ export function loopbackCall(
 	options: { api?: Api; signed?: (request: OutboundRequest) => OutboundRequest; signal?: AbortSignal } = {},
 ): Call {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
+	const { signal = new AbortController().signal } = options;
 	const memo = new Memo(100);
 	t.after(() => egress.close());
 	const call: Pick<Call, Lent> = {
 		request: (request) => egress.request(request),
-		stream: (request) => egress.stream(request),
+		stream: (request) => egress.stream({ signal, ...request }),
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
 		exchange: (_url, work) => work(() => undefined),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,
-		signal: options.signal ?? new AbortController().signal,
+		signal,
 		api: options.api ?? null,
 		tool: TOOL,
 		settings: async () => ({ codeMayFetch: true }),

@@ -201,11 +201,10 @@ async function finish(request: Request, h: ResponseToolkit, parts: Omit<Parts, '
 		addHeaders(response as ResponseObject, request, parts);
 		return h.continue;
 	}
-	const answer = (spoken(error, request, h, log) ?? h.response(bodyOf(error, request)).code(error.status)).header(
-		'cache-control',
-		'no-store',
-	);
-	for (const [name, value] of Object.entries(headersOf(error))) answer.header(name, value);
+	// Made before a plugin sees the error, which it might change.
+	const headers = { 'cache-control': 'no-store', ...headersOf(error) };
+	const answer = spoken(error, request, h, log) ?? h.response(bodyOf(error, request)).code(error.status);
+	for (const [name, value] of Object.entries(headers)) answer.header(name, value);
 	addHeaders(answer, request, parts);
 	if (!request.raw.req.complete) linger(request);
 	return answer;

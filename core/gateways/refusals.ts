@@ -1,7 +1,7 @@
 // Refusals in the form of a gateway's protocol: the plugin whose path it is says their body, and core their headers.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { type GatewayError, PluginFault } from '../contract/errors.ts';
+import { GatewayError, PluginFault } from '../contract/errors.ts';
 import type { Incoming, JsonObject, Log, Reply } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
@@ -43,14 +43,20 @@ export function spoken(error: GatewayError, request: Request, h: ResponseToolkit
 	const { speaking } = request.plugins;
 	if (!speaking?.speaker.fail || error.code === 'rate_limited') return null;
 	const { plugin, config, fail } = speaking.speaker;
+	const { status } = error;
 	try {
-		const reply: unknown = fail(error, speaking.incoming, config);
-		return reply === null ? null : toResponse(checkRefusal(reply, error, plugin), h);
+		const reply: unknown = fail(copyOf(error), speaking.incoming, config);
+		return reply === null ? null : toResponse(checkRefusal(reply, status, plugin), h);
 	} catch (thrown) {
 		const fields = { requestId: request.info.id, ...request.plugins.servedBy, plugin, code: error.code, error: describeThrown(thrown) };
 		log.error(fields, 'fail of a plugin failed');
 		return null;
 	}
+}
+
+/** The error belongs to core, which answers with it when the plugin does not. */
+function copyOf({ code, message, details, headers, cause }: GatewayError): GatewayError {
+	return new GatewayError(code, message, { details: [...details], headers: { ...headers }, cause });
 }
 
 function toResponse({ status, headers, body, type }: CheckedReply, h: ResponseToolkit): ResponseObject {
@@ -61,7 +67,7 @@ function toResponse({ status, headers, body, type }: CheckedReply, h: ResponseTo
 }
 
 /** @throws PluginFault */
-function checkRefusal(value: unknown, error: GatewayError, plugin: string): CheckedReply {
+function checkRefusal(value: unknown, own: number, plugin: string): CheckedReply {
 	const wrong = (what: string): PluginFault => new PluginFault(plugin, `the reply of fail ${what}.`);
 	if (value instanceof Promise) {
 		value.catch(() => undefined);
@@ -77,8 +83,8 @@ function checkRefusal(value: unknown, error: GatewayError, plugin: string): Chec
 	// A stream was refused above.
 	const { length = 0 } = (reply.body ?? '') as string | Buffer;
 	if (length > MAX_REFUSAL) throw wrong(`must have at most ${MAX_REFUSAL} characters`);
-	const status = statusOf(reply.status, error.status);
-	if (status === null) throw wrong(`may not have the status ${reply.status} for the error ${error.code}`);
+	const status = statusOf(reply.status, own);
+	if (status === null) throw wrong(`may not have the status ${reply.status} for an error of status ${own}`);
 	return { ...reply, status };
 }
 

@@ -22,6 +22,12 @@ for (const code of Object.keys(ERRORS) as ErrorCode[]) {
 	});
 }
 
+test('fields are named in the data of the error', () => {
+	const details = [{ path: 'query/a', message: 'is not UTF-8.' }];
+	const { body } = fail(new GatewayError('validation_failed', 'No.', { details }), post(), CONFIG) ?? {};
+	assert.deepEqual(body, { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'No.', data: { details } } });
+});
+
 test('authorization refuses in HTTP', () => {
 	for (const code of OF_AUTHORIZATION) assert.equal(told(code), null, code);
 	assert.equal(told('forbidden', post({ origin: { value: 'https://app.example', trusted: false } })), null);

@@ -15,7 +15,13 @@ export const isForeignPage = ({ origin: page }: Incoming, { allowedOrigins }: Mc
 export function fail(error: GatewayError, request: Incoming, config: McpConfig): Reply | null {
 	if (request.method !== 'POST' || request.path !== '/' || isOfAuthorization(error, request, config)) return null;
 	const { status, message } = error;
-	return { status, body: errorMessage(null, new ProtocolError(status < 500 ? CODES.invalidRequest : CODES.internalError, message)) };
+	const details = error.details.map((detail) => ({ path: detail.path, message: detail.message }));
+	const own = new ProtocolError(
+		status < 500 ? CODES.invalidRequest : CODES.internalError,
+		message,
+		details.length > 0 ? { data: { details } } : {},
+	);
+	return { status, body: errorMessage(null, own) };
 }
 
 const isOfAuthorization = ({ code }: GatewayError, request: Incoming, config: McpConfig): boolean =>

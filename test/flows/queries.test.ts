@@ -63,7 +63,6 @@ test('so do gateways: their transport, their OAuth server, its pages, and what i
 	const gateway = await publishGateway(tenant.account, { auth: 'oauth2' });
 	const { pathname } = new URL(gateway.url);
 	const asked: [method: string, path: string][] = [
-		['POST', pathname],
 		['GET', pathname],
 		['GET', `${pathname}/authorize`],
 		['POST', `${pathname}/authorize`],
@@ -75,6 +74,16 @@ test('so do gateways: their transport, their OAuth server, its pages, and what i
 	for (const [method, path] of asked)
 		for (const text of MALFORMED)
 			assertTold(await send(`${service.url}${path}?state=${text}`, method), 'query/state', `${method} ${path} ${text}`);
+});
+
+test('MCP says so as a JSON-RPC error', async () => {
+	const { url } = await publishGateway(tenant.account, { auth: 'oauth2' });
+	for (const text of MALFORMED) {
+		const { body } = must(await send(`${url}?state=${text}`, 'POST'), 400);
+		const details = [{ path: 'query/state', message: 'is not UTF-8 in percent-encoding.' }];
+		const message = 'query/state is not UTF-8 in percent-encoding.';
+		assert.deepEqual(body, { jsonrpc: '2.0', id: null, error: { code: -32600, message, data: { details } } }, text);
+	}
 });
 
 test('OAuth endpoints say so in their own form, of a query as of a form', async () => {

@@ -57,12 +57,13 @@ function categoryOf(table: LimitTable, path: string): NamedWindow | null | undef
 /**
  * Returns the windows of a request beside the one of its route. Bad credentials count in the window of the path nevertheless: no feature
  * decides how many may be tried.
+ * @param own the window of the route
  */
-export function windowsOf(request: Request, parts: ClassParts): readonly (NamedWindow | null)[] {
+export function windowsOf(request: Request, own: NamedWindow | null, parts: ClassParts): readonly (NamedWindow | null)[] {
 	const path = normalized(request.path);
 	const declared = request.route.settings.plugins?.limitClass;
 	if (declared) return classWindows(declared, categoryOf(parts.table, path));
-	return [windowBeside(ownWindow(request, parts), parts, path)];
+	return [windowBeside(own, parts, path)];
 }
 
 /** A class replaces the window of a prefix where it is stricter; where it is not, it cannot loosen it, and both count. */

@@ -112,11 +112,13 @@ export function createLimits(
  * @param hasTried whether there may have been a credential: a client that tried too many bad ones must not learn that this one was valid
  */
 async function countAt(request: Request, parts: Parts, subject: string | null, hasTried = subject !== null): Promise<void> {
-	const counted = windowsOf(request, parts).filter((one) => one !== null);
+	const route = ownWindow(request, parts);
+	const counted = windowsOf(request, route, parts).filter((one) => one !== null);
 	if (counted.length === 0) return;
 	const failures = hasTried ? peek(failuresAt(request, parts)) : null;
-	const who = subject ?? addressOf(request, parts);
-	await count(request, parts.windows, [failures, ...counted.map((one) => bucketOf(one, who)), routeBucket(request, parts)]);
+	const address = addressOf(request, parts);
+	const own = route && bucketOf(route, address);
+	await count(request, parts.windows, [failures, ...counted.map((one) => bucketOf(one, subject ?? address)), own]);
 }
 
 async function countAtGateway(

@@ -40,6 +40,8 @@ const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
 interface Pair {
 	redis: OwnRedis;
+	/** Of the gateway, which has a token endpoint, too. */
+	path: string;
 	replicas: [TestService, TestService];
 	account: Account;
 	/** Sends one request with a key to one replica. */
@@ -60,10 +62,12 @@ async function start(t: TestContext): Promise<Pair> {
 	const account = await registerAccount(first.url);
 	const { id, url } = await publishGateway(account);
 	const path = new URL(url).pathname;
+	must(await account.post(`/gateways/${id}/auth`, { type: 'oauth2', isRequired: false }), 201);
 	// Each replica announces itself every two seconds.
 	await sleep(2200);
 	return {
 		redis,
+		path,
 		replicas: [first, second],
 		account,
 		ask: (key, replica) =>
@@ -98,7 +102,7 @@ for (const [how, end, heal] of [
 ] as const) {
 	test(`when Redis ${how}, nobody waits for it or gets a 5xx, each replica counts its share, and all is told when it is back`, async (t) => {
 		const pair = await start(t);
-		const { redis, replicas, ask, mint, account } = pair;
+		const { redis, path, replicas, ask, mint, account } = pair;
 		const [first, second] = replicas;
 		const [met, spent, idle] = [await mint(), await mint(), await mint()];
 		assert.equal(await pass(10, () => ask(met, first)), 10);
@@ -109,6 +113,8 @@ for (const [how, end, heal] of [
 		assert.equal(await pass(10, () => ask(idle, first)), 10);
 		const shares = await Promise.all(replicas.map((replica) => pass(MAX, () => ask(spent, replica))));
 		assert.deepEqual(shares, [MAX / 2, MAX / 2]);
+		const windows = ['/token', '/revoke'].map(async (place) => limitOf(await send(first.url + path + place, 'POST')));
+		assert.deepEqual(await Promise.all(windows), [MAX / 4, MAX / 2], 'where credentials are issued, half of the share');
 		const body = { email: account.email, password: 'Wrong1Password' };
 		const guess = async (): Promise<number> => (await send(`${second.url}/auth/login`, 'POST', { body })).status;
 		const guesses: number[] = [];

@@ -35,7 +35,7 @@ test('an auth method with routes of the management API is taken', () => {
 
 const BAD: [id: string, route: unknown, message: RegExp][] = [
 	['is none', null, /management\[1\] must be of type object/],
-	['has another method', { ...ROUTE, method: 'POST' }, /\.method must be one of GET, DELETE/],
+	['has another method', { ...ROUTE, method: 'PATCH' }, /\.method must be one of GET, POST, PUT, DELETE/],
 	['has no id', { ...ROUTE, id: undefined }, /\.id is missing/],
 	['has an id of several words', { ...ROUTE, id: 'list tokens' }, /\.id must match/],
 	['has no summary', { ...ROUTE, summary: '' }, /\.summary must be a sentence/],

@@ -40,7 +40,7 @@ const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
 interface Pair {
 	redis: OwnRedis;
-	/** Of the gateway, which has a token endpoint, too. */
+	/** The path of the gateway, which has a token endpoint, too. */
 	path: string;
 	replicas: [TestService, TestService];
 	account: Account;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { createConnection } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Hapi, { type Request } from '@hapi/hapi';
@@ -26,6 +27,8 @@ interface Endpoint {
 	inFlight: InFlight;
 	/** Begins the stop. */
 	stopping: AbortController;
+	/** Returns how many sources were asked for. */
+	opened(): number;
 	/** Lets requests in flight finish. */
 	stop(): Promise<void>;
 }
@@ -36,12 +39,15 @@ async function serve(t: TestContext, source: Source, { mayFinish = false, maxMs,
 	const [lines, refusals]: [string[], GatewayError[]] = [[], []];
 	const log = { warn: (fields: object, text: string) => void lines.push(`${text} ${JSON.stringify(fields)}`) };
 	const server = Hapi.server({ port: 0, host: '127.0.0.1', debug: false });
+	server.listener.keepAliveTimeout = 65_000;
 	server.app.inFlight = inFlight;
+	let opened = 0;
 	server.route({
 		method: 'GET',
 		path: '/{account}',
 		async handler(request, h) {
 			const leaving = clientLeaving(request);
+			opened++;
 			const streaming: Streaming = { account: String(request.params['account']), leaving, log, mayFinish };
 			if (maxMs !== undefined) streaming.maxMs = maxMs;
 			if (headers) streaming.headers = headers;
@@ -56,13 +62,13 @@ async function serve(t: TestContext, source: Source, { mayFinish = false, maxMs,
 	});
 	await server.start();
 	let stopped: Promise<void> | null = null;
-	// A stream that is left holds the server for longer than any test lasts.
-	const stop = (): Promise<void> => (stopped ??= server.stop({ timeout: 600_000 }));
+	// A stream that is left holds the server for longer than the test may last.
+	const stop = (): Promise<void> => (stopped ??= server.stop({ timeout: 50_000 }));
 	t.after(async () => {
 		stopping.abort();
 		await stop();
 	});
-	return { url: server.info.uri, lines, refusals, inFlight, stopping, stop };
+	return { url: server.info.uri, lines, refusals, inFlight, stopping, opened: () => opened, stop };
 }
 
 interface Client {
@@ -312,6 +318,15 @@ test('a stream that would begin after the stop is refused', async (t) => {
 	assert.equal(refusals[0]?.message, 'The service is stopping.');
 });
 
+test('a stream that begins while the service stops ends at once', async (t) => {
+	const endpoint = await serve(t, async function* (signal) {
+		endpoint.stopping.abort();
+		yield* silence(signal);
+	});
+	const { ended } = await open(`${endpoint.url}/a`);
+	await ended;
+});
+
 test('neither a client that reads nothing nor a source that hears nothing holds the stop', async (t) => {
 	const greedy = await serve(t, async function* () {
 		for (;;) yield { data: 'x'.repeat(1024 * 1024) };
@@ -321,6 +336,15 @@ test('neither a client that reads nothing nor a source that hears nothing holds 
 	greedy.stopping.abort();
 	await greedy.stop();
 	request.destroy();
+	const idle = await serve(t, silence);
+	const client = createConnection(Number(new URL(idle.url).port), '127.0.0.1').pause();
+	client.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n');
+	await until(() => idle.opened() === 1, 'its stream');
+	await turns(50);
+	idle.stopping.abort();
+	// It would see the end of the connection only if it read.
+	await idle.stop();
+	client.destroy();
 	const deaf = await serve(t, async function* () {
 		yield { data: 'x' };
 		await new Promise(() => undefined);

@@ -25,6 +25,8 @@ const HEADERS = {
 	'content-encoding': 'identity',
 	'cache-control': 'no-store, no-transform',
 	'x-accel-buffering': 'no',
+	// Else a client that does not read would keep its connection after the end, and with it the service from stopping.
+	connection: 'close',
 };
 
 export interface StreamBounds {
@@ -138,13 +140,16 @@ export class Streams {
 		res.socket?.setTimeout(this.#bounds.unreadMs);
 		if (res.closed) body.destroy();
 		else res.once('close', () => body.destroy());
+		// The stop may have come while the source was asked for its first event.
+		if (this.#stopping.aborted && !mayFinish) end(stopped());
 	}
 
 	#stop(): void {
-		const reason = new GatewayError('unavailable', 'The service is stopping.');
-		for (const stream of this.#open) if (!stream.mayFinish) stream.end(reason);
+		for (const stream of this.#open) if (!stream.mayFinish) stream.end(stopped());
 	}
 }
+
+const stopped = (): GatewayError => new GatewayError('unavailable', 'The service is stopping.');
 
 function withHeaders(response: ResponseObject, { headers = {} }: Streaming): ResponseObject {
 	response.code(200);

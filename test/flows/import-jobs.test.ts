@@ -299,12 +299,12 @@ test('a client that reads nothing of its stream does not keep the service from s
 	await until(path, isOver);
 });
 
-test('an organization has so many streams open at one replica, and one that is left makes room', async () => {
+test('an account has so many streams open at one replica, and one that is left makes room', async () => {
 	open = Promise.withResolvers();
 	const path = await begin(await connect());
 	const headers = { authorization: `Bearer ${account.token}` };
-	for (let index = 0; index < 25; index++) await fetch(`${service.url}${path}/events`, { method: 'HEAD', headers });
-	const left = Array.from({ length: 20 }, () => new AbortController());
+	for (let index = 0; index < 101; index++) await fetch(`${service.url}${path}/events`, { method: 'HEAD', headers });
+	const left = Array.from({ length: 100 }, () => new AbortController());
 	const streams = await Promise.all(left.map(({ signal }) => fetch(`${service.url}${path}/events`, { headers, signal })));
 	assert.ok(streams.every(({ status }) => status === 200));
 	const refused = await account.get(`${path}/events`);

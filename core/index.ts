@@ -17,6 +17,7 @@ export type * from './contract/streams.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';
 export { eventsOf, linesOf, type ServerSentEvent } from './egress/stream-text.ts';
 export { parseFormBody, parseJson } from './http/body.ts';
+export { Feed } from './http/feed.ts';
 export {
 	bearerChallenge,
 	bearerToken,
@@ -33,7 +34,6 @@ export { LEFT_OUT } from './imports/compare/shapes.ts';
 export { BoundedMap } from './kit/bounded-map.ts';
 export { cleanText, quote } from './kit/clean-text.ts';
 export { type Asked, FairQueue, type Limits as QueueLimits } from './kit/fair-queue.ts';
-export { Feed } from './kit/feed.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { isObject } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';

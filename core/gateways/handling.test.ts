@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Call, Context } from '../contract/context.ts';
 import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
 import type { Gateway, Incoming } from '../contract/nouns.ts';
-import { askManagement, handle } from './handling.ts';
+import { askManagement, discard, handle } from './handling.ts';
 import type { MountedRoute } from './mount.ts';
 
 // The handlers of this file read none of them.
@@ -34,6 +34,21 @@ test('a handler has 130 s until its answer begins: then its call is aborted, and
 	resolve({ status: 200, body } as never);
 	await promise;
 	assert.equal(body.destroyed, true);
+});
+
+test('the source of events that comes too late, or has no place, is told that nobody listens', async () => {
+	let isTold = false;
+	const source = {
+		[Symbol.asyncIterator]: () => ({
+			next: () => assert.fail('it is asked'),
+			return: async () => {
+				isTold = true;
+				throw new Error('It is heard by nobody.');
+			},
+		}),
+	};
+	discard({ status: 200, body: source });
+	assert.equal(isTold, true);
 });
 
 test('a handler that answers at once, not by a promise, is heard; what it throws is an error', async () => {

@@ -18,7 +18,7 @@ import { writePackages } from '../helpers/written-packages.ts';
 /** The transport shares this process with the test. */
 interface Seen {
 	lastEventIds: (string | null)[];
-	/** What became of the signals, by the name that the request gives. */
+	/** The signals by the name that the request gives. */
 	signals: Map<string, AbortSignal>;
 	release: PromiseWithResolvers<void>;
 }

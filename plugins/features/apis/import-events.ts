@@ -31,7 +31,7 @@ export function followApiImport(core: Core): ServerRoute {
 		produces: 'text/event-stream',
 		answer: Joi.string(),
 		alsoAnswers: { 204: 'The import has ended with the event that `Last-Event-ID` names; no more will follow.' },
-		errors: ['rate_limited', 'unavailable'],
+		errors: ['rate_limited'],
 		slow: true,
 		handler: async (request) => {
 			const job = await findImport(request, core);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import openapi from '../../importers/openapi/index.ts';
+import http from '../../plugins/executors/http/index.ts';
 import { testStore } from '../../test/helpers/store.ts';
 import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
@@ -40,6 +41,7 @@ const many = (count: number): string => `for (let i = 0; i < ${count}; i++) yiel
 const SUMMARY = "return { format: 'test', title: null, version: null, servers: [] };";
 
 const registry = new Registry();
+registry.add(http);
 registry.add(openapi, new URL('../../importers/openapi/index.ts', import.meta.url).href);
 for (const [plugin, source] of [
 	importerOf('halfway', '0', `${many(250)} throw Object.assign(new Error('/paths/~1x: broken'), { code: 'schema_invalid' });`),

@@ -25,7 +25,7 @@ import type {
 import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
 import { ImportThreads } from './thread-run.ts';
-import { draftTool } from './tool-drafts.ts';
+import { draftTool, type Executors } from './tool-drafts.ts';
 import { type AfterImport, active, assertFewTools, generateTools, type Writing } from './tool-generation.ts';
 import type { ImportResult, ImportTask } from './worker.ts';
 
@@ -106,7 +106,7 @@ export function createImports(parts: ImportParts): Imports {
 			}
 		},
 		generateTools: (writing, api, request, after = {}) =>
-			generateTools(writing, importerOf(registry, api.type), { api, request, versionOf: versionsOf(registry), ...after }),
+			generateTools(writing, importerOf(registry, api.type), { api, request, executors: executorsOf(registry), ...after }),
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
@@ -158,7 +158,7 @@ async function importOne(
 		progress('writing');
 		const importer = importerOf(registry, api.type);
 		const reader = createImportReader((operation, bodies) =>
-			draftTool(importer, operation, { api, bodies, versionOf: versionsOf(registry) }),
+			draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
 		);
 		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
 	} catch (error) {
@@ -198,10 +198,11 @@ function importerOf(registry: Registry, type: string): SchemaImporter {
 	throw invalid('/type', `No importer reads APIs of type ${type}: there are ${names.join(', ') || 'none'}.`);
 }
 
-const versionsOf =
-	(registry: Registry) =>
-	(executor: string): number =>
-		configVersion(registry, 'executor', executor);
+const executorsOf = (registry: Registry): Executors => ({
+	has: (executor) => registry.get('executor', executor) !== null,
+	versionOf: (executor) => configVersion(registry, 'executor', executor),
+	secretIn: (executor, config) => registry.secretIn('executor', executor, config),
+});
 
 function sourcesOf(registry: Registry): Record<string, string> {
 	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Joi from 'joi';
 import openapi from '../../importers/openapi/index.ts';
+import http from '../../plugins/executors/http/index.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
 import { addApi, addMember, addTenant } from '../../test/helpers/samples.ts';
@@ -44,6 +45,7 @@ const SOURCE = `export default { kind: 'importer', name: 'scripted', config: { v
 const options = Joi.object({ key: Joi.string().meta({ secret: true }) });
 const scripted: SchemaImporter = { ...openapi, name: 'scripted', config: options };
 const registry = new Registry();
+registry.add(http);
 registry.add(scripted, `data:text/javascript,${encodeURIComponent(SOURCE)}`);
 
 interface Replica extends AsyncDisposable {

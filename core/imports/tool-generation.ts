@@ -5,7 +5,7 @@ import { GatewayError, invalid } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { BodyLayout } from '../contract/nouns.ts';
 import type { ApiRow, GeneratedTools, GenerationRequest, OperationFilter, OperationRow, Repositories } from '../store/store.ts';
-import { draftTool } from './tool-drafts.ts';
+import { draftTool, type Executors } from './tool-drafts.ts';
 
 export type Writing = Pick<Repositories, 'apis' | 'tools'>;
 
@@ -24,13 +24,13 @@ const MAX_READS = 10;
 
 export interface Generation extends AfterImport {
 	api: ApiRow;
-	versionOf: (executor: string) => number;
+	executors: Executors;
 	request: GenerationRequest;
 }
 
 /** Makes one tool per operation that the filter admits, page by page. @throws validation_failed, conflict; the signal's reason */
 export async function generateTools(store: Writing, importer: SchemaImporter, generation: Generation): Promise<GeneratedTools> {
-	const { api, request, versionOf, signal, since } = generation;
+	const { api, request, executors, signal, since } = generation;
 	const { organizationId } = api;
 	const filter = active(request);
 	assertFewTools(await store.apis.countOperations(organizationId, api.id, filter));
@@ -44,7 +44,7 @@ export async function generateTools(store: Writing, importer: SchemaImporter, ge
 		const drafts = page.items.map((operation) => ({
 			operationId: operation.id,
 			asOf: operation.updatedAt,
-			tool: draftTool(importer, operation, { api, bodies: layoutOf(operation), versionOf }),
+			tool: draftTool(importer, operation, { api, bodies: layoutOf(operation), executors }),
 		}));
 		const { created, updated, unchanged } = await store.tools.generate(organizationId, api.id, drafts, since);
 		sum.created += created;

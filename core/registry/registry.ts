@@ -15,7 +15,7 @@ import { type Origin, THIS_PROCESS } from './packages.ts';
 import { secretPlaces } from './secret-marks.ts';
 import type { Place } from './secret-places.ts';
 import { restoreSecrets } from './secret-restore.ts';
-import { type Change, type FoundSecret, HIDDEN, mapSecrets } from './secret-walk.ts';
+import { type Change, type FoundSecret, HIDDEN, isBlank, mapSecrets } from './secret-walk.ts';
 
 interface Registered {
 	plugin: Plugin;
@@ -96,6 +96,16 @@ export class Registry {
 	/** Whether a plugin marks any secret. */
 	hasSecrets(kind: Kind, name: string): boolean {
 		return this.#plugins.get(`${kind}:${name}`)?.places.hasSecret === true;
+	}
+
+	/** Returns the path of the first secret that a config holds, sealed or not; null if it holds none. */
+	secretIn(kind: Kind, name: string, config: JsonObject): string[] | null {
+		let found: string[] | null = null;
+		this.#mapSecrets(kind, name, config, ({ value, path }) => {
+			if (!isBlank(value)) found ??= path;
+			return value;
+		});
+		return found;
 	}
 
 	/** Returns the config with its secrets sealed, for the row. */

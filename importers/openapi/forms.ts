@@ -1,6 +1,15 @@
 // Converts forms, urlencoded and multipart, to an object schema, with the settings of single fields for the executor beside it.
 
-import { cleanText, headerNameFault, headerValueFault, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import {
+	cleanText,
+	headerNameFault,
+	headerValueFault,
+	holdsSecret,
+	isObject,
+	type Json,
+	type JsonObject,
+	quote,
+} from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
 import type { MediaType } from './media-types.ts';
 import { follow } from './references.ts';
@@ -139,7 +148,7 @@ function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject,
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 
-/** Reads the required headers of a part that have a single value (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field). */
+/** Reads the required headers of a part that have a single value (OpenAPI 3.1.1 §4.8.15.1.1; `Content-Type` has its own field), but for secrets. */
 function readHeaders(field: string, hint: Json | undefined, root: JsonObject, faults: Set<string>): Record<string, string> {
 	const declared = isObject(hint) && isObject(hint['headers']) ? hint['headers'] : {};
 	const headers: Record<string, string> = {};
@@ -148,7 +157,8 @@ function readHeaders(field: string, hint: Json | undefined, root: JsonObject, fa
 		const at = follow(root, raw);
 		if (!('object' in at) || at.object['required'] !== true) continue;
 		const value = fixedValue(at.object, root);
-		if (value !== null && headerNameFault(name) === null && headerValueFault(value) === null) headers[name] = value;
+		if (holdsSecret(name)) faults.add(`the header ${quote(name)} of the part ${quote(field)} has the name of a secret and is not sent`);
+		else if (value !== null && headerNameFault(name) === null && headerValueFault(value) === null) headers[name] = value;
 		else faults.add(`the header ${quote(name)} of the part ${quote(field)} has no fixed value and is not sent`);
 	}
 	return headers;

@@ -206,6 +206,7 @@ test('a part has the required headers with a single value, and other required on
 		'X-Asked': { schema: { type: 'string' }, required: true, example: 'e' },
 		'Content-Type': { schema: { const: 'text/html' } },
 		'X-Bad': { schema: { const: 'a\r\nb' }, required: true },
+		'X-Api-Key': { schema: { const: 'c' }, required: true },
 		Host: { schema: { const: 'x' }, required: true },
 	};
 	const media = { schema: { type: 'object', properties: { note: { type: 'string' } } }, encoding: { note: { headers } } };
@@ -219,7 +220,8 @@ test('a part has the required headers with a single value, and other required on
 	const parts = { note: { headers: { 'X-Const': 'c', 'X-Only': '7' } } };
 	assert.deepEqual(definition['requestBody'], { arg: 'body', contentType: 'multipart/form-data', parts });
 	const named = (name: string): string => `The header “${name}” of the part “note” has no fixed value and is not sent.`;
-	assert.deepEqual(reasons, ['X-Default', 'X-Asked', 'X-Bad', 'Host'].map(named));
+	const secret = 'The header “X-Api-Key” of the part “note” has the name of a secret and is not sent.';
+	assert.deepEqual(reasons, [...['X-Default', 'X-Asked', 'X-Bad'].map(named), secret, named('Host')]);
 	// OpenAPI 3.1.1 §4.8.15.1: "This field SHALL be ignored if the request body media type is not a multipart."
 	assert.equal(((await read('application/x-www-form-urlencoded')).definition['requestBody'] as JsonObject)['parts'], undefined);
 });

@@ -117,10 +117,15 @@ test('the signal of the call ends a body, its connection and its place, and a st
 });
 
 const reset: Answer = (_response, { socket }) => socket.resetAndDestroy();
+const late: Answer = (response) => {
+	response.writeHead(503).write('later ');
+	setTimeout(() => response.end('ended'), 50);
+};
 const AGAIN: [id: string, more: Partial<StreamRequest>, answer: Answer][] = [
 	...[502, 503, 504].map((status): (typeof AGAIN)[number] => [`a GET after ${status}`, {}, whole(status)]),
 	['a GET after 429 with a time', {}, whole(429, { 'retry-after': '0' })],
 	['a GET after a reset', {}, reset],
+	['a GET after a 503 whose body comes later', {}, late],
 	['a POST that may be repeated', { method: 'POST', body: 'payload', repeatable: true }, whole(503)],
 	['a GET after 503 in gzip', {}, whole(503, { 'content-encoding': 'gzip' }, 'torn')],
 ];
@@ -141,7 +146,8 @@ const ONCE: [id: string, more: Partial<StreamRequest>, answer: Answer, status: n
 ];
 for (const [id, more, answer, status] of ONCE)
 	test(`sent once, and handed out whole: ${id}`, async (t) => {
-		const { open, bodies } = await setUp(t, [answer]);
+		// Without a lane, which would hold a further try up.
+		const { open, bodies } = await setUp(t, [answer], { outbound: null });
 		const given = await open(more);
 		assert.equal(given.status, status);
 		assert.ok((await textOfBody(given)).length >= 3);

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import type { EventOptions, ServerEvent } from './streams.ts';
+import type { EventOptions, ServerEvent } from './server-events.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { isUint8Array } from 'node:util/types';
 import { PluginFault } from '../contract/errors.ts';
-import type { EventOptions, ServerEvent } from '../contract/streams.ts';
+import type { EventOptions, ServerEvent } from '../contract/server-events.ts';
 import { isTokenCookie } from '../identity/cookies.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 

@@ -1,7 +1,7 @@
 // The body of an event stream: asks the source for an event only when the client has taken the one before, and sends heartbeats in between.
 
 import { Readable } from 'node:stream';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { inTime } from '../kit/race.ts';
 import { frameEvent, HEARTBEAT } from './server-events.ts';
 

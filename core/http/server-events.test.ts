@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Request } from '@hapi/hapi';
 import { EventSource, type FetchLikeResponse } from 'eventsource';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { frameEvent, HEARTBEAT, lastEventIdOf } from './server-events.ts';
 
 interface Read {

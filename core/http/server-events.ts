@@ -1,7 +1,7 @@
 // Writes server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), and reads the id that a client names.
 
 import type { Request } from '@hapi/hapi';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { isObject } from '../kit/json.ts';
 
 /** The most characters of an event, as of a body in memory. */

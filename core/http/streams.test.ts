@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Hapi, { type Request } from '@hapi/hapi';
 import { turns, until } from '../../test/helpers/clock.ts';
 import { GatewayError } from '../contract/errors.ts';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from './client.ts';
 import { InFlight } from './in-flight.ts';
 import { type StreamBounds, type Streaming, Streams } from './streams.ts';

@@ -3,7 +3,7 @@
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { describeThrown } from '../process/strays.ts';
 import { EventBody } from './event-body.ts';
 

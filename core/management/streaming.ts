@@ -2,7 +2,7 @@
 
 import type { Request, ResponseObject } from '@hapi/hapi';
 import type { Log } from '../contract/nouns.ts';
-import type { ServerEvent } from '../contract/streams.ts';
+import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from '../http/client.ts';
 import type { Streams } from '../http/streams.ts';
 import type { AccountOf } from '../shared/accounts.ts';

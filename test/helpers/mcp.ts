@@ -2,7 +2,7 @@
 
 import mcp from '../../adapters/mcp/index.ts';
 import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
-import type { ServerEvent } from '../../core/contract/streams.ts';
+import type { ServerEvent } from '../../core/contract/server-events.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { Memo } from '../../core/shared/memo.ts';
 import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/tools/call.ts';

@@ -8,6 +8,7 @@ import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../st
 import { type RunChild, type RunContext, RunError, type RunProgram } from './context.ts';
 import { DEADLINE, faultOf, LOST, STOPPING } from './faults.ts';
 import type { Keeper } from './keeper.ts';
+import { ProgressTeller } from './progress.ts';
 
 /** How an attempt ended. `lost`: another process has the run, or it has ended, so there is nothing to record. */
 export type Outcome =
@@ -39,6 +40,7 @@ export class Attempt {
 	readonly #signals: Map<string, Json>;
 	readonly #waits = new Set<Wait>();
 	readonly #keys = new Set<string>();
+	readonly #progress: ProgressTeller;
 	readonly #suspended = Promise.withResolvers<Outcome>();
 	/** Resolves when no step is under way, after the attempt is over. */
 	readonly #idle = Promise.withResolvers<void>();
@@ -50,11 +52,18 @@ export class Attempt {
 		this.hold = claimed.hold;
 		this.#keeper = keeper;
 		this.#startChild = startChild;
+		this.#progress = new ProgressTeller((value) => keeper.progress(claimed.hold, value, this.#stop.signal));
 		this.#steps = new Map(claimed.steps.map((step) => [step.key, step]));
 		this.#signals = new Map(claimed.signals.map(({ name, payload }) => [name, payload]));
 	}
 
 	async outcome(program: RunProgram): Promise<Outcome> {
+		const outcome = await this.#outcomeOf(program);
+		const failure = await this.#progress.end();
+		return outcome.how === 'succeeded' && failure ? outcomeOf(failure.error) : outcome;
+	}
+
+	async #outcomeOf(program: RunProgram): Promise<Outcome> {
 		const { deadlineAt } = this.run;
 		if (deadlineAt && deadlineAt.getTime() <= Date.now()) return { how: 'failed', error: DEADLINE };
 		const deadline = this.#timer(deadlineAt, () => this.stop(DEADLINE));
@@ -106,6 +115,7 @@ export class Attempt {
 			event: <T extends Json>(name: string, options?: { timeoutMs?: number }) => this.#event(name, options) as Promise<T>,
 			sleep: (key, ms) => this.#sleep(key, ms),
 			child: (key, asked) => this.#child(key, asked),
+			progress: (value) => this.#progress.tell(value),
 		};
 	}
 

@@ -29,6 +29,11 @@ export interface RunContext<I extends Json = Json> {
 	event<T extends Json>(name: string, options?: { timeoutMs?: number }): Promise<T>;
 	/** Waits, in the same way. */
 	sleep(key: string, ms: number): Promise<void>;
+	/**
+	 * Tells the followers of the run how far it is, in place of what it told before. Several within a quarter of a second are one; the last one
+	 * always arrives. A copy is not made: the value is read when it is written.
+	 */
+	progress(value: Json): void;
 	/** Starts a run once, and waits for it in the same way. @returns its output @throws RunError with its fault */
 	child(key: string, asked: RunChild): Promise<Json>;
 }

@@ -1,6 +1,7 @@
 // Writes what an attempt has done, as often as it takes: a database that is away for a while costs time, and no finished step.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Json } from '../contract/nouns.ts';
 import type { RunHold, RunQueue, RunSignal } from '../store/store.ts';
 import { isOfDatabase, LOST } from './faults.ts';
 
@@ -21,6 +22,11 @@ export class Keeper {
 	/** @throws LOST */
 	async finish(hold: RunHold, step: Parameters<RunQueue['finish']>[1], signal: AbortSignal): Promise<void> {
 		if (!(await persist(signal, () => this.#queue.finish(hold, step)))) throw LOST;
+	}
+
+	/** @throws LOST */
+	async progress(hold: RunHold, value: Json, signal: AbortSignal): Promise<void> {
+		if (!(await persist(signal, () => this.#queue.progress(hold, value)))) throw LOST;
 	}
 
 	signals(hold: RunHold, signal: AbortSignal): Promise<RunSignal[]> {

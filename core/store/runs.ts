@@ -25,6 +25,8 @@ export interface Run {
 	/** The result of a succeeded run. */
 	output: Json;
 	error: RunFault | null;
+	/** What the run last told of its progress; null when it told nothing. */
+	progress: Json;
 	/** The number of times that a process took the run. */
 	attempt: number;
 	priority: number;
@@ -177,6 +179,8 @@ export interface RunQueue {
 	begin(hold: RunHold, step: Pick<RunStep, 'key' | 'once' | 'until'>): Promise<boolean>;
 	finish(hold: RunHold, step: FinishedStep): Promise<boolean>;
 	signals(hold: RunHold): Promise<RunSignal[]>;
+	/** Keeps what the run tells of its progress, and tells its followers. */
+	progress(hold: RunHold, value: Json): Promise<boolean>;
 	/** Ends an attempt until one of these events comes, or that time. */
 	suspend(hold: RunHold, until: { events: string[]; at: Date | null }): Promise<boolean>;
 	end(hold: RunHold, end: RunEnd): Promise<boolean>;

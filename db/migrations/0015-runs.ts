@@ -17,6 +17,7 @@ CREATE TABLE runs (
 	input json NOT NULL,
 	output json,
 	error json,
+	progress json,
 	attempt integer NOT NULL DEFAULT 0,
 	priority integer NOT NULL DEFAULT 0,
 	parent_id uuid,

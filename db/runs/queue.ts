@@ -9,6 +9,7 @@ import {
 	BEGIN_STEP,
 	FINISH_STEP,
 	finishing,
+	json,
 	LOCK,
 	LOCKED,
 	type LockedRun,
@@ -18,6 +19,7 @@ import {
 	type RunRows,
 	STEP,
 	signalled,
+	TELL_PROGRESS,
 } from './rows.ts';
 
 export interface RunParts {
@@ -29,7 +31,7 @@ export interface RunParts {
 
 type Worker = Pick<
 	RunQueue,
-	'open' | 'look' | 'claim' | 'keep' | 'supervise' | 'admit' | 'begin' | 'finish' | 'signals' | 'suspend' | 'end' | 'release'
+	'open' | 'look' | 'claim' | 'keep' | 'supervise' | 'admit' | 'begin' | 'finish' | 'signals' | 'progress' | 'suspend' | 'end' | 'release'
 >;
 
 const LOOK = `
@@ -179,6 +181,11 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 			return isWritten;
 		},
 		signals: ({ id }) => signals(id),
+		async progress({ id, attempt }, value) {
+			const isWritten = (await pool.rows(TELL_PROGRESS, [id, attempt, json(value)])).length > 0;
+			if (isWritten) bell.ring(`run:${id}`);
+			return isWritten;
+		},
 		async suspend(hold, { events, at }) {
 			const run = await pool.transact(async (sql) => {
 				const locked = await rows.lockHeld(sql, hold);

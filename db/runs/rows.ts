@@ -7,7 +7,7 @@ import type { Sql } from './pool.ts';
 
 /** Columns of `runs`, as a `Run`. */
 export const RUN = `r.id, r.organization_id AS "organizationId", r.kind, r.status, r.trigger, r.definition, r.input, r.output, r.error,
-	r.attempt, r.priority, r.parent_id AS "parentId", r.origin_id AS "originId", r.schedule, r.scheduled_for AS "scheduledFor",
+	r.progress, r.attempt, r.priority, r.parent_id AS "parentId", r.origin_id AS "originId", r.schedule, r.scheduled_for AS "scheduledFor",
 	r.deadline_at AS "deadlineAt", r.created_at AS "createdAt", r.started_at AS "startedAt", r.finished_at AS "finishedAt"`;
 
 export const STEP = `s.key, s.attempt, s.status, s.once, s.output, s.error, s.until, s.started_at AS "startedAt", s.finished_at AS "finishedAt"`;
@@ -118,6 +118,8 @@ FROM runs r WHERE ${HELD} FOR SHARE OF r
 ON CONFLICT (run_id, key) DO UPDATE SET attempt = excluded.attempt, started_at = excluded.started_at
 WHERE s.status = 'started' AND (NOT s.once OR s.attempt = excluded.attempt)
 RETURNING s.key`;
+
+export const TELL_PROGRESS = `UPDATE runs r SET progress = $3::json WHERE ${HELD} RETURNING r.id`;
 
 export const FINISH_STEP = `
 INSERT INTO run_steps AS s (organization_id, run_id, key, attempt, status, once, output, error, until, started_at, finished_at)

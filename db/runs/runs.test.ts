@@ -47,6 +47,7 @@ test('a holder that was overtaken writes nothing, and what it wrote before is no
 	assert.equal(await store.runQueue.begin(former.hold, { key: 'b', once: true, until: null }), true);
 	assert.equal(await store.runQueue.begin(former.hold, { key: 'b', once: true, until: null }), true, 'an answer that was lost');
 	await lose(former);
+	assert.equal(await store.runQueue.progress(former.hold, { done: 1 }), true);
 	const latter = await claimOne(kind);
 	assert.deepEqual(
 		[latter.run.attempt, latter.steps.map(({ key, status, once }) => [key, status, once])],
@@ -63,11 +64,13 @@ test('a holder that was overtaken writes nothing, and what it wrote before is no
 	assert.equal(await runQueue.finish(former.hold, step('late')), false);
 	assert.equal(await runQueue.begin(former.hold, { key: 'late', once: true, until: null }), false);
 	assert.equal(await runQueue.suspend(former.hold, { events: [], at: null }), false);
+	assert.equal(await runQueue.progress(former.hold, { done: 'late' }), false);
 	assert.equal(await runQueue.release(former.hold, GONE), false);
 	assert.equal(await runQueue.end(former.hold, { status: 'succeeded', output: 1 }), false);
 	assert.equal(await runQueue.begin(latter.hold, { key: 'b', once: true, until: null }), false, 'it may have had its effect');
 	assert.equal(await runQueue.end(latter.hold, { status: 'succeeded', output: 2 }), true);
 	assert.deepEqual([(await get(latter)).output, (await claim(kind)).length], [2, 0]);
+	assert.deepEqual((await get(latter)).progress, { done: 1 });
 });
 
 test('a holder that was overtaken before it claimed does not get the run', async () => {

@@ -87,6 +87,14 @@ const KINDS: Kinds = {
 			return effect(run, 'last');
 		},
 	],
+	telling: [
+		async (run) => {
+			for (let done = 1; done <= 100; done++) run.progress({ done });
+			await run.event('go on');
+			run.progress({ done: 'all' });
+			return null;
+		},
+	],
 	parent: [async (run) => run.child('the child', { kind: 'approval', input: 'from the parent' })],
 	late: [
 		async (run) => run.event('never', { timeoutMs: 50 }).catch((error: unknown) => (error instanceof RunError ? error.code : 'other')),
@@ -165,6 +173,18 @@ test('two that are started under one text are one run', async () => {
 	const [first, second] = await Promise.all([start('three', { dedupe: 'x' }), start('three', { dedupe: 'x' })]);
 	assert.equal(first?.id, second?.id);
 	assert.equal((await ended(first)).status, 'succeeded');
+});
+
+test('a run tells its progress to those who follow it on another replica, and keeps the last of it', async () => {
+	const { id } = await desk.runs.start({ organizationId, kind: 'telling', input: null });
+	const seen: Json[] = [];
+	for await (const run of desk.runs.follow({ organizationId, id }, AbortSignal.timeout(PATIENCE_MS))) {
+		if (!run) continue;
+		if (run.progress !== null && JSON.stringify(run.progress) !== JSON.stringify(seen.at(-1))) seen.push(run.progress);
+		if (run.status === 'waiting') await one.runs.signal({ organizationId, id }, 'go on', null);
+	}
+	assert.deepEqual(seen.slice(0, 1), [{ done: 100 }]);
+	assert.deepEqual((await one.runs.get({ organizationId, id }))?.progress, { done: 'all' });
 });
 
 test('an approval is waited for outside of any process; the first answer counts', async () => {

@@ -27,7 +27,7 @@ export interface RunnerParts {
 /** The usual number of processes that a run may lose in a row. */
 export const MAX_LOSSES = 5;
 /** The name of a queue, too, and a part of topics. */
-const KIND = /^[\w./-]{1,60}$/;
+const KIND = /^[\w./-]{1,80}$/;
 const KEEP_MS = 3_000;
 /** The interval of looks without an announcement; runs of dead processes are searched as often while any runs. */
 const LOOK_MS = 2_000;
@@ -65,7 +65,7 @@ export class Runner {
 	}
 
 	kind(kind: string): RunKind {
-		return this.#kinds.get(kind) ?? { kind, perAccount: null, maxLosses: MAX_LOSSES };
+		return this.#kinds.get(kind) ?? { kind, perAccount: null, perAccountUnfinished: null, maxLosses: MAX_LOSSES };
 	}
 
 	/** Begins to take runs. */

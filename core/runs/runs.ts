@@ -16,7 +16,9 @@ export interface KindOptions {
 	/** The number of runs of this kind at a time in each process. Default 20. */
 	places?: number;
 	/** The greatest number at a time of one account, over all replicas; more wait for their turn. Default: any number. */
-	perAccount?: number;
+	perAccount?: number | null;
+	/** The greatest number of one account that have not ended; one more is refused. Default: any number. */
+	perAccountUnfinished?: number | null;
 	/** A run that lost so many processes in a row, and so may have ended them, fails as `interrupted`. Default 5. */
 	maxLosses?: number;
 }
@@ -26,7 +28,7 @@ export interface Runs {
 	define<I extends Json>(kind: string, program: (run: RunContext<I>) => Promise<Json>, options?: KindOptions): void;
 	/** Begins to take runs, if any kind is defined. */
 	open(): Promise<void>;
-	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found */
+	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found, rate_limited */
 	start(asked: RunAsked): Promise<Run>;
 	get(place: RunPlace): Promise<Run | null>;
 	/** Returns the trace: the steps by the time at which they began. */
@@ -66,9 +68,11 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
 	let closing: Promise<void> | null = null;
 	return {
-		define: (kind, program, { places = PLACES, perAccount, maxLosses = MAX_LOSSES } = {}) =>
+		define(kind, program, { places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES } = {}) {
+			const bounds = { places, maxLosses, perAccount, perAccountUnfinished };
 			// The one who starts a run of this kind gives it the input that its program expects.
-			runner.define({ kind, places, maxLosses, perAccount: perAccount ?? null, program: program as (run: RunContext) => Promise<Json> }),
+			runner.define({ kind, ...bounds, program: program as (run: RunContext) => Promise<Json> });
+		},
 		open: () => runner.open(),
 		async start(asked) {
 			const added = await queue.add({ ...USUAL, here: false, onLoss: 'resume', ...asked }, runner.kind(asked.kind));

@@ -114,6 +114,8 @@ export interface RunKind {
 	kind: string;
 	/** The greatest number of runs of one account at a time, over all replicas; null: any number. */
 	perAccount: number | null;
+	/** The greatest number of runs of one account that have not ended; null: any number. */
+	perAccountUnfinished: number | null;
 	/** A run that lost so many processes in a row is not resumed. */
 	maxLosses: number;
 }
@@ -151,7 +153,10 @@ export interface DueSchedule extends RunSchedule {
 }
 
 export interface RunQueue {
-	/** Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization. */
+	/**
+	 * Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization.
+	 * @throws rate_limited when the account has as many unfinished runs of the kind as it may
+	 */
 	add(asked: NewRun, kind: RunKind): Promise<{ run: Run; claimed: ClaimedRun | null } | null>;
 	get(organizationId: string, id: string): Promise<Run | null>;
 	steps(organizationId: string, id: string): Promise<RunStep[]>;

@@ -43,6 +43,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_dedupe ON runs (organization_id, kind, md5(dedupe)) WHERE dedupe IS NOT NULL;
 CREATE INDEX runs_live ON runs (kind) WHERE finished_at IS NULL AND (status <> 'waiting' OR job_id IS NOT NULL);
 CREATE INDEX runs_account ON runs (account_id, kind) WHERE status IN ('queued', 'running');
+CREATE INDEX runs_unfinished ON runs (account_id, kind) WHERE finished_at IS NULL;
 CREATE INDEX runs_list ON runs (organization_id, kind, seq);
 CREATE INDEX runs_children ON runs (organization_id, parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX runs_schedule ON runs (organization_id, schedule) WHERE schedule IS NOT NULL AND finished_at IS NULL;

@@ -18,7 +18,13 @@ before(async () => {
 after(() => store.close());
 
 /** Makes a kind of its own for each test, so that none takes another's runs. */
-const kindOf = (more: Partial<RunKind> = {}): RunKind => ({ kind: randomUUID(), perAccount: null, maxLosses: 5, ...more });
+const kindOf = (more: Partial<RunKind> = {}): RunKind => ({
+	kind: randomUUID(),
+	perAccount: null,
+	perAccountUnfinished: null,
+	maxLosses: 5,
+	...more,
+});
 const USUAL = { definition: null, input: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null } as const;
 const add = async (kind: RunKind, more: Partial<NewRun> = {}): Promise<{ run: Run; claimed: ClaimedRun | null }> =>
 	(await store.runQueue.add({ ...USUAL, organizationId, kind: kind.kind, here: false, onLoss: 'resume', ...more }, kind)) ?? assert.fail();

@@ -1,6 +1,7 @@
 // Runs as those who start and follow them see them.
 
 import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../core/contract/errors.ts';
 import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunStep, Topic } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
@@ -15,6 +16,9 @@ export type Scheduled = NewRun & { schedule?: string; scheduledFor?: Date };
 const ACCOUNT = 'SELECT coalesce(created_by, id) AS "accountId" FROM organizations WHERE id = $1 FOR KEY SHARE';
 const FULL = `
 SELECT count(*) >= $3::integer AS "isFull" FROM runs WHERE account_id = $1 AND kind = $2 AND status IN ('queued', 'running') AND job_id IS NOT NULL`;
+
+const UNFINISHED = `
+SELECT count(*)::integer AS count FROM (SELECT FROM runs WHERE account_id = $1 AND kind = $2 AND finished_at IS NULL LIMIT $3) AS counted`;
 
 const ADD = `
 INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, deadline_at, parent_id, dedupe, on_loss,
@@ -62,7 +66,7 @@ DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < $1 ORDER B
 
 export interface DeskParts extends RunParts {
 	/** Adds a run in a transaction of the caller's, who rings afterwards. */
-	add(sql: Sql, asked: Scheduled, kind: Pick<RunKind, 'perAccount'>): Promise<Added | null>;
+	add(sql: Sql, asked: Scheduled, kind: Pick<RunKind, 'perAccount' | 'perAccountUnfinished'>): Promise<Added | null>;
 }
 
 export interface Added {
@@ -74,15 +78,17 @@ export interface Added {
 /** Adds a run with its job: neither is there without the other. */
 export const adder =
 	({ engine }: Pick<RunParts, 'engine'>): DeskParts['add'] =>
-	async (sql, asked, { perAccount }) => {
+	async (sql, asked, { perAccount, perAccountUnfinished: most }) => {
 		const organizationId = uuid(asked.organizationId);
 		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
 		if (!account) return null;
+		if (most !== null) await sql.executeSql(LOCK, [lockKey(asked.kind, account.accountId)]);
 		const isFull = asked.here && perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
 		const isHere = asked.here && !isFull;
 		const [id, jobId] = [randomUUID(), isFull ? null : randomUUID()];
 		const [run] = (await sql.executeSql(ADD, [id, organizationId, account.accountId, ...valuesOf(asked), isHere, jobId])).rows as Run[];
 		if (!run) return sameRun(sql, organizationId, asked);
+		if (most !== null) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
 		if (jobId) await engine.send(sql, { ...run, jobId }, isHere ? 'here' : 0);
 		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], signals: [] } : null;
 		return { run, claimed, topics: isHere ? [] : [`run:queued:${run.kind}`] };
@@ -97,6 +103,14 @@ async function sameRun(sql: Sql, organizationId: string, { kind, dedupe }: NewRu
 	const [run] = (await sql.executeSql(SAME, [organizationId, kind, dedupe])).rows;
 	return run ? { run, claimed: null, topics: [] } : null;
 }
+
+/** Counts after the new run is added, so that one that is there already is returned whatever the number. @throws rate_limited */
+async function assertRoom(sql: Sql, accountId: string, { kind, most }: { kind: string; most: number }): Promise<void> {
+	const [{ count }] = (await sql.executeSql(UNFINISHED, [accountId, kind, most + 1])).rows;
+	if (count > most) throw new GatewayError('rate_limited', `${most} of this kind are under way or wait already. Try again later.`, RETRY);
+}
+
+const RETRY = { headers: { 'retry-after': '60' } };
 
 async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { kind: string; perAccount: number }): Promise<boolean> {
 	await sql.executeSql(LOCK, [lockKey(kind, accountId)]);

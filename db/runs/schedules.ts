@@ -42,7 +42,7 @@ export function createSchedules({ pool, engine, bell, add }: DeskParts): Schedul
 				const taken = await sql.executeSql(TAKE, [organizationId, key, dueAt, nextAt]);
 				if (taken.rows.length === 0) return null;
 				const asked = { ...schedule, ...STARTED, dedupe: `schedule:${key}@${dueAt.toISOString()}`, schedule: key, scheduledFor: dueAt };
-				const added = starts ? await add(sql, asked, { perAccount: null }) : null;
+				const added = starts ? await add(sql, asked, { perAccount: null, perAccountUnfinished: null }) : null;
 				return added?.topics ?? [];
 			});
 			if (topics) bell.ring(...topics);

@@ -30,6 +30,7 @@ import type { Shared } from './shared/redis.ts';
 import type { Recorder } from './store/recorder.ts';
 import type { Store } from './store/store.ts';
 import type { Invoker } from './tools/invoke.ts';
+import type { JobDesk } from './tools/job-desk.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
 export type { Config } from './config/config.ts';
@@ -128,6 +129,8 @@ export interface Core {
 	inFlight: InFlight;
 	/** The event streams of this process; `answerEvents` opens one. */
 	streams: Streams;
+	/** The desk of jobs, for a plugin that has no call. */
+	jobs: JobDesk;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

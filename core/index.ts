@@ -8,6 +8,7 @@ export { VERSION } from './config/version.ts';
 export type * from './contract/admission.ts';
 export type * from './contract/context.ts';
 export { asGatewayError, ERRORS, type ErrorCode, GatewayError, invalid, notFound } from './contract/errors.ts';
+export type * from './contract/jobs.ts';
 export type * from './contract/kinds.ts';
 export type * from './contract/nodes.ts';
 export type * from './contract/nouns.ts';

@@ -21,6 +21,7 @@ import { Members } from './identity/members.ts';
 import { createResets } from './identity/password-resets.ts';
 import { createImports } from './imports/imports.ts';
 import { createImportJobs } from './imports/jobs.ts';
+import { createJobs } from './jobs/jobs.ts';
 import { checkEncryptionKey } from './key-check.ts';
 import { createLanes, type LaneParts } from './lanes/lanes.ts';
 import { gatewayRouteLimits } from './limits/classes.ts';
@@ -217,10 +218,11 @@ async function assemble(
 	opened.defer(() => upstreamTokens.close());
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
+	const jobs = createJobs({ registry, runs, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
 	const services: Services = {
-		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, operatorOf },
+		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, jobs, operatorOf },
 	};
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
@@ -253,6 +255,7 @@ async function assemble(
 		runs,
 		inFlight,
 		streams,
+		jobs,
 		runtime,
 		recorder,
 		limits,

@@ -1,6 +1,7 @@
 // The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
 
 import type { Admission } from './admission.ts';
+import type { Deliveries, Jobs, NewDelivery } from './jobs.ts';
 import type {
 	Api,
 	Caller,
@@ -59,6 +60,27 @@ export interface CheckedAddress {
 	family: 4 | 6;
 	port: number;
 }
+
+/** A protocol with ports of its own, which are refused to HTTP. */
+export type SocketProtocol =
+	| 'amqp'
+	| 'cassandra'
+	| 'ftp'
+	| 'imap'
+	| 'kafka'
+	| 'ldap'
+	| 'memcached'
+	| 'mongodb'
+	| 'mqtt'
+	| 'mssql'
+	| 'mysql'
+	| 'nats'
+	| 'oracle'
+	| 'pop3'
+	| 'postgresql'
+	| 'redis'
+	| 'smtp'
+	| 'ssh';
 
 /** Short-lived values shared by all replicas; they may be lost. Keys are private to the plugin and the gateway. */
 export interface KeyValue {
@@ -120,6 +142,11 @@ export interface Identity {
 	password(email: string, password: string): Promise<Caller | null>;
 	/** Returns the caller that a user is at this gateway now; null when they are not a member of its organization, or are deleted. */
 	member(userId: string): Promise<Caller | null>;
+	/**
+	 * Returns a caller whom this interface gave earlier, as they are now: with the scopes that their role and key have now. Null when their
+	 * credential was revoked or has ended, they left the organization, or the credential cannot be found again. Meant for `recheck`.
+	 */
+	again(caller: Caller): Promise<Caller | null>;
 	/** Returns the user logged in at the browser that sent the request; null when there is none. Only OAuth's pages should call it. */
 	visitor(request: Incoming): Promise<Visitor | null>;
 	/**
@@ -148,8 +175,27 @@ export interface Context<O = unknown> {
 	stream(options: StreamRequest): Promise<StreamResponse>;
 	/** Sends a request through the same guard, for convenience and for libraries. */
 	fetch(url: string | URL, init?: RequestInit): Promise<Response>;
-	/** Checks an address with the same guard, for protocols with a socket of their own. @throws egress_refused */
-	connect(host: string, port: number): Promise<CheckedAddress>;
+	/**
+	 * Checks an address with the same guard, for protocols with a socket of their own. @throws egress_refused
+	 * @param options.protocol whose ports may be used, though HTTP's requests may not go there
+	 */
+	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress>;
+	/**
+	 * Checks that outbound calls may go to `url`, which is called later; a name that does not resolve yet passes. @throws egress_refused
+	 * @param at JSON pointer of the URL in the client's input, which the refusal names
+	 */
+	checkUrl(url: string, at?: string): Promise<void>;
+	/** Checks in the same way a host and a port for `connect`. @throws egress_refused */
+	checkAddress(host: string, port: number, options?: { protocol?: SocketProtocol; at?: string }): Promise<void>;
+	/** The jobs of this plugin at this gateway, or in this organization where there is no gateway. Not for a dry run. */
+	readonly jobs: Jobs;
+	/**
+	 * Sends a webhook, now and again until its receiver takes it: as a job, which outlives this process. It is checked by the guard at once,
+	 * and again at each attempt. @throws validation_failed, egress_refused, rate_limited
+	 */
+	deliver(delivery: NewDelivery): Promise<{ id: string }>;
+	/** The webhooks that this plugin sent from this gateway, or organization. */
+	readonly deliveries: Deliveries;
 	/** Computes a value once per key and `ttlMs` in this process, private to the plugin and the gateway; failures are not cached. */
 	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T>;
 	kv: KeyValue;

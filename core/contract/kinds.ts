@@ -5,6 +5,7 @@ import type { GateContext, Received, SecurityScheme } from './admission.ts';
 import type { Call, Context } from './context.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
+import type { JobHandler } from './jobs.ts';
 import type { Window } from './limits.ts';
 import type { ManagementRoute } from './management.ts';
 import type { PipelineNode } from './nodes.ts';
@@ -64,6 +65,8 @@ export interface Base<Config, Operator = unknown> {
 	 * @param from the version that stored it
 	 */
 	upgrade?(config: JsonObject, from: number): JsonObject;
+	/** Work of the plugin that outlives a request, by name: `call.jobs.add(name, data)` begins one. An importer has none. */
+	jobs?: Readonly<Record<string, JobHandler<Config, Operator>>>;
 	/** Ends what the plugin holds open, such as a pool of connections, when the service stops. */
 	close?(): void | Promise<void>;
 }
@@ -79,6 +82,12 @@ export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	verifyBody?(request: Received, caller: Caller, config: C, context: GateContext<O>): Promise<void>;
 	/** Checks what the schema cannot, such as an address, when the method is added to a gateway. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext<O>): Promise<void>;
+	/**
+	 * Returns a caller whom the method admitted earlier, as their credential is now; null when it is no longer good. It has no request: it goes
+	 * by `caller.credential`. Jobs of a caller (`Base.jobs`) run only while it returns one; those of a method without it do not run. The
+	 * scopes are never more than the caller had.
+	 */
+	recheck?(caller: Readonly<Caller>, config: C, context: Context<O>): Promise<Caller | null>;
 	/** Headers in which the method looks for a credential, beside Authorization and Cookie: they are never passed on to an API. */
 	secretHeaders?(config: C): string[];
 	/** Describes the expected credential in the 401 for a request without one, such as `a key in X-API-Key`. Anonymous clients read it. */

@@ -27,6 +27,13 @@ export interface Caller {
 	memberSince?: Date;
 	/** The gateway key's id; absent for a user's own access key. */
 	keyId?: string;
+	/**
+	 * A name of the credential, by which the method finds it again when a job of this caller runs later (`AuthMethod.recheck`): never the
+	 * credential itself, nor enough to guess it.
+	 */
+	credential?: string;
+	/** The time at which the credential ends; no job of the caller runs after it. */
+	expiresAt?: Date;
 }
 
 export interface Gateway {

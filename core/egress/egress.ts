@@ -3,7 +3,7 @@
 
 import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';
-import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { StreamRequest } from '../contract/streamed-answers.ts';
 import { parseOpenings } from './addresses.ts';
@@ -46,7 +46,9 @@ export interface Egress extends PooledEgress {
 	/** Returns what `request` would send, and sends nothing. @throws as `request` does before it sends */
 	preview(options: OutboundRequest): Promise<PreviewedRequest>;
 	/** Returns one checked address for a protocol with a socket of its own. @throws egress_refused, upstream_failed, upstream_timeout */
-	connect(host: string, port: number): Promise<CheckedAddress>;
+	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress>;
+	/** Checks a host and a port that are saved for `connect`, as `check` does. @throws egress_refused, naming `at` */
+	checkAddress(host: string, port: number, options?: { protocol?: SocketProtocol; at?: string }): Promise<void>;
 	/**
 	 * Checks a URL that is saved to be called later. A name that does not resolve yet passes. @throws egress_refused, naming `at`
 	 * @param at JSON pointer into the request's body
@@ -77,7 +79,9 @@ export function createEgress(policy: EgressPolicy): Egress {
 		...pooled(OWN_POOL),
 		of: pooled,
 		preview: (options) => preview(dialer, options),
-		connect: (host, port) => connect(dialer, host, port),
+		connect: (host, port, options) => connect(dialer, host, port, options),
+		checkAddress: (host, port, { at, protocol } = {}) =>
+			named(at, () => assertReachable(dialer, socketTarget(dialer, host, port, protocol))),
 		check: (url, at) => check(dialer, url, at),
 		close: () => dialer.close(),
 	};
@@ -168,21 +172,34 @@ function readable(error: unknown, host: string, signal: AbortSignal): unknown {
 	return byName === 'AbortError' || error === signal.reason ? error : networkError(error, host);
 }
 
-async function connect(dialer: Dialer, host: string, port: number): Promise<CheckedAddress> {
-	if (!isIPv6(host) && !/^[^\s/?#@\\:[\]]+$/.test(host)) throw refused(`${shown(host)} is not a host name or an address.`);
-	const origin = (scheme: string): string => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-	const opened = URL.canParse(origin('https')) && dialer.openings.origins.has(new URL(origin('https')).origin);
-	// An origin includes its scheme, which a bare socket does not have: either scheme may be opened.
-	const target = parseTarget(origin(opened ? 'https' : 'http'), dialer.openings);
-	const [first] = await dialer.resolve({ ...target, host });
+async function connect(
+	dialer: Dialer,
+	host: string,
+	port: number,
+	{ protocol }: { protocol?: SocketProtocol } = {},
+): Promise<CheckedAddress> {
+	const [first] = await dialer.resolve(socketTarget(dialer, host, port, protocol));
 	// `resolve` returns at least one address, each of family 4 or 6.
 	const { address, family } = first as { address: string; family: 4 | 6 };
 	return { address, family, port };
 }
 
-async function check(dialer: Dialer, url: string, at?: string): Promise<void> {
+/** @throws egress_refused */
+function socketTarget(dialer: Dialer, host: string, port: number, protocol: SocketProtocol | null = null): Target {
+	if (!isIPv6(host) && !/^[^\s/?#@\\:[\]]+$/.test(host)) throw refused(`${shown(host)} is not a host name or an address.`);
+	const origin = (scheme: string): string => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+	const opened = URL.canParse(origin('https')) && dialer.openings.origins.has(new URL(origin('https')).origin);
+	// An origin includes its scheme, which a bare socket does not have: either scheme may be opened.
+	return { ...parseTarget(origin(opened ? 'https' : 'http'), dialer.openings, protocol), host };
+}
+
+const check = (dialer: Dialer, url: string, at?: string): Promise<void> =>
+	named(at, () => assertReachable(dialer, parseTarget(url, dialer.openings)));
+
+/** Has a refusal name the field at fault. */
+async function named(at: string | undefined, checked: () => Promise<void>): Promise<void> {
 	try {
-		await assertReachable(dialer, parseTarget(url, dialer.openings));
+		await checked();
 	} catch (error) {
 		throw at === undefined ? error : refusedField(error, at);
 	}

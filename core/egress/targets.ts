@@ -1,9 +1,10 @@
 // Parses a URL that a user or an upstream supplied, and checks its target.
 
 import { isIP } from 'node:net';
+import type { SocketProtocol } from '../contract/context.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { refused, refusedAddress, shown } from './errors.ts';
-import { REFUSED_PORTS } from './ports.ts';
+import { isRefusedPort } from './ports.ts';
 
 export interface Target {
 	url: URL;
@@ -20,15 +21,15 @@ export interface Target {
 const CONTROL = /[\x00-\x1f\x7f]/;
 
 /** Parses a URL and checks what needs no name server: scheme, userinfo, port, literal address. @throws egress_refused */
-export function parseTarget(text: string, openings: Openings): Target {
+export function parseTarget(text: string, openings: Openings, protocol: SocketProtocol | null = null): Target {
 	const url = parse(text);
 	const host = hostAsWritten(text);
 	const hostname = url.hostname.replace(/^\[|\]$/g, '');
 	const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 	const opened = openings.origins.has(url.origin);
-	if (!opened && REFUSED_PORTS.has(port))
+	if (!opened && isRefusedPort(port, protocol))
 		throw refused(
-			`Port ${port} of ${shown(host)} belongs to a service that does not speak HTTP. The operator may open its origin with EGRESS_ALLOW.`,
+			`Port ${port} of ${shown(host)} belongs to a service that does not speak ${protocol ?? 'HTTP'}. The operator may open its origin with EGRESS_ALLOW.`,
 		);
 	if (isIP(hostname) && !mayReach(hostname, openings, opened)) throw refusedAddress(host);
 	return { url, host, hostname, port, opened };

@@ -6,6 +6,7 @@ import type { Caller, Scope } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 
 const MAX_SUBJECT_CHARS = 1024;
+const MAX_CREDENTIAL_CHARS = 200;
 const MAX_TEXT_CHARS = 500;
 const MAX_CHALLENGE_CHARS = 4096;
 /** The subject of callers that cannot be told apart: they are counted by their address. */
@@ -31,22 +32,31 @@ export function checkCaller(method: string, value: unknown, given: GivenCaller):
 	if (!isObject(value)) throw wrong('must be an object or null');
 	const before = CHECKED.get(value);
 	if (before?.method === method && given(before.subject) === (value as unknown)) return before;
-	const { subject, scopes, userId, memberSince, keyId } = value as Partial<Record<keyof Caller, unknown>>;
+	const { subject, scopes, userId, memberSince, keyId, credential, expiresAt } = value as Partial<Record<keyof Caller, unknown>>;
 	if (typeof subject !== 'string' || subject.length > MAX_SUBJECT_CHARS || !LINE.test(subject))
 		throw wrong(`must have a subject: a line of 1 to ${MAX_SUBJECT_CHARS} characters`);
 	if (!areScopes(scopes)) throw wrong(`must have a list of scopes, each one of ${Object.keys(SCOPES).join(', ')}`);
 	const known = given(subject);
 	if (isForeign(userId, known?.userId) || isForeign(memberSince, known?.memberSince) || isForeign(keyId, known?.keyId))
 		throw wrong('may only have the userId, memberSince and keyId that context.identity gave for its subject in this request');
+	if (credential !== undefined && (known?.credential === undefined ? !isName(credential) : credential !== known.credential))
+		throw wrong(`must have as credential a line of 1 to ${MAX_CREDENTIAL_CHARS} characters, or what context.identity gave`);
+	if (expiresAt !== undefined && !(expiresAt instanceof Date && !Number.isNaN(expiresAt.getTime())))
+		throw wrong('must have a date as expiresAt');
+	const lasting = { ...(isName(credential) && { credential }), ...(expiresAt && { expiresAt: earlier(expiresAt, known?.expiresAt) }) };
 	// A list that is frozen cannot change any more; any other one is copied.
 	const held = Object.isFrozen(scopes) ? scopes : Object.freeze([...scopes]);
 	if (known) {
-		const caller = Object.freeze({ ...known, method, scopes: held });
+		const caller = Object.freeze({ ...known, ...lasting, method, scopes: held });
 		if (known === (value as unknown)) CHECKED.set(value, caller);
 		return caller;
 	}
-	return Object.freeze({ method, subject: ownSubject(method, subject), scopes: held });
+	return Object.freeze({ method, subject: ownSubject(method, subject), scopes: held, ...lasting });
 }
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_CREDENTIAL_CHARS && LINE.test(value);
+
+const earlier = (one: Date, other: Date = one): Date => (other < one ? other : one);
 
 const areScopes = (value: unknown): value is readonly Scope[] =>
 	Array.isArray(value) && value.length <= 16 && value.every((scope) => typeof scope === 'string' && Object.hasOwn(SCOPES, scope));

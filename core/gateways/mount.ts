@@ -26,6 +26,8 @@ export interface MountedRoute extends Speaker {
 export interface MountedGateway extends KeyedGateway {
 	/** `kind:name` of its transport. */
 	plugin: string;
+	/** The transport's config. */
+	config: JsonObject;
 	/** Its address without the host, such as `acme/main`, for the log. */
 	place: string;
 	methods: MountedMethod[];
@@ -63,6 +65,7 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 	return {
 		gateway: deepFreeze(describeGateway(row, organization, url)),
 		plugin: `transport:${transport.name}`,
+		config,
 		place: organization.slug + row.endpoint,
 		methods,
 		speaker: speakerOf(transport, config),

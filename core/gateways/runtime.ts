@@ -28,6 +28,7 @@ import { checkReply } from './check-reply.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, isDiscovery, readFor } from './incoming.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
+import { type CallOrigin, type Rebuilt, rebuild } from './rebuild.ts';
 import { letSpeak } from './refusals.ts';
 import { respondEvents } from './streaming.ts';
 import { verifyBody } from './verify-body.ts';
@@ -39,6 +40,8 @@ export interface Runtime {
 	url(organizationSlug: string, endpoint: string): string;
 	/** Returns the context of a plugin in a route of the management API: private to the plugin and the gateway. */
 	contextAt(scope: ManagementScope): Context;
+	/** Makes a call anew for work that outlived its request, with the gateway and the caller's rights as they are now. @throws as `rebuild` */
+	rebuild(origin: CallOrigin): Promise<Rebuilt>;
 	close(): void;
 }
 
@@ -68,6 +71,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
+		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities }),
 		contextAt: (scope) => managementContext(parts.services, scope),
 		close() {
 			gateways.close();

@@ -31,5 +31,6 @@ async function lookUp({ gateway }: KeyedGateway, hash: Buffer, store: Store): Pr
 	const row = await store.gateways.keyByHash(gateway.organizationId, gateway.id, hash);
 	if (!row || row.revokedAt !== null) return null;
 	const caller: Caller = { method: 'key', subject: `key:${row.id}`, keyId: row.id, scopes: row.scopes };
+	if (row.expiresAt) caller.expiresAt = row.expiresAt;
 	return { caller, expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY };
 }

@@ -4,12 +4,13 @@
 import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import type { Identity, Visitor } from '../contract/context.ts';
-import { asGatewayError } from '../contract/errors.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Caller, Incoming } from '../contract/nouns.ts';
 import { clientOf } from '../http/client.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { Limits } from '../limits/limits.ts';
 import { GATEWAY_KEY_PREFIX, JWT } from '../secrets/tokens.ts';
+import { callerAgain } from './again.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
 import { gatewayKey, type KeyedGateway } from './gateway-keys.ts';
 import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
@@ -20,7 +21,8 @@ import { SignedTokens } from './signed-tokens.ts';
 
 export interface Identities {
 	/** The interface for plugins that serve this request of the gateway. */
-	at(mounted: KeyedGateway, request: Request): RequestIdentity;
+	/** @param request null for work that outlives its request: nobody can log in there */
+	at(mounted: KeyedGateway, request: Request | null): RequestIdentity;
 	close(): void;
 }
 
@@ -62,12 +64,12 @@ interface Shared {
 class GatewayIdentity implements RequestIdentity {
 	readonly #shared: Shared;
 	readonly #mounted: KeyedGateway;
-	readonly #request: Request;
+	readonly #request: Request | null;
 	/** A request rarely gets more than one. */
 	#given: Caller[] | null = null;
 	#cookie: string | null = null;
 
-	constructor(shared: Shared, mounted: KeyedGateway, request: Request) {
+	constructor(shared: Shared, mounted: KeyedGateway, request: Request | null) {
 		this.#shared = shared;
 		this.#mounted = mounted;
 		this.#request = request;
@@ -87,11 +89,17 @@ class GatewayIdentity implements RequestIdentity {
 
 	async password(email: string, password: string): Promise<Caller | null> {
 		const owner = await this.#shared.known.passwords.owner(email, password);
-		return owner && assertMember(await this.member(owner.userId));
+		if (!owner) return null;
+		const member = assertMember(await this.#shared.parts.members.byId(owner.userId, this.#mounted.gateway));
+		return this.#give({ ...member, credential: `password:${owner.version}` });
 	}
 
 	async member(userId: string): Promise<Caller | null> {
 		return this.#give(await this.#shared.parts.members.byId(userId, this.#mounted.gateway));
+	}
+
+	async again(caller: Caller): Promise<Caller | null> {
+		return this.#give(await callerAgain(caller, this.#mounted, this.#shared.parts));
 	}
 
 	given(subject: string): Caller | undefined {
@@ -113,9 +121,10 @@ class GatewayIdentity implements RequestIdentity {
 
 	async logIn({ headers }: Incoming, email: string, password: string): Promise<{ visitor: Visitor; cookie: string } | null> {
 		const { parts } = this.#shared;
-		await parts.limits.ofRoute(this.#request, 'POST /auth/login');
+		const request = asked(this.#request);
+		await parts.limits.ofRoute(request, 'POST /auth/login');
 		const user = await checkPassword({ email, password }, parts);
-		const begun = user && (await beginLogin(user, clientOf(this.#request, parts), parts));
+		const begun = user && (await beginLogin(user, clientOf(request, parts), parts));
 		if (!begun) return null;
 		const { sessionId } = begun.login;
 		const visitor = { userId: user.id, email: user.email, name: fullName(user), sessionId, caller: await this.member(user.id) };
@@ -125,7 +134,7 @@ class GatewayIdentity implements RequestIdentity {
 
 	async forgotPassword(email: string): Promise<void> {
 		const { limits, resets } = this.#shared.parts;
-		await limits.ofRoute(this.#request, 'POST /auth/forgot-password');
+		await limits.ofRoute(asked(this.#request), 'POST /auth/forgot-password');
 		await resets.ask(email);
 	}
 
@@ -136,6 +145,12 @@ class GatewayIdentity implements RequestIdentity {
 		this.#given.push(deepFreeze(caller));
 		return caller;
 	}
+}
+
+/** A page's action needs a request, by which it is limited. @throws forbidden */
+function asked(request: Request | null): Request {
+	if (!request) throw new GatewayError('forbidden', 'This needs a request of a browser.');
+	return request;
 }
 
 /** Returns the holder of a login's token; null for any other or invalid one, since a visitor with an old cookie is simply not logged in. */

@@ -40,6 +40,8 @@ export interface Member {
 	memberships: ReadonlyMap<string, Membership>;
 	/** Null with a login's token, and without any credential. */
 	key: AccessKeyRow | null;
+	/** Null with an access key; absent without any credential. */
+	login?: Login | null;
 }
 
 /** A member with a live credential. */
@@ -113,7 +115,7 @@ export class Members {
 	/**
 	 * Returns the caller of a user id, without any credential; null when they do not exist, or are no member of the gateway's organization.
 	 */
-	async byId(userId: string, gateway: Gateway): Promise<Caller | null> {
+	async byId(userId: string, gateway: Pick<Gateway, 'id' | 'organizationId'>): Promise<Caller | null> {
 		const member = await (this.#users.get(userId) ?? this.#lookUpUser(userId));
 		return member && callerAt(member, gateway);
 	}
@@ -147,7 +149,7 @@ export class Members {
 	}
 }
 
-const holderOf = ({ user, memberships }: Access, credential: Pick<Holder, 'login' | 'key'>): Holder => ({
+export const holderOf = ({ user, memberships }: Access, credential: Pick<Holder, 'login' | 'key'>): Holder => ({
 	userId: user.id,
 	email: user.email,
 	name: fullName(user),
@@ -161,12 +163,15 @@ const byOrganization = (memberships: readonly MembershipRow[]): Member['membersh
 	new Map(memberships.map(({ organization: { id, slug }, role, joinedAt }) => [id, { organization: { id, slug }, role, joinedAt }]));
 
 /** Returns the caller with the permissions that the role has now, limited to those of the key; null for somebody who is no member here. */
-export function callerAt({ userId, memberships, key }: Member, gateway: Gateway): Caller | null {
+export function callerAt({ userId, memberships, key, login }: Member, gateway: Pick<Gateway, 'id' | 'organizationId'>): Caller | null {
 	const membership = memberships.get(gateway.organizationId);
 	if (!membership || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
 	const held = permissionsOf(membership.role);
 	const scopes = GATEWAY_SCOPES.filter((scope) => held.includes(scope) && (key?.permissions?.includes(scope) ?? true));
-	return { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, memberSince: membership.joinedAt, scopes };
+	const caller: Caller = { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, memberSince: membership.joinedAt, scopes };
+	if (key) caller.credential = `access:${key.id}`;
+	else if (login) caller.credential = `login:${login.sessionId}`;
+	return caller;
 }
 
 /** Refuses a valid credential of somebody who is no member here. @throws forbidden (decisions, 22) */

@@ -1,7 +1,7 @@
 // A cache of valid pairs of e-mail address and password, kept for a minute: a client of Basic sends them with each request, and bcrypt
 // takes a quarter of a second (decisions, 25).
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { checkPassword, type LoginParts } from './logins.ts';
 import { OwnerCache } from './owner-cache.ts';
 
@@ -11,7 +11,12 @@ export type PasswordParts = Pick<LoginParts, 'store' | 'passwords'>;
 
 interface Owner {
 	userId: string;
+	/** The version of the password: another password has another one. */
+	version: string;
 }
+
+/** Names a password without telling anything of it: the hash is salted. */
+export const passwordVersion = (passwordHash: string): string => hash('sha256', passwordHash, 'base64url').slice(0, 16);
 
 export class KnownPasswords {
 	readonly #parts: PasswordParts;
@@ -42,6 +47,6 @@ export class KnownPasswords {
 		const user = await checkPassword(given, this.#parts, found);
 		// The check may have waited for seconds, and the password may have changed meanwhile.
 		const now = user && (await this.#parts.store.accounts.byId(user.id));
-		return now && now.passwordHash === user.passwordHash ? { userId: user.id } : null;
+		return now && now.passwordHash === user.passwordHash ? { userId: user.id, version: passwordVersion(now.passwordHash) } : null;
 	}
 }

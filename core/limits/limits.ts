@@ -38,6 +38,8 @@ export interface Limits {
 	ofRoute(request: Request, route: PageRoute): Promise<void>;
 	/** Counts a call of one tool of a gateway. @throws rate_limited */
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
+	/** Counts a call of one tool of a gateway by work that outlived its request. @throws rate_limited */
+	ofLaterTool(tool: { assignmentId: string; perMinute: number }, subject: string): Promise<void>;
 	/** Checks, before any look-up and at no cost, whether the address has sent too many bad credentials. @throws rate_limited */
 	assertMayTry(request: Request): void;
 	/** Counts a bad credential. @throws rate_limited, instead of the refusal of the credential */
@@ -78,9 +80,11 @@ export function createLimits(
 		ofAddress: (request) => countAt(request, parts, null),
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
 		ofRoute: (request, route) => countAsRoute(request, parts, route),
-		async ofTool(request, { assignmentId, perMinute: max }, subject) {
-			const counted = { name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false };
-			await count(request, windows, [bucketOf(counted, named(subject) ?? addressOf(request, parts))]);
+		async ofTool(request, tool, subject) {
+			await count(request, windows, [toolBucket(tool, named(subject) ?? addressOf(request, parts))]);
+		},
+		async ofLaterTool(tool, subject) {
+			await count({ plugins: {} }, windows, [toolBucket(tool, named(subject))]);
 		},
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);
@@ -163,6 +167,9 @@ function routeBucket(request: Request, parts: Parts): Bucket | null {
 	return own && bucketOf(own, addressOf(request, parts));
 }
 
+const toolBucket = ({ assignmentId, perMinute: max }: { assignmentId: string; perMinute: number }, subject: string): Bucket =>
+	bucketOf({ name: `tool:${assignmentId}`, window: perMinute(max), isStrict: false }, subject);
+
 const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Bucket => ({
 	key: `${name}:${subject}`,
 	max: window.max,
@@ -171,7 +178,7 @@ const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Buc
 });
 
 /** Counts in all windows or in none, and stores the standing for the answer. @throws rate_limited */
-async function count(request: Request, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> {
+async function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> {
 	const buckets = wanted.filter((one) => one !== null);
 	const { refusedBy, standings } = await windows.hit(buckets);
 	const refusing = standings[refusedBy];
@@ -185,7 +192,7 @@ async function count(request: Request, windows: Windows, wanted: readonly (Bucke
 }
 
 /** @throws rate_limited */
-function refuse(request: Request, standing: Standing): never {
+function refuse(request: Pick<Request, 'plugins'>, standing: Standing): never {
 	request.plugins.limit = standing;
 	const seconds = Math.max(1, Math.ceil((standing.resetAtMs - Date.now()) / 1000));
 	throw new GatewayError('rate_limited', `Too many requests: retry after ${seconds} seconds.`, {

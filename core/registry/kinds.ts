@@ -3,6 +3,7 @@
 import Joi, { type Schema } from 'joi';
 import type { Base, Kind, Kinds } from '../contract/kinds.ts';
 import { ROLES } from '../contract/permissions.ts';
+import { jobHandlers } from './job-fields.ts';
 import {
 	choiceOr,
 	code,
@@ -48,6 +49,7 @@ export const COMMON = {
 	version: positive,
 	upgrade: code,
 	operator: operatorSchema,
+	jobs: jobHandlers,
 	close: code,
 } satisfies Record<keyof Base<unknown> | 'kind', Schema>;
 
@@ -63,8 +65,8 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		creatable: true,
 		inRows: true,
 		members: {
-			...{ authenticate: must, verifyBody: code, check, secretHeaders: code, takes: code, challenge: code, scheme: code, fail: code },
-			...{ routes: gatewayRoutes, management: managementRoutes, cors: corsHeaders },
+			...{ authenticate: must, recheck: code, verifyBody: code, check, secretHeaders: code, takes: code, challenge: code },
+			...{ scheme: code, fail: code, routes: gatewayRoutes, management: managementRoutes, cors: corsHeaders },
 		},
 	},
 	transport: {

@@ -57,12 +57,16 @@ function contractFault(api: unknown): string | null {
 const notHere = Joi.forbidden().messages({ 'any.unknown': '{{#label}} is not for this kind: its config is the operator’s, and in no row' });
 const NOT_IN_ROWS = { operator: notHere, version: notHere, upgrade: notHere };
 
+/** Its plugins run in workers, which have nothing but a description. */
+const NO_JOBS = { jobs: Joi.forbidden().messages({ 'any.unknown': '{{#label}} is not for this kind: it has no calls' }) };
+
 /** Made once per kind: a service loads some thirty plugins. */
 const schemas = new Map<Kind, ObjectSchema>();
 
 function schemaOf(kind: Kind): ObjectSchema {
 	const { members, inRows } = KINDS[kind];
-	const schema = schemas.get(kind) ?? Joi.object({ ...COMMON, ...members, ...(inRows ? {} : NOT_IN_ROWS) });
+	const schema =
+		schemas.get(kind) ?? Joi.object({ ...COMMON, ...members, ...(inRows ? {} : NOT_IN_ROWS), ...(kind === 'importer' ? NO_JOBS : {}) });
 	schemas.set(kind, schema);
 	return schema;
 }

@@ -189,6 +189,8 @@ export interface AccessKeys {
 	 * only.
 	 */
 	byHash(hash: Buffer): Promise<(Access & { key: AccessKeyRow }) | null>;
+	/** Finds a live key of a user, as `byHash` does. */
+	byId(userId: string, id: string): Promise<(Access & { key: AccessKeyRow }) | null>;
 	/** Sets `lastUsedAt`, never to an earlier time. */
 	touch(uses: { userId: string; keyId: string; at: Date }[]): Promise<void>;
 }

@@ -142,6 +142,8 @@ export interface Gateways {
 	revokeKey(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
 	/** Finds a key of this gateway, including revoked and expired ones. */
 	keyByHash(organizationId: string, gatewayId: string, hash: Buffer): Promise<KeyRow | null>;
+	/** Finds a key of this gateway by its id, including revoked and expired ones. */
+	key(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
 	/** Finds a live key without knowing its organization; null when the key or the gateway is not live. */
 	liveKey(gatewayId: string, hash: Buffer): Promise<LiveKey | null>;
 

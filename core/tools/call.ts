@@ -11,8 +11,10 @@ import type {
 	OutboundResponse,
 	ProgressListener,
 	Records,
+	SocketProtocol,
 } from '../contract/context.ts';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
+import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
 import type {
 	Api,
 	Caller,
@@ -44,6 +46,7 @@ import type { LookingMethod } from '../upstreams/pass-through.ts';
 import { stream } from '../upstreams/streaming.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
+import type { JobDesk } from './job-desk.ts';
 import { type LogOrigin, pluginLog } from './plugin-log.ts';
 
 /** Time for which an organization's settings are cached: every change is seen within a second. */
@@ -64,6 +67,7 @@ export interface Services {
 	invoker: Invoker;
 	/** Told when calls in flight have no more time, since the service stops. */
 	inFlight: InFlight;
+	jobs: JobDesk;
 	/** Returns the operator's configuration of a plugin, by `kind:name`. */
 	operatorOf(plugin: string): unknown;
 }
@@ -101,6 +105,8 @@ export interface CallParts {
 	records?: RecordStore;
 	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
+	/** Nothing may have an effect. */
+	isDry?: boolean;
 	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */
 	countTool?: (limit: ToolLimit) => Promise<void>;
 }
@@ -116,6 +122,7 @@ export const NO_IDENTITY: Identity = Object.freeze<Identity>({
 	},
 	password: async () => null,
 	member: async () => null,
+	again: async () => null,
 	visitor: async () => null,
 	logIn: async () => null,
 	forgotPassword: async () => undefined,
@@ -186,9 +193,29 @@ export class PluginCall implements Call {
 		return outbound.fetch(url, { signal, ...init });
 	}
 
-	connect(host: string, port: number): Promise<CheckedAddress> {
+	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress> {
 		const { outbound = this.#services.egress } = this.#parts;
-		return outbound.connect(host, port);
+		return outbound.connect(host, port, options);
+	}
+
+	checkUrl(url: string, at?: string): Promise<void> {
+		return this.#services.egress.check(url, at);
+	}
+
+	checkAddress(host: string, port: number, options?: { protocol?: SocketProtocol; at?: string }): Promise<void> {
+		return this.#services.egress.checkAddress(host, port, options);
+	}
+
+	get jobs(): Jobs {
+		return this.#desk().jobs(this.#parts);
+	}
+
+	async deliver(delivery: NewDelivery): Promise<{ id: string }> {
+		return this.#desk().deliver(this.#parts, delivery);
+	}
+
+	get deliveries(): Deliveries {
+		return this.#desk().deliveries(this.#parts);
 	}
 
 	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
@@ -261,6 +288,12 @@ export class PluginCall implements Call {
 		const { address, headers, id } = incoming;
 		const client = { address, userAgent: headers['user-agent'] ?? null, requestId: id };
 		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
+	}
+
+	/** @throws not_implemented in a dry run, which has no effects */
+	#desk(): JobDesk {
+		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool begins jobs, which a dry run cannot show.');
+		return this.#services.jobs;
 	}
 
 	/** The prefix of data private to the plugin and the gateway (or the organization if there is no gateway). */

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { CheckedAddress, OutboundRequest } from '../contract/context.ts';
+import type { CheckedAddress, OutboundRequest, SocketProtocol } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Api, Json, JsonObject } from '../contract/nouns.ts';
 import type { StreamRequest } from '../contract/streamed-answers.ts';
@@ -87,8 +87,8 @@ export class DryRun implements Outbound {
 	}
 
 	/** Refuses unless a preview runs: an executor that has the address could dial it; a preview must not. */
-	async connect(host: string, port: number): Promise<CheckedAddress> {
-		const address = await this.#parts.egress.connect(host, port);
+	async connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress> {
+		const address = await this.#parts.egress.connect(host, port, options);
 		if (!this.#isPreview) throw unseen('This tool speaks a protocol whose requests cannot be shown.');
 		return address;
 	}

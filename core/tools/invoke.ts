@@ -134,7 +134,7 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 	const { executor, config } = ready;
 	const preview = executor.preview?.bind(executor);
 	return underDeadline(callParts.signal, (signal, leavable) => {
-		const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+		const call = executorCall(services, { entry, ready, callParts: { ...callParts, isDry: true }, outbound, signal });
 		return attempt<RunResult & { request?: JsonObject }>(call, async () => {
 			const complete = await parts.argumentChecks.complete(entry, args, signal);
 			return nested(entry, complete, async (sent) => {

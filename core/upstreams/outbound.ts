@@ -1,7 +1,7 @@
 // The outbound requests of one run of a tool: signed with the credentials stored for its API, on its origin and no other, and with those
 // that its caller passed for it.
 
-import type { CheckedAddress, OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import type { Api } from '../contract/nouns.ts';
 import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
 import { refused, shown } from '../egress/errors.ts';
@@ -24,7 +24,7 @@ export interface Outbound {
 	request(options: OutboundRequest): Promise<OutboundResponse>;
 	stream(options: StreamRequest): Promise<StreamResponse>;
 	fetch(url: string | URL, init: RequestInit): Promise<Response>;
-	connect(host: string, port: number): Promise<CheckedAddress>;
+	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress>;
 	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
 }
 
@@ -137,8 +137,8 @@ export class OutboundRun implements Outbound {
 	}
 
 	/** Opens a socket that the executor uses as it likes: its use is counted by `exchange`. */
-	connect(host: string, port: number): Promise<CheckedAddress> {
-		return this.#parts.egress.connect(host, port);
+	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress> {
+		return this.#parts.egress.connect(host, port, options);
 	}
 
 	/** Runs once only, like `fetch`: whether a repetition is harmless is known to the protocol's implementation. */

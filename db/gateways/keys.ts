@@ -20,7 +20,7 @@ FROM gateway_keys k JOIN organizations o ON o.id = k.organization_id
 JOIN gateways g ON g.organization_id = k.organization_id AND g.id = k.gateway_id
 WHERE k.hash = $1 AND k.gateway_id = $2 AND g.status = 'active' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
-type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash' | 'liveKey'>;
+type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash' | 'key' | 'liveKey'>;
 
 export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 	// A fresh object for each query, since Sequelize writes into it.
@@ -45,6 +45,7 @@ export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 			return revoked > 0 ? find(where) : null;
 		},
 		keyByHash: (organizationId, gatewayId, hash) => find({ ...ofGateway(organizationId, gatewayId), hash }),
+		key: (organizationId, gatewayId, keyId) => find({ ...ofGateway(organizationId, gatewayId), id: uuid(keyId) }),
 		async liveKey(gatewayId, hash) {
 			const found = await rows<OrganizationRow & Pick<KeyRow, 'scopes' | 'expiresAt'> & { keyId: string }>(database.ordinary, LIVE, [
 				hash,

@@ -1,7 +1,7 @@
 // Users' own long-lived keys. Only their hashes are stored.
 
 import { literal } from 'sequelize';
-import type { AccessKeyRow, AccessKeys, KeyReach } from '../../core/store/store.ts';
+import type { Access, AccessKeyRow, AccessKeys, KeyReach } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { unlessOrphan } from '../errors.ts';
 import { ACCESS_KEY, type AccessKey } from '../models/account.ts';
@@ -17,15 +17,17 @@ const LAST_USED = literal('(SELECT last_used_at FROM access_key_uses u WHERE u.k
 /** A fresh object for each query, since Sequelize writes into it. */
 const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USED, 'lastUsedAt'] as [typeof LAST_USED, string]] });
 
-const BY_HASH = `
+const liveKey = (where: string): string => `
 SELECT k.id AS "keyId", k.name AS "keyName", k.prefix, k.permissions, k.organization_id AS "reachOrganizationId",
 	k.gateway_id AS "gatewayId", k.created_at AS "keyCreatedAt", x.last_used_at AS "lastUsedAt", ${PERSON}, ${MEMBERSHIP}
 FROM access_keys k JOIN users u ON u.id = k.user_id
 LEFT JOIN access_key_uses x ON x.user_id = k.user_id AND x.key_id = k.id
 LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id = coalesce(k.organization_id, m.organization_id)
 LEFT JOIN organizations o ON o.id = m.organization_id
-WHERE k.hash = $1 AND k.revoked_at IS NULL
+WHERE ${where} AND k.revoked_at IS NULL
 ORDER BY m.seq`;
+const BY_HASH = liveKey('k.hash = $1');
+const BY_ID = liveKey('k.user_id = $1 AND k.id = $2');
 
 // A key that is being removed is skipped without waiting: the removal may wait for keys that this statement has locked before.
 const TOUCH = `
@@ -49,6 +51,10 @@ interface KeyColumns extends Pick<AccessKeyRow, 'userId' | 'prefix' | 'permissio
 }
 
 export function createAccessKeys({ ordinary, write }: Database, { AccessKey }: Models): AccessKeys {
+	const find = async (statement: string, bind: unknown[]): Promise<(Access & { key: AccessKeyRow }) | null> => {
+		const found = await rows<KeyColumns & AccessColumns>(ordinary, statement, bind);
+		return found[0] ? { ...toAccess(found[0], found), key: toLiveKey(found[0]) } : null;
+	};
 	return {
 		list: (userId, page) => listPage(AccessKey, { where: { userId: uuid(userId) }, page, attributes: attributes() }, toKey),
 		create: (userId, { name, prefix, reach, permissions, hash }) =>
@@ -64,10 +70,8 @@ export function createAccessKeys({ ordinary, write }: Database, { AccessKey }: M
 			const key = revoked > 0 ? await AccessKey.findOne({ where, attributes: attributes(), raw: true }) : null;
 			return key && toKey(key);
 		},
-		async byHash(hash) {
-			const found = await rows<KeyColumns & AccessColumns>(ordinary, BY_HASH, [hash]);
-			return found[0] ? { ...toAccess(found[0], found), key: toLiveKey(found[0]) } : null;
-		},
+		byHash: (hash) => find(BY_HASH, [hash]),
+		byId: (userId, id) => find(BY_ID, [uuid(userId), uuid(id)]),
 		async touch(uses) {
 			const batch = uses.map(({ userId, keyId, at }) => ({ user_id: uuid(userId), key_id: uuid(keyId), at }));
 			await ordinary.query(TOUCH, { bind: [JSON.stringify(batch)] });

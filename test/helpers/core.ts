@@ -20,6 +20,7 @@ import { Streams } from '../../core/http/streams.ts';
 import { beginLogin } from '../../core/identity/logins.ts';
 import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
+import { createJobs } from '../../core/jobs/jobs.ts';
 import { createLanes } from '../../core/lanes/lanes.ts';
 import { createLimits } from '../../core/limits/limits.ts';
 import type { LimitTable } from '../../core/limits/table.ts';
@@ -29,6 +30,7 @@ import { registerAccess } from '../../core/management/access.ts';
 import { registerIdempotency } from '../../core/management/idempotency.ts';
 import { assertNeeds } from '../../core/management/needs.ts';
 import { Registry } from '../../core/registry/registry.ts';
+import { createRuns } from '../../core/runs/runs.ts';
 import { createSecrets, type Secrets } from '../../core/secrets/envelopes.ts';
 import { createPasswords } from '../../core/secrets/passwords.ts';
 import { createTokens } from '../../core/secrets/tokens.ts';
@@ -125,9 +127,12 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const breakers = new Breakers();
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
+	const engine = createRuns({ store, log });
+	opened.defer(() => engine.close(0));
+	const jobs = createJobs({ registry, runs: engine, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
 	const services: Services = {
-		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, operatorOf },
+		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, jobs, operatorOf },
 	};
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();

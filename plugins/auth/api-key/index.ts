@@ -31,6 +31,7 @@ export default {
 		return caller;
 	},
 
+	recheck: (caller, _config, { identity }) => identity.again(caller),
 	secretHeaders: (config) => [keyHeaderOf(config)],
 	cors: { send: ['x-api-key'] },
 	takes: (config) => `a key ${secretPlaces(config)}`,

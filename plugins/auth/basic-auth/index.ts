@@ -22,6 +22,8 @@ export default {
 		return caller;
 	},
 
+	/** With another password by now, the caller is not found again. */
+	recheck: (caller, _config, { identity }) => identity.again(caller),
 	takes: () => 'an e-mail address and a password by Basic authentication',
 	challenge: ({ url }) => `Basic realm="${url}", charset="UTF-8"`,
 	scheme: () => ({ type: 'http', scheme: 'basic', description: 'The e-mail address and the password of a member' }),

@@ -22,8 +22,19 @@ export interface BearerTokenConfig extends SecretPlaces {
 	token?: string;
 }
 
-/** The caller for every holder of the token, also after the token is replaced, since nothing tells holders apart. */
-const HOLDER: Caller = { method: 'bearer_token', subject: 'bearer_token:holder', scopes: ['tools:read', 'tools:execute'] };
+/** The subject of every holder of the token, also after the token is replaced, since nothing tells holders apart. */
+const SUBJECT = 'bearer_token:holder';
+/** Made once for each config. The credential is a name of the token, so that a job of its holder ends with the token. */
+const holders = new WeakMap<BearerTokenConfig, Caller>();
+
+function holderOf(config: BearerTokenConfig, token: string): Caller {
+	const known = holders.get(config);
+	if (known) return known;
+	const credential = hash('sha256', `name of ${token}`, 'base64url').slice(0, 22);
+	const caller: Caller = { method: 'bearer_token', subject: SUBJECT, scopes: ['tools:read', 'tools:execute'], credential };
+	holders.set(config, caller);
+	return caller;
+}
 
 export default {
 	kind: 'auth',
@@ -48,10 +59,16 @@ export default {
 		const secret = findSecret(request, config);
 		if (secret === null) return null;
 		const isGiven = secret.length <= MAX_SECRET_LENGTH;
-		if (isGiven && config.token !== undefined && isSame(secret, config.token)) return HOLDER;
+		if (isGiven && config.token !== undefined && isSame(secret, config.token)) return holderOf(config, config.token);
 		const caller = isGiven ? await context.identity.credential(secret) : null;
 		if (!caller) throw new GatewayError('unauthorized', 'The token is not valid for this gateway.');
 		return caller;
+	},
+
+	async recheck(caller, config, { identity }) {
+		if (caller.subject !== SUBJECT) return identity.again(caller);
+		const holder = config.token === undefined ? null : holderOf(config, config.token);
+		return holder?.credential === caller.credential ? holder : null;
 	},
 
 	secretHeaders: (config) => [keyHeaderOf(config)],

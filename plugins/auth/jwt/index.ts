@@ -12,7 +12,7 @@ import {
 	type SaveContext,
 } from '../../../core/index.ts';
 import { isTrustworthy, JWT_CONFIG, type JwtConfig } from './config.ts';
-import { ISSUER_INVALID, refused, verify } from './verify.ts';
+import { ISSUER_INVALID, refused, trustOf, verify } from './verify.ts';
 
 /** Three parts in base64url. An unsigned token, whose last part is empty, does not match. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -42,6 +42,12 @@ export default {
 		const { caller, expiresAtMs } = await remembered(token, config, context);
 		if (expiresAtMs <= Date.now()) throw refused();
 		return caller;
+	},
+
+	/** A token of another issuer is good until it expires, as long as the method trusts the same keys: nothing tells of a revocation. */
+	async recheck(caller, config, { identity }) {
+		if (config.secret === undefined && config.jwksUrl === undefined) return identity.again(caller);
+		return caller.credential === trustOf(config) ? caller : null;
 	},
 
 	takes: () => 'a JSON Web Token as a Bearer token',

@@ -1,5 +1,6 @@
 // Verifies one JWT against one configuration: signature, times, issuer, audience, and the subject that its claims name (RFC 7519, RFC 8725).
 
+import { hash } from 'node:crypto';
 import { errors, type JWTPayload } from 'jose';
 import {
 	asGatewayError,
@@ -44,8 +45,12 @@ export async function verify(token: string, config: JwtConfig, context: Context)
 	const payload = await verifyToken(token, keysOf(config), options, context).catch(refuse);
 	assertAudience(payload, audience);
 	const expiresAtMs = payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000;
-	return { caller: callerOf(payload), expiresAtMs };
+	const lasting = { credential: trustOf(config), ...(payload.exp !== undefined && { expiresAt: new Date(expiresAtMs) }) };
+	return { caller: { ...callerOf(payload), ...lasting }, expiresAtMs };
 }
+
+/** Names what a config trusts: its digest, which is told to nobody. */
+export const trustOf = (config: JwtConfig): string => hash('sha256', JSON.stringify(config), 'base64url');
 
 /**
  * Checks the audience. RFC 7519 §4.1.3: "If the principal processing the claim does not identify itself with a value in the "aud" claim

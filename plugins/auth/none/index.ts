@@ -13,4 +13,5 @@ export default {
 	config: Joi.object({}),
 	authenticate: async () => ANONYMOUS,
 	scheme: () => null,
+	recheck: async () => ANONYMOUS,
 } satisfies AuthMethod<object>;

@@ -128,6 +128,14 @@ export async function findAccess(token: string, { records }: Context): Promise<F
 	return { grantId, grantedAt: record.createdAt, id: entry.id, clientId, clientName, userId, email, scopes: entry.scopes };
 }
 
+/** Finds a grant by its id; null when it has ended. */
+export async function findGrant(grantId: string, { records }: Context): Promise<Found | null> {
+	const record = await records.get(grantTag(grantId));
+	if (!record) return null;
+	const { clientId, clientName, userId, email, scopes } = toGrant(record);
+	return { grantId, grantedAt: record.createdAt, clientId, clientName, userId, email, scopes };
+}
+
 export interface FoundRefresh extends Found {
 	family: string;
 	secret: string;

@@ -4,7 +4,7 @@ import { type AuthMethod, type Context, GatewayError, type Incoming } from '../.
 import { answerForm, authorize } from './authorize.ts';
 import { CONFIG, type OAuthConfig } from './config.ts';
 import { asFault } from './faults.ts';
-import { findAccess, grantor } from './grants.ts';
+import { findAccess, findGrant, grantor } from './grants.ts';
 import { management } from './management.ts';
 import { metadataRoutes, RESOURCE_METADATA, SERVER_METADATA } from './metadata.ts';
 import { askForMail, forgottenPassword } from './pages/forgotten-password.ts';
@@ -32,7 +32,15 @@ export default {
 		const member = access && (await grantor(access, context));
 		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid for this gateway.');
 		// A scope that the user has lost since is lost to the token, too.
-		return { ...member, method: 'oauth2', scopes: access.scopes.filter((scope) => member.scopes.includes(scope)) };
+		const scopes = access.scopes.filter((scope) => member.scopes.includes(scope));
+		return { ...member, method: 'oauth2', scopes, credential: access.grantId };
+	},
+
+	/** The grant counts, not the access token, which a client renews every hour. */
+	async recheck(caller, _config, context) {
+		const grant = caller.credential === undefined ? null : await findGrant(caller.credential, context);
+		const member = grant && grant.userId === caller.userId ? await grantor(grant, context) : null;
+		return member && grant && { ...member, method: 'oauth2', scopes: grant.scopes.filter((scope) => member.scopes.includes(scope)) };
 	},
 
 	takes: () => 'an access token of this gateway’s OAuth server as a Bearer token',

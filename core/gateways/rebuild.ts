@@ -1,0 +1,135 @@
+// Makes a call anew for work that outlived its request: the gateway is mounted as it is now, and the caller checked as at a request, by
+// the method that admitted them.
+
+import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
+import type { Caller, JsonObject, Scope } from '../contract/nouns.ts';
+import { admittingOf } from '../identity/gateway-rules.ts';
+import type { Identities, RequestIdentity } from '../identity/identity.ts';
+import type { Members } from '../identity/members.ts';
+import { inTime } from '../kit/race.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Store } from '../store/store.ts';
+import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../tools/call.ts';
+import type { ToolLimit } from '../tools/entry.ts';
+import { type MountedMethod, scopeChallenge } from './authenticate.ts';
+import { checkCaller } from './check-caller.ts';
+import type { MountedGateway } from './mount.ts';
+
+/** The call from which the work began. */
+export interface CallOrigin {
+	/** `kind:name`. */
+	plugin: string;
+	organizationId: string;
+	/** Null: the call belonged to an organization only. */
+	gatewayId: string | null;
+	/** Null: it had none. */
+	caller: Caller | null;
+	signal: AbortSignal;
+}
+
+export interface Rebuilt {
+	call: PluginCall;
+	/** The config of the plugin at the gateway: of its transport, or of its method. */
+	config: JsonObject | null;
+}
+
+export interface RebuildParts {
+	store: Store;
+	members: Members;
+	services: Services;
+	limits: Limits;
+	gateways: { get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> };
+	identities: Identities;
+}
+
+const RECHECK_MS = 30_000;
+
+/** @throws not_found when the gateway is gone, inactive, or has this plugin no more; forbidden when the caller's rights have ended */
+export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<Rebuilt> {
+	const { plugin, organizationId, gatewayId, signal } = origin;
+	// Whatever was withdrawn before this moment counts.
+	await parts.store.changes.fresh(0);
+	const own = { plugin, organizationId, signal, entry: null, listener: null };
+	if (gatewayId === null) {
+		const caller = origin.caller && (await memberOf(origin.caller, organizationId, parts.members));
+		const call = new PluginCall(parts.services, { ...own, gateway: null, caller, shelf: null, identity: NO_IDENTITY });
+		return { call, config: null };
+	}
+	const mounted = await find(organizationId, gatewayId, parts);
+	const config = configOf(plugin, mounted);
+	const identity = parts.identities.at(mounted, null);
+	const { gateway, methods } = mounted;
+	const challenge = (caller: Caller, scope: Scope) => scopeChallenge(scope, { gateway, caller, methods });
+	const around = { ...own, gateway, methods, challenge, identity };
+	const caller = origin.caller && (await recheck(origin.caller, { mounted, identity, around, services: parts.services }));
+	const subject = caller?.subject ?? `later:${gatewayId}`;
+	const countTool = (limit: ToolLimit): Promise<void> => parts.limits.ofLaterTool(limit, subject);
+	// An auth method has no tools in a request either.
+	const shelf = plugin.startsWith('transport:') ? mounted.shelf : null;
+	return { call: new PluginCall(parts.services, { ...around, caller, shelf, countTool }), config };
+}
+
+async function find(organizationId: string, gatewayId: string, { store, gateways }: RebuildParts): Promise<MountedGateway> {
+	const [organization, row] = await Promise.all([store.organizations.get(organizationId), store.gateways.get(organizationId, gatewayId)]);
+	const mounted = organization && row && (await gateways.get(organization.slug, row.endpoint));
+	if (mounted?.gateway.id !== gatewayId) throw notFound('Gateway');
+	return mounted;
+}
+
+/** Returns the config of a transport or a method. @throws not_found when the gateway has it no more */
+function configOf(plugin: string, mounted: MountedGateway): JsonObject | null {
+	const [kind, name] = plugin.split(':');
+	if (kind === 'auth') {
+		const method = mounted.methods.find((one) => one.plugin.name === name);
+		if (!method) throw new GatewayError('not_found', `The gateway has the authentication method ${name} no more.`);
+		if (method.shut) throw method.shut;
+		return method.config;
+	}
+	if (kind !== 'transport') return null;
+	if (mounted.plugin !== plugin) throw new GatewayError('not_found', `The gateway has the transport ${name} no more.`);
+	return mounted.config;
+}
+
+interface Rechecking {
+	mounted: MountedGateway;
+	identity: RequestIdentity;
+	around: Omit<CallParts, 'caller' | 'shelf'>;
+	services: Services;
+}
+
+/** Returns the caller with the scopes that they had and still have. @throws forbidden */
+async function recheck(caller: Caller, { mounted, identity, around, services }: Rechecking): Promise<Caller> {
+	if (isOver(caller)) throw ended('has expired');
+	const methods = admittingOf(mounted.methods).filter(({ plugin, shut }) => plugin.name === caller.method && !shut);
+	if (methods.length === 0) throw ended('is of a method that this gateway does not admit callers by any more');
+	for (const method of methods) {
+		const { name, recheck: again } = method.plugin;
+		if (!again) throw ended('cannot be checked again: its authentication method has no recheck');
+		const context = new PluginCall(services, { ...around, plugin: `auth:${name}`, caller: null, shelf: null });
+		const now = checkCaller(name, await ask(method, caller, context), (subject) => identity.given(subject));
+		if (now?.subject === caller.subject && !isOver(now)) return reduced(now, caller);
+	}
+	throw ended('is no longer good');
+}
+
+/** Returns a caller with the scopes that they had when they began. */
+const reduced = (now: Caller, { scopes }: Caller): Caller =>
+	Object.freeze({ ...now, scopes: Object.freeze(now.scopes.filter((scope) => scopes.includes(scope))) });
+
+const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== undefined && expiresAt.getTime() <= Date.now();
+
+/** @throws PluginFault when the method gives no answer in time */
+function ask({ plugin, config }: MountedMethod, caller: Caller, context: PluginCall): Promise<unknown> {
+	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `recheck gave no answer within ${RECHECK_MS / 1000} s.`);
+	return inTime(Promise.resolve(plugin.recheck?.(caller, config, context)), RECHECK_MS, late);
+}
+
+/** A caller of the management API is a member, with the role that they have now. @throws forbidden */
+async function memberOf(caller: Caller, organizationId: string, members: Members): Promise<Caller> {
+	const { userId = /^user:(.+)$/.exec(caller.subject)?.[1] } = caller;
+	const now = userId === undefined ? null : await members.byId(userId, { id: '', organizationId });
+	if (!now) throw ended('is no longer good');
+	return reduced(now, caller);
+}
+
+const ended = (why: string): GatewayError => new GatewayError('forbidden', `The credential of the caller who began this ${why}.`);

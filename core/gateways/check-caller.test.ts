@@ -13,7 +13,8 @@ const MEMBER: Caller = {
 	scopes: ['tools:read', 'tools:execute'],
 };
 const KEY: Caller = { method: 'key', subject: 'key:2', keyId: '2', scopes: ['tools:read'] };
-const given = (subject: string): Caller | undefined => [MEMBER, KEY].find((caller) => caller.subject === subject);
+const LOGIN: Caller = { method: 'login', subject: 'user:3', credential: 'login:3', expiresAt: new Date(1_000), scopes: [] };
+const given = (subject: string): Caller | undefined => [MEMBER, KEY, LOGIN].find((caller) => caller.subject === subject);
 const check = (value: unknown) => checkCaller('acme', value, given);
 
 const WRONG: [title: string, value: unknown, fault: RegExp][] = [
@@ -33,6 +34,11 @@ const WRONG: [title: string, value: unknown, fault: RegExp][] = [
 	['a user whom nobody gave', { subject: 'x', scopes: [], userId: '1' }, /userId, memberSince and keyId/],
 	['a key that nobody gave', { subject: 'x', scopes: [], keyId: '2' }, /userId, memberSince and keyId/],
 	['another one’s user', { subject: 'key:2', scopes: [], userId: '1' }, /userId, memberSince and keyId/],
+	['a credential of lines', { subject: 'x', scopes: [], credential: 'a\nb' }, /must have as credential/],
+	['a long credential', { subject: 'x', scopes: [], credential: 'x'.repeat(201) }, /must have as credential/],
+	['another credential than was given', { ...LOGIN, credential: 'login:other' }, /must have as credential/],
+	['a text as its end', { subject: 'x', scopes: [], expiresAt: '2030-01-01' }, /must have a date as expiresAt/],
+	['no time as its end', { subject: 'x', scopes: [], expiresAt: new Date(Number.NaN) }, /must have a date as expiresAt/],
 	['another time of joining', { ...MEMBER, memberSince: new Date(1) }, /userId, memberSince and keyId/],
 ];
 for (const [title, value, fault] of WRONG) {
@@ -85,4 +91,14 @@ test('challenges and descriptions are lines that can be sent', () => {
 	assert.equal(checkTakes('acme', undefined), undefined);
 	for (const wrong of ['', 'a\nb', 7, null, 'x'.repeat(501)])
 		assert.throws(() => checkTakes('acme', wrong), /^PluginFault: auth:acme: takes must/);
+});
+
+test('a credential is kept by its name, and ends no later than what was given', () => {
+	assert.deepEqual(check({ subject: 'x', scopes: [], credential: 'c', expiresAt: new Date(5) }), {
+		...{ method: 'acme', subject: 'acme:x', scopes: [], credential: 'c', expiresAt: new Date(5) },
+	});
+	assert.equal(check({ ...MEMBER, credential: 'grant' })?.credential, 'grant');
+	assert.deepEqual([check({ ...LOGIN })?.credential, check({ ...LOGIN })?.expiresAt], ['login:3', new Date(1_000)]);
+	assert.deepEqual(check({ ...LOGIN, expiresAt: new Date(2_000) })?.expiresAt, new Date(1_000));
+	assert.deepEqual(check({ ...LOGIN, expiresAt: new Date(500) })?.expiresAt, new Date(500));
 });

@@ -21,13 +21,15 @@ export async function callerAgain(caller: Caller, mounted: KeyedGateway, parts: 
 	const { userId } = caller;
 	const now = userId === undefined ? null : await memberAgain({ userId, credential: caller.credential }, mounted, parts);
 	// Whoever was removed and joined again has to begin anew.
-	return now && now.memberSince?.getTime() === caller.memberSince?.getTime() ? now : null;
+	if (!now || now.memberSince?.getTime() !== caller.memberSince?.getTime()) return null;
+	return caller.credential === undefined ? now : { ...now, credential: caller.credential };
 }
 
 async function keyAgain(keyId: string, { gateway }: KeyedGateway, store: Store): Promise<Caller | null> {
 	const row = await store.gateways.key(gateway.organizationId, gateway.id, keyId);
 	if (!row || row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt.getTime() <= Date.now())) return null;
-	return { method: 'key', subject: `key:${row.id}`, keyId: row.id, scopes: row.scopes };
+	const { id, scopes, expiresAt } = row;
+	return { method: 'key', subject: `key:${id}`, keyId: id, scopes, ...(expiresAt && { expiresAt }) };
 }
 
 async function memberAgain(

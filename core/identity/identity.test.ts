@@ -85,13 +85,13 @@ const heard = async (): Promise<void> => {
 };
 
 test('an access key and a login’s token stand for their user, with the scopes of the role', async () => {
-	const { key } = await addKey(owner.userId);
-	const { token } = await logIn(store, owner.userId);
+	const { key, id } = await addKey(owner.userId);
+	const { token, sessionId } = await logIn(store, owner.userId);
 	const scopes = ['tools:read', 'tools:execute', 'gateway:read'];
 	const [membership] = await store.accounts.memberships(owner.userId);
 	const user = { subject: `user:${owner.userId}`, userId: owner.userId, memberSince: membership?.joinedAt, scopes };
-	assert.deepEqual(await ask(key), { method: 'key', ...user });
-	assert.deepEqual(await ask(token), { method: 'login', ...user });
+	assert.deepEqual(await ask(key), { method: 'key', ...user, credential: `access:${id}` });
+	assert.deepEqual(await ask(token), { method: 'login', ...user, credential: `login:${sessionId}` });
 });
 
 test('scopes are those that both the role and the key have', async () => {

@@ -127,7 +127,9 @@ class GatewayIdentity implements RequestIdentity {
 		const begun = user && (await beginLogin(user, clientOf(request, parts), parts));
 		if (!begun) return null;
 		const { sessionId } = begun.login;
-		const visitor = { userId: user.id, email: user.email, name: fullName(user), sessionId, caller: await this.member(user.id) };
+		const member = await parts.members.byId(user.id, this.#mounted.gateway);
+		const caller = this.#give(member && { ...member, credential: `login:${sessionId}` });
+		const visitor = { userId: user.id, email: user.email, name: fullName(user), sessionId, caller };
 		this.#cookie = tokenCookie(parts.config, headers['host'], begun.token);
 		return { visitor, cookie: this.#cookie };
 	}

@@ -77,7 +77,9 @@ test('address and password identify the member, whatever the case of the address
 	const scopes = ['tools:read', 'tools:execute', 'gateway:read'];
 	const { id } = ada.user;
 	const [membership] = await store.accounts.memberships(id);
-	assert.deepEqual(await ask(ada), { method: 'login', subject: `user:${id}`, userId: id, memberSince: membership?.joinedAt, scopes });
+	const { credential, ...caller } = (await ask(ada)) ?? {};
+	assert.deepEqual(caller, { method: 'login', subject: `user:${id}`, userId: id, memberSince: membership?.joinedAt, scopes });
+	assert.match(credential ?? '', /^password:[\w-]{16}$/);
 	assert.equal((await ask(ada, PASSWORD, ada.user.email.toUpperCase()))?.userId, id);
 });
 

@@ -295,7 +295,10 @@ test('the cookie identifies a visitor, with their permissions here', async () =>
 	assert.match(sessionId, /^[0-9a-f-]{36}$/);
 	const { memberSince, ...known } = caller;
 	assert.ok(isAbout(memberSince));
-	assert.deepEqual(known, { method: 'login', subject: `user:${guest.id}`, userId: guest.id, scopes: ['tools:read', 'gateway:read'] });
+	assert.deepEqual(known, {
+		...{ method: 'login', subject: `user:${guest.id}`, userId: guest.id, scopes: ['tools:read', 'gateway:read'] },
+		credential: `login:${sessionId}`,
+	});
 	assert.match(login.cookie, /^gatehouse_token=\S+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=86400$/);
 	const headers = cookieOf(login.cookie);
 	assert.deepEqual(await resultOf({ verb: 'visitor', headers }), login.visitor);

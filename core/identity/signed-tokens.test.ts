@@ -107,7 +107,7 @@ test('a login’s token identifies the member, with one look-up shared with its 
 	const { token, sessionId } = await logIn(store, owner.userId);
 	const [membership] = await store.accounts.memberships(owner.userId);
 	const user = { subject: `user:${owner.userId}`, userId: owner.userId };
-	const caller = { method: 'login', ...user, memberSince: membership?.joinedAt, scopes: ALL };
+	const caller = { method: 'login', ...user, memberSince: membership?.joinedAt, scopes: ALL, credential: `login:${sessionId}` };
 	assert.deepEqual(await ask(token), caller);
 	assert.deepEqual(await identities.at(gateway).credential(token), caller);
 	assert.deepEqual(await ask(token), caller);

@@ -154,6 +154,20 @@ test('the limit of an account counts for all of its organizations, and those ove
 	assert.equal((await claim(kind)).length, 2);
 });
 
+test('an account has no more unfinished runs of a kind than it may, over all of its organizations', async () => {
+	const kind = kindOf({ perAccountUnfinished: 3 });
+	const added = await Promise.allSettled(Array.from({ length: 6 }, (_, index) => add(kind, { dedupe: `${index}` })));
+	const refused = added.filter((one) => one.status === 'rejected');
+	assert.equal(refused.length, 3);
+	for (const { reason } of refused) assert.deepEqual([reason.code, reason.headers], ['rate_limited', { 'retry-after': '60' }]);
+	const index = added.findIndex((one) => one.status === 'fulfilled');
+	assert.ok(await add(kind, { dedupe: `${index}` }), 'one that is there is returned');
+	assert.ok(await add(kind, { organizationId: (await addTenant(store)).organizationId }), 'another account has its own');
+	await store.runQueue.end((await claimOne(kind)).hold, { status: 'succeeded', output: null });
+	assert.ok(await add(kind));
+	await assert.rejects(add(kind), { code: 'rate_limited' });
+});
+
 test('a job whose run is gone is dropped, and takes nobody with it', async () => {
 	const kind = kindOf();
 	const { run } = await add(kind);

@@ -40,7 +40,9 @@ export default {
 	async recheck(caller, _config, context) {
 		const grant = caller.credential === undefined ? null : await findGrant(caller.credential, context);
 		const member = grant && grant.userId === caller.userId ? await grantor(grant, context) : null;
-		return member && grant && { ...member, method: 'oauth2', scopes: grant.scopes.filter((scope) => member.scopes.includes(scope)) };
+		if (!grant || !member) return null;
+		const scopes = grant.scopes.filter((scope) => member.scopes.includes(scope));
+		return { ...member, method: 'oauth2', scopes, credential: grant.grantId };
 	},
 
 	takes: () => 'an access token of this gateway’s OAuth server as a Bearer token',

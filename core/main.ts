@@ -47,6 +47,7 @@ import { createPasswords } from './secrets/passwords.ts';
 import { createTokens } from './secrets/tokens.ts';
 import { createServer } from './server.ts';
 import { createAccountOf } from './shared/accounts.ts';
+import { createCarrier } from './shared/carrier.ts';
 import { Memo } from './shared/memo.ts';
 import { joinReplicas, type Presence } from './shared/presence.ts';
 import { RecordCache } from './shared/record-cache.ts';
@@ -169,7 +170,9 @@ async function assemble(
 	const reserved = reservedSegments(features.flatMap(({ segments = [] }) => segments));
 	const { database, dataDir, migrationsRun } = config;
 	const { databaseWaits: waits, databasePoolSize: poolSize } = options;
-	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize });
+	const carrier = config.bullRedis && createCarrier(config.bullRedis, log);
+	opened.defer(() => carrier?.close());
+	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize, carrier });
 	opened.defer(() => store.close());
 	const shared = await createShared(config.redis, log);
 	opened.defer(() => shared.close());

@@ -2,6 +2,7 @@
 
 import type { Config } from '../core/config/config.ts';
 import type { Log } from '../core/contract/nouns.ts';
+import type { Carrier } from '../core/store/carrier.ts';
 import type { Repositories, Store } from '../core/store/store.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
@@ -41,6 +42,8 @@ export interface StoreOptions extends DatabaseOptions {
 	poolSize?: number | undefined;
 	/** Instead of the usual ones. */
 	waits?: Partial<Waits> | undefined;
+	/** Carries announcements of runs; PostgreSQL does while it cannot, and without it. */
+	carrier?: Carrier | null | undefined;
 }
 
 const POOL_SIZE = 10;
@@ -55,7 +58,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 	};
 	try {
 		await translated<unknown>(() => (options.migrate ? migrate(database.bulk, endpoint, options.log) : assertMigrated(database.ordinary)));
-		return await assemble(database, endpoint, { log: options.log, close });
+		return await assemble(database, endpoint, { log: options.log, carrier: options.carrier, close });
 	} catch (error) {
 		await close();
 		throw error;
@@ -85,10 +88,14 @@ async function reach({ database, dataDir, log }: DatabaseOptions): Promise<Reach
 	return { endpoint: embedded.database, stop: () => embedded.stop() };
 }
 
-async function assemble(database: Database, endpoint: Endpoint, { log, close }: { log: Log; close(): Promise<void> }): Promise<Store> {
+async function assemble(
+	database: Database,
+	endpoint: Endpoint,
+	{ log, close, carrier }: { log: Log; close(): Promise<void>; carrier: Carrier | null | undefined },
+): Promise<Store> {
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, database.answers, log);
-	const runQueue = createRunQueue(endpoint, changes, log);
+	const runQueue = createRunQueue(endpoint, { changes, log, carrier });
 	return {
 		...createRepositories(database, models),
 		as: (actor) => createRepositories(database.as(actor), models),

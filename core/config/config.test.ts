@@ -41,7 +41,8 @@ test('a complete environment becomes one typed object with the defaults of speci
 	assert.equal(config.monitoringWindowSeconds, 300);
 	assert.equal(config.migrationsRun, true);
 	assert.equal(config.shutdownDelaySeconds, 0);
-	assert.equal(config.bullRedisHost, 'redis.internal');
+	assert.deepEqual(config.bullRedis, config.redis);
+	assert.equal(loadConfig({ ...COMPLETE, BULL_REDIS_HOST: 'runs.internal' }).bullRedis?.host, 'runs.internal');
 	assert.equal(config.localModelAllowPrivateUrls, false);
 	assert.deepEqual(config.rateLimit, { max: 100, windowSeconds: 60 });
 	assert.deepEqual(config.publicUrls, ['http://localhost:3000']);

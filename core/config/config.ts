@@ -20,7 +20,8 @@ export interface Config {
 	migrationsRun: boolean;
 	/** Null without Redis: shared within this process only. */
 	redis: { host: string; port: number; keyPrefix: string } | null;
-	bullRedisHost: string | null;
+	/** The Redis for announcements of runs; null: PostgreSQL carries them. */
+	bullRedis: Config['redis'];
 	jwtSecret: string;
 	encryptionKey: string;
 	dataDir: string;
@@ -50,6 +51,9 @@ export interface Config {
 
 /** The prefix of every key in Redis; not a variable, since two installations do not share a Redis. */
 const KEY_PREFIX = 'gatehouse:';
+
+const redisAt = (host: string | null, values: Record<string, unknown>): Config['redis'] =>
+	host === null ? null : { host, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX };
 
 type Env = Record<string, string | undefined>;
 
@@ -131,8 +135,8 @@ function assemble(values: Values, embedded: boolean): Omit<CheckedConfig, 'plugi
 					ssl: values['DB_SSL'] as boolean,
 				},
 		migrationsRun: values['DB_MIGRATIONS_RUN'] as boolean,
-		redis: redisHost === null ? null : { host: redisHost, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX },
-		bullRedisHost: (values['BULL_REDIS_HOST'] as string | undefined) ?? redisHost,
+		redis: redisAt(redisHost, values),
+		bullRedis: redisAt((values['BULL_REDIS_HOST'] as string | undefined) ?? redisHost, values),
 		jwtSecret: (values['JWT_SECRET'] as string | undefined) ?? null,
 		encryptionKey: (values['ENCRYPTION_KEY'] as string | undefined) ?? null,
 		dataDir,

@@ -75,6 +75,13 @@ export function connectLanes(target: NonNullable<Config['redis']>): RedisClient 
 	return client;
 }
 
+/** Connects to send and to receive announcements: a connection that receives can do nothing else. Both are lazy. */
+export function connectCarrier(target: NonNullable<Config['redis']>): { publisher: RedisClient; subscriber: RedisClient } {
+	const { keyPrefix: _prefix, ...plain } = settings(target);
+	const publisher = new Redis({ ...plain, lazyConnect: true, commandTimeout: DEADLINE_MS, socketTimeout: SILENCE_MS });
+	return { publisher, subscriber: new Redis({ ...plain, lazyConnect: true, autoResubscribe: false }) };
+}
+
 async function createRedis(target: NonNullable<Config['redis']>, log: Log): Promise<Shared> {
 	// Commands fail at once in an outage; none is queued or resent, and the connection is restored by itself.
 	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });

@@ -1,7 +1,8 @@
-// Announces changes of runs to all replicas, without a row for each, since they may be lost. A notification takes a lock of the whole server
+// Announces changes of runs to all replicas, without a row for each, since they may be lost: over Redis, or by PostgreSQL, where a notification takes a lock of the whole server
 // at each commit, so those of 50 ms are one.
 
 import type { Log } from '../../core/contract/nouns.ts';
+import type { Carrier } from '../../core/store/carrier.ts';
 import type { Topic } from '../../core/store/store.ts';
 import { SPOKEN } from '../changes.ts';
 import type { RunPool } from './pool.ts';
@@ -12,20 +13,29 @@ const MERGE_MS = 50;
 const TOPICS = 60;
 const RING = `SELECT pg_notify('${SPOKEN}', told) FROM unnest($1::text[]) AS told`;
 
+export interface BellParts {
+	/** Tells this process, which need not wait for the others. */
+	say: (topics: Topic[]) => void;
+	log: Log;
+	/** Another way than PostgreSQL's, which stands in for it. */
+	carrier?: Carrier | null;
+}
+
 export class Bell {
 	readonly #pool: RunPool;
 	readonly #say: (topics: Topic[]) => void;
 	readonly #log: Log;
+	readonly #carrier: Carrier | null;
 	#topics = new Set<Topic>();
 	#ringing: Promise<void> | null = null;
 	#last = Number.NEGATIVE_INFINITY;
 	#timer: NodeJS.Timeout | null = null;
 
-	/** @param say tells this process, which need not wait for the others */
-	constructor(pool: RunPool, say: (topics: Topic[]) => void, log: Log) {
+	constructor(pool: RunPool, { say, log, carrier = null }: BellParts) {
 		this.#pool = pool;
 		this.#say = say;
 		this.#log = log;
+		this.#carrier = carrier;
 	}
 
 	/** A lost announcement only costs time: whoever waits looks again by itself. */
@@ -59,6 +69,7 @@ export class Bell {
 		const parts = Array.from({ length: Math.ceil(topics.length / TOPICS) }, (_, index) =>
 			topics.slice(index * TOPICS, (index + 1) * TOPICS).join('\n'),
 		);
+		if (await this.#carrier?.send(parts)) return;
 		await this.#pool
 			.executeSql(RING, [parts])
 			.catch((error: unknown) => this.#log.debug({ err: error }, 'changes of runs could not be announced'));

@@ -1,7 +1,8 @@
 // Puts runs together: our rows, and the engine that decides whose turn it is.
 
 import type { Log } from '../../core/contract/nouns.ts';
-import type { RunQueue } from '../../core/store/store.ts';
+import type { Carrier } from '../../core/store/carrier.ts';
+import type { RunQueue, Topic } from '../../core/store/store.ts';
 import type { ChangeFeed } from '../changes.ts';
 import type { Endpoint } from '../connection.ts';
 import { guard } from '../errors.ts';
@@ -14,10 +15,14 @@ import { adder, createDesk } from './runs.ts';
 import { createSchedules } from './schedules.ts';
 
 /** Opens no connection before the first verb. */
-export function createRunQueue(endpoint: Endpoint, changes: Pick<ChangeFeed, 'say'>, log: Log): RunQueue {
+export function createRunQueue(
+	endpoint: Endpoint,
+	{ changes, log, carrier = null }: { changes: Pick<ChangeFeed, 'say'>; log: Log; carrier?: Carrier | null | undefined },
+): RunQueue {
 	const pool = createRunPool(endpoint, log);
 	const engine = new Engine(pool, log);
-	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, changes.say, log) };
+	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, { say: changes.say, log, carrier }) };
+	carrier?.listen((text) => changes.say(topicsOf(text)));
 	const desk = { ...parts, add: adder(parts) };
 	return guard({
 		...createWorker(parts),
@@ -30,3 +35,6 @@ export function createRunQueue(endpoint: Endpoint, changes: Pick<ChangeFeed, 'sa
 		},
 	});
 }
+
+/** Others may write into that Redis, too: nothing but a run is announced there. */
+const topicsOf = (text: string): Topic[] => text.split('\n').filter((topic): topic is Topic => topic.startsWith('run:'));

@@ -41,7 +41,8 @@ export async function startOwnService({
 	const given = { PORT: String(port), HOST: '127.0.0.1', EGRESS_ALLOW: '127.0.0.1', LOG_LEVEL: 'fatal', SVC_DATA_DIR: folder, ...env };
 	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
 	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
-	const config: Config = { ...read, redis: { host: redis.host, port: redis.port, keyPrefix } };
+	const usual = { host: redis.host, port: redis.port, keyPrefix };
+	const config: Config = { ...read, redis: usual, bullRedis: read.bullRedis && { ...read.bullRedis, keyPrefix } };
 	const databasePoolSize = databaseWaits === PATIENT ? SHARED_POOL_SIZE : undefined;
 	const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
 	const service = await startService(config, log, { limits, passwordCost, databaseWaits, databasePoolSize });

@@ -60,9 +60,9 @@ export interface Job {
 	name: string;
 	/** `waiting`: for its time, or for its next attempt. */
 	status: JobStatus;
-	/** What it last told of its progress; null when it told nothing. */
+	/** The progress that it told last; null when it told none. */
 	progress: Json;
-	/** What the handler returned; null unless it succeeded. */
+	/** The handler's result; null unless it succeeded. */
 	output: Json;
 	error: JobFault | null;
 	createdAt: Date;

@@ -1,4 +1,4 @@
-// What jobs keep at rest: whatever a plugin gives or returns is encrypted as a whole, bound to its organization, kind and place.
+// Jobs at rest: whatever a plugin gives or returns is encrypted as a whole, bound to its organization, kind and place.
 
 import { randomUUID } from 'node:crypto';
 import type { Caller, Json, JsonObject, Scope } from '../contract/nouns.ts';

@@ -18,7 +18,7 @@ const SCHEMES: readonly DeliverySign['scheme'][] = ['standard', 'sha256', 'both'
 /** Headers that core sets. */
 const OURS = /^webhook-/i;
 
-/** What a delivery keeps, encrypted. */
+/** A checked webhook, which is kept encrypted. */
 export interface Letter {
 	url: string;
 	body: string;

@@ -9,7 +9,7 @@ export const PLAIN_HEADER = 'x-hub-signature-256';
 
 export interface Message {
 	id: string;
-	/** Of the attempt. */
+	/** The time of the attempt. */
 	at: Date;
 	body: string;
 }

@@ -25,7 +25,7 @@ export interface Run {
 	/** The result of a succeeded run. */
 	output: Json;
 	error: RunFault | null;
-	/** What the run last told of its progress; null when it told nothing. */
+	/** The progress that it told last; null when it told none. */
 	progress: Json;
 	/** The number of times that a process took the run. */
 	attempt: number;

@@ -98,7 +98,7 @@ test('a webhook is signed, and repeated under its id until the receiver takes it
 		const at = sent['webhook-timestamp'];
 		assert.equal(sent['webhook-signature'], `v1,${hmac(KEY, `${messageId}.${at}.${body}`, 'base64')}`);
 		assert.equal(sent['x-signature'], `sha256=${hmac(SECRET, body, 'hex')}`);
-		assert.ok(Math.abs(Number(at) * 1000 - Date.now()) < 600_000);
+		assert.match(String(at), /^\d{10}$/, 'in seconds');
 	}
 	const [{ text } = { text: '' }] = await administer(
 		service.config.database ?? assert.fail(),

@@ -10,6 +10,7 @@ import { SECRETS } from '../../test/helpers/service.ts';
 import { testStore } from '../../test/helpers/store.ts';
 import { canary } from '../../test/helpers/upstream.ts';
 import { createArgumentChecks } from '../arguments/checks.ts';
+import type { Call } from '../contract/context.ts';
 import type { ToolExecutor } from '../contract/kinds.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import { Registry } from '../registry/registry.ts';
@@ -198,4 +199,20 @@ test('refusals of the egress guard and invalid arguments are reported like in a 
 		},
 	});
 	await assert.rejects(header.dryRun(), { code: 'validation_failed', message: /Host/ });
+});
+
+test('a dry run begins no job and sends no webhook', async (t) => {
+	for (const begin of [
+		(call: Call) => call.jobs.add('x', {}),
+		(call: Call) => call.deliver({ url: 'http://127.0.0.1:8080/', body: {} }),
+		(call: Call) => call.deliveries.get('x'),
+	]) {
+		const { dryRun } = await setUp(t, {
+			execute: async (_args, _config, call) => {
+				await begin(call);
+				return { content: [] };
+			},
+		});
+		await assert.rejects(dryRun(), { code: 'not_implemented' });
+	}
 });

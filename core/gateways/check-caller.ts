@@ -43,7 +43,10 @@ export function checkCaller(method: string, value: unknown, given: GivenCaller):
 		throw wrong(`must have as credential a line of 1 to ${MAX_CREDENTIAL_CHARS} characters, or what context.identity gave`);
 	if (expiresAt !== undefined && !(expiresAt instanceof Date && !Number.isNaN(expiresAt.getTime())))
 		throw wrong('must have a date as expiresAt');
-	const lasting = { ...(isName(credential) && { credential }), ...(expiresAt && { expiresAt: earlier(expiresAt, known?.expiresAt) }) };
+	const isPlain = credential === undefined && expiresAt === undefined;
+	const lasting = isPlain
+		? null
+		: { ...(isName(credential) && { credential }), ...(expiresAt && { expiresAt: earlier(expiresAt, known?.expiresAt) }) };
 	// A list that is frozen cannot change any more; any other one is copied.
 	const held = Object.isFrozen(scopes) ? scopes : Object.freeze([...scopes]);
 	if (known) {

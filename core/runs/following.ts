@@ -13,6 +13,43 @@ const IDLE_MS = 5_000;
 
 export const hasRunEnded = ({ finishedAt }: Pick<Run, 'finishedAt'>): boolean => finishedAt !== null;
 
+interface Followed<T> {
+	changes: Changes;
+	topic: Topic;
+	read(): Promise<T | null>;
+}
+
+/** A look at a row. */
+interface Look<T> {
+	/** Undefined: the database is unavailable for a moment. */
+	row: T | undefined;
+	/** Whether a change was announced since the last one that showed the row. */
+	isNews: boolean;
+}
+
+/** Looks at a row at once, whenever its topic is announced, and every few seconds, until it has ended or is gone, or the signal aborts. */
+export async function* look<T extends Pick<Run, 'finishedAt'>>(
+	{ changes, topic, read }: Followed<T>,
+	signal: AbortSignal,
+): AsyncGenerator<Look<T>, void> {
+	const wakeup = new Wakeup();
+	const unsubscribe = changes.subscribe((topics) => {
+		if (topics.includes(topic) || topics.includes('*')) wakeup.notify();
+	});
+	try {
+		for (let isNews = true; !signal.aborted; ) {
+			const row = await read().catch(unlessAway);
+			if (row === null) return;
+			yield { row, isNews };
+			if (row && hasRunEnded(row)) return;
+			const isWoken = await wakeup.wait(IDLE_MS, signal);
+			isNews = isWoken || (isNews && row === undefined);
+		}
+	} finally {
+		unsubscribe();
+	}
+}
+
 /**
  * Yields the run whenever it or its steps may have changed, at last its end; null every few seconds without a change.
  * @param place.only without the changes before the end
@@ -22,21 +59,9 @@ export async function* followRun(
 	{ organizationId, id, only }: RunPlace & { only?: 'ended' },
 	signal: AbortSignal,
 ): AsyncGenerator<Run | null, void> {
-	const wakeup = new Wakeup();
 	const topic: Topic = only ? `run:${only}:${id}` : `run:${id}`;
-	const unsubscribe = changes.subscribe((topics) => {
-		if (topics.includes(topic) || topics.includes('*')) wakeup.notify();
-	});
-	try {
-		for (let isNews = true; !signal.aborted; isNews = await wakeup.wait(IDLE_MS, signal)) {
-			const run = await queue.get(organizationId, id).catch(unlessAway);
-			if (run === null) return;
-			yield run && (isNews || hasRunEnded(run)) ? run : null;
-			if (run && hasRunEnded(run)) return;
-		}
-	} finally {
-		unsubscribe();
-	}
+	for await (const { row, isNews } of look({ changes, topic, read: () => queue.get(organizationId, id) }, signal))
+		yield row && (isNews || hasRunEnded(row)) ? row : null;
 }
 
 /** Ignores that the database is unavailable for a moment, so that the caller retries. */

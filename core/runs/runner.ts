@@ -8,6 +8,7 @@ import { Attempt, type Outcome } from './attempt.ts';
 import type { RunProgram } from './context.ts';
 import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
 import { Keeper } from './keeper.ts';
+import { Places } from './places.ts';
 import { fireDue } from './schedules.ts';
 
 export interface Definition extends RunKind {
@@ -42,6 +43,7 @@ export class Runner {
 	readonly #kinds = new Map<string, Definition>();
 	readonly #held = new Map<string, Attempt>();
 	readonly #running = new Set<Promise<void>>();
+	readonly #places = new Places((kind) => this.#heldOf(kind));
 	readonly #announced = new Set<string>();
 	/** The kinds of which more may be due than there was room for. */
 	readonly #crowded = new Set<string>();
@@ -105,10 +107,21 @@ export class Runner {
 			.finally(() => {
 				if (this.#held.get(id) === attempt) this.#held.delete(id);
 				this.#running.delete(running);
-				if (this.#crowded.delete(claimed.run.kind)) this.#announce(claimed.run.kind);
+				this.#refill(claimed.run.kind);
 			});
 		this.#running.add(running);
 		if (this.#closing.signal.aborted) attempt.stop(STOPPING);
+	}
+
+	/** Reserves a place for a run that is about to begin here; null: none is free. @returns how to leave it, once the run has begun or failed to */
+	reserve(kind: string): (() => void) | null {
+		const definition = this.#kinds.get(kind);
+		const place = definition && !this.#closing.signal.aborted ? this.#places.reserve(definition, 1) : null;
+		if (!place) return null;
+		return () => {
+			place.leave();
+			this.#refill(kind);
+		};
 	}
 
 	/** Looks for anything that is due. */
@@ -142,6 +155,11 @@ export class Runner {
 		if (!this.#kinds.has(kind)) return;
 		this.#announced.add(kind);
 		this.#wake();
+	}
+
+	/** Takes what there was no room for. */
+	#refill(kind: string): void {
+		if (this.#crowded.delete(kind)) this.#announce(kind);
 	}
 
 	#wake(): void {
@@ -202,11 +220,15 @@ export class Runner {
 	async #take(kind: string): Promise<void> {
 		const definition = this.#kinds.get(kind);
 		for (let isMore = true; definition && isMore && !this.#closing.signal.aborted; ) {
-			const free = definition.places - this.#heldOf(kind);
-			if (free <= 0) return void this.#crowded.add(kind);
-			const found = await this.#parts.queue.claim(definition, free);
-			for (const run of found.runs) this.begin(run);
-			isMore = found.isMore;
+			const free = this.#places.reserve(definition, definition.places);
+			if (!free) return void this.#crowded.add(kind);
+			try {
+				const found = await this.#parts.queue.claim(definition, free.count);
+				for (const run of found.runs) this.begin(run);
+				isMore = found.isMore;
+			} finally {
+				free.leave();
+			}
 		}
 	}
 

@@ -3,7 +3,7 @@
 
 import { invalid, notFound } from '../contract/errors.ts';
 import type { Json, Log } from '../contract/nouns.ts';
-import type { NewRun, Run, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
+import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
 import type { RunContext } from './context.ts';
 import { followRun, hasRunEnded, type RunPlace } from './following.ts';
 import { MAX_LOSSES, Runner } from './runner.ts';
@@ -23,6 +23,9 @@ export interface KindOptions {
 	maxLosses?: number;
 }
 
+/** The answer of the one who added a run, which may begin here. */
+type MayBegin = { claimed?: ClaimedRun | null } | null;
+
 export interface Runs {
 	/** Says how runs of a kind are run, before `open`. A replica takes only the kinds that it knows. */
 	define<I extends Json>(kind: string, program: (run: RunContext<I>) => Promise<Json>, options?: KindOptions): void;
@@ -30,6 +33,11 @@ export interface Runs {
 	open(): Promise<void>;
 	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found, rate_limited */
 	start(asked: RunAsked): Promise<Run>;
+	/**
+	 * Starts a run that `add` adds in the transaction in which it adds the rows that the run is for. With `here` it begins at once if one of the
+	 * places of this process is free, and is queued otherwise.
+	 */
+	startWith<T extends object | null>(asked: RunAsked, add: (asked: NewRun, kind: RunKind) => Promise<T & MayBegin>): Promise<T>;
 	get(place: RunPlace): Promise<Run | null>;
 	/** Returns the trace: the steps by the time at which they began. */
 	steps(place: RunPlace): Promise<RunStep[]>;
@@ -58,7 +66,10 @@ export interface RunsParts {
 }
 
 const PLACES = 20;
-const USUAL = { definition: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null } as const;
+const USUAL: Omit<NewRun, Needed> = {
+	...{ definition: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null },
+	...{ here: false, onLoss: 'resume' },
+};
 
 export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const { runQueue: queue, changes } = store;
@@ -75,10 +86,20 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		},
 		open: () => runner.open(),
 		async start(asked) {
-			const added = await queue.add({ ...USUAL, here: false, onLoss: 'resume', ...asked }, runner.kind(asked.kind));
+			const added = await queue.add({ ...USUAL, ...asked }, runner.kind(asked.kind));
 			if (!added) throw notFound('Organization');
 			if (added.claimed) runner.begin(added.claimed);
 			return added.run;
+		},
+		async startWith(asked, add) {
+			const leave = asked.here ? runner.reserve(asked.kind) : null;
+			try {
+				const added = await add({ ...USUAL, ...asked, here: leave !== null }, runner.kind(asked.kind));
+				if (added?.claimed) runner.begin(added.claimed);
+				return added;
+			} finally {
+				leave?.();
+			}
 		},
 		get: ({ organizationId, id }) => queue.get(organizationId, id),
 		steps: ({ organizationId, id }) => queue.steps(organizationId, id),

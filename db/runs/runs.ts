@@ -10,8 +10,8 @@ import { json, LOCK, LOCKED, type LockedRun, lockKey, NOW, RUN, STEP, signalled 
 
 type Desk = Pick<RunQueue, 'add' | 'get' | 'steps' | 'signal' | 'cancel' | 'fork' | 'prune'>;
 
-/** A run that a schedule starts, at the time for which it does. */
-export type Scheduled = NewRun & { schedule?: string; scheduledFor?: Date };
+/** A run that a schedule starts, at the time for which it does, or that has the id of the row that it belongs to. */
+export type Scheduled = NewRun & { schedule?: string; scheduledFor?: Date; id?: string };
 
 const ACCOUNT = 'SELECT coalesce(created_by, id) AS "accountId" FROM organizations WHERE id = $1 FOR KEY SHARE';
 const FULL = `
@@ -83,9 +83,9 @@ export const adder =
 		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
 		if (!account) return null;
 		if (most !== null) await sql.executeSql(LOCK, [lockKey(asked.kind, account.accountId)]);
-		const isFull = asked.here && perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
+		const isFull = perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
 		const isHere = asked.here && !isFull;
-		const [id, jobId] = [randomUUID(), isFull ? null : randomUUID()];
+		const [id, jobId] = [asked.id ?? randomUUID(), isFull ? null : randomUUID()];
 		const [run] = (await sql.executeSql(ADD, [id, organizationId, account.accountId, ...valuesOf(asked), isHere, jobId])).rows as Run[];
 		if (!run) return sameRun(sql, organizationId, asked);
 		if (most !== null) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
@@ -117,7 +117,22 @@ async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { ki
 	return (await sql.executeSql(FULL, [accountId, kind, perAccount])).rows[0].isFull;
 }
 
+/** Cancels a run with its children in a transaction of the caller's, who rings the topics afterwards. */
+export const canceller =
+	({ rows }: Pick<RunParts, 'rows'>) =>
+	async (sql: Sql, place: { organizationId: string; id: string }, message: string): Promise<Topic[]> => {
+		const [organizationId, id] = [uuid(place.organizationId), uuid(place.id)];
+		const outcome = { status: 'cancelled' as const, output: null, error: { code: 'cancelled' as const, message } };
+		const parent = await rows.lockParent(sql, id);
+		const tree: LockedRun[] = (await sql.executeSql(LOCK_TREE, [organizationId, id])).rows;
+		const isAbove = parent !== null && tree.some((run) => run.id === id);
+		for (const run of tree) await rows.end(sql, run, run.id === id ? parent : null, outcome);
+		const told = tree.flatMap((run): Topic[] => [`run:${run.id}`, `run:ended:${run.id}`]);
+		return isAbove ? [...told, ...signalled(parent)] : told;
+	};
+
 export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
+	const cancel = canceller({ rows });
 	return {
 		async add(asked, kind) {
 			await engine.prepare(asked.kind);
@@ -139,15 +154,7 @@ export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
 			return told !== null;
 		},
 		async cancel(organizationId, id, message) {
-			const outcome = { status: 'cancelled' as const, output: null, error: { code: 'cancelled' as const, message } };
-			const topics = await pool.transact(async (sql) => {
-				const parent = await rows.lockParent(sql, uuid(id));
-				const tree: LockedRun[] = (await sql.executeSql(LOCK_TREE, [uuid(organizationId), uuid(id)])).rows;
-				const isAbove = parent !== null && tree.some((run) => run.id === uuid(id));
-				for (const run of tree) await rows.end(sql, run, run.id === uuid(id) ? parent : null, outcome);
-				const told = tree.flatMap((run): Topic[] => [`run:${run.id}`, `run:ended:${run.id}`]);
-				return isAbove ? [...told, ...signalled(parent)] : told;
-			});
+			const topics = await pool.transact((sql) => cancel(sql, { organizationId, id }, message));
 			bell.ring(...topics);
 			return topics.includes(`run:${uuid(id)}`);
 		},

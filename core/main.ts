@@ -201,10 +201,9 @@ async function assemble(
 	if (isFirst()) await tellTakenSlugs(features, { store, log });
 	const imports = createImports({ registry, egressPolicy, log });
 	opened.defer(() => imports.close());
-	const importJobs = createImportJobs({ store, registry, secrets, imports, log });
-	opened.defer(() => importJobs.close());
 	const runs = createRuns({ store, log });
 	opened.defer(() => runs.close(0));
+	const importJobs = createImportJobs({ store, registry, secrets, imports, runs, log });
 
 	const recordCache = new RecordCache(store.changes);
 	opened.defer(() => recordCache.close());

@@ -24,6 +24,7 @@ import { createAccounts } from './people/accounts.ts';
 import { createOrganizations } from './people/organizations.ts';
 import { createRecords } from './records.ts';
 import { createRunQueue } from './runs/index.ts';
+import type { JointRuns } from './runs/joint.ts';
 import { createRuns } from './tool-runs.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
@@ -95,10 +96,10 @@ async function assemble(
 ): Promise<Store> {
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, database.answers, log);
-	const runQueue = createRunQueue(endpoint, { changes, log, carrier });
+	const { runQueue, jointRuns } = createRunQueue(endpoint, { changes, log, carrier });
 	return {
-		...createRepositories(database, models),
-		as: (actor) => createRepositories(database.as(actor), models),
+		...createRepositories(database, models, jointRuns),
+		as: (actor) => createRepositories(database.as(actor), models, jointRuns),
 		idempotency: guard(createIdempotency(database)),
 		importQueue: guard(createImportQueue(database)),
 		runQueue,
@@ -117,13 +118,13 @@ async function assemble(
 }
 
 /** Functions only, so that each request can have its own: the costly parts are in `database` and `models`. */
-const createRepositories = (database: Database, models: Models): Repositories => ({
+const createRepositories = (database: Database, models: Models, runs: JointRuns): Repositories => ({
 	accounts: guard(createAccounts(database, models)),
 	organizations: guard(createOrganizations(database, models)),
 	accessKeys: guard(createAccessKeys(database, models)),
 	audit: guard(createAudit(database)),
 	apis: guard(createApis(database, models)),
-	imports: guard(createImportJobs(database, models)),
+	imports: guard(createImportJobs(database, models, runs)),
 	tools: guard(createTools(database, models)),
 	gateways: guard(createGateways(database, models)),
 	runs: guard(createRuns(database)),

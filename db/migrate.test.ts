@@ -21,6 +21,7 @@ import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { configVersions } from './migrations/0014-config-versions.ts';
 import { runs } from './migrations/0015-runs.ts';
+import { importRuns } from './migrations/0017-import-runs.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -108,6 +109,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[passThrough, ''],
 	[configVersions, ''],
 	[runs, RUN_ROWS],
+	[importRuns, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({
@@ -159,12 +161,16 @@ async function leave(database: Endpoint, migrations: Migration[], rows: string):
 	await administer(database, [table, ...migrations.flatMap(({ statements }) => statements), ...done, rows].join(';\n'));
 }
 
-/** Lists the columns of each table. */
+/** Columns that a later migration drops. */
+const DROPPED = ['import_jobs.lease', 'import_jobs.leased_until'];
+
+/** Lists the columns of each table that are still there today. */
 async function columns(database: Endpoint, tables: string[]): Promise<Record<string, unknown>> {
 	const rows = await administer(
 		database,
 		`SELECT table_name AS "table", string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
-		FROM information_schema.columns WHERE table_schema = 'public' GROUP BY 1`,
+		FROM information_schema.columns
+		WHERE table_schema = 'public' AND table_name || '.' || column_name NOT IN (${DROPPED.map((name) => `'${name}'`).join(', ')}) GROUP BY 1`,
 	);
 	return Object.fromEntries(rows.filter(({ table }) => tables.includes(String(table))).map((row) => [row['table'], row['columns']]));
 }
@@ -269,6 +275,50 @@ test('an older organization’s creator is the one in the log, else its first ow
 	assert.deepEqual(await administer(former.database, news), before, 'that is no change of theirs');
 	await administer(former.database, `UPDATE organizations SET name = 'Other' WHERE slug = 'owned'`);
 	assert.notDeepEqual(await administer(former.database, news), before, 'a change is told as before');
+});
+
+/** Imports of the release before runs: queued, held by its lease, held with its schema written, and ended. */
+const IMPORTED_BEFORE = `
+INSERT INTO apis (id, organization_id, name, type, base_url)
+SELECT ('00000000-0000-4000-8000-0000000000a' || n)::uuid, o.id, 'Pets ' || n, 'openapi', 'https://pets.example'
+FROM organizations o, generate_series(1, 4) AS n;
+INSERT INTO import_jobs (id, organization_id, api_id, actor, body_bytes, status, phase, operations, attempts, schema_id, lease, leased_until, finished_at)
+SELECT ('00000000-0000-4000-8000-0000000000b' || n)::uuid, a.organization_id, a.id, '{"userId": "u"}', 2,
+	(ARRAY['queued', 'running', 'running', 'succeeded'])[n], (ARRAY[NULL, 'parsing', 'tools', 'tools'])[n], n - 1, 1,
+	CASE WHEN n > 2 THEN gen_random_uuid() END,
+	CASE WHEN n IN (2, 3) THEN '00000000-0000-4000-8000-0000000000ff'::uuid END,
+	CASE WHEN n IN (2, 3) THEN now() + interval '1 hour' END, CASE WHEN n = 4 THEN now() END
+FROM apis a, generate_series(1, 4) AS n WHERE a.name = 'Pets ' || n;
+INSERT INTO import_bodies (organization_id, job_id, part, bytes) SELECT organization_id, id, 0, '{}' FROM import_jobs WHERE finished_at IS NULL;
+`;
+
+test('imports that were under way in the former release are begun anew as runs, and who held them by a lease writes nothing', async () => {
+	await using former = await testDatabase({ empty: true });
+	const { migrations, rows } = upTo(RELEASES.findIndex(([{ name }]) => name === importRuns.name));
+	await leave(former.database, migrations, rows + IMPORTED_BEFORE);
+	await migrateDatabase({ database: former.database, dataDir: '', log: silent });
+	const jobs = `SELECT right(j.id::text, 1) AS n, j.status, j.phase, j.operations, j.attempts, r.status AS run FROM import_jobs j
+		LEFT JOIN runs r ON r.id = j.id AND r.organization_id = j.organization_id AND r.kind = 'import' WHERE j.id::text LIKE '%b_' ORDER BY j.id`;
+	const queued = { status: 'queued', run: 'queued' };
+	assert.deepEqual(await administer(former.database, jobs), [
+		{ n: '1', ...queued, phase: null, operations: 0, attempts: 1 },
+		{ n: '2', ...queued, phase: null, operations: 0, attempts: 0 },
+		{ n: '3', ...queued, phase: 'tools', operations: 2, attempts: 0 },
+		{ n: '4', status: 'succeeded', run: null, phase: 'tools', operations: 3, attempts: 1 },
+	]);
+	const late = administer(former.database, `UPDATE import_jobs SET status = 'succeeded', lease = NULL WHERE lease IS NOT NULL`);
+	await assert.rejects(late, /lease/);
+	await using store = await openStore({ database: former.database, dataDir: '', log: silent, migrate: false }).then((opened) => ({
+		...opened,
+		[Symbol.asyncDispose]: () => opened.close(),
+	}));
+	const kind = { kind: 'import', perAccount: 4, perAccountUnfinished: null, maxLosses: 5 };
+	await store.runQueue.open([kind.kind]);
+	assert.deepEqual((await store.runQueue.look([kind.kind])).kinds, [{ kind: 'import', due: 0, running: 0, parked: 3 }]);
+	await store.runQueue.admit(kind);
+	const claimed = await store.runQueue.claim(kind, 10);
+	assert.equal(claimed.runs.length, 3);
+	for (const { hold } of claimed.runs) assert.deepEqual(await store.importQueue.body(hold), Buffer.from('{}'));
 });
 
 test('every foreign key includes the organization, except those to organizations, users, and a user’s own rows', async () => {

@@ -20,6 +20,7 @@ import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { configVersions } from './migrations/0014-config-versions.ts';
 import { runs } from './migrations/0015-runs.ts';
+import { importRuns } from './migrations/0017-import-runs.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -45,6 +46,7 @@ const MIGRATIONS: Migration[] = [
 	passThrough,
 	configVersions,
 	runs,
+	importRuns,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

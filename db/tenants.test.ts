@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Actor, Listed, Page, Store } from '../core/store/store.ts';
-import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
@@ -19,7 +19,7 @@ async function furnish(store: Store) {
 	await writer.commit(schema);
 	const operationId = (await store.apis.operations(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
 	const actor: Actor = { userId, email: 'a@example.com', accessKeyId: null, address: '::1', userAgent: null, requestId: 'r' };
-	const asked = { actor, body: Buffer.from('{}'), lease: null };
+	const asked = { actor, body: Buffer.from('{}'), ...importRun(organizationId) };
 	const imported = await store.imports.create(organizationId, api, asked);
 	assert.equal(imported?.state, 'created');
 	const job = imported.job.id;

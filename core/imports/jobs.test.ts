@@ -1,4 +1,4 @@
-// Tests of import jobs on one database, run by runners that stand for replicas. The importers' code exists in the worker only.
+// Tests of import jobs on one database, run by replicas in this process. The importers' code exists in the worker only.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -8,16 +8,16 @@ import openapi from '../../importers/openapi/index.ts';
 import http from '../../plugins/executors/http/index.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
-import { addApi, addMember, addTenant } from '../../test/helpers/samples.ts';
+import { addApi, addMember, addTenant, importRun } from '../../test/helpers/samples.ts';
 import { openReplica, testStore } from '../../test/helpers/store.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
+import { createRuns } from '../runs/runs.ts';
 import { createSecrets } from '../secrets/envelopes.ts';
-import type { Actor, ApiRow, ImportJobRow, Store } from '../store/store.ts';
+import type { Actor, ApiRow, ClaimedRun, ImportJobRow, Store } from '../store/store.ts';
 import { createImports } from './imports.ts';
 import { createImportJobs, hasEnded, type ImportJobRunner } from './jobs.ts';
 
-const LEASE_MS = 1_500;
 const secrets = createSecrets('ab'.repeat(32));
 const NEVER = new AbortController().signal;
 const PAGE = { limit: 100 };
@@ -57,9 +57,11 @@ interface Replica extends AsyncDisposable {
 async function replica(): Promise<Replica> {
 	const own = await openReplica(store);
 	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
-	const jobs = createImportJobs({ store: own, registry, secrets, imports, log: silent, leaseMs: LEASE_MS });
+	const runs = createRuns({ store: own, log: silent });
+	const jobs = createImportJobs({ store: own, registry, secrets, imports, runs, log: silent });
+	await runs.open();
 	const close = async (): Promise<void> => {
-		await jobs.close();
+		await runs.close(0);
 		await imports.close();
 		await own[Symbol.asyncDispose]();
 	};
@@ -82,6 +84,16 @@ const counts = async (api: ApiRow): Promise<[operations: number, schemas: number
 	await store.apis.countOperations(organizationId, api.id),
 	(await store.apis.schemas(organizationId, api.id, PAGE)).items.length,
 ];
+
+/** Creates a job whose run is held by a process that is soon gone; `lose` does what the engine does when it is not heard of for so long. */
+async function begin(api: ApiRow, body: Buffer): Promise<{ job: ImportJobRow; hold: ClaimedRun['hold']; lose(): Promise<unknown> }> {
+	const created = await store.imports.create(organizationId, api.id, { actor, body, ...importRun(organizationId, { here: true }) });
+	assert.ok(created?.state === 'created' && created.claimed);
+	const { job, claimed } = created;
+	const lose = `UPDATE engine.job_common SET start_after = now() WHERE id = '${claimed.hold.job.id}'`;
+	return { job, hold: claimed.hold, lose: () => administer(store.database, lose) };
+}
+
 const bodies = async (): Promise<unknown> =>
 	(await administer(store.database, 'SELECT count(*)::int AS count FROM import_bodies'))[0]?.['count'];
 
@@ -263,41 +275,39 @@ test('a job whose connection breaks starts anew, and one whose connection keeps 
 	assert.deepEqual([await counts(other), await bodies()], [[0, 0], 0]);
 });
 
-test('a runner that lost its lease writes nothing, even when its work is done', async () => {
+test('a replica that lost its run writes nothing, even when its work is done', async () => {
 	const api = await newApi();
-	const lease = '00000000-0000-4000-8000-000000000001';
-	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: { lease, leaseMs: 1 } });
-	assert.equal(created?.state, 'created');
-	const job = created.job;
-	await sleep(20);
+	const { job, hold, lose } = await begin(api, bodyOf('quick'));
+	await lose();
 	const writer = (await store.apis.beginImport(organizationId, api.id)) ?? assert.fail();
 	await using _one = await replica();
 	await until(async () => (await jobOf(job)).attempts === 2, 'another replica takes it over');
 	const schema = { format: 'test', title: null, version: null, servers: [], sourceUrl: null, sizeBytes: 1, sha256: 'x', report: {} };
-	await assert.rejects(writer.commit(schema, undefined, { id: job.id, lease, generation: null, operations: 0 }), { code: 'conflict' });
-	assert.equal(await store.importQueue.finish({ id: job.id, lease }, { status: 'succeeded', tools: null }), false);
+	await assert.rejects(writer.commit(schema, undefined, { ...hold, generation: null, operations: 0 }), { code: 'conflict' });
+	assert.equal(await store.importQueue.tell(hold, { phase: 'parsing', operations: 1_000 }), false);
+	assert.equal(await store.importQueue.again(hold), null);
+	assert.equal(await store.importQueue.finish(hold, { status: 'succeeded', tools: null }), false);
 	assert.equal((await ended(job)).status, 'succeeded');
 	assert.deepEqual(await counts(api), [3, 1]);
 });
 
 test('a job whose schema is written only makes its tools when resumed', async () => {
 	const api = await newApi();
-	const lease = '00000000-0000-4000-8000-000000000002';
-	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: { lease, leaseMs: 400 } });
-	assert.equal(created?.state, 'created');
+	const { job, hold, lose } = await begin(api, bodyOf('quick'));
 	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
-	const tie = { hold: { id: created.job.id, lease }, progress: () => undefined };
+	const tie = { hold, progress: () => undefined };
 	await imports.importSchema(store, api, bodyOf('quick', { generateTools: true, paths: ['/1'] }), NEVER, tie);
-	assert.equal((await store.imports.cancel(organizationId, api.id, created.job.id))?.status, 'running', 'too late to cancel');
+	assert.equal((await store.imports.cancel(organizationId, api.id, job.id))?.status, 'running', 'too late to cancel');
+	await lose();
 	await using _one = await replica();
-	const end = await ended(created.job);
+	const end = await ended(job);
 	assert.deepEqual([end.status, end.tools?.created], ['succeeded', 1]);
 	assert.deepEqual(await counts(api), [3, 1]);
 });
 
 test('a job whose replicas died three times is not retried', async () => {
 	const api = await newApi();
-	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), lease: null });
+	const created = await store.imports.create(organizationId, api.id, { actor, body: bodyOf('quick'), ...importRun(organizationId) });
 	assert.equal(created?.state, 'created');
 	await administer(store.database, `UPDATE import_jobs SET attempts = 3 WHERE id = '${created.job.id}'`);
 	await using _one = await replica();
@@ -321,33 +331,36 @@ test('removing an API removes its job', async () => {
 test('a body of many parts is restored unchanged', async () => {
 	const api = await newApi();
 	const body = Buffer.alloc(3 * 1024 * 1024 + 7, 'abcdefg');
-	const lease = '00000000-0000-4000-8000-000000000003';
-	const created = await store.imports.create(organizationId, api.id, { actor, body, lease: { lease, leaseMs: 60_000 } });
-	assert.equal(created?.state, 'created');
-	assert.deepEqual(await store.importQueue.body({ id: created.job.id, lease }), body);
-	assert.equal(await store.importQueue.body({ id: created.job.id, lease: '00000000-0000-4000-8000-000000000004' }), null);
-	await store.imports.cancel(organizationId, api.id, created.job.id);
+	const { job, hold } = await begin(api, body);
+	assert.deepEqual(await store.importQueue.body(hold), body);
+	assert.equal(await store.importQueue.body({ ...hold, attempt: 2 }), null);
+	await store.imports.cancel(organizationId, api.id, job.id);
 	assert.equal(await bodies(), 0);
 });
 
-test('an organization has at most twenty jobs, and the one with fewer running jobs comes first', async () => {
-	const tenant = await addTenant(store);
-	const other = await addTenant(store);
-	const begin = async ({ organizationId: of }: { organizationId: string }, lease: string | null = null) => {
+test('an organization has at most twenty jobs; so many of an account run at a time, and the others delay nobody', async () => {
+	const [tenant, other] = [await addTenant(store), await addTenant(store)];
+	const add = async ({ organizationId: of }: { organizationId: string }) => {
 		const api = await addApi(store, of, { type: 'scripted' });
-		return store.imports.create(of, api.id, { actor, body: bodyOf('quick'), lease: lease === null ? null : { lease, leaseMs: 60_000 } });
+		return store.imports.create(of, api.id, { actor, body: bodyOf('quick'), ...importRun(of, { perAccount: 4 }) });
 	};
-	await begin(tenant, '00000000-0000-4000-8000-000000000005');
-	for (let index = 1; index < 20; index++) assert.equal((await begin(tenant))?.state, 'created');
-	assert.equal((await begin(tenant))?.state, 'full');
-	const late = await begin(other);
+	for (let index = 0; index < 20; index++) assert.equal((await add(tenant))?.state, 'created');
+	assert.equal((await add(tenant))?.state, 'full');
+	const late = await add(other);
 	assert.equal(late?.state, 'created');
-	const claimed = await store.importQueue.claim({ lease: '00000000-0000-4000-8000-000000000006', leaseMs: 60_000 });
-	assert.equal(claimed?.id, late.job.id);
+	const { kind } = importRun(organizationId, { perAccount: 4 });
+	const { runs } = await store.runQueue.claim(kind, 20);
+	assert.deepEqual([runs.length, runs.some(({ run }) => run.id === late.job.id)], [5, true]);
+	const first = runs.find(({ run }) => run.organizationId === tenant.organizationId) ?? assert.fail();
+	await store.runQueue.end(first.hold, { status: 'failed', error: { code: 'internal', message: 'It ended.' } });
+	await store.runQueue.admit(kind);
+	assert.equal((await store.runQueue.claim(kind, 20)).runs.length, 1, 'whoever waited gets the room');
 	await administer(
 		store.database,
 		`DELETE FROM import_jobs WHERE organization_id IN ('${tenant.organizationId}', '${other.organizationId}')`,
 	);
+	const left = `SELECT id FROM runs WHERE organization_id IN ('${tenant.organizationId}', '${other.organizationId}')`;
+	assert.deepEqual(await administer(store.database, left), []);
 });
 
 test('only the cancellation is recorded in the audit log, under the name of the user who cancelled', async () => {

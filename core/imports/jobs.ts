@@ -1,12 +1,13 @@
-// Imports as jobs. Every import is one, kept in the database until it has ended; the client waits for it for a while, and can then read,
-// follow and cancel it on any replica.
+// Imports as jobs. Every import is one, kept in the database until it has ended, and done by a run; the client waits for it for a while, and
+// can then read, follow and cancel it on any replica.
 
-import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
+import { GatewayError, notFound } from '../contract/errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { Wakeup } from '../runs/wakeup.ts';
+import { look } from '../runs/following.ts';
+import type { Runs } from '../runs/runs.ts';
 import type { Actor, ImportJobRow, Store } from '../store/store.ts';
 import { type BodyRoom, ImportBodies, tooManyImports } from './bodies.ts';
-import { bodyLocation, ImportRunner, LEASE_MS, type RunnerParts } from './runner.ts';
+import { bodyLocation, ImportProgram, type ProgramParts } from './program.ts';
 
 export interface ImportAsked {
 	organizationId: string;
@@ -32,7 +33,6 @@ export interface ImportJobRunner {
 	 * every few seconds without a change. A slow reader misses the states in between.
 	 */
 	follow(job: JobPlace, signal: AbortSignal): AsyncGenerator<ImportJobRow | null, void>;
-	close(): Promise<void>;
 }
 
 export interface JobPlace {
@@ -41,38 +41,36 @@ export interface JobPlace {
 	id: string;
 }
 
-export interface ImportJobParts extends RunnerParts {
-	store: RunnerParts['store'] & Pick<Store, 'imports'>;
+export interface ImportJobParts extends ProgramParts {
+	store: ProgramParts['store'] & Pick<Store, 'imports' | 'changes'>;
 	registry: Pick<Registry, 'hasSecrets'>;
+	runs: Pick<Runs, 'define' | 'startWith'>;
 }
 
-const IDLE_MS = 5_000;
+/** The name is in the database: its triggers let an import follow its run. */
+const KIND = 'import';
+const PLACES = 2;
+/** The number of imports of an account that run at a time, over all replicas: it keeps two of them busy, and not a third. */
+const PER_ACCOUNT = 4;
+/** The program counts the processes that a job has lost, with a fault of its own. */
+const ANY_LOSSES = 1_000_000;
 
 export const hasEnded = ({ finishedAt }: ImportJobRow): boolean => finishedAt !== null;
 
 export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
-	const { store, leaseMs = LEASE_MS } = parts;
-	const runner = new ImportRunner(parts);
+	const { store, runs } = parts;
+	const program = new ImportProgram(parts);
+	runs.define(KIND, (run) => program.run(run), { places: PLACES, perAccount: PER_ACCOUNT, maxLosses: ANY_LOSSES });
 	const follow = (job: JobPlace, signal: AbortSignal) => followJob(store, job, signal);
 
-	/** Creates the job: it starts here at once when a slot is free, else at the first replica with one. */
+	/** Creates the job: it starts here at once when a place is free, else at the first replica with one. */
 	const create = async ({ organizationId, apiId, actor }: ImportAsked, body: Buffer) => {
-		const slot = runner.take();
-		try {
-			const lease = slot && { lease: slot.lease, leaseMs };
-			const kept = await keptBody(parts, { organizationId, apiId, actor }, body);
-			const created = await store.imports.create(organizationId, apiId, { actor, body: kept, lease });
-			if (!slot || created?.state !== 'created') {
-				slot?.leave();
-				return created;
-			}
-			// The job is read for the answer before its body is handed over.
-			slot.run(created.job, body);
+		const kept = await keptBody(parts, { organizationId, apiId, actor }, body);
+		return runs.startWith({ organizationId, kind: KIND, input: { apiId }, here: true }, async (run, kind) => {
+			const created = await store.imports.create(organizationId, apiId, { actor, body: kept, run, kind });
+			if (created?.state === 'created' && created.claimed) program.give(created.job.id, body);
 			return created;
-		} catch (error) {
-			slot?.leave();
-			throw error;
-		}
+		});
 	};
 
 	const begin = async (
@@ -115,7 +113,6 @@ export function createImportJobs(parts: ImportJobParts): ImportJobRunner {
 			await store.as(asked.actor).imports.cancel(asked.organizationId, asked.apiId, begun.id);
 			throw new GatewayError('unavailable', 'The import was aborted: the client disconnected.', { cause: leaving.reason });
 		},
-		close: () => runner.close(),
 	};
 }
 
@@ -147,27 +144,10 @@ async function* followJob(
 	{ organizationId, apiId, id }: JobPlace,
 	signal: AbortSignal,
 ): AsyncGenerator<ImportJobRow | null, void> {
-	const wakeup = new Wakeup();
-	const unsubscribe = changes.subscribe((topics) => {
-		if (topics.includes(`import:${id}`) || topics.includes('*')) wakeup.notify();
-	});
 	let last = '';
-	try {
-		while (!signal.aborted) {
-			const job = await imports.get(organizationId, apiId, id).catch(unlessAway);
-			if (job === null) return;
-			const text = JSON.stringify(job ?? last);
-			yield job && text !== last ? job : null;
-			if (job && hasEnded(job)) return;
-			if (job) last = text;
-			await wakeup.wait(IDLE_MS, signal);
-		}
-	} finally {
-		unsubscribe();
+	for await (const { row } of look({ changes, topic: `import:${id}`, read: () => imports.get(organizationId, apiId, id) }, signal)) {
+		const text = row ? JSON.stringify(row) : last;
+		yield row && text !== last ? row : null;
+		last = text;
 	}
-}
-
-/** Ignores that the database is unavailable for a moment, so that the caller retries. */
-function unlessAway(error: unknown): undefined {
-	if (asGatewayError(error)?.code !== 'unavailable') throw error;
 }

@@ -1,9 +1,10 @@
-// The storage port of import jobs: the view of an organization, and the queue that all replicas share.
+// The storage port of import jobs: the view of an organization, and that of the runs that do them.
 
 import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
 import type { Actor } from './accounts.ts';
 import type { GenerationRequest } from './apis.ts';
 import type { Listed, Page } from './rows.ts';
+import type { ClaimedRun, NewRun, RunHold, RunKind } from './runs.ts';
 
 export type ImportStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
 /**
@@ -25,7 +26,7 @@ export interface ImportJobRow {
 	phase: ImportPhase | null;
 	/** The number of operations read so far. */
 	operations: number;
-	/** The number of attempts, without those that a runner returned. */
+	/** The number of attempts, without those that were given back. */
 	attempts: number;
 	requestedBy: string;
 	/** The fault of a failed job. */
@@ -39,11 +40,8 @@ export interface ImportJobRow {
 	finishedAt: Date | null;
 }
 
-/** The right to run a job: nobody else runs it until the lease ends. */
-export interface ImportHold {
-	id: string;
-	lease: string;
-}
+/** The right to write for one attempt at the run of a job, whose id is that of the job. */
+export type ImportHold = Pick<RunHold, 'id' | 'attempt'>;
 
 /** A job with everything needed to run it. */
 export interface ClaimedImport extends ImportJobRow {
@@ -56,38 +54,40 @@ export interface NewImport {
 	actor: Actor;
 	/** The body of the request, kept until the job ends. */
 	body: Buffer;
-	/** With a lease the job runs at once, held by its owner; else it is queued. */
-	lease: { lease: string; leaseMs: number } | null;
+	/** Its run, which is added with it. */
+	run: NewRun;
+	kind: RunKind;
 }
 
 export interface ImportJobs {
 	/**
-	 * Creates a job. `busy`: another one of the same API is queued or runs; `full`: the organization has as many as it may.
+	 * Creates a job with its run. `busy`: another one of the same API is queued or runs; `full`: the organization has as many as it may.
 	 * Null when there is no such API.
 	 */
 	create(
 		organizationId: string,
 		apiId: string,
 		asked: NewImport,
-	): Promise<{ state: 'created'; job: ClaimedImport } | { state: 'busy'; id: string } | { state: 'full' } | null>;
+	): Promise<
+		{ state: 'created'; job: ImportJobRow; claimed: ClaimedRun | null } | { state: 'busy'; id: string } | { state: 'full' } | null
+	>;
 	list(organizationId: string, apiId: string, page: Page, filter?: { status?: ImportStatus }): Promise<Listed<ImportJobRow>>;
 	get(organizationId: string, apiId: string, id: string): Promise<ImportJobRow | null>;
-	/** Cancels a job, whoever runs it. @returns the job as it is afterwards: unchanged when its schema is written, or it has ended */
+	/** Cancels a job with its run, whoever holds that. @returns the job as it is afterwards: unchanged when its schema is written, or it has ended */
 	cancel(organizationId: string, apiId: string, id: string): Promise<ImportJobRow | null>;
 }
 
-/** Every verb but `claim` does nothing, and reports that, when the lease is another's or the job has ended. */
+export type ImportProgress = Pick<ImportJobRow, 'phase' | 'operations'>;
+export type ImportEnd = { status: 'succeeded'; tools: GeneratedTools | null } | { status: 'failed'; error: ImportFault };
+
+/** Every verb does nothing, and reports that, when another attempt has begun; every one that changes a job, also when that has ended. */
 export interface ImportQueue {
-	/** Claims the next job that is queued or whose runner is gone: the organization with the fewest running jobs comes first. */
-	claim(asked: { lease: string; leaseMs: number }): Promise<ClaimedImport | null>;
+	find(hold: ImportHold): Promise<ClaimedImport | null>;
+	/** Begins a job anew in the same attempt at its run, and counts that. */
+	again(hold: ImportHold): Promise<ClaimedImport | null>;
 	body(hold: ImportHold): Promise<Buffer | null>;
-	renew(hold: ImportHold, leaseMs: number, progress: Pick<ImportJobRow, 'phase' | 'operations'>): Promise<boolean>;
-	/** Returns a job to the queue; unless it `counts`, as if it had not been begun. */
-	release(hold: ImportHold, how: { counts: boolean }): Promise<boolean>;
-	finish(
-		hold: ImportHold,
-		end: { status: 'succeeded'; tools: GeneratedTools | null } | { status: 'failed'; error: ImportFault },
-	): Promise<boolean>;
-	/** Removes jobs that ended before that time. */
+	tell(hold: ImportHold, progress: ImportProgress): Promise<boolean>;
+	finish(hold: ImportHold, end: ImportEnd): Promise<boolean>;
+	/** Removes jobs that ended before that time, with their runs. */
 	prune(olderThan: Date): Promise<number>;
 }

@@ -37,8 +37,8 @@ export interface RecordScope {
 /**
  * The subject of a change: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account,
  * `record:<seq>` for a watched record and `record:*` for too many of them to name, `token:<id>` for the access token to an API,
- * `import:<id>` for an import job and `import:queued` for a queued one, `run:<id>` for a run, `run:signalled:<id>` and `run:ended:<id>`
- * for those events of one, `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
+ * `import:<id>` for an import job, `run:<id>` for a run, `run:signalled:<id>` and `run:ended:<id>` for those events of one,
+ * `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
  */
 export type Topic =
 	| `org:${string}`

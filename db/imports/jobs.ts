@@ -1,13 +1,14 @@
-// Import jobs as an organization sees them: created, read, cancelled. `queue.ts` runs them.
+// Import jobs as an organization sees them: created, read, cancelled. Each is a run, which has its id; `queue.ts` serves that.
 
 import type { Attributes, Transaction } from 'sequelize';
-import type { ClaimedImport, ImportJobRow, ImportJobs, NewImport } from '../../core/store/store.ts';
+import type { ClaimedRun, ImportJobRow, ImportJobs, NewImport, Topic } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { pick } from '../models/columns.ts';
 import { IMPORT_JOB, type ImportJob } from '../models/import-job.ts';
 import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
+import type { JointRuns } from '../runs/joint.ts';
 import { lenient } from '../text.ts';
 import { CLAIMED } from './queue.ts';
 
@@ -29,20 +30,20 @@ FROM apis a, (
 WHERE a.organization_id = $1 AND a.id = $2`;
 
 const ADD = `
-INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, lease, leased_until, status, phase, attempts, started_at)
-SELECT $1::uuid, $2::uuid, $3::json, $4::integer, given.lease, given.until,
-	CASE WHEN given.lease IS NULL THEN 'queued' ELSE 'running' END, CASE WHEN given.lease IS NOT NULL THEN 'fetching' END,
-	CASE WHEN given.lease IS NULL THEN 0 ELSE 1 END, CASE WHEN given.lease IS NOT NULL THEN date_trunc('milliseconds', now()) END
-FROM (SELECT $5::uuid AS lease, CASE WHEN $5 IS NOT NULL THEN now() + $6::float8 * interval '1 millisecond' END AS until) AS given
+INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes) VALUES ($1, $2, $3::json, $4)
 ON CONFLICT (api_id) WHERE finished_at IS NULL DO NOTHING
-RETURNING ${CLAIMED}`;
+RETURNING id`;
+/** The job as its run has left it: it may have begun. */
+const ADDED = `SELECT ${CLAIMED} FROM import_jobs WHERE id = $1`;
 
 const ADD_PART = 'INSERT INTO import_bodies (organization_id, job_id, part, bytes) VALUES ($1, $2, $3, $4)';
 
+const LOCK_RUN = 'SELECT id FROM runs WHERE organization_id = $1 AND id = $2 FOR UPDATE';
 // A written schema is not withdrawn, and an ended job stays as it ended.
 const CANCEL = `
-UPDATE import_jobs SET status = 'cancelled', lease = NULL, leased_until = NULL, finished_at = date_trunc('milliseconds', clock_timestamp())
-WHERE ${OF_API} AND id = $3 AND finished_at IS NULL AND schema_id IS NULL`;
+UPDATE import_jobs SET status = 'cancelled', finished_at = date_trunc('milliseconds', clock_timestamp())
+WHERE ${OF_API} AND id = $3 AND finished_at IS NULL AND schema_id IS NULL RETURNING id`;
+const CANCELLED = 'The import was cancelled.';
 
 interface Standing {
 	activeId: string | null;
@@ -50,7 +51,7 @@ interface Standing {
 	bytes: number;
 }
 
-export function createImportJobs(database: Database, { ImportJob }: Models): ImportJobs {
+export function createImportJobs(database: Database, { ImportJob }: Models, runs: JointRuns): ImportJobs {
 	const get = async (organizationId: string, apiId: string, id: string): Promise<ImportJobRow | null> => {
 		const job = await ImportJob.findOne({ where: { organizationId: uuid(organizationId), apiId: uuid(apiId), id: uuid(id) }, raw: true });
 		return job && toJob(job);
@@ -58,41 +59,64 @@ export function createImportJobs(database: Database, { ImportJob }: Models): Imp
 	return {
 		async create(organizationId, apiId, asked) {
 			const ofApi = [uuid(organizationId), uuid(apiId)];
+			await runs.prepare(asked.kind.kind);
 			for (let tries = 0, busy = ''; ; tries++) {
 				const [standing] = await rows<Standing>(database.ordinary, LOOK, ofApi);
 				if (!standing) return null;
 				busy = standing.activeId ?? busy;
 				if (standing.activeId !== null || tries === MAX_TRIES) return { state: 'busy', id: busy };
 				if (standing.count >= MAX_ACTIVE || standing.bytes + asked.body.length > MAX_ACTIVE_BYTES) return { state: 'full' };
-				const job = await add(database, ofApi, asked);
-				if (job) return { state: 'created', job };
+				const added = await add(database, runs, { organizationId, apiId, ...asked });
+				if (!added) continue;
+				runs.ring(added.topics);
+				return { state: 'created', job: added.job, claimed: added.claimed };
 			}
 		},
 		list: (organizationId, apiId, page, { status } = {}) =>
 			listPage(ImportJob, { where: { organizationId: uuid(organizationId), apiId: uuid(apiId), ...(status && { status }) }, page }, toJob),
 		get,
 		async cancel(organizationId, apiId, id) {
-			const bind = [uuid(organizationId), uuid(apiId), uuid(id)];
-			await database.write((transaction) => database.ordinary.query(CANCEL, { bind, transaction }));
+			const place = { organizationId: uuid(organizationId), id: uuid(id) };
+			const topics = await database.write(async (transaction) => {
+				await rows(database.ordinary, LOCK_RUN, [place.organizationId, place.id], transaction);
+				const [job] = await rows(database.ordinary, CANCEL, [place.organizationId, uuid(apiId), place.id], transaction);
+				return job ? runs.cancel(transaction, place, CANCELLED) : [];
+			});
+			runs.ring(topics);
 			return get(organizationId, apiId, id);
 		},
 	};
 }
 
-/** Adds a job with its body in one transaction; null when another job of the API came first. */
-const add = (database: Database, ofApi: string[], { actor, body, lease }: NewImport): Promise<ClaimedImport | null> =>
+interface AddedJob {
+	job: ImportJobRow;
+	claimed: ClaimedRun | null;
+	topics: Topic[];
+}
+
+/** Adds a job with its body and its run in one transaction; null when another job of the API came first. */
+const add = (
+	database: Database,
+	runs: JointRuns,
+	{ organizationId, apiId, actor, body, run, kind }: NewImport & { organizationId: string; apiId: string },
+): Promise<AddedJob | null> =>
 	database.transact(async (transaction) => {
+		const { bulk } = database;
 		const told = JSON.stringify(actor, (_name, value) => (typeof value === 'string' ? lenient(value) : value));
-		const bind = [...ofApi, told, body.length, lease?.lease ?? null, lease?.leaseMs ?? 0];
-		const [job] = await rows<ClaimedImport>(database.bulk, ADD, bind, transaction);
-		if (job) await addBody(database, job, { body, transaction });
-		return job ?? null;
+		const [job] = await rows<{ id: string }>(bulk, ADD, [organizationId, apiId, told, body.length], transaction);
+		if (!job) return null;
+		const { id } = job;
+		await addBody(database, { organizationId, id, body }, transaction);
+		// Last, since the runs of the account are counted under a lock.
+		const added = await runs.add(transaction, { ...run, organizationId, id }, kind);
+		const [row] = await rows<ImportJobRow>(bulk, ADDED, [id], transaction);
+		return added && row ? { ...added, job: row } : null;
 	});
 
 async function addBody(
 	{ bulk }: Database,
-	{ organizationId, id }: ClaimedImport,
-	{ body, transaction }: { body: Buffer; transaction: Transaction },
+	{ organizationId, id, body }: { organizationId: string; id: string; body: Buffer },
+	transaction: Transaction,
 ): Promise<void> {
 	for (let part = 0; part * PART_BYTES < body.length; part++) {
 		const bytes = body.subarray(part * PART_BYTES, (part + 1) * PART_BYTES);

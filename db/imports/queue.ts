@@ -1,5 +1,5 @@
-// The queue of import jobs, which all replicas share. A job is held by a lease, a column of its row with an expiry time; the database's
-// clock decides, and every statement of a holder names its lease, so that a holder who was too slow changes nothing.
+// Imports as their runs see them: every statement names the attempt at the run, so that a holder that was too slow changes nothing. A run is
+// locked before its import, since those who claim and end it lock it first.
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
@@ -13,64 +13,48 @@ export const CLAIMED = `id, organization_id AS "organizationId", api_id AS "apiI
 	actor ->> 'userId' AS "requestedBy", error, schema_id AS "schemaId", tools, created_at AS "createdAt", started_at AS "startedAt",
 	finished_at AS "finishedAt", actor, tool_filter AS "generation"`;
 
-const UNTIL = `now() + $2::float8 * interval '1 millisecond'`;
-const NO_LEASE = 'lease = NULL, leased_until = NULL';
-const NOW = `date_trunc('milliseconds', clock_timestamp())`;
+const RUN = `SELECT id FROM runs WHERE id = $1 AND attempt = $2 AND status = 'running'`;
+/** Keeps the run from changing hands until the commit. */
+const HELD = `WITH held AS (${RUN} FOR SHARE)`;
+const OPEN = `id = (SELECT id FROM held) AND finished_at IS NULL`;
 
-// A claim skips locked rows, and so never waits for another claim.
-const CLAIM = `
-UPDATE import_jobs SET status = 'running', lease = $1, leased_until = ${UNTIL}, attempts = attempts + 1,
-	started_at = coalesce(started_at, ${NOW}), phase = CASE WHEN schema_id IS NULL THEN 'fetching' ELSE 'tools' END,
+const FIND = `SELECT ${CLAIMED} FROM import_jobs WHERE id = (${RUN})`;
+const AGAIN = `
+${HELD} UPDATE import_jobs SET attempts = attempts + 1, phase = CASE WHEN schema_id IS NULL THEN 'fetching' ELSE 'tools' END,
 	operations = CASE WHEN schema_id IS NULL THEN 0 ELSE operations END
-WHERE id = (
-	SELECT w.id FROM import_jobs w
-	WHERE w.finished_at IS NULL AND (w.leased_until IS NULL OR w.leased_until < now())
-	ORDER BY (
-		SELECT count(*) FROM import_jobs r WHERE r.organization_id = w.organization_id AND r.finished_at IS NULL AND r.leased_until >= now()
-	), w.seq
-	LIMIT 1 FOR UPDATE OF w SKIP LOCKED
-)
-RETURNING ${CLAIMED}`;
-
-const HELD = `id = $1 AND lease = $2 AND status = 'running'`;
-
-const PART = `SELECT b.bytes FROM import_bodies b JOIN import_jobs j ON j.id = b.job_id WHERE j.id = $1 AND j.lease = $2 AND j.status = 'running' AND b.part = $3`;
-const SIZE = `SELECT body_bytes AS size FROM import_jobs WHERE ${HELD}`;
-const RENEW = `
-UPDATE import_jobs SET leased_until = now() + $3::float8 * interval '1 millisecond', operations = $5,
-	phase = CASE WHEN schema_id IS NULL THEN $4 ELSE 'tools' END
-WHERE ${HELD} RETURNING id`;
-const RELEASE = `
-UPDATE import_jobs SET status = 'queued', ${NO_LEASE}, attempts = attempts - $3::integer,
-	phase = CASE WHEN schema_id IS NOT NULL THEN phase END, operations = CASE WHEN schema_id IS NULL THEN 0 ELSE operations END
-WHERE ${HELD} RETURNING id`;
+WHERE ${OPEN} RETURNING ${CLAIMED}`;
+const SIZE = `SELECT body_bytes AS size FROM import_jobs WHERE id = (${RUN})`;
+const PART = `SELECT bytes FROM import_bodies WHERE job_id = (${RUN}) AND part = $3`;
+// The schema is written with the last word.
+const TELL = `${HELD} UPDATE import_jobs SET phase = $3, operations = $4 WHERE ${OPEN} AND schema_id IS NULL RETURNING id`;
 const FINISH = `
-UPDATE import_jobs SET status = $3, ${NO_LEASE}, finished_at = ${NOW}, tools = $4::json, error = $5::json WHERE ${HELD} RETURNING id`;
+${HELD} UPDATE import_jobs SET status = $3, finished_at = date_trunc('milliseconds', clock_timestamp()), tools = $4::json, error = $5::json
+WHERE ${OPEN} RETURNING id`;
 const WRITTEN = `
-UPDATE import_jobs SET schema_id = $3, tool_filter = $4::json, operations = $5, phase = 'tools' WHERE ${HELD} AND schema_id IS NULL RETURNING id`;
+${HELD} UPDATE import_jobs SET schema_id = $3, tool_filter = $4::json, operations = $5, phase = 'tools'
+WHERE ${OPEN} AND schema_id IS NULL RETURNING id`;
 
 export function createImportQueue({ ordinary, bulk }: Database): ImportQueue {
-	const change = async (sql: string, { id, lease }: ImportHold, more: unknown[] = []): Promise<boolean> =>
-		(await rows(ordinary, sql, [uuid(id), uuid(lease), ...more])).length > 0;
+	const change = async (sql: string, { id, attempt }: ImportHold, more: unknown[]): Promise<boolean> =>
+		(await rows(ordinary, sql, [uuid(id), attempt, ...more])).length > 0;
+	const find = async (sql: string, { id, attempt }: ImportHold): Promise<ClaimedImport | null> =>
+		(await rows<ClaimedImport>(ordinary, sql, [uuid(id), attempt]))[0] ?? null;
 	return {
-		async claim({ lease, leaseMs }) {
-			const [job] = await rows<ClaimedImport>(ordinary, CLAIM, [uuid(lease), leaseMs]);
-			return job ?? null;
-		},
-		async body({ id, lease }) {
-			const [job] = await rows<{ size: number }>(ordinary, SIZE, [id, lease]);
+		find: (hold) => find(FIND, hold),
+		again: (hold) => find(AGAIN, hold),
+		async body({ id, attempt }) {
+			const [job] = await rows<{ size: number }>(ordinary, SIZE, [id, attempt]);
 			if (!job) return null;
 			const body = Buffer.allocUnsafeSlow(job.size);
 			for (let part = 0, at = 0; at < job.size; part++) {
-				const [found] = await rows<{ bytes: Buffer }>(bulk, PART, [id, lease, part]);
+				const [found] = await rows<{ bytes: Buffer }>(bulk, PART, [id, attempt, part]);
 				// The job has just been taken away.
 				if (!found) return null;
 				at += found.bytes.copy(body, at);
 			}
 			return body;
 		},
-		renew: (hold, leaseMs, { phase, operations }) => change(RENEW, hold, [leaseMs, phase, operations]),
-		release: (hold, { counts }) => change(RELEASE, hold, [counts ? 0 : 1]),
+		tell: (hold, { phase, operations }) => change(TELL, hold, [phase, operations]),
 		finish: (hold, end) => {
 			const tools = end.status === 'succeeded' && end.tools ? JSON.stringify(end.tools) : null;
 			return change(FINISH, hold, [end.status, tools, end.status === 'failed' ? JSON.stringify(end.error) : null]);
@@ -89,6 +73,6 @@ export async function noteWritten(
 	{ schemaId, transaction }: { schemaId: string; transaction: Transaction },
 ): Promise<void> {
 	const generation = job.generation && JSON.stringify(job.generation);
-	const told = await rows(bulk, WRITTEN, [job.id, job.lease, schemaId, generation, job.operations], transaction);
+	const told = await rows(bulk, WRITTEN, [job.id, job.attempt, schemaId, generation, job.operations], transaction);
 	if (told.length === 0) throw new GatewayError('conflict', 'The import was cancelled, or taken over by another replica.');
 }

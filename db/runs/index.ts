@@ -8,6 +8,7 @@ import type { Endpoint } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { Bell } from './bell.ts';
 import { Engine } from './engine.ts';
+import { createJointRuns, type JointRuns } from './joint.ts';
 import { createRunPool } from './pool.ts';
 import { createWorker, type RunParts } from './queue.ts';
 import { RunRows } from './rows.ts';
@@ -18,13 +19,13 @@ import { createSchedules } from './schedules.ts';
 export function createRunQueue(
 	endpoint: Endpoint,
 	{ changes, log, carrier = null }: { changes: Pick<ChangeFeed, 'say'>; log: Log; carrier?: Carrier | null | undefined },
-): RunQueue {
+): { runQueue: RunQueue; jointRuns: JointRuns } {
 	const pool = createRunPool(endpoint, log);
 	const engine = new Engine(pool, log);
 	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, { say: changes.say, log, carrier }) };
 	carrier?.listen((text) => changes.say(topicsOf(text)));
 	const desk = { ...parts, add: adder(parts) };
-	return guard({
+	const runQueue = guard({
 		...createWorker(parts),
 		...createDesk(desk),
 		...createSchedules(desk),
@@ -34,6 +35,7 @@ export function createRunQueue(
 			await pool.close();
 		},
 	});
+	return { runQueue, jointRuns: createJointRuns(parts) };
 }
 
 /** Others may write into that Redis, too: nothing but a run is announced there. */

@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Operation } from '../../core/contract/nouns.ts';
 import type { Role } from '../../core/contract/permissions.ts';
-import type { ApiRow, ApiToolDraft, GatewayRow, NewTool, Store, ToolRow } from '../../core/store/store.ts';
+import type { ApiRow, ApiToolDraft, GatewayRow, NewImport, NewTool, Store, ToolRow } from '../../core/store/store.ts';
 
 export interface Tenant {
 	userId: string;
@@ -34,6 +34,18 @@ type NewApi = Parameters<Store['apis']['create']>[1];
 
 export const addApi = (store: Store, organizationId: string, change: Partial<NewApi> = {}): Promise<ApiRow> =>
 	store.apis.create(organizationId, { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example/v1', description: null, ...change });
+
+/** The run of a new import, which is queued, or begins in this process. */
+export const importRun = (
+	organizationId: string,
+	{ here = false, perAccount = null as number | null } = {},
+): Pick<NewImport, 'run' | 'kind'> => ({
+	run: {
+		...{ organizationId, kind: 'import', definition: null, input: null, trigger: 'manual', priority: 0, deadlineMs: null },
+		...{ parentId: null, dedupe: null, here, onLoss: 'resume' },
+	},
+	kind: { kind: 'import', perAccount, perAccountUnfinished: null, maxLosses: 5 },
+});
 
 export const newTool = (change: Partial<NewTool> = {}): NewTool => ({
 	name: 'getPet',

@@ -174,6 +174,18 @@ test('waiting imports are limited per organization at a replica, in number and i
 	assert.equal(after.status, 'succeeded', 'the room is given back');
 });
 
+test('a replica begins two imports at a time, however many come at once, and the others when there is room', async () => {
+	await using one = await replica();
+	const apis = await Promise.all([newApi(), newApi(), newApi()]);
+	const jobs = await Promise.all(apis.map((api) => one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER)));
+	const byStatus = Object.groupBy(jobs, ({ status }) => status);
+	assert.deepEqual([byStatus.running?.length, byStatus.queued?.length], [2, 1]);
+	const [first, queued] = [byStatus.running?.[0] ?? assert.fail(), byStatus.queued?.[0] ?? assert.fail()];
+	await store.imports.cancel(organizationId, first.apiId, first.id);
+	await until(async () => (await jobOf(queued)).status === 'running', 'it begins');
+	for (const { apiId, id } of jobs) await store.imports.cancel(organizationId, apiId, id);
+});
+
 test('waiting imports run one after the other', async () => {
 	await using one = await replica();
 	await using two = await replica();
@@ -349,7 +361,7 @@ test('an organization has at most twenty jobs; so many of an account run at a ti
 	const late = await add(other);
 	assert.equal(late?.state, 'created');
 	const { kind } = importRun(organizationId, { perAccount: 4 });
-	const { runs } = await store.runQueue.claim(kind, 20);
+	const { runs } = await store.runQueue.claim(kind, 5);
 	assert.deepEqual([runs.length, runs.some(({ run }) => run.id === late.job.id)], [5, true]);
 	const first = runs.find(({ run }) => run.organizationId === tenant.organizationId) ?? assert.fail();
 	await store.runQueue.end(first.hold, { status: 'failed', error: { code: 'internal', message: 'It ended.' } });

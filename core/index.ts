@@ -6,6 +6,7 @@ export { assertBounded } from './arguments/looks.ts';
 export { type CutSchema, MAX_WHOLE_CHARS, WholeSchemas } from './arguments/whole.ts';
 export { VERSION } from './config/version.ts';
 export type * from './contract/admission.ts';
+export type * from './contract/asking.ts';
 export type * from './contract/context.ts';
 export { asGatewayError, ERRORS, type ErrorCode, GatewayError, invalid, notFound } from './contract/errors.ts';
 export type * from './contract/jobs.ts';

@@ -53,6 +53,7 @@ import { joinReplicas, type Presence } from './shared/presence.ts';
 import { RecordCache } from './shared/record-cache.ts';
 import { connectLanes, createShared, type Shared } from './shared/redis.ts';
 import { Recorder } from './store/recorder.ts';
+import { WaitingQuestions } from './tools/asking.ts';
 import type { Services } from './tools/call.ts';
 import { createInvoker } from './tools/invoke.ts';
 import { createUpstreamTokens } from './upstreams/access-tokens.ts';
@@ -223,9 +224,9 @@ async function assemble(
 	const jobs = createJobs({ registry, runs, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
-	const services: Services = {
-		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, jobs, operatorOf },
-	};
+	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions() };
+	const shares = { egress, breakers, lanes, shared, store, recordCache, memo, accountOf };
+	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });

@@ -1,6 +1,7 @@
 // The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
 
 import type { Admission } from './admission.ts';
+import type { Answer, Asker, Question, Seals } from './asking.ts';
 import type { Deliveries, Jobs, NewDelivery } from './jobs.ts';
 import type {
 	Api,
@@ -257,11 +258,21 @@ export interface Call<O = unknown> extends Context<O> {
 	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
 	/** Reports progress of the running tool; transports that cannot report it ignore it. `done` must increase. */
 	progress(done: number, total?: number, message?: string): void;
+	/** Values that the client carries between two requests. */
+	seals: Seals;
+	/**
+	 * Asks what only the user of the client can answer. Ask before anything that has an effect: where the client sends the call again with the
+	 * answer, the executor runs again from its beginning, and each `ask` gets the answer of the one at the same place, if it asks the same.
+	 * @throws not_implemented with a detail `client/elicitation` when the client cannot ask, validation_failed for an answer that does not fit,
+	 * upstream_timeout without one, rate_limited when too many questions wait
+	 */
+	ask(question: Question): Promise<Answer>;
 	/**
 	 * Returns a call like this one that also reports the progress of what it invokes to `progress`, and stops with `signal` too. `detached`:
-	 * it continues when the client leaves, for protocols in which leaving is not cancelling, until the service stops.
+	 * it continues when the client leaves, for protocols in which leaving is not cancelling, until the service stops. `ask`: the way to the
+	 * user of the client.
 	 */
-	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call<O>;
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean; ask?: Asker }): Call<O>;
 }
 
 export type ProgressListener = (done: number, total?: number, message?: string) => void;

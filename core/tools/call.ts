@@ -1,6 +1,7 @@
 // The context that plugins receive, and one call of a gateway or of the management API.
 
 import type { Admission } from '../contract/admission.ts';
+import type { Answer, Asker, Question, Seals } from '../contract/asking.ts';
 import type {
 	Call,
 	CheckedAddress,
@@ -33,6 +34,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { InFlight } from '../http/in-flight.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { Lanes } from '../lanes/lanes.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { checkedValues } from '../shared/check-record.ts';
 import type { Memo } from '../shared/memo.ts';
@@ -44,10 +46,12 @@ import type { Signer } from '../upstreams/credentials.ts';
 import type { Outbound } from '../upstreams/outbound.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
 import { stream } from '../upstreams/streaming.ts';
+import { askUser, type WaitingQuestions } from './asking.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
 import type { JobDesk } from './job-desk.ts';
 import { type LogOrigin, pluginLog } from './plugin-log.ts';
+import { sealsOf } from './seals.ts';
 
 /** Time for which an organization's settings are cached: every change is seen within a second. */
 const SETTINGS_MS = 1000;
@@ -68,6 +72,9 @@ export interface Services {
 	/** Told when calls in flight have no more time, since the service stops. */
 	inFlight: InFlight;
 	jobs: JobDesk;
+	/** Encrypts what clients carry, and logs nothing. */
+	seals: Secrets;
+	waitingQuestions: WaitingQuestions;
 	/** Returns the operator's configuration of a plugin, by `kind:name`. */
 	operatorOf(plugin: string): unknown;
 }
@@ -101,6 +108,10 @@ export interface CallParts {
 	/** The tool being run, inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;
+	/** The way to the user of the client. */
+	asker?: Asker | null;
+	/** Ends the run inside an executor, which the client will begin again. */
+	suspend?: (reason: GatewayError) => void;
 	/** Replaces the service's own record store: records are written in the name of a user. */
 	records?: RecordStore;
 	/** The way out for requests, inside an executor. */
@@ -162,6 +173,10 @@ export class PluginCall implements Call {
 	}
 	get identity(): Identity {
 		return this.#parts.identity;
+	}
+	get seals(): Seals {
+		const { plugin, organizationId, gateway } = this.#parts;
+		return sealsOf(this.#services.seals, { plugin, organizationId, at: gateway?.id ?? organizationId });
 	}
 	get kv(): KeyValue {
 		return checkedValues(this.#parts.plugin, this.#services.shared.keyValue(`kv:${this.#private()}:`));
@@ -275,10 +290,16 @@ export class PluginCall implements Call {
 		this.#parts.listener?.(done, total, message);
 	}
 
-	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean }): Call {
+	ask(question: Question): Promise<Answer> {
+		const { waitingQuestions: waiting, accountOf } = this.#services;
+		return askUser(question, this.#parts, { waiting, accountOf });
+	}
+
+	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean; ask?: Asker }): Call {
 		const own = options.detached ? this.#services.inFlight.over : this.#parts.signal;
 		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
-		return new PluginCall(this.#services, { ...this.#parts, signal, listener: options.progress ?? this.#parts.listener });
+		const { progress: listener = this.#parts.listener, ask: asker = this.#parts.asker ?? null } = options;
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker });
 	}
 
 	/** Writes in the name of a user, with the client data of the request. */

@@ -62,7 +62,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 			const result =
 				'content' in ready
 					? ready
-					: await underDeadline(callParts.signal, (signal, leavable) => {
+					: await underDeadline(callParts.signal, (signal, leavable, suspend) => {
 							const services = parts.services();
 							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
 							const { api, credentials, tool } = entry;
@@ -76,7 +76,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 								passed,
 								signal,
 							});
-							const call = executorCall(services, { entry, ready, callParts, outbound, signal });
+							const call = executorCall(services, { entry, ready, callParts, outbound, signal, suspend });
 							const { executor, config } = ready;
 							const work = async (): Promise<RunResult> => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
@@ -121,10 +121,11 @@ interface Executing {
 	callParts: CallParts;
 	outbound: Outbound;
 	signal: AbortSignal;
+	suspend?: (reason: unknown) => void;
 }
 
-const executorCall = (services: Services, { entry, ready, callParts, outbound, signal }: Executing): PluginCall =>
-	new PluginCall(services, { ...callParts, plugin: `executor:${ready.executor.name}`, entry, shelf: null, signal, outbound });
+const executorCall = (services: Services, { entry, ready, callParts, ...own }: Executing): PluginCall =>
+	new PluginCall(services, { ...callParts, ...own, plugin: `executor:${ready.executor.name}`, entry, shelf: null });
 
 function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: InvokerParts): Promise<RunResult & { request?: JsonObject }> {
 	const services = parts.services();
@@ -173,7 +174,10 @@ type Leavable = <T>(run: Promise<T>) => Promise<T>;
  * Runs `work` with a signal. It waits for the executor by `leavable`: one that goes on although the signal aborted would hold its caller and
  * its place in the lane for ever.
  */
-async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal, leavable: Leavable) => Promise<T>): Promise<T> {
+async function underDeadline<T>(
+	outer: AbortSignal,
+	work: (signal: AbortSignal, leavable: Leavable, end: (reason: unknown) => void) => Promise<T>,
+): Promise<T> {
 	const controller = new AbortController();
 	let leaveBehind: ((reason: unknown) => void) | null = null;
 	const leavable: Leavable = (run) =>
@@ -193,7 +197,7 @@ async function underDeadline<T>(outer: AbortSignal, work: (signal: AbortSignal, 
 		DEADLINE_MS,
 	);
 	try {
-		return await work(controller.signal, leavable);
+		return await work(controller.signal, leavable, abort);
 	} finally {
 		clearTimeout(timer);
 		outer.removeEventListener('abort', leave);

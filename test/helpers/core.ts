@@ -42,6 +42,7 @@ import { RecordCache } from '../../core/shared/record-cache.ts';
 import { createShared } from '../../core/shared/redis.ts';
 import { Recorder } from '../../core/store/recorder.ts';
 import type { RunRow } from '../../core/store/store.ts';
+import { WaitingQuestions } from '../../core/tools/asking.ts';
 import type { Services } from '../../core/tools/call.ts';
 import { createInvoker } from '../../core/tools/invoke.ts';
 import { createUpstreamTokens } from '../../core/upstreams/access-tokens.ts';
@@ -131,9 +132,9 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	opened.defer(() => engine.close(0));
 	const jobs = createJobs({ registry, runs: engine, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
-	const services: Services = {
-		...{ log, egress, breakers, lanes, shared, store, recordCache, memo, accountOf, signer, invoker, inFlight, jobs, operatorOf },
-	};
+	const asking = { seals: createSecrets(SECRETS.ENCRYPTION_KEY), waitingQuestions: new WaitingQuestions() };
+	const shares = { egress, breakers, lanes, shared, store, recordCache, memo, accountOf };
+	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();
 	const members = new Members({ store, tokens, recorder });

@@ -127,7 +127,7 @@ export async function startService(
 		options.beforeListening?.();
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
 		opened.defer(() => drain(server, core));
-		opened.defer(() => stopping.abort());
+		opened.defer(() => stopping.abort(new GatewayError('unavailable', 'The service is stopping.')));
 		log.info({ ...addressesOf(config), workerPid: process.pid }, 'listening');
 		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
 			leaving.abort();
@@ -224,7 +224,7 @@ async function assemble(
 	const jobs = createJobs({ registry, runs, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
-	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions() };
+	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions(stopping) };
 	const shares = { egress, breakers, lanes, shared, store, recordCache, memo, accountOf };
 	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
 	const tokens = createTokens(config.jwtSecret);

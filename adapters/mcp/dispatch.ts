@@ -45,6 +45,8 @@ export interface Era {
 	translate(error: GatewayError, message: RequestMessage): ProtocolError | null;
 	/** Whether a client that leaves before the answer has cancelled the request. */
 	leavingCancels: boolean;
+	/** The session of a client that answers questions on the stream of its call; null when it does not. */
+	askingSession(headers: Incoming['headers']): string | null;
 }
 
 const PAGE = 500;

@@ -3,6 +3,7 @@
 import Joi from 'joi';
 import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type TransportAdapter } from '../../core/index.ts';
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
+import { askOnStream, takeAnswer } from './elicitation.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
 import {
 	errorMessage,
@@ -45,6 +46,7 @@ async function serve(request: Incoming, config: McpConfig, call: Call): Promise<
 	const message = tryRead(request);
 	if (message instanceof ProtocolError) return errorReply(null, message);
 	if (message.kind === 'request') return answer(message, { request, config, call });
+	if (message.kind === 'response') await takeAnswer(message, request.headers, call);
 	// "If the input consists solely of responses or notifications, the server MUST return 202 Accepted with no body" (transports).
 	return { status: 202 };
 }
@@ -94,13 +96,16 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 	const { message, headers } = exchange;
 	const call = era.leavingCancels ? exchange.call : exchange.call.with({ detached: true });
 	const complete = async (its: Call) => resultMessage(message.id, await dispatch(era, { ...exchange, call: its }));
-	const token = metaOf(message.params).progressToken;
-	if (message.method !== 'tools/call' || !isProgressToken(token) || !takesEvents(headers)) {
+	const given = metaOf(message.params).progressToken;
+	const token = isProgressToken(given) ? given : null;
+	const session = era.askingSession(headers);
+	if (message.method !== 'tools/call' || (token === null && session === null) || !takesEvents(headers)) {
 		return { status: 200, headers: era.headersOf(message), body: await complete(call) };
 	}
+	const leaving = exchange.call.signal;
 	return answerWithProgress(call, {
 		token,
-		run: complete,
+		run: (its, send) => complete(session === null ? its : its.with({ ask: askOnStream({ call: its, session, leaving, send }) })),
 		fail: (thrown) => errorMessage(message.id, asProtocolError(thrown)),
 	});
 }

@@ -1,8 +1,8 @@
 // The revisions that open with `initialize`: 2024-11-05 to 2025-11-25. Served without state, one request at a time.
 
-import { randomUUID } from 'node:crypto';
-import type { Incoming } from '../../core/index.ts';
+import type { Incoming, Json } from '../../core/index.ts';
 import { callTool, describeAbilities, describeServer, type Era, listTools, type Method } from './dispatch.ts';
+import { askingSession, newSession } from './elicitation.ts';
 import { CODES, ProtocolError } from './messages.ts';
 
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -15,11 +15,14 @@ const initialize: Method = async (exchange) => {
 	const { protocolVersion } = exchange.message.params;
 	if (typeof protocolVersion !== 'string') throw new ProtocolError(CODES.invalidParams, 'params.protocolVersion must be a string.');
 	return {
-		protocolVersion: LEGACY_VERSIONS.includes(protocolVersion) ? protocolVersion : '2025-11-25',
+		protocolVersion: negotiated(protocolVersion),
 		...describeAbilities(exchange),
 		serverInfo: describeServer(exchange.call),
 	};
 };
+
+const negotiated = (requested: Json | undefined): string =>
+	typeof requested === 'string' && LEGACY_VERSIONS.includes(requested) ? requested : '2025-11-25';
 
 /** "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request". */
 export function checkVersionHeader(headers: Incoming['headers'], supported: readonly string[]): void {
@@ -42,11 +45,13 @@ export const legacy: Era = {
 	unknownMethodStatus: 200,
 	seal: (result) => result,
 	/**
-	 * An id that nothing here remembers or asks for: request ids are unique only within a session, so with it a client's
-	 * requests can be told apart. "The session ID SHOULD be globally unique and cryptographically secure" (transports).
+	 * An id that nothing here remembers: request ids are unique only within a session, so with it a client's requests can be told apart, and
+	 * it says whether the client can be asked. "The session ID SHOULD be globally unique and cryptographically secure" (transports).
 	 */
-	headersOf: ({ method }) => (method === 'initialize' ? { 'mcp-session-id': randomUUID() } : {}),
+	headersOf: ({ method, params }) =>
+		method === 'initialize' ? { 'mcp-session-id': newSession(negotiated(params.protocolVersion), params.capabilities) } : {},
 	translate: () => null,
 	// "Disconnection […] SHOULD NOT be interpreted as the client cancelling its request" (transports, "Sending Messages").
 	leavingCancels: false,
+	askingSession,
 };

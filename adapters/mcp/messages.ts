@@ -11,7 +11,14 @@ export interface RequestMessage {
 	params: JsonObject;
 }
 
-export type Message = RequestMessage | { kind: 'notification'; method: string; params: JsonObject } | { kind: 'response' };
+/** The answer to a request of ours: its result, or absent for an error. */
+export interface ResponseMessage {
+	kind: 'response';
+	id: Json | undefined;
+	result: Json | undefined;
+}
+
+export type Message = RequestMessage | { kind: 'notification'; method: string; params: JsonObject } | ResponseMessage;
 
 /** The codes of JSON-RPC 2.0 §5.1, and those that MCP 2026-07-28 adds (basic, "Error Codes"). */
 export const CODES = {
@@ -53,7 +60,9 @@ export function readMessage(body: unknown): Message {
 	if (Array.isArray(value)) throw invalidRequest('Batches are not supported: send one message a request.');
 	if (!isObject(value)) throw invalidRequest('The body must be a JSON-RPC 2.0 message, an object.');
 	if (value.jsonrpc !== '2.0') throw invalidRequest('"jsonrpc" must be "2.0".');
-	if (value.method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+	if (value.method === undefined && ('result' in value || 'error' in value)) {
+		return { kind: 'response', id: value.id, result: value.result };
+	}
 	return readCall(value);
 }
 

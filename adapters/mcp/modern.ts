@@ -5,6 +5,8 @@ import { type GatewayError, type Incoming, isObject, type JsonObject } from '../
 import { callTool, describeAbilities, describeServer, type Era, listTools, type Method, readToolRequest, seenTool } from './dispatch.ts';
 import { CODES, metaOf, ProtocolError, type RequestMessage } from './messages.ts';
 import { checkParamHeaders, declaredHeaders, decodeHeader } from './param-headers.ts';
+import { takesForms } from './questions.ts';
+import { callInRounds } from './rounds.ts';
 
 export const MODERN_VERSION = '2026-07-28';
 
@@ -32,7 +34,8 @@ const callWithHeaders: Method = async (exchange) => {
 	const { name, args } = readToolRequest(message.params);
 	const tool = await seenTool(call, name);
 	if (tool) checkParamHeaders(await declaredHeaders(tool, call), args, headers);
-	return callTool(exchange);
+	// Only a client that takes forms pays for it.
+	return takesForms(metaOf(message.params)[CAPABILITIES_KEY]) ? callInRounds(exchange, callTool) : callTool(exchange);
 };
 
 export const modern: Era = {
@@ -52,6 +55,8 @@ export const modern: Era = {
 	translate: missingAbility,
 	// "The server MUST treat closing the response stream as cancellation of the request" (transports, "Cancellation").
 	leavingCancels: true,
+	// The era has no requests of servers: what is asked is in the result.
+	askingSession: () => null,
 };
 
 /** @returns the version that the request claims. @throws ProtocolError with HTTP 400 */

@@ -9,10 +9,10 @@ const OPEN_AFTER_MS = 1000;
 const MAX_UNREAD_CHARS = 65_536;
 
 export interface Progressing {
-	/** The token that the client gave, echoed in every report. */
+	/** The token that the client gave, echoed in every report; null when it asked for none. */
 	token: Json;
-	/** Makes the complete message that answers. */
-	run(call: Call): Promise<JsonObject>;
+	/** Makes the complete message that answers. @param send sends another message before it, and opens the stream for it */
+	run(call: Call, send: (message: JsonObject) => void): Promise<JsonObject>;
 	/** The message that answers instead when `run` fails after the stream has begun. */
 	fail(thrown: unknown): JsonObject;
 }
@@ -21,16 +21,17 @@ export interface Progressing {
 export async function answerWithProgress(call: Call, { token, run, fail }: Progressing): Promise<Reply> {
 	const events = new Feed<ServerEvent>(MAX_UNREAD_CHARS);
 	const started = Promise.withResolvers<'stream'>();
-	const report = progressReporter(token, (message) => {
+	const send = (message: JsonObject): void => {
 		const data = JSON.stringify(message);
 		events.give({ event: 'message', data }, data.length);
 		started.resolve('stream');
-	});
+	};
 	const timer = new AbortController();
-	const patience = delay(OPEN_AFTER_MS, 'stream' as const, { signal: timer.signal }).catch(() => 'stream' as const);
-	const outcome = run(call.with({ progress: report }));
+	const waits: Promise<JsonObject | 'stream'>[] = [started.promise];
+	if (token !== null) waits.push(delay(OPEN_AFTER_MS, 'stream' as const, { signal: timer.signal }).catch(() => 'stream' as const));
+	const outcome = run(token === null ? call : call.with({ progress: progressReporter(token, send) }), send);
 	try {
-		const first = await Promise.race([outcome, started.promise, patience]);
+		const first = await Promise.race([outcome, ...waits]);
 		if (first !== 'stream') return { status: 200, body: first };
 	} finally {
 		timer.abort();

@@ -7,6 +7,11 @@ import type { Json } from './nouns.ts';
  * it. It must not ask for a secret: clients show and keep what is typed.
  */
 export interface Question {
+	/**
+	 * Names the question among those of its tool: letters, digits, `_`, `.`, `-`. Default: its place among them. Give one where the order of
+	 * questions, or whether one is asked, is not the same in each run.
+	 */
+	key?: string;
 	/** Up to 4,000 characters. */
 	message: string;
 	schema: QuestionSchema;
@@ -41,6 +46,8 @@ export interface TextField extends Field {
 	/** The texts to choose from, or with titles as `oneOf`. */
 	enum?: string[];
 	oneOf?: Choice[];
+	/** Titles of `enum`, for clients of 2025-06-18. */
+	enumNames?: string[];
 	default?: string;
 }
 

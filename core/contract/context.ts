@@ -262,7 +262,7 @@ export interface Call<O = unknown> extends Context<O> {
 	seals: Seals;
 	/**
 	 * Asks what only the user of the client can answer. Ask before anything that has an effect: where the client sends the call again with the
-	 * answer, the executor runs again from its beginning, and each `ask` gets the answer of the one at the same place, if it asks the same.
+	 * answer, the executor runs again from its beginning, and each `ask` gets the answer to the same question under the same key, or place.
 	 * @throws not_implemented with a detail `client/elicitation` when the client cannot ask, validation_failed for an answer that does not fit,
 	 * upstream_timeout without one, rate_limited when too many questions wait
 	 */

@@ -38,7 +38,7 @@ const callWith = (asker: Asker | null, parts: Partial<AskingCall> = {}): AskingC
 });
 
 const accountOf = async (): Promise<string> => 'account';
-const ask = (question: unknown, call: AskingCall, waiting = new WaitingQuestions()): Promise<Answer> =>
+const ask = (question: unknown, call: AskingCall, waiting = new WaitingQuestions(new AbortController().signal)): Promise<Answer> =>
 	askUser(question as Question, call, { waiting, accountOf });
 
 /** Asks and is answered with this content. */
@@ -188,7 +188,7 @@ test('a question that the client takes along ends the run, also one that goes on
 });
 
 test('questions that wait are bounded by caller and by account, and make room when they end', async () => {
-	const waiting = new WaitingQuestions();
+	const waiting = new WaitingQuestions(new AbortController().signal);
 	const question = { message: 'Well?', schema: FORM };
 	const { promise, resolve } = Promise.withResolvers<Answer>();
 	const open = (subject: string, count: number) =>
@@ -228,6 +228,15 @@ test('questions that wait are bounded by caller and by account, and make room wh
 		),
 		{ action: 'cancel' },
 	);
+});
+
+test('a question that waits ends when the service stops', async () => {
+	const stopping = new AbortController();
+	const asker: Asker = (_question, signal) =>
+		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+	const asked = ask({ message: 'Well?', schema: FORM }, callWith(asker), new WaitingQuestions(stopping.signal));
+	stopping.abort(new Error('stopping'));
+	await assert.rejects(asked, /stopping/);
 });
 
 test('a question is not asked in a call that has ended', async () => {

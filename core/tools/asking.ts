@@ -13,7 +13,13 @@ const MOST_OF_ACCOUNT = 100;
 
 /** The questions of this process that wait for an answer, counted by caller and by account. */
 export class WaitingQuestions {
+	/** Aborts when the service stops. */
+	readonly stopping: AbortSignal;
 	readonly #counts = new Map<string, number>();
+
+	constructor(stopping: AbortSignal) {
+		this.stopping = stopping;
+	}
 
 	/** Counts a question by each name. @returns a function that ends it. @throws rate_limited, and then counts it by none */
 	hold(names: readonly { name: string; most: number }[]): () => void {
@@ -58,10 +64,11 @@ export async function askUser(question: Question, call: AskingCall, { waiting, a
 	if (!asker) throw unaskable('This needs an answer of the user, and the client cannot ask its user.');
 	const asked = deepFreeze(structuredClone(question));
 	const account = { name: `account:${await accountOf(organizationId)}`, most: MOST_OF_ACCOUNT };
-	signal.throwIfAborted();
+	const ending = AbortSignal.any([signal, waiting.stopping]);
+	ending.throwIfAborted();
 	const release = waiting.hold([...ownOf(organizationId, caller), account]);
 	try {
-		const answer = await asker(asked, signal);
+		const answer = await asker(asked, ending);
 		if (answer === 'later') throw suspended(call);
 		return checked(plugin, asked, answer);
 	} finally {

@@ -28,6 +28,7 @@ const TEXT = Joi.object({
 	format: Joi.valid('email', 'uri', 'date', 'date-time'),
 	enum: choices(plain.allow('')),
 	oneOf: choices(choice),
+	enumNames: choices(plain),
 	default: Joi.string().allow('').max(MAX_MESSAGE_CHARS),
 }).oxor('enum', 'oneOf');
 const NUMBER = Joi.object({
@@ -56,6 +57,7 @@ const FIELDS: ReadonlyMap<unknown, Joi.ObjectSchema> = new Map([
 	['array', CHOICES],
 ]);
 const QUESTION = Joi.object({
+	key: Joi.string().pattern(FIELD_NAME),
 	message: Joi.string().max(MAX_MESSAGE_CHARS).required(),
 	schema: Joi.object({
 		type: Joi.valid('object').required(),

@@ -45,6 +45,13 @@ export const CONFORMANCE_TOOLS: readonly ConformanceTool[] = [
 	{ name: 'json_schema_2020_12_tool', behaviour: 'simple_text', parameters: SCHEMA_2020_12 },
 	{ name: 'test_missing_capability', behaviour: 'sampling' },
 	{ name: 'test_streaming_elicitation', behaviour: 'simple_text' },
+	{ name: 'test_elicitation', behaviour: 'elicitation', parameters: { type: 'object', properties: { message: { type: 'string' } } } },
+	{ name: 'test_elicitation_sep1034_defaults', behaviour: 'elicitation_defaults' },
+	{ name: 'test_elicitation_sep1330_enums', behaviour: 'elicitation_enums' },
+	{ name: 'test_input_required_result_elicitation', behaviour: 'name' },
+	{ name: 'test_input_required_result_request_state', behaviour: 'confirmation' },
+	{ name: 'test_input_required_result_tampered_state', behaviour: 'confirmation' },
+	{ name: 'test_input_required_result_multi_round', behaviour: 'two_questions' },
 	{ name: 'test_logging_tool', behaviour: 'simple_text' },
 	{
 		name: 'test_x_mcp_header',

@@ -132,7 +132,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	opened.defer(() => engine.close(0));
 	const jobs = createJobs({ registry, runs: engine, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
 	const inFlight = new InFlight();
-	const asking = { seals: createSecrets(SECRETS.ENCRYPTION_KEY), waitingQuestions: new WaitingQuestions() };
+	const asking = { seals: createSecrets(SECRETS.ENCRYPTION_KEY), waitingQuestions: new WaitingQuestions(new AbortController().signal) };
 	const shares = { egress, breakers, lanes, shared, store, recordCache, memo, accountOf };
 	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
 	const tokens = createTokens(SECRETS.JWT_SECRET);

@@ -232,7 +232,7 @@ async function assemble(
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const people = { tokens, passwords, members, resets };
-	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits, streams });
+	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits, streams, reserved });
 	opened.defer(() => runtime.close());
 	const unfitRows = countUnfitRows({ store, registry, secrets, log, isTold: isFirst() });
 	opened.defer(() => unfitRows.close());

@@ -23,6 +23,11 @@ export interface MountedRoute extends Speaker {
 	route: GatewayRoute;
 }
 
+export interface GatewayShelf extends ToolShelf {
+	/** Returns all that it finds, in order, also what is not listed. */
+	entries(): Iterable<ToolEntry>;
+}
+
 export interface MountedGateway extends KeyedGateway {
 	/** `kind:name` of its transport. */
 	plugin: string;
@@ -35,7 +40,7 @@ export interface MountedGateway extends KeyedGateway {
 	speaker: Speaker;
 	/** The suffix under which it is served, too. */
 	suffix: string | null;
-	shelf: ToolShelf;
+	shelf: GatewayShelf;
 	router: Router<MountedRoute>;
 }
 
@@ -108,7 +113,7 @@ const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: st
 });
 
 /** Collects the tools, in the order of their assignment. One whose executor is not loaded is not listed, and says so when it is called. */
-function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): ToolShelf {
+function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): GatewayShelf {
 	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
 	const byName = new Map<string, ToolEntry>();
 	const byId = new Map<string, ToolEntry>();
@@ -126,6 +131,7 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): T
 	return {
 		list: () => tools,
 		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,
+		entries: () => byName.values(),
 	};
 }
 

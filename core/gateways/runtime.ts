@@ -12,6 +12,7 @@ import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
 import { placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
+import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
@@ -25,8 +26,10 @@ import { admissionOf } from './admission.ts';
 import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
+import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, isDiscovery, readFor } from './incoming.ts';
+import { createMerged, type MergedGateways } from './merged.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
 import { type CallOrigin, type Rebuilt, rebuild } from './rebuild.ts';
 import { letSpeak } from './refusals.ts';
@@ -42,6 +45,11 @@ export interface Runtime {
 	contextAt(scope: ManagementScope): Context;
 	/** Makes a call anew for work that outlived its request, with the gateway and the caller's rights as they are now. @throws as `rebuild` */
 	rebuild(origin: CallOrigin): Promise<Rebuilt>;
+	/** Returns a call over the gateways of an organization that the caller reaches. */
+	callOf: MergedGateways['callOf'];
+	keyReach: MergedGateways['keyReach'];
+	/** Serves a transport at a fixed address, over such a call; called while features register. */
+	serveAt(address: FixedAddress): void;
 	close(): void;
 }
 
@@ -51,6 +59,7 @@ export interface RuntimeParts extends MountParts, IdentityParts {
 	services: Services;
 	limits: Limits;
 	streams: Streams;
+	reserved: ReservedSegments;
 }
 
 /** The number of gateways kept ready in this process; the longest unused are dropped first. */
@@ -62,6 +71,9 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 	checkRoutes(parts.registry);
 	const gateways = new GatewayCache(parts);
 	const identities = createIdentities(parts);
+	const gatewayAt = (slug: string, endpoint: string) => gateways.get(slug, endpoint);
+	const merged = createMerged({ ...parts, gatewayAt });
+	const fixed = createFixedRoutes({ ...parts, merged });
 	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, { parts, gateways, identities });
 	return {
 		mount(server) {
@@ -69,11 +81,16 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			server.route({ method: '*', path: '/{org}/{gateway}/{rest*}', options, handler });
 			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are accepted.
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
+			fixed.mount(server);
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
 		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities }),
 		contextAt: (scope) => managementContext(parts.services, scope),
+		callOf: merged.callOf,
+		keyReach: merged.keyReach,
+		serveAt: fixed.serveAt,
 		close() {
+			merged.close();
 			gateways.close();
 			identities.close();
 		},

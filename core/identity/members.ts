@@ -19,6 +19,8 @@ import { STALE_MS } from '../store/staleness.ts';
 import type { Access, AccessKeyRow, MembershipRow, OrganizationRef, PersonRow, Store } from '../store/store.ts';
 import { OwnerCache } from './owner-cache.ts';
 
+type Place = Pick<Gateway, 'organizationId' | 'id'>;
+
 /** The scopes of a member at a gateway: permissions of the same names. */
 export const GATEWAY_SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 
@@ -115,7 +117,7 @@ export class Members {
 	/**
 	 * Returns the caller of a user id, without any credential; null when they do not exist, or are no member of the gateway's organization.
 	 */
-	async byId(userId: string, gateway: Pick<Gateway, 'id' | 'organizationId'>): Promise<Caller | null> {
+	async byId(userId: string, gateway: Place): Promise<Caller | null> {
 		const member = await (this.#users.get(userId) ?? this.#lookUpUser(userId));
 		return member && callerAt(member, gateway);
 	}
@@ -163,7 +165,7 @@ const byOrganization = (memberships: readonly MembershipRow[]): Member['membersh
 	new Map(memberships.map(({ organization: { id, slug }, role, joinedAt }) => [id, { organization: { id, slug }, role, joinedAt }]));
 
 /** Returns the caller with the permissions that the role has now, limited to those of the key; null for somebody who is no member here. */
-export function callerAt({ userId, memberships, key, login }: Member, gateway: Pick<Gateway, 'id' | 'organizationId'>): Caller | null {
+export function callerAt({ userId, memberships, key, login }: Member, gateway: Place): Caller | null {
 	const membership = memberships.get(gateway.organizationId);
 	if (!membership || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
 	const held = permissionsOf(membership.role);

@@ -269,7 +269,7 @@ export class PluginCall implements Call {
 		const entry = shelf?.find(ref);
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
-		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, caller });
+		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, ...entry.at, caller });
 		return shown;
 	}
 

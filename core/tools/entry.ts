@@ -4,7 +4,7 @@ import type { Checked } from '../arguments/checks.ts';
 import { withoutFilled } from '../arguments/filled.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { ToolExecutor } from '../contract/kinds.ts';
-import type { Api, Flattened, JsonObject, Tool } from '../contract/nouns.ts';
+import type { Api, Flattened, Gateway, JsonObject, Tool } from '../contract/nouns.ts';
 import { quote } from '../kit/clean-text.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { LaneApi } from '../lanes/lane.ts';
@@ -14,6 +14,7 @@ import { loadConfig, loadMaskedConfig, type StoredConfig } from '../registry/sto
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { ApiRow, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
+import type { LookingMethod } from '../upstreams/pass-through.ts';
 
 /** A limit on calls of an assigned tool by one caller. */
 export interface ToolLimit {
@@ -38,6 +39,8 @@ export interface ToolEntry extends Checked {
 	passThrough: readonly PassedHeader[];
 	/** The tool's limit in this gateway; null if there is none. */
 	limit: ToolLimit | null;
+	/** The gateway at which the tool is called, and its methods; absent where they are those of the call. */
+	at?: { gateway: Gateway; methods: readonly LookingMethod[] };
 	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, UnfitConfig, secret_unreadable naming a secret */
 	ready(): Ready;
 	/** Like `ready`, with `mask` for each secret of the config; no secret is opened. */

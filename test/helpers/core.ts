@@ -141,9 +141,11 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	opened.defer(() => members.close());
 	const permissions = permissionsWith(new Map());
 	const streams = new Streams(new AbortController().signal);
+	const reserved = reservedSegments();
 	const around = {
 		streams,
 		config,
+		reserved,
 		registry,
 		secrets,
 		tokens,
@@ -159,7 +161,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	};
 	const runtime = createRuntime(around);
 	opened.defer(() => runtime.close());
-	const server = createServer({ ...around, log, reserved: reservedSegments() });
+	const server = createServer({ ...around, log });
 	opened.defer(() => server.stop());
 	await server.register(
 		management(routes, (inner) => {

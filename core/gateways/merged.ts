@@ -1,0 +1,238 @@
+// A call over several gateways of an organization: one shelf with the tools of all of them, each run as its own gateway runs it.
+
+import { createHash } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
+import type { Caller, Incoming, Tool } from '../contract/nouns.ts';
+import { gatewayKey } from '../identity/gateway-keys.ts';
+import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
+import type { Members } from '../identity/members.ts';
+import type { Reach } from '../identity/reach.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
+import { deepFreeze } from '../kit/json.ts';
+import { TimeSlice } from '../kit/time-slice.ts';
+import type { Limits } from '../limits/limits.ts';
+import { STALE_MS } from '../store/staleness.ts';
+import type { GatewayRow, Store } from '../store/store.ts';
+import { NO_IDENTITY, PluginCall, type Services, type ToolShelf } from '../tools/call.ts';
+import type { ToolEntry, ToolLimit } from '../tools/entry.ts';
+import { ANONYMOUS } from './check-caller.ts';
+import type { MountedGateway } from './mount.ts';
+
+export interface MergedScope extends Reach {
+	/** `kind:name` of the plugin that makes the call: its stored data is private to it and the organization. */
+	plugin: string;
+	/** The request that is served; limits of tools count in it. */
+	request: Request;
+	incoming: Incoming;
+	signal: AbortSignal;
+}
+
+export interface MergedGateways {
+	/**
+	 * Returns a call over gateways of an organization. A member keeps the scopes that their role has now; a gateway's key reaches that
+	 * gateway, and anybody else nothing. Gateways whose rules refuse the request are left out.
+	 * @throws forbidden, not_found for a named gateway that the organization does not have or that is not active, unavailable
+	 */
+	callOf(scope: MergedScope): Promise<PluginCall>;
+	/** Returns the reach of a key of this gateway; null when it is none, or not live. */
+	keyReach(organizationId: string, gatewayId: string, secret: string): Promise<Reach | null>;
+	close(): void;
+}
+
+export interface MergedParts {
+	store: Store;
+	members: Members;
+	limits: Limits;
+	services: Services;
+	/** Returns the prepared gateway of an address, as requests to it get it. */
+	gatewayAt(organizationSlug: string, endpoint: string): Promise<MountedGateway | null>;
+}
+
+/** The organizations kept ready in this process, and of each the selections of gateways, and the shelves. */
+const ORGANIZATIONS = 200;
+const SELECTIONS = 32;
+/** The most gateways of one call: `all` are the oldest of them. */
+const MOST_GATEWAYS = 200;
+const PAGE = 100;
+const LOADED_AT_ONCE = 8;
+const NAME_LENGTH = 64;
+const SUFFIX_LENGTH = 9;
+
+/** Gateways of one organization, the oldest first. */
+interface Selection {
+	gateways: readonly MountedGateway[];
+	/** By the ids of the gateways that admit the request, which are nearly always all. */
+	shelves: BoundedMap<string, Promise<ToolShelf>>;
+}
+
+type Selections = BoundedMap<string, Promise<Selection>>;
+
+export function createMerged(parts: MergedParts): MergedGateways {
+	const { store, services, limits } = parts;
+	const known = new BoundedMap<string, Selections>(ORGANIZATIONS);
+	const unsubscribe = store.changes.subscribe((topics) => {
+		if (topics.includes('*')) known.clear();
+		for (const topic of topics) if (topic.startsWith('org:')) known.delete(topic.slice('org:'.length));
+	});
+	const select = async (organizationId: string, gateways: Reach['gateways']): Promise<Selection> => {
+		const news = store.changes.fresh(STALE_MS);
+		if (news) await news;
+		const selections: Selections = known.get(organizationId) ?? new BoundedMap(SELECTIONS);
+		known.set(organizationId, selections);
+		const key = gateways === 'all' ? 'all' : [...new Set(gateways)].sort().join(' ');
+		const found = selections.get(key) ?? load(organizationId, gateways, parts);
+		selections.set(key, found);
+		found.catch(() => selections.get(key) === found && selections.delete(key));
+		return found;
+	};
+	return {
+		async callOf({ organizationId, caller: given, gateways, plugin, request, incoming, signal }) {
+			const selection = await select(organizationId, gateways);
+			const caller = await currentCaller({ organizationId, caller: given, gateways }, parts);
+			const subject = caller.subject === ANONYMOUS ? null : caller.subject;
+			return new PluginCall(services, {
+				...{ plugin, organizationId, caller, incoming, signal, gateway: null, identity: NO_IDENTITY, entry: null, listener: null },
+				shelf: await shelfOf(selection, incoming),
+				countTool: (limit: ToolLimit) => limits.ofTool(request, limit, subject),
+			});
+		},
+		async keyReach(organizationId, gatewayId, secret) {
+			const { gateways } = await select(organizationId, [gatewayId]);
+			const caller = gateways[0] && (await gatewayKey(secret, gateways[0], store));
+			return caller ? { organizationId, caller: deepFreeze(caller), gateways: [gatewayId] } : null;
+		},
+		close() {
+			unsubscribe();
+			known.clear();
+		},
+	};
+}
+
+/** @throws not_found for a named gateway that is not there, or is not active */
+async function load(organizationId: string, gateways: Reach['gateways'], { store, services, gatewayAt }: MergedParts): Promise<Selection> {
+	const organization = await store.organizations.get(organizationId);
+	if (!organization) throw notFound('Organization');
+	const rows = gateways === 'all' ? await oldestOf(organizationId, store) : await namedOf(organizationId, gateways, store);
+	const mounted: MountedGateway[] = [];
+	for (let at = 0; at < rows.length; at += LOADED_AT_ONCE) {
+		const some = rows.slice(at, at + LOADED_AT_ONCE);
+		const loaded = await Promise.all(
+			some.map(({ endpoint }) => gatewayAt(organization.slug, endpoint).catch(leaveOut(services, endpoint))),
+		);
+		mounted.push(...loaded.filter((one) => one !== null));
+	}
+	return { gateways: mounted, shelves: new BoundedMap(SELECTIONS) };
+}
+
+async function oldestOf(organizationId: string, store: Store): Promise<GatewayRow[]> {
+	const rows: GatewayRow[] = [];
+	for (let cursor: string | null = ''; cursor !== null && rows.length < MOST_GATEWAYS; ) {
+		const page = { limit: PAGE, sort: 'createdAt', ...(cursor !== '' && { cursor }) };
+		const { items, nextCursor } = await store.gateways.list(organizationId, page, { status: 'active' });
+		rows.push(...items);
+		cursor = nextCursor;
+	}
+	return rows;
+}
+
+async function namedOf(organizationId: string, ids: readonly string[], store: Store): Promise<GatewayRow[]> {
+	const unique = [...new Set(ids)];
+	if (unique.length > MOST_GATEWAYS) throw invalid('/gateways', `A call may name at most ${MOST_GATEWAYS} gateways.`);
+	const rows: GatewayRow[] = [];
+	for (const id of unique) {
+		const row = await store.gateways.get(organizationId, id);
+		if (row?.status !== 'active') throw notFound('Gateway');
+		rows.push(row);
+	}
+	return rows.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+}
+
+/** A gateway that cannot be prepared, since its transport is not loaded or its config unreadable, does not take the others along. */
+const leaveOut =
+	({ log }: Services, endpoint: string) =>
+	(thrown: unknown): null => {
+		const error = asGatewayError(thrown);
+		if (!error || error.code === 'unavailable') throw thrown;
+		log.warn({ endpoint, error: error.code }, 'a gateway is left out of the calls over all of its organization');
+		return null;
+	};
+
+/** @throws forbidden for a caller who has no place in the organization */
+async function currentCaller({ organizationId, caller, gateways }: Reach, { members }: MergedParts): Promise<Caller> {
+	if (caller.keyId !== undefined) {
+		if (gateways === 'all' || gateways.length !== 1) throw new GatewayError('forbidden', 'A key of a gateway reaches that gateway only.');
+		return caller;
+	}
+	const member = caller.userId === undefined ? null : await members.byId(caller.userId, { organizationId, id: '' });
+	// Grants from before the user joined are void.
+	if (!member || caller.memberSince?.getTime() !== member.memberSince?.getTime())
+		throw new GatewayError('forbidden', 'The credential is valid, but not for this organization.');
+	return deepFreeze({ ...caller, scopes: caller.scopes.filter((scope) => member.scopes.includes(scope)) });
+}
+
+/** Whether a method of the gateway that admits would let the request in by its rules. A gateway without methods admits nobody. */
+function admits({ methods }: MountedGateway, incoming: Incoming): boolean {
+	return admittingOf(methods).some(({ rules }) => {
+		try {
+			checkRules(incoming, rules);
+			return true;
+		} catch (thrown) {
+			if (asGatewayError(thrown)?.code === 'forbidden') return false;
+			throw thrown;
+		}
+	});
+}
+
+function shelfOf({ gateways, shelves }: Selection, incoming: Incoming): Promise<ToolShelf> {
+	const open = gateways.filter((one) => admits(one, incoming));
+	const key = open.map(({ gateway }) => gateway.id).join(' ');
+	const shelf = shelves.get(key) ?? merge(open);
+	shelves.set(key, shelf);
+	return shelf;
+}
+
+/** Merges shelves, the oldest gateway's first. A tool that several gateways have is there once, as the oldest of them has it. */
+async function merge(gateways: readonly MountedGateway[]): Promise<ToolShelf> {
+	const slice = new TimeSlice();
+	const byId = new Map<string, ToolEntry>();
+	const byName = new Map<string, ToolEntry>();
+	const taken = new Set<string>();
+	const listed: Tool[] = [];
+	for (const { gateway, methods, shelf } of gateways) {
+		const shown = new Set(shelf.list().map(({ id }) => id));
+		for (const entry of shelf.entries()) {
+			if (slice.isOver) await slice.next();
+			if (byId.has(entry.tool.id)) continue;
+			const name = freeName(entry.tool, taken);
+			taken.add(name.toLowerCase());
+			const merged: ToolEntry = { ...entry, tool: named(entry.tool, name), at: { gateway, methods } };
+			byId.set(merged.tool.id, merged);
+			byName.set(name, merged);
+			if (shown.has(merged.tool.id)) listed.push(merged.tool);
+		}
+	}
+	const tools = Object.freeze(listed);
+	return {
+		list: () => tools,
+		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,
+	};
+}
+
+/** Makes a name unique as a gateway does (decisions, 6), so that a tool keeps its name as long as those before it keep theirs. */
+function freeName({ id, name }: Tool, taken: ReadonlySet<string>): string {
+	let free = name;
+	for (let attempt = 0; taken.has(free.toLowerCase()); attempt++) {
+		const digest = createHash('sha256').update(`${id} ${attempt}`).digest('hex');
+		free = `${name.slice(0, NAME_LENGTH - SUFFIX_LENGTH)}_${digest.slice(0, SUFFIX_LENGTH - 1)}`;
+	}
+	return free;
+}
+
+/** The schemas of a tool are getters, which freeze them when they are first read. */
+const named = (tool: Tool, name: string): Tool =>
+	tool.name === name
+		? tool
+		: Object.freeze(
+				Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(tool), name: { value: name, enumerable: true } }) as Tool,
+			);

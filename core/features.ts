@@ -43,16 +43,13 @@ export {
 	ROLES,
 	type Role,
 } from './contract/permissions.ts';
-export type { FixedAddress } from './gateways/fixed-routes.ts';
 export { askManagement, showsRevision } from './gateways/handling.ts';
-export type { MergedScope } from './gateways/merged.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
 export { clientOf, clientSignal } from './http/client.ts';
 export { lastEventIdOf } from './http/server-events.ts';
 export { tokenCookie } from './identity/cookies.ts';
 export { beginLogin, checkPassword } from './identity/logins.ts';
-export { type Reach, reachIn } from './identity/reach.ts';
 export { hasEnded } from './imports/jobs.ts';
 export { MAX_PRESETS } from './imports/report.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';

@@ -21,7 +21,7 @@ import { checkReply } from './check-reply.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, readFor } from './incoming.ts';
 import type { MergedGateways } from './merged.ts';
-import { findRoute, type MountedRoute, unmatched } from './mount.ts';
+import { findRoute, type MountedRoute, speakerOf, unmatched } from './mount.ts';
 import { letSpeak, type Speaker } from './refusals.ts';
 import { respondEvents } from './streaming.ts';
 
@@ -94,7 +94,7 @@ function prepare(address: FixedAddress, { registry }: Parts): Served {
 	if (error) throw new Error(`${address.path}: the config of transport:${transport.name}: ${error.message}`);
 	const config = deepFreeze(value as JsonObject);
 	const plugin = `transport:${transport.name}`;
-	const speaker: Speaker = { plugin, config, ...(transport.fail && { fail: transport.fail }) };
+	const speaker = speakerOf(transport, config);
 	const router = new Router<MountedRoute>({ isCaseSensitive: true });
 	for (const route of transport.routes) router.add({ method: route.method.toLowerCase(), path: route.path }, { ...speaker, route });
 	return { ...address, router, plugin, speaker };

@@ -143,7 +143,7 @@ function lazily<T extends object>(make: () => T): () => T {
 	};
 }
 
-function speakerOf(owner: TransportAdapter | AuthMethod, config: JsonObject): Speaker {
+export function speakerOf(owner: TransportAdapter | AuthMethod, config: JsonObject): Speaker {
 	const fail = owner.fail?.bind(owner);
 	return { plugin: `${owner.kind}:${owner.name}`, config, ...(fail && { fail }) };
 }

@@ -15,6 +15,8 @@ import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
+import type { Member } from '../identity/members.ts';
+import { type Reach, reachIn } from '../identity/reach.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
@@ -45,9 +47,11 @@ export interface Runtime {
 	contextAt(scope: ManagementScope): Context;
 	/** Makes a call anew for work that outlived its request, with the gateway and the caller's rights as they are now. @throws as `rebuild` */
 	rebuild(origin: CallOrigin): Promise<Rebuilt>;
+	/** Returns the reach of a member, as the holder of a credential or by themselves; null for somebody who is no member there. */
+	reachIn(member: Member, organizationId: string): Reach | null;
+	keyReach: MergedGateways['keyReach'];
 	/** Returns a call over the gateways of an organization that the caller reaches. */
 	callOf: MergedGateways['callOf'];
-	keyReach: MergedGateways['keyReach'];
 	/** Serves a transport at a fixed address, over such a call; called while features register. */
 	serveAt(address: FixedAddress): void;
 	close(): void;
@@ -86,6 +90,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
 		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities }),
 		contextAt: (scope) => managementContext(parts.services, scope),
+		reachIn,
 		callOf: merged.callOf,
 		keyReach: merged.keyReach,
 		serveAt: fixed.serveAt,

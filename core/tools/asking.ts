@@ -47,7 +47,7 @@ export interface AskingCall {
 	/** Null or absent when the client has no user to ask. */
 	asker?: Asker | null;
 	/** Ends the run in which the question was asked; absent outside one. */
-	suspend?: (reason: GatewayError) => void;
+	suspend?: ((reason: GatewayError) => void) | undefined;
 	signal: AbortSignal;
 }
 

@@ -111,7 +111,7 @@ export interface CallParts {
 	/** The way to the user of the client. */
 	asker?: Asker | null;
 	/** Ends the run inside an executor, which the client will begin again. */
-	suspend?: (reason: GatewayError) => void;
+	suspend?: ((reason: GatewayError) => void) | undefined;
 	/** Replaces the service's own record store: records are written in the name of a user. */
 	records?: RecordStore;
 	/** The way out for requests, inside an executor. */

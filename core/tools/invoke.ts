@@ -121,11 +121,19 @@ interface Executing {
 	callParts: CallParts;
 	outbound: Outbound;
 	signal: AbortSignal;
-	suspend?: (reason: unknown) => void;
+	suspend?: ((reason: unknown) => void) | undefined;
 }
 
-const executorCall = (services: Services, { entry, ready, callParts, ...own }: Executing): PluginCall =>
-	new PluginCall(services, { ...callParts, ...own, plugin: `executor:${ready.executor.name}`, entry, shelf: null });
+const executorCall = (services: Services, { entry, ready, callParts, outbound, signal, suspend }: Executing): PluginCall =>
+	new PluginCall(services, {
+		...callParts,
+		plugin: `executor:${ready.executor.name}`,
+		entry,
+		shelf: null,
+		signal,
+		outbound,
+		suspend,
+	});
 
 function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: InvokerParts): Promise<RunResult & { request?: JsonObject }> {
 	const services = parts.services();

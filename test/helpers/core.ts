@@ -61,6 +61,8 @@ export interface CoreOptions {
 	/** Additional routes of the management API. */
 	routes?: ServerRoute[];
 	limits?: LimitTable;
+	/** Runs where features register: before anything is served. */
+	register?(core: Pick<TestCore, 'runtime' | 'members'>): void;
 }
 
 /** A line of the log: its level, its fields, its text. */
@@ -74,6 +76,7 @@ export interface TestCore extends AsyncDisposable {
 	secrets: Secrets;
 	services: Services;
 	runtime: Runtime;
+	members: Members;
 	/** The runs that were recorded. */
 	runs: RunRow[];
 	lines: Line[];
@@ -81,7 +84,7 @@ export interface TestCore extends AsyncDisposable {
 	logIn(tenant: Pick<Tenant, 'userId'>): Promise<string>;
 }
 
-export async function startCore({ plugins = [], routes = [], limits: table = LOOSE }: CoreOptions = {}): Promise<TestCore> {
+export async function startCore({ plugins = [], routes = [], limits: table = LOOSE, register }: CoreOptions = {}): Promise<TestCore> {
 	await using opened = new AsyncDisposableStack();
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-core-'));
 	opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -170,6 +173,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 		}),
 	);
 	assertNeeds(server, { permissions, registry });
+	register?.({ runtime, members });
 	runtime.mount(server);
 	await server.initialize();
 	const logIn = async ({ userId }: Pick<Tenant, 'userId'>): Promise<string> => {
@@ -178,7 +182,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	};
 	const owned = opened.move();
 	const dispose = () => owned.disposeAsync();
-	return { store, server, config, registry, secrets, services, runtime, runs, lines, logIn, [Symbol.asyncDispose]: dispose };
+	return { store, server, config, registry, secrets, services, runtime, members, runs, lines, logIn, [Symbol.asyncDispose]: dispose };
 }
 
 const management = (routes: ServerRoute[], prepare: (server: Server) => void): HapiPlugin<undefined> => ({

@@ -1,0 +1,368 @@
+// Tests of calls over all gateways of an organization, by a transport at a fixed address: the tools and their names, each tool's own
+// gateway, the reach of callers, and the changes that are seen.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import Joi from 'joi';
+import { type CoreOptions, startCore, type TestCore } from '../../test/helpers/core.ts';
+import { failure } from '../../test/helpers/egress.ts';
+import { addGateway, addMember, addTenant, addTool, type Tenant } from '../../test/helpers/samples.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { AuthMethod, ToolExecutor, TransportAdapter } from '../contract/kinds.ts';
+import type { Incoming, JsonObject } from '../contract/nouns.ts';
+import type { Role } from '../contract/permissions.ts';
+import type { Reach } from '../identity/reach.ts';
+import { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, mintKey } from '../secrets/tokens.ts';
+import type { KeyReach, ValidationRules } from '../store/store.ts';
+import type { MergedScope } from './merged.ts';
+
+const config = Joi.object({});
+
+const wire: TransportAdapter = {
+	...{ kind: 'transport', name: 'wire', summary: 'Lists and calls.' },
+	config: Joi.object({ greeting: Joi.string().default('hello') }),
+	routes: [
+		{
+			...{ method: 'POST', path: '/', body: 'json', maxBytes: 200 },
+			async handler({ body }, { greeting }: JsonObject, call) {
+				const { name } = body as { name?: string };
+				const before = await call.kv.get('last');
+				await call.kv.put('last', name ?? 'list', 60_000);
+				const at = { gateway: call.gateway?.id ?? null, before, greeting: greeting ?? null };
+				if (name === undefined) return { status: 200, body: { ...at, tools: (await call.tools()).map((tool) => tool.name) } };
+				// The executor answers with JSON.
+				return { status: 200, body: { ...at, result: (await call.invoke({ name }, {})).structured as JsonObject } };
+			},
+		},
+		{ method: 'GET', path: '/card', public: true, handler: async () => ({ status: 200 }) },
+	],
+};
+const odd: ToolExecutor = {
+	...{ kind: 'executor', name: 'odd', summary: 'Tells its gateway.', config },
+	execute: async (_args, _config, call) => ({
+		content: [],
+		structured: { gateway: call.gateway?.id ?? null, tool: call.tool?.name ?? null },
+	}),
+};
+const door: AuthMethod = { kind: 'auth', name: 'door', summary: 'Admits.', config, authenticate: async () => null };
+
+/** Identifies access keys and logins, and keys of the gateway that a header names. */
+const register: CoreOptions['register'] = ({ runtime, members }) => {
+	async function identify({ headers }: Incoming): Promise<Reach | null> {
+		const secret = headers['x-secret'];
+		const organizationId = headers['x-organization'] ?? '';
+		if (secret === undefined) return null;
+		if (secret.startsWith(GATEWAY_KEY_PREFIX)) return runtime.keyReach(organizationId, headers['x-gateway'] ?? '', secret);
+		const holder = await members.holder(secret);
+		if (!holder) throw new GatewayError('unauthorized', 'The key is not good.');
+		return runtime.reachIn(holder, organizationId);
+	}
+	runtime.serveAt({ path: '/mcp', transport: 'wire', identify });
+	runtime.serveAt({ path: '/a2a/v1', transport: 'wire', config: { greeting: 'hi' }, identify, challenge: () => 'Bearer realm="x"' });
+};
+
+let core: TestCore;
+before(async () => {
+	core = await startCore({ plugins: [wire, odd, door], register });
+});
+after(() => core[Symbol.asyncDispose]());
+beforeEach(() => {
+	core.runs.length = 0;
+	core.lines.length = 0;
+});
+
+const settled = () => core.store.changes.fresh(0);
+
+async function openGateway(tenant: Tenant, endpoint: string, rules: ValidationRules = {}): Promise<string> {
+	const { id } = await addGateway(core.store, tenant.organizationId, endpoint, { type: 'wire' });
+	const method = { type: 'door', isRequired: false, configuration: {}, validationRules: rules };
+	await core.store.gateways.addAuth(tenant.organizationId, id, randomUUID(), method);
+	return id;
+}
+
+/** Adds tools of these names to a gateway. @returns their ids */
+async function fill({ organizationId }: Tenant, gatewayId: string, ...names: string[]): Promise<string[]> {
+	const ids: string[] = [];
+	for (const name of names) ids.push((await addTool(core.store, organizationId, { name, executor: 'odd', executionConfig: {} })).id);
+	await core.store.gateways.assign(organizationId, gatewayId, ids);
+	await settled();
+	return ids;
+}
+
+interface Published extends Tenant {
+	/** Two gateways. */
+	one: string;
+	two: string;
+	secret: string;
+}
+
+/** Makes an organization with two gateways, the tools `a` and `b` in one, `B` and `c` in the other, and an access key of its owner. */
+async function publish(): Promise<Published> {
+	const tenant = await addTenant(core.store);
+	const one = await openGateway(tenant, '/one');
+	const two = await openGateway(tenant, '/two');
+	await fill(tenant, one, 'a', 'b');
+	await fill(tenant, two, 'B', 'c');
+	return { ...tenant, one, two, secret: (await addKey(tenant.userId)).secret };
+}
+
+async function addKey(userId: string, reach: KeyReach = { type: 'account' }): Promise<{ id: string; secret: string }> {
+	const secret = mintKey(ACCESS_KEY_PREFIX);
+	const key = { name: 'k', prefix: secret.slice(0, 12), reach, permissions: null, hash: hashKey(secret) };
+	return { id: (await core.store.accessKeys.create(userId, key))?.id ?? assert.fail(), secret };
+}
+
+interface Asked {
+	name?: string;
+	path?: string;
+	headers?: Record<string, string>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read into answers whose shape is what they test
+type Body = any;
+
+async function ask(
+	by: { organizationId: string; secret: string },
+	{ name, path = '/mcp', headers = {} }: Asked = {},
+): Promise<{ status: number; body: Body }> {
+	const { statusCode, payload } = await core.server.inject({
+		...{ method: 'POST', url: path, payload: JSON.stringify({ name }) },
+		headers: { 'content-type': 'application/json', 'x-secret': by.secret, 'x-organization': by.organizationId, ...headers },
+	});
+	return { status: statusCode, body: payload === '' ? null : JSON.parse(payload) };
+}
+
+const toolsOf = async (...asked: Parameters<typeof ask>): Promise<string[]> => (await ask(...asked)).body.tools;
+
+describe('the tools of all gateways', () => {
+	test('are on one shelf, oldest gateway first, with unique names that stay, and each tool once', async () => {
+		const by = await publish();
+		const tools = await toolsOf(by);
+		assert.match(tools.join(' '), /^a b B_[0-9a-f]{8} c$/);
+		const [, b] = (await core.store.gateways.tools(by.organizationId, by.one, { limit: 10 })).items;
+		await core.store.gateways.assign(by.organizationId, by.two, [b?.tool.id ?? assert.fail()]);
+		await settled();
+		assert.deepEqual(await toolsOf(by), tools);
+	});
+
+	test('run as those of their own gateway, and are recorded there', async () => {
+		const by = await publish();
+		const [, , renamed = ''] = await toolsOf(by);
+		for (const [name, gateway] of [
+			['a', by.one],
+			[renamed, by.two],
+			['c', by.two],
+		] as const) {
+			const { body } = await ask(by, { name });
+			assert.deepEqual(body.result, { gateway, tool: name });
+			assert.equal(body.gateway, null, 'the call itself has none');
+		}
+		assert.deepEqual(
+			core.runs.map(({ gatewayId, subject }) => [gatewayId, subject]),
+			[by.one, by.two, by.two].map((id) => [id, `user:${by.userId}`]),
+		);
+		assert.equal((await ask(by, { name: 'B' })).status, 404, 'the name that it has in its gateway is another tool’s here');
+	});
+
+	test('share the data of the transport in the organization, and with no other one', async () => {
+		const [by, other] = [await publish(), await publish()];
+		await ask(by, { name: 'a' });
+		assert.deepEqual([(await ask(by)).body.before, (await ask(other)).body.before], ['a', null]);
+	});
+
+	test('keep the limits of their assignments', async () => {
+		const by = await publish();
+		const { items } = await core.store.gateways.tools(by.organizationId, by.two, { limit: 10 });
+		const limited = items.find(({ tool }) => tool.name === 'c') ?? assert.fail();
+		await core.store.gateways.updateAssignment(by.organizationId, by.two, limited.tool.id, { rateLimit: 1 });
+		await settled();
+		const statuses = [];
+		for (const name of ['c', 'c', 'a']) statuses.push((await ask(by, { name })).status);
+		assert.deepEqual(statuses, [200, 429, 200]);
+		const colleague = { ...by, secret: (await addKey(await addMember(core.store, by, 'member'))).secret };
+		assert.equal((await ask(colleague, { name: 'c' })).status, 200, 'each caller has a limit of their own');
+	});
+
+	test('are read once, and again after a change of the organization, which is seen at once on this replica', async (t) => {
+		const [by, other] = [await publish(), await publish()];
+		const { gateways, organizations, accounts } = core.services.store;
+		// The runtime holds this store object; the wrapped methods are the real ones, counted.
+		const looks = [
+			t.mock.method(gateways, 'snapshot'),
+			t.mock.method(gateways, 'list'),
+			t.mock.method(organizations, 'get'),
+			t.mock.method(accounts, 'memberships'),
+		];
+		const counts = (): number[] => looks.map(({ mock }) => mock.callCount());
+		await Promise.all(Array.from({ length: 5 }, () => ask(by)));
+		assert.deepEqual(counts(), [2, 1, 1, 1]);
+		await fill(other, other.one, 'more');
+		await ask(by, { name: 'a' });
+		assert.deepEqual(counts(), [2, 1, 1, 1]);
+		await fill(by, by.one, 'new');
+		assert.ok((await toolsOf(by)).includes('new'));
+		await core.store.gateways.update(by.organizationId, by.two, { status: 'inactive' });
+		await settled();
+		assert.deepEqual(await toolsOf(by), ['a', 'b', 'new']);
+		await core.store.gateways.remove(by.organizationId, by.one, false);
+		await settled();
+		assert.deepEqual(await toolsOf(by), []);
+	});
+
+	test('leave out gateways whose rules refuse the request, without methods, and that cannot be prepared', async () => {
+		const by = await publish();
+		await fill(by, await openGateway(by, '/far', { allowedIpRanges: ['203.0.113.0/24'] }), 'far');
+		await fill(by, await openGateway(by, '/marked', { requiredHeaders: ['x-mark'] }), 'marked');
+		await fill(by, (await addGateway(core.store, by.organizationId, '/shut', { type: 'wire' })).id, 'shut');
+		await fill(by, (await addGateway(core.store, by.organizationId, '/gone', { type: 'unknown' })).id, 'gone');
+		assert.deepEqual(
+			(await toolsOf(by)).filter((name) => name.length > 1 && !name.startsWith('B')),
+			[],
+		);
+		assert.deepEqual((await toolsOf(by, { headers: { 'x-mark': '1' } })).at(-1), 'marked');
+		assert.equal((await ask(by, { name: 'far' })).status, 404);
+		assert.equal((await ask(by, { name: 'shut' })).status, 404);
+		assert.deepEqual(
+			core.lines.filter(([level]) => level === 'warn').map(([, fields]) => fields),
+			[{ endpoint: '/gone', error: 'not_implemented' }],
+		);
+	});
+});
+
+describe('the reach', () => {
+	test('of a member follows their role, and ends with their membership and their key', async () => {
+		const by = await publish();
+		const userId = await addMember(core.store, by, 'member');
+		const { id, secret } = await addKey(userId);
+		const member = { organizationId: by.organizationId, secret };
+		const become = async (role: Role | null): Promise<void> => {
+			await core.store.organizations.changeMember(by.organizationId, userId, { role, by: by.userId, permit: () => undefined });
+			await settled();
+		};
+		assert.equal((await ask(member, { name: 'a' })).status, 200);
+		await become('viewer');
+		assert.deepEqual([(await ask(member)).status, (await ask(member, { name: 'a' })).status], [200, 403]);
+		await become(null);
+		assert.equal((await ask(member)).status, 401);
+		assert.equal((await ask(by)).status, 200);
+		await core.store.accessKeys.revoke(userId, id);
+		await settled();
+		assert.equal((await ask(member)).status, 401);
+	});
+
+	test('of an access key for one gateway is that gateway', async () => {
+		const by = await publish();
+		const { secret } = await addKey(by.userId, { type: 'gateway', id: by.two, organizationId: by.organizationId });
+		assert.deepEqual(await toolsOf({ ...by, secret }), ['B', 'c']);
+	});
+
+	test('of a gateway’s key is that gateway, until the key is revoked', async () => {
+		const by = await publish();
+		const secret = mintKey(GATEWAY_KEY_PREFIX);
+		const key = { name: 'k', prefix: secret.slice(0, 12), scopes: ['tools:read' as const], expiresAt: null, hash: hashKey(secret) };
+		const { id } = (await core.store.gateways.addKey(by.organizationId, by.two, key)) ?? assert.fail();
+		await settled();
+		const at = (gateway: string): Asked => ({ headers: { 'x-gateway': gateway } });
+		assert.deepEqual(await toolsOf({ ...by, secret }, at(by.two)), ['B', 'c']);
+		assert.equal((await ask({ ...by, secret }, { name: 'c', ...at(by.two) })).status, 403, 'its scopes are kept');
+		assert.equal((await ask({ ...by, secret }, at(by.one))).status, 401);
+		await core.store.gateways.revokeKey(by.organizationId, by.two, id);
+		await settled();
+		assert.equal((await ask({ ...by, secret }, at(by.two))).status, 401);
+	});
+
+	test('is nothing in another organization', async () => {
+		const [by, other] = [await publish(), await publish()];
+		assert.equal((await ask({ ...by, organizationId: other.organizationId })).status, 401);
+		assert.equal((await ask({ ...by, organizationId: randomUUID() })).status, 401);
+	});
+
+	test('is checked again by the call, whatever the feature claims', async () => {
+		const [by, other] = [await publish(), await publish()];
+		const caller = { method: 'key', subject: `user:${by.userId}`, userId: by.userId, scopes: ['tools:read', 'tools:execute'] as const };
+		const { joinedAt } = (await core.store.accounts.memberships(by.userId))[0] ?? assert.fail();
+		const member = { ...caller, memberSince: joinedAt };
+		// The calls are refused before the request is used.
+		const scope = (reach: Reach): MergedScope => ({
+			...reach,
+			plugin: 'transport:wire',
+			...({} as Pick<MergedScope, 'request' | 'signal'>),
+			incoming: { address: '127.0.0.1', headers: {} } as Incoming,
+		});
+		const call = (reach: Reach) => core.runtime.callOf(scope(reach));
+		const { organizationId } = by;
+		assert.equal((await (await call({ organizationId, caller: member, gateways: [by.two] })).tools()).length, 2);
+		await failure(call({ organizationId: other.organizationId, caller: member, gateways: 'all' }), 'forbidden');
+		await failure(call({ organizationId, caller: { ...member, memberSince: new Date(0) }, gateways: 'all' }), 'forbidden');
+		await failure(
+			call({ organizationId, caller: { method: 'x', subject: 'anonymous', scopes: caller.scopes }, gateways: 'all' }),
+			'forbidden',
+		);
+		for (const gateways of ['all', [by.one, by.two], []] as const)
+			await failure(call({ organizationId, caller: { method: 'key', subject: 'key:1', keyId: '1', scopes: [] }, gateways }), 'forbidden');
+		for (const gateways of [[other.one], [randomUUID()], ['no id']])
+			await failure(call({ organizationId, caller: member, gateways }), 'not_found');
+		await failure(call({ organizationId, caller: member, gateways: Array.from({ length: 201 }, () => randomUUID()) }), 'validation_failed');
+		await failure(call({ organizationId: randomUUID(), caller: member, gateways: 'all' }), 'not_found');
+	});
+});
+
+describe('a transport at a fixed address', () => {
+	test('has its config, and its routes below the address', async () => {
+		const by = await publish();
+		assert.equal((await ask(by)).body.greeting, 'hello');
+		assert.equal((await ask(by, { path: '/a2a/v1' })).body.greeting, 'hi');
+		assert.equal((await ask(by, { path: '/mcp/' })).status, 200);
+		assert.equal((await ask(by, { path: '/mcp/nothing' })).status, 404);
+		assert.equal((await ask(by, { path: '/a2a/v2' })).status, 404);
+		const { statusCode, headers } = await core.server.inject({
+			method: 'DELETE',
+			url: '/mcp',
+			headers: { 'x-secret': by.secret, 'x-organization': by.organizationId },
+		});
+		assert.deepEqual([statusCode, headers['allow']], [405, 'POST']);
+	});
+
+	test('challenges who brings no credential or a bad one, before anything is read', async () => {
+		for (const [url, challenge] of [
+			['/mcp', 'Bearer'],
+			['/a2a/v1', 'Bearer realm="x"'],
+			['/mcp/card', 'Bearer'],
+			['/mcp/nothing', 'Bearer'],
+		])
+			for (const more of [{}, { 'x-secret': 'ak_live_bad' }]) {
+				const large = { method: 'POST' as const, payload: 'x'.repeat(10_000) };
+				const { statusCode, headers } = await core.server.inject({ ...large, url: url ?? '', headers: more });
+				assert.deepEqual([statusCode, headers['www-authenticate']], [401, challenge], url);
+			}
+	});
+
+	test('reads bodies within the bound of its route', async () => {
+		const by = await publish();
+		assert.equal((await ask(by, { name: 'x'.repeat(300) })).status, 413);
+		assert.equal((await ask(by, { headers: { 'content-type': 'text/plain' } })).status, 415);
+		assert.equal((await ask(by, { path: '/mcp?a=%zz' })).status, 400);
+	});
+
+	const identify = async (): Promise<null> => null;
+	const wrong: [address: { path: string; transport: string; config?: JsonObject }, fault: RegExp][] = [
+		[{ path: '/acme', transport: 'wire' }, /first segment .* must be reserved/],
+		[{ path: '/mcp/{x}', transport: 'wire' }, /must be reserved/],
+		[{ path: '/mcp', transport: 'unknown' }, /"unknown" is not loaded/],
+		[{ path: '/mcp', transport: 'wire', config: { gretting: 'x' } }, /"gretting" is not allowed/],
+	];
+	for (const [address, fault] of wrong) {
+		test(`is refused at start for ${JSON.stringify(address)}`, async () => {
+			await assert.rejects(startCore({ plugins: [wire], register: ({ runtime }) => runtime.serveAt({ ...address, identify }) }), fault);
+		});
+	}
+
+	test('is refused when another one is there, and after the start', async () => {
+		const twice: CoreOptions['register'] = ({ runtime }) => {
+			for (const path of ['/mcp', '/mcp']) runtime.serveAt({ path, transport: 'wire', identify });
+		};
+		await assert.rejects(startCore({ plugins: [wire], register: twice }), /another feature/);
+		assert.throws(() => core.runtime.serveAt({ path: '/utcp', transport: 'wire', identify }), /not later/);
+	});
+});

@@ -305,6 +305,14 @@ describe('the reach', () => {
 			await failure(call({ organizationId, caller: member, gateways }), 'not_found');
 		await failure(call({ organizationId, caller: member, gateways: Array.from({ length: 201 }, () => randomUUID()) }), 'validation_failed');
 		await failure(call({ organizationId: randomUUID(), caller: member, gateways: 'all' }), 'not_found');
+		await core.store.gateways.update(organizationId, by.one, { status: 'inactive' });
+		await settled();
+		await failure(call({ organizationId, caller: member, gateways: [by.one] }), 'not_found');
+		const colleague = { ...member, userId: await addMember(core.store, by, 'viewer') };
+		const [, joined] = await core.store.accounts.memberships(colleague.userId);
+		const viewer = { ...colleague, memberSince: joined?.joinedAt ?? assert.fail() };
+		const { caller: known } = await call({ organizationId, caller: viewer, gateways: 'all' });
+		assert.deepEqual(known?.scopes, ['tools:read'], 'a role that was reduced since');
 	});
 });
 

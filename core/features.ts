@@ -4,7 +4,7 @@ import type { Server } from '@hapi/hapi';
 import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { Base } from './contract/kinds.ts';
-import type { Log } from './contract/nouns.ts';
+import type { Log, Records } from './contract/nouns.ts';
 import type { Permissions } from './contract/permissions.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Runtime } from './gateways/runtime.ts';
@@ -26,6 +26,7 @@ import type { Secrets } from './secrets/envelopes.ts';
 import type { Passwords } from './secrets/passwords.ts';
 import type { Tokens } from './secrets/tokens.ts';
 import type { AccountOf } from './shared/accounts.ts';
+import type { FeaturePlace } from './shared/plugin-records.ts';
 import type { Shared } from './shared/redis.ts';
 import type { Recorder } from './store/recorder.ts';
 import type { Store } from './store/store.ts';
@@ -134,6 +135,8 @@ export interface Core {
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;
+	/** Returns the feature's own records of an organization, or of one of its gateways. */
+	recordsOf(place: FeaturePlace): Records;
 	/** Records a change of a resource whose type the route's feature declares in `audits`. */
 	recordAudit: RecordAudit;
 	/** The rows that no plugin can use. */

@@ -49,8 +49,8 @@ import { createServer } from './server.ts';
 import { createAccountOf } from './shared/accounts.ts';
 import { createCarrier } from './shared/carrier.ts';
 import { Memo } from './shared/memo.ts';
+import { createRecordServices, featureRecords } from './shared/plugin-records.ts';
 import { joinReplicas, type Presence } from './shared/presence.ts';
-import { RecordCache } from './shared/record-cache.ts';
 import { connectLanes, createShared, type Shared } from './shared/redis.ts';
 import { Recorder } from './store/recorder.ts';
 import { WaitingQuestions } from './tools/asking.ts';
@@ -206,10 +206,10 @@ async function assemble(
 	opened.defer(() => runs.close(0));
 	const importJobs = createImportJobs({ store, registry, secrets, imports, runs, log });
 
-	const recordCache = new RecordCache(store.changes);
-	opened.defer(() => recordCache.close());
 	const memo = new Memo(MEMOS);
 	const accountOf = createAccountOf(store.organizations, memo);
+	const records = createRecordServices({ store, secrets, accountOf });
+	opened.defer(() => records.close());
 	const argumentChecks = createArgumentChecks(accountOf);
 	opened.defer(() => argumentChecks.close());
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder, argumentChecks });
@@ -225,7 +225,7 @@ async function assemble(
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
 	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions(stopping) };
-	const shares = { egress, breakers, lanes, shared, store, recordCache, memo, accountOf };
+	const shares = { egress, breakers, lanes, shared, store, records, memo, accountOf };
 	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
@@ -264,6 +264,7 @@ async function assemble(
 		limits,
 		permissions,
 		reserved,
+		recordsOf: featureRecords(records, store),
 		recordAudit: createRecordAudit({ store, registry }),
 		unfitRows,
 	};

@@ -20,6 +20,7 @@ import { argumentLayers } from './migrations/0012-argument-layers.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { configVersions } from './migrations/0014-config-versions.ts';
 import { runs } from './migrations/0015-runs.ts';
+import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
@@ -46,6 +47,7 @@ const MIGRATIONS: Migration[] = [
 	passThrough,
 	configVersions,
 	runs,
+	recordQueries,
 	importRuns,
 ];
 

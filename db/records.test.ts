@@ -10,6 +10,8 @@ import { until } from '../test/helpers/clock.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
+import { statementsAt } from './record-statements.ts';
+import { byUpdate } from './sorts.ts';
 
 async function begin(store: TestStore) {
 	const { organizationId } = await addTenant(store);
@@ -23,8 +25,10 @@ test('a record is returned as it was put, to its own plugin only', async () => {
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', { z: 1, a: 2 }, { tags: ['x', 'y'] });
 	const record = (await records.get(organizationId, scope, 'a')) ?? assert.fail();
-	const { createdAt, readAt, ...rest } = record;
-	assert.deepEqual(rest, { key: 'a', value: { z: 1, a: 2 }, tags: ['x', 'y'], expiresAt: null, takenAt: null, revision: 1 });
+	const { createdAt, updatedAt, readAt, ...rest } = record;
+	const times = { expiresAt: null, takenAt: null };
+	assert.deepEqual(rest, { key: 'a', value: { z: 1, a: 2 }, tags: ['x', 'y'], ...times, revision: 1, sealed: [] });
+	assert.deepEqual(updatedAt, createdAt);
 	assert.ok(createdAt <= readAt);
 	assert.equal(JSON.stringify(record.value), '{"z":1,"a":2}');
 	assert.deepEqual(Object.keys((await records.take(organizationId, scope, 'a')) ?? {}), Object.keys(record));
@@ -152,7 +156,7 @@ const EVENTS: [id: string, doing: (world: Awaited<ReturnType<typeof begin>>) => 
 ];
 
 /** Runs another replica, and collects the topics of records that it receives until a topic of ours that comes after them. */
-async function listen(store: TestStore) {
+async function listen(store: TestStore, isNew = false) {
 	const replica = await openReplica(store);
 	const heard: Topic[] = [];
 	replica.changes.subscribe((topics) => heard.push(...topics));
@@ -161,7 +165,7 @@ async function listen(store: TestStore) {
 		const end: Topic = `org:${randomUUID()}`;
 		await administer(store.database, `INSERT INTO changes (topic) VALUES ('${end}')`);
 		await until(async () => heard.includes(end), 'the end');
-		return heard.splice(0).filter((topic) => topic.startsWith('record:'));
+		return heard.splice(0).filter((topic) => topic.startsWith('record:') && topic.startsWith('record:new:') === isNew);
 	};
 	return { hear, [Symbol.asyncDispose]: () => replica[Symbol.asyncDispose]() };
 }
@@ -198,6 +202,110 @@ test('many watched records removed at once share one topic, and expired ones are
 	assert.deepEqual(await replica.hear(() => records.drop(organizationId, scope, 'many')), ['record:*']);
 	assert.equal((await replica.hear(() => records.drop(organizationId, scope, 'some'))).length, 1_000);
 	assert.deepEqual(await replica.hear(() => records.prune()), []);
+});
+
+test('the coming of a watched record is announced by its place and key, also in the place of an expired one', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	await using replica = await listen(store, true);
+	for (const at of [scope, { ...scope, gatewayId: null }]) {
+		const come = (ttlMs: number) => records.put(organizationId, at, 'a', {}, { watched: true, ttlMs });
+		const topic = await records.arrival(organizationId, at, 'a');
+		assert.deepEqual(await replica.hear(() => come(60_000)), [topic]);
+		assert.deepEqual(await replica.hear(() => come(-1_000)), [], 'a change is no coming');
+		assert.deepEqual(await replica.hear(() => come(60_000)), [topic]);
+	}
+	assert.deepEqual(await replica.hear(() => put('b')), [], 'an unwatched one');
+});
+
+// ── tags, order, and records of an organization ────────────────────────────────────────────────────────────────────
+
+const keysOf = ({ items }: { items: { key: string }[] }) => items.map(({ key }) => key).join('');
+
+test('records are found by all of several tags in the order of their last change, page by page', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	for (const key of 'abcdef') await put(key, {}, { tags: ['task', `half:${key < 'd' ? 1 : 2}`, `odd:${'ace'.includes(key)}`] });
+	await administer(store.database, `UPDATE records SET updated_at = created_at - interval '1 hour' - seq * interval '1 second'`);
+	assert.ok(await records.update(organizationId, scope, { key: 'b', revision: 1, value: {} }, { tags: ['task', 'half:2'] }));
+	await records.take(organizationId, scope, 'f');
+	const find = (all: string[], page = {}) => records.find(organizationId, scope, { all }, { limit: 10, sort: '-updatedAt', ...page });
+	assert.equal(keysOf(await find(['task', 'half:2'])), 'fbde');
+	assert.equal(keysOf(await find(['half:1', 'odd:true'])), 'ac');
+	assert.equal(keysOf(await find(['half:1', 'half:2'])), '');
+	assert.equal(keysOf(await find([], { sort: '-createdAt' })), 'fedcba');
+	assert.equal(keysOf(await find(['task'], { sort: 'updatedAt' })), 'edcabf');
+	const first = await find(['task'], { limit: 4 });
+	const second = await find(['task'], { limit: 4, cursor: first.nextCursor ?? assert.fail() });
+	assert.deepEqual([keysOf(first), keysOf(second), second.nextCursor], ['fbac', 'de', null]);
+	await assert.rejects(find(['task'], { cursor: first.nextCursor, sort: 'updatedAt' }), { code: 'validation_failed' });
+	const count = (all: string[], most = 100) => records.count(organizationId, scope, { all }, most);
+	assert.deepEqual([await count(['task']), await count(['task'], 2), await count([]), await count(['none'])], [6, 2, 6, 0]);
+	assert.equal(await records.drop(organizationId, scope, { all: ['half:2', 'odd:true'] }), 1);
+	assert.equal(await records.remove(organizationId, scope, 'a'), true);
+	assert.equal(await records.remove(organizationId, scope, 'a'), false);
+	assert.equal(keysOf(await find(['task'])), 'fbcd');
+});
+
+test('a page of a hundred thousand records neither scans nor sorts all of them, however common the tags are', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, records } = await begin(store);
+	await administer(
+		store.database,
+		`INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags, updated_at)
+		SELECT '${organizationId}', '${scope.gatewayId}', '${scope.plugin}', n, '{}', ARRAY['task', 'c:' || n / 10, 's:' || n % 2], now() - n * interval '1 second'
+		FROM generate_series(1, 100000) AS n`,
+	);
+	for (const [all, first, count] of [
+		[['task'], '1', 5],
+		[['task', 's:0'], '2', 5],
+		[['c:77', 's:1'], '771', 5],
+		[['c:77', 'c:78'], undefined, 0],
+	] as const) {
+		const { items } = await records.find(organizationId, scope, { all }, { limit: 5, sort: '-updatedAt' });
+		assert.deepEqual([items[0]?.key, items.length], [first, count], String(all));
+		const walk = { name: '', key: byUpdate, beyond: '<', direction: 'DESC', last: { seq: '0', value: '' } } as const;
+		const sql = statementsAt(scope.gatewayId).find({ walk, hasTags: true, from: null });
+		const values = [`'${organizationId}'`, `'${scope.gatewayId}'`, `'${scope.plugin}'`, `'{${all}}'::text[]`, '9', '101'];
+		const filled = sql.replaceAll(/\$(\d)/g, (_, n) => values[Number(n) - 1] ?? '');
+		const plan = (await administer(store.database, `EXPLAIN (ANALYZE, TIMING OFF) ${filled}`)).map((row) => String(row['QUERY PLAN']));
+		const fetched = plan.map((line) =>
+			line.includes('never executed') ? 0 : Number(/ rows=(\d+) loops/.exec(line.split('actual')[1] ?? '')?.[1] ?? 0),
+		);
+		const sorts = plan.map((line, at) => (line.includes('Sort  (') ? (fetched[at + 1] ?? 0) : 0));
+		assert.doesNotMatch(plan.join('\n'), /Seq Scan on records/);
+		assert.ok(Math.max(...sorts) <= 1_001, plan.join('\n'));
+	}
+});
+
+test('records of an organization are its own, beside those of its gateways, and are removed with it', async () => {
+	await using store = await testStore();
+	const { organizationId, scope, put, records } = await begin(store);
+	const own = { ...scope, gatewayId: null };
+	await put('a', { n: 1 }, { tags: ['t'] });
+	await records.put(organizationId, own, 'a', { n: 2 }, { tags: ['t'], audited: { type: 'oauth_client', name: 'a' } });
+	await records.put(organizationId, own, 'a', { n: 3 }, { tags: ['t'], audited: { type: 'oauth_client', name: 'a' } });
+	assert.equal(await records.add(organizationId, own, 'a', {}, {}), false);
+	const values = await Promise.all([scope, own].map((at) => records.get(organizationId, at, 'a')));
+	assert.deepEqual(
+		values.map((record) => [record?.value, record?.revision]),
+		[
+			[{ n: 1 }, 1],
+			[{ n: 3 }, 2],
+		],
+	);
+	assert.deepEqual((await records.find(organizationId, own, 't', { limit: 10 })).items.length, 1);
+	const other = await begin(store);
+	assert.equal(await records.get(other.organizationId, own, 'a'), null);
+	assert.equal(await records.count(other.organizationId, own, 't', 10), 0);
+	assert.equal((await records.usage(organizationId, scope.plugin)).records, 2);
+	assert.equal(await records.drop(organizationId, own, 't'), 1);
+	assert.ok(await records.get(organizationId, scope, 'a'));
+	await records.put(organizationId, own, 'b', {}, {});
+	await store.gateways.remove(organizationId, scope.gatewayId, false);
+	assert.ok(await records.get(organizationId, own, 'b'));
+	await administer(store.database, `DELETE FROM organizations WHERE id = '${organizationId}'`);
+	assert.equal(await records.get(organizationId, own, 'b'), null);
 });
 
 // ── the audit log ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ const NAME_LENGTH = 100;
 const folded = (sql: string): string => `fold(left(${sql}, ${NAME_LENGTH}))`;
 
 // The column holds whole milliseconds (migration 0001), so a JavaScript date loses nothing.
-const byUpdate: SortKey<{ updatedAt: Date }> = {
+export const byUpdate: SortKey<{ updatedAt: Date }> = {
 	sql: 'updated_at',
 	read: ({ updatedAt }) => String(updatedAt.getTime()),
 	accepts: (value) => /^\d{1,14}$/.test(value),

@@ -10,16 +10,12 @@ import type {
 	Gateway,
 	Incoming,
 	Json,
-	JsonObject,
 	Log,
 	OrganizationSettings,
-	PutOptions,
-	RecordPage,
-	StoredRecord,
+	Records,
 	Tool,
 	ToolRef,
 	ToolResult,
-	UpdateOptions,
 } from './nouns.ts';
 import type { StreamRequest, StreamResponse } from './streamed-answers.ts';
 
@@ -91,27 +87,6 @@ export interface KeyValue {
 	/** Returns true for the first caller only, until the value expires. */
 	putIfAbsent(key: string, value: string, ttlMs: number): Promise<boolean>;
 	drop(key: string): Promise<void>;
-}
-
-/** Durable documents in PostgreSQL, private to the plugin and the gateway: a plugin stores its data here without a migration. */
-export interface Records {
-	/** Returns null when the record is absent or expired. A taken record is still returned. */
-	get(key: string): Promise<StoredRecord | null>;
-	/**
-	 * Like `get`, but answers from memory while a record that was put as `watched` is unchanged; a change is seen within a second. Meant for
-	 * hot paths. `readAt` advances with the time since the record was read.
-	 */
-	recall(key: string): Promise<StoredRecord | null>;
-	put(key: string, value: JsonObject, options?: PutOptions): Promise<void>;
-	/** Stores the record unless the key exists; of several concurrent callers on all replicas, exactly one gets true. */
-	add(key: string, value: JsonObject, options?: PutOptions): Promise<boolean>;
-	find(tag: string, page?: RecordPage): Promise<{ records: StoredRecord[]; nextCursor: string | null }>;
-	/** @returns the number of records dropped */
-	drop(tag: string): Promise<number>;
-	/** Reads the record and marks it as used in one statement; null for the second taker. */
-	take(key: string): Promise<StoredRecord | null>;
-	/** Compare and set: returns false when `revision` is no longer the stored one. */
-	update(key: string, revision: number, value: JsonObject, options?: UpdateOptions): Promise<boolean>;
 }
 
 /** A user who is logged in to Gatehouse in a browser. */

@@ -268,41 +268,4 @@ export interface Log {
 	error(fields: object, message: string): void;
 }
 
-/** One durable document of a plugin. */
-export interface StoredRecord {
-	key: string;
-	value: JsonObject;
-	tags: string[];
-	createdAt: Date;
-	expiresAt: Date | null;
-	/** The time at which `take` marked it as used. */
-	takenAt: Date | null;
-	/** The database's clock at the read; the other times are by the same clock, whatever this process's clock says. */
-	readAt: Date;
-	/** Increases with each write; `update` compares it. */
-	revision: number;
-}
-
-export interface PutOptions {
-	tags?: string[];
-	/** Time until it expires, by the database's clock. Default: never. */
-	ttlMs?: number;
-	/** Every replica is notified of each change, so that `recall` can answer from memory. */
-	watched?: boolean;
-	/** The record's type in the audit log, such as `oauth_client`, and the user who creates or deletes it. Default: not logged. */
-	audited?: { type: string; name: string; by?: { userId: string; email: string } };
-}
-
-export interface UpdateOptions {
-	/** New time until it expires, from now. Default: the expiry stays. */
-	ttlMs?: number;
-	/** Whether the update is written to the audit log, if the record is `audited`. Default: it is not. */
-	audited?: boolean;
-}
-
-export interface RecordPage {
-	limit?: number;
-	cursor?: string;
-	/** Default `-createdAt`: newest first. */
-	sort?: string;
-}
+export type { PutOptions, RecordPage, Records, StoredRecord, Tags, UpdateOptions } from './records.ts';

@@ -18,7 +18,8 @@ export async function registerFeatures(server: Server, core: GivenCore, options:
 	for (const feature of registry.list('feature')) {
 		const others = new Set(server.table());
 		const run = async (): Promise<void> => {
-			await feature.register(server, registry.operator(`feature:${feature.name}`), core);
+			const recordsOf: GivenCore['recordsOf'] = (place) => core.recordsOf({ ...place, feature: feature.name });
+			await feature.register(server, registry.operator(`feature:${feature.name}`), { ...core, recordsOf });
 			claimRoutes(
 				server.table().filter((route) => !others.has(route)),
 				feature,

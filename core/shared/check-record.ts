@@ -2,8 +2,9 @@
 
 import type { KeyValue } from '../contract/context.ts';
 import { PluginFault } from '../contract/errors.ts';
-import type { PutOptions, UpdateOptions } from '../contract/nouns.ts';
-import { isObject, measureJson } from '../kit/json.ts';
+import type { JsonObject, PutOptions, Tags, UpdateOptions } from '../contract/nouns.ts';
+import { isObject, type Measured, measureJson } from '../kit/json.ts';
+import { pointersFault } from './sealed-fields.ts';
 
 /** The most characters of a record's or a value's JSON: 1 Mi. */
 const MAX_VALUE_CHARS = 1024 * 1024;
@@ -26,25 +27,42 @@ export function checkName(plugin: string, method: string, name: unknown): void {
 	if (typeof name !== 'string') throw new PluginFault(plugin, `${method}: the name must be a string, not a value of type ${typeof name}.`);
 }
 
-/** @param plugin `kind:name`. @param method of `records`. @throws PluginFault naming the argument */
-export function checkRecord(plugin: string, method: string, given: GivenRecord): void {
-	const fault = recordFault(given);
-	if (fault !== null) throw new PluginFault(plugin, `records.${method}: ${fault}.`);
+/** Checks the tags of a look-up, of which any text may be one. @throws PluginFault */
+export function checkTags(plugin: string, method: string, tags: Tags): void {
+	if (typeof tags === 'string') return;
+	const all: unknown = isObject(tags) ? tags['all'] : null;
+	if (!Array.isArray(all) || all.length > MAX_TAGS || !all.every((tag) => typeof tag === 'string'))
+		throw new PluginFault(plugin, `records.${method}: the tags must be a string, or { all } with a list of at most ${MAX_TAGS} strings.`);
 }
 
-const recordFault = ({ key, value, options }: GivenRecord): string | null =>
-	keyFault('the key', key) ?? valueFault(value) ?? (options ? optionsFault(options) : null);
+/** @param plugin `kind:name`. @param method of `records`. @returns the characters of the value. @throws PluginFault naming the argument */
+export function checkRecord(plugin: string, method: string, given: GivenRecord): number {
+	const { chars, fault } = recordFault(given);
+	if (fault !== null) throw new PluginFault(plugin, `records.${method}: ${fault}.`);
+	return chars;
+}
+
+function recordFault({ key, value, options }: GivenRecord): Measured {
+	const { chars, fault } = measureValue(value);
+	return {
+		chars,
+		fault: keyFault('the key', key) ?? fault ?? (options ? (optionsFault(options) ?? sealedFault(options, value as JsonObject)) : null),
+	};
+}
+
+const sealedFault = (options: PutOptions | UpdateOptions, value: JsonObject): string | null =>
+	'sealed' in options && options.sealed !== undefined ? pointersFault(options.sealed, value) : null;
 
 function keyFault(name: string, key: unknown): string | null {
 	if (typeof key !== 'string') return `${name} must be a string, not a value of type ${typeof key}`;
 	return key === '' || key.length > MAX_KEY_CHARS ? `${name} must have 1 to ${MAX_KEY_CHARS} characters, not ${key.length}` : null;
 }
 
-function valueFault(value: unknown): string | null {
-	if (!isObject(value)) return 'the value must be a JSON object';
+function measureValue(value: unknown): Measured {
+	if (!isObject(value)) return { chars: 0, fault: 'the value must be a JSON object' };
 	const { chars, fault } = measureJson(value, MAX_VALUE_CHARS);
-	if (fault !== null) return `the value must be a JSON object: ${fault}`;
-	return chars > MAX_VALUE_CHARS ? `the value must have at most ${MAX_VALUE_CHARS} characters of JSON` : null;
+	if (fault !== null) return { chars, fault: `the value must be a JSON object: ${fault}` };
+	return { chars, fault: chars > MAX_VALUE_CHARS ? `the value must have at most ${MAX_VALUE_CHARS} characters of JSON` : null };
 }
 
 function optionsFault({ ttlMs, audited, ...others }: PutOptions | UpdateOptions): string | null {

@@ -7,11 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addGateway, addTenant } from '../../test/helpers/samples.ts';
+import { SECRETS } from '../../test/helpers/service.ts';
 import { soon } from '../../test/helpers/soon.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
-import type { Records } from '../contract/context.ts';
+import type { Records } from '../contract/records.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
 import type { Changes, RecordStore, Store, Topic } from '../store/store.ts';
-import { RecordCache, type RecordOwner, recordsOf } from './record-cache.ts';
+import { createRecordServices, PluginRecords } from './plugin-records.ts';
+import { RecordCache } from './record-cache.ts';
+import type { RecordOwner } from './sealed-fields.ts';
 
 interface Replica {
 	records: Records;
@@ -23,11 +27,12 @@ interface Replica {
 
 interface ReplicaOptions {
 	capacity?: number;
+	maxChars?: number;
 	/** Awaited between the database's answer and its delivery. */
 	delay?: () => Promise<unknown>;
 }
 
-function startReplica(t: TestContext, store: Store, owner: RecordOwner, { capacity, delay }: ReplicaOptions = {}): Replica {
+function startReplica(t: TestContext, store: Store, owner: RecordOwner, { capacity, maxChars, delay }: ReplicaOptions = {}): Replica {
 	let looks = 0;
 	const counted: RecordStore = {
 		...store.records,
@@ -38,9 +43,12 @@ function startReplica(t: TestContext, store: Store, owner: RecordOwner, { capaci
 			return found;
 		},
 	};
-	const cache = new RecordCache(store.changes, capacity);
+	const cache = new RecordCache(store.changes, capacity, maxChars);
 	t.after(() => cache.close());
-	const of = (its: RecordOwner): Records => recordsOf({ store: counted, cache }, its);
+	const secrets = createSecrets(SECRETS.ENCRYPTION_KEY);
+	const services = createRecordServices({ store, secrets, accountOf: async (organizationId) => organizationId });
+	t.after(() => services.close());
+	const of = (its: RecordOwner): Records => new PluginRecords({ store: counted, services: { ...services, cache } }, its);
 	return { records: of(owner), looks: () => looks, of };
 }
 
@@ -133,7 +141,7 @@ test('a record that was being looked up when a change was received is not cached
 	const early = numberAt(records);
 	await read.promise;
 	await records.update('a', 1, { n: 2 });
-	await soon(async () => heard.some((topic) => topic.startsWith('record:')), 'the change');
+	await soon(async () => heard.some((topic) => /^record:\d/.test(topic)), 'the change');
 	answered.resolve();
 	assert.equal(await early, 1, 'who asked before the change may get what was before it');
 	assert.deepEqual([await numberAt(records), looks()], [2, 2]);

@@ -1,6 +1,6 @@
 // The storage port of the records of runs, of plugins and of retried requests.
 
-import type { JsonObject, PutOptions, StoredRecord, UpdateOptions } from '../contract/nouns.ts';
+import type { JsonObject, PutOptions, StoredRecord, Tags, UpdateOptions } from '../contract/nouns.ts';
 import type { Listed, Page } from './rows.ts';
 
 // ── what runs leave behind ─────────────────────────────────────────────────────────────────────────────────────────
@@ -31,14 +31,15 @@ export interface Runs {
 export interface RecordScope {
 	/** `kind:name`. */
 	plugin: string;
-	gatewayId: string;
+	/** Null: the record belongs to the organization itself. */
+	gatewayId: string | null;
 }
 
 /**
  * The subject of a change: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account,
- * `record:<seq>` for a watched record and `record:*` for too many of them to name, `token:<id>` for the access token to an API,
- * `import:<id>` for an import job, `run:<id>` for a run, `run:signalled:<id>` and `run:ended:<id>` for those events of one,
- * `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
+ * `record:<seq>` for a watched record, `record:new:<hash>` for one that has come under a key that was free, and `record:*` for too many of
+ * them to name, `token:<id>` for the access token to an API, `import:<id>` for an import job, `run:<id>` for a run, `run:signalled:<id>` and
+ * `run:ended:<id>` for those events of one, `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
  */
 export type Topic =
 	| `org:${string}`
@@ -55,23 +56,38 @@ export interface FoundRecord {
 	topic: Topic | null;
 }
 
+export interface RecordUsage {
+	records: number;
+	bytes: number;
+}
+
 export interface RecordStore {
 	get(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
 	/** Reads a record for a caller that would cache it. */
 	look(organizationId: string, scope: RecordScope, key: string): Promise<FoundRecord | null>;
+	/** @param value with the fields that `options.sealed` names sealed already */
 	put(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<void>;
 	/** Returns false when there is already a record with this key. */
 	add(organizationId: string, scope: RecordScope, key: string, value: JsonObject, options: PutOptions): Promise<boolean>;
-	/** Finds records by tag, newest first or as `page.sort` says. */
-	find(organizationId: string, scope: RecordScope, tag: string, page: Page): Promise<Listed<StoredRecord>>;
-	drop(organizationId: string, scope: RecordScope, tag: string): Promise<number>;
+	/** Finds records by their tags, newest first or as `page.sort` says. */
+	find(organizationId: string, scope: RecordScope, tags: Tags, page: Page): Promise<Listed<StoredRecord>>;
+	/** Counts records by their tags, and no more than `most`. */
+	count(organizationId: string, scope: RecordScope, tags: Tags, most: number): Promise<number>;
+	drop(organizationId: string, scope: RecordScope, tags: Tags): Promise<number>;
+	/** Returns whether there was such a record. */
+	remove(organizationId: string, scope: RecordScope, key: string): Promise<boolean>;
 	take(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null>;
+	/** Returns false when the record has another revision, or other fields of it are sealed than `sealed` names. */
 	update(
 		organizationId: string,
 		scope: RecordScope,
-		record: { key: string; revision: number; value: JsonObject },
+		record: { key: string; revision: number; value: JsonObject; sealed?: readonly string[] },
 		options?: UpdateOptions,
 	): Promise<boolean>;
+	/** Returns the topic under which the coming of a watched record is announced, whether it exists or not. */
+	arrival(organizationId: string, scope: RecordScope, key: string): Promise<Topic>;
+	/** Returns what a plugin stores for an organization with all of its gateways; `bytes` are those of the values as stored. */
+	usage(organizationId: string, plugin: string): Promise<RecordUsage>;
 	/** Removes expired records of all organizations, without announcing it. */
 	prune(): Promise<number>;
 }

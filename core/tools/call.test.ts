@@ -152,11 +152,16 @@ test('cached and stored data belongs to one plugin of one gateway, or of one org
 	assert.equal(await callOf({ plugin: 'auth:x' }).kv.get('k'), null);
 });
 
-test('records belong to a gateway: without one there are none', async () => {
+test('records belong to one plugin of one gateway, or of one organization if there is no gateway', async () => {
 	await callOf().records.put('a', { n: 1 });
 	assert.deepEqual((await callOf().records.get('a'))?.value, { n: 1 });
 	assert.equal(await callOf({ plugin: 'auth:x' }).records.get('a'), null);
-	assert.throws(() => callOf({ gateway: null }).records, /^Error: transport:x: records belong to a gateway/);
+	assert.equal(await callOf({ gateway: null }).records.get('a'), null);
+	await callOf({ gateway: null }).records.put('a', { n: 2 });
+	assert.deepEqual((await callOf({ gateway: null }).records.get('a'))?.value, { n: 2 });
+	assert.deepEqual((await callOf().records.get('a'))?.value, { n: 1 });
+	const other = await addTenant(core.store);
+	assert.equal(await callOf({ gateway: null, organizationId: other.organizationId }).records.get('a'), null);
 });
 
 test('outside of an executor nothing is signed or renewed, and an exchange is made at once', async () => {

@@ -11,7 +11,6 @@ import type {
 	OutboundRequest,
 	OutboundResponse,
 	ProgressListener,
-	Records,
 	SocketProtocol,
 } from '../contract/context.ts';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
@@ -24,6 +23,7 @@ import type {
 	Json,
 	Log,
 	OrganizationSettings,
+	Records,
 	Scope,
 	Tool,
 	ToolRef,
@@ -38,7 +38,7 @@ import type { Secrets } from '../secrets/envelopes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { checkedValues } from '../shared/check-record.ts';
 import type { Memo } from '../shared/memo.ts';
-import { type RecordCache, recordsOf } from '../shared/record-cache.ts';
+import { PluginRecords, type RecordServices } from '../shared/plugin-records.ts';
 import type { Shared } from '../shared/redis.ts';
 import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
@@ -64,7 +64,7 @@ export interface Services {
 	lanes: Lanes;
 	shared: Shared;
 	store: Store;
-	recordCache: RecordCache;
+	records: RecordServices;
 	memo: Memo;
 	accountOf: AccountOf;
 	signer: Signer;
@@ -114,6 +114,8 @@ export interface CallParts {
 	suspend?: ((reason: GatewayError) => void) | undefined;
 	/** Replaces the service's own record store: records are written in the name of a user. */
 	records?: RecordStore;
+	/** Sealed fields of records are hidden: what is read is shown in an answer. */
+	hidesSealed?: boolean;
 	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
 	/** Nothing may have an effect. */
@@ -182,11 +184,10 @@ export class PluginCall implements Call {
 		return checkedValues(this.#parts.plugin, this.#services.shared.keyValue(`kv:${this.#private()}:`));
 	}
 	get records(): Records {
-		const { plugin, organizationId, gateway, records: store = this.#services.store.records } = this.#parts;
-		if (!gateway) throw new Error(`${plugin}: records belong to a gateway, and there is none in this call.`);
-		return recordsOf(
-			{ store, as: (by) => this.#recordsOf(by), cache: this.#services.recordCache },
-			{ organizationId, gatewayId: gateway.id, plugin },
+		const { plugin, organizationId, gateway, records: store = this.#services.store.records, hidesSealed = false } = this.#parts;
+		return new PluginRecords(
+			{ store, as: (by) => this.#recordsOf(by), services: this.#services.records, hidesSealed },
+			{ organizationId, gatewayId: gateway?.id ?? null, plugin },
 		);
 	}
 
@@ -353,6 +354,7 @@ export const managementContext = (services: Services, scope: ManagementScope): C
 	new PluginCall(services, {
 		...scope,
 		organizationId: scope.gateway.organizationId,
+		hidesSealed: true,
 		caller: null,
 		shelf: null,
 		identity: NO_IDENTITY,

@@ -22,7 +22,7 @@ import { defineModels, type Models } from './models/index.ts';
 import { createAccessKeys } from './people/access-keys.ts';
 import { createAccounts } from './people/accounts.ts';
 import { createOrganizations } from './people/organizations.ts';
-import { createRecords } from './records.ts';
+import { createRecords } from './records/records.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
 import { createRuns } from './tool-runs.ts';

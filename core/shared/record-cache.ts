@@ -112,7 +112,7 @@ export class RecordCache {
 		const heard = topics.filter((topic) => topic === '*' || topic.startsWith('record:'));
 		if (heard.length === 0) return;
 		this.#lookUps.clear();
-		// What a look-up found was not changed by the coming of a record.
+		// The coming of a record does not change one that a look-up found.
 		if (heard.some((topic) => !topic.startsWith('record:new:'))) this.#heardChanges++;
 		if (heard.includes('*') || heard.includes('record:*')) this.#forgetAll();
 		for (const topic of heard) {

@@ -74,7 +74,7 @@ CREATE TRIGGER announce_revival AFTER UPDATE ON records REFERENCING OLD TABLE AS
 FOR EACH STATEMENT EXECUTE FUNCTION announce_revived_records();
 `;
 
-// As before, but a record of the organization itself has no gateway to name.
+// The function is that of 0005, but a record of the organization itself has no gateway to name.
 const AUDIT = `
 CREATE OR REPLACE FUNCTION audit_records() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN

@@ -2,15 +2,15 @@
 
 import { createHash } from 'node:crypto';
 import { QueryTypes } from 'sequelize';
-import type { PutOptions, StoredRecord } from '../core/contract/nouns.ts';
-import type { FoundRecord, RecordScope, RecordStore, RecordUsage } from '../core/store/store.ts';
-import type { Database } from './connection.ts';
-import { document } from './imports/batches.ts';
-import { startWalk, toPage, uuid } from './pages.ts';
-import { listOf, PRUNE, statementsAt, USAGE } from './record-statements.ts';
-import { rows } from './rows.ts';
-import { byUpdate } from './sorts.ts';
-import { lenient, storable } from './text.ts';
+import type { PutOptions, StoredRecord } from '../../core/contract/nouns.ts';
+import type { FoundRecord, RecordScope, RecordStore, RecordUsage } from '../../core/store/store.ts';
+import type { Database } from '../connection.ts';
+import { document } from '../imports/batches.ts';
+import { startWalk, toPage, uuid } from '../pages.ts';
+import { rows } from '../rows.ts';
+import { byUpdate } from '../sorts.ts';
+import { lenient, storable } from '../text.ts';
+import { listOf, PRUNE, statementsAt, USAGE } from './statements.ts';
 
 type Row = StoredRecord & { seq: string; watched: boolean };
 
@@ -76,7 +76,7 @@ export function createRecords({ ordinary, bulk, once }: Database): RecordStore {
 			return updated > 0;
 		},
 		async arrival(organizationId, { gatewayId, plugin }, key) {
-			// As `record_arrival` of migration 0016 writes it.
+			// The function `record_arrival` of migration 0016 writes the same.
 			const place = `${organizationId.toLowerCase()} ${gatewayId?.toLowerCase() ?? '-'} ${plugin} ${key}`;
 			return `record:new:${createHash('sha256').update(place).digest('hex')}`;
 		},

@@ -1,8 +1,8 @@
 // The statements on plugins' documents. An expired one does not exist, whether it was pruned yet or not; the database's clock decides.
 // $1, $2 and $3 are the organization, the gateway or null, and the plugin.
 
-import type { Tags } from '../core/contract/nouns.ts';
-import type { Walk } from './pages.ts';
+import type { Tags } from '../../core/contract/nouns.ts';
+import type { Walk } from '../pages.ts';
 
 /** A search finds at most so many rows before their order decides how it goes on. */
 const FEW = 1000;

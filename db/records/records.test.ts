@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { PutOptions } from '../core/contract/nouns.ts';
-import type { Topic } from '../core/store/store.ts';
-import { actor, sorted, type Told, told } from '../test/helpers/audit.ts';
-import { until } from '../test/helpers/clock.ts';
-import { administer } from '../test/helpers/postgres.ts';
-import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
-import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
-import { statementsAt } from './record-statements.ts';
-import { byUpdate } from './sorts.ts';
+import type { PutOptions } from '../../core/contract/nouns.ts';
+import type { Topic } from '../../core/store/store.ts';
+import { actor, sorted, type Told, told } from '../../test/helpers/audit.ts';
+import { until } from '../../test/helpers/clock.ts';
+import { administer } from '../../test/helpers/postgres.ts';
+import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+import { byUpdate } from '../sorts.ts';
+import { statementsAt } from './statements.ts';
 
 async function begin(store: TestStore) {
 	const { organizationId } = await addTenant(store);

@@ -215,3 +215,12 @@ test('a plugin stores no more than its bound for an organization: what is there 
 	await records.remove('a');
 	await of(owner).put('d', {});
 });
+
+test('the bytes that a plugin stores are bounded too, and those of updates count', async () => {
+	const quota = new RecordQuota({ usage: async () => ({ records: 1, bytes: used }) }, { records: 1_000, bytes: 1_000 });
+	let used = 0;
+	const update = () => quota.assertRoom('o', 'auth:x', { chars: 600 });
+	await update();
+	used = 1_000;
+	await assert.rejects(update(), { code: 'conflict' });
+});

@@ -53,6 +53,8 @@ const EXCEPTIONS: readonly Exception[] = [
 	credentials('core/management/declarations.ts', 'the gateway API key of section 2, in the audit log', ['api_key']),
 	credentials('db/audited.ts', 'the gateway API key of section 2, in the audit log', ['api_key']),
 	standards(['http'], 'the protocol, and schemes of URLs (RFC 9110, RFC 3986)'),
+	standards(['oauth2'], 'the type of a security scheme (OpenAPI 3.1, A2A)', 'core/contract/admission.ts'),
+	standards(['oauth2'], 'the type of a security scheme (OpenAPI 3.1, A2A)', 'core/gateways/admission.ts'),
 	standards(['none'], 'the English word; CSP’s and OpenID’s keyword'),
 	standards(['jwt'], 'the message `jwt issuer invalid` of section 5.1 (RFC 7519)', 'core/secrets/tokens.ts'),
 	standards(['jwt'], 'a token of RFC 7519 by an issuer', 'core/identity/key-sets.ts'),

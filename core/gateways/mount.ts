@@ -12,7 +12,7 @@ import type { Registry } from '../registry/registry.ts';
 import { loadConfig, shownConfig } from '../registry/stored-configs.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
-import type { ToolShelf } from '../tools/call.ts';
+import type { ToolShelf } from '../tools/call-parts.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import type { Invoker } from '../tools/invoke.ts';
 import type { MountedMethod } from './authenticate.ts';

@@ -11,7 +11,8 @@ import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope, Tool } from '../contract/nouns.ts';
-import { type CallParts, managementContext, NO_IDENTITY, PluginCall } from './call.ts';
+import { managementContext, NO_IDENTITY, PluginCall } from './call.ts';
+import type { CallParts } from './call-parts.ts';
 import type { ToolEntry } from './entry.ts';
 
 const ALL: Scope[] = ['tools:read', 'tools:execute'];

@@ -19,7 +19,6 @@ import type {
 	Api,
 	Caller,
 	Gateway,
-	Incoming,
 	Json,
 	Log,
 	OrganizationSettings,
@@ -30,99 +29,19 @@ import type {
 	ToolResult,
 } from '../contract/nouns.ts';
 import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
-import type { Egress } from '../egress/egress.ts';
-import type { InFlight } from '../http/in-flight.ts';
 import { deepFreeze } from '../kit/json.ts';
-import type { Lanes } from '../lanes/lanes.ts';
-import type { Secrets } from '../secrets/envelopes.ts';
-import type { AccountOf } from '../shared/accounts.ts';
 import { checkedValues } from '../shared/check-record.ts';
-import type { Memo } from '../shared/memo.ts';
-import { PluginRecords, type RecordServices } from '../shared/plugin-records.ts';
-import type { Shared } from '../shared/redis.ts';
-import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
-import type { Breakers } from '../upstreams/breakers.ts';
-import type { Signer } from '../upstreams/credentials.ts';
-import type { Outbound } from '../upstreams/outbound.ts';
-import type { LookingMethod } from '../upstreams/pass-through.ts';
+import { PluginRecords } from '../shared/plugin-records.ts';
+import type { RecordStore } from '../store/store.ts';
 import { stream } from '../upstreams/streaming.ts';
-import { askUser, type WaitingQuestions } from './asking.ts';
-import type { ToolEntry, ToolLimit } from './entry.ts';
-import type { Invoker } from './invoke.ts';
+import { askUser } from './asking.ts';
+import type { CallParts, Services } from './call-parts.ts';
 import type { JobDesk } from './job-desk.ts';
 import { type LogOrigin, pluginLog } from './plugin-log.ts';
 import { sealsOf } from './seals.ts';
 
 /** Time for which an organization's settings are cached: every change is seen within a second. */
 const SETTINGS_MS = 1000;
-
-/** The parts of core that a call uses. */
-export interface Services {
-	log: Log;
-	egress: Egress;
-	breakers: Breakers;
-	lanes: Lanes;
-	shared: Shared;
-	store: Store;
-	records: RecordServices;
-	memo: Memo;
-	accountOf: AccountOf;
-	signer: Signer;
-	invoker: Invoker;
-	/** Told when calls in flight have no more time, since the service stops. */
-	inFlight: InFlight;
-	jobs: JobDesk;
-	/** Encrypts what clients carry, and logs nothing. */
-	seals: Secrets;
-	waitingQuestions: WaitingQuestions;
-	/** Returns the operator's configuration of a plugin, by `kind:name`. */
-	operatorOf(plugin: string): unknown;
-}
-
-/** The tools that one caller can reach: a gateway's, or one tool of an organization. */
-export interface ToolShelf {
-	list(): readonly Tool[];
-	find(tool: ToolRef): ToolEntry | null;
-}
-
-/** The parts of one call: the plugin, the gateway and the caller that it belongs to. */
-export interface CallParts {
-	/** `kind:name` of the plugin that makes the call: its stored data is private to it. */
-	plugin: string;
-	organizationId: string;
-	gateway: Gateway | null;
-	caller: Caller | null;
-	shelf: ToolShelf | null;
-	/** The gateway's authentication methods, with the headers in which they look for credentials. */
-	methods?: readonly LookingMethod[];
-	/** The challenge by which the method that authenticated the caller asks for one more scope; null when it takes no Bearer tokens. */
-	challenge?: (caller: Caller, scope: Scope) => string | null;
-	/** Returns the methods by which the gateway admits callers; absent without a gateway. */
-	admission?: () => readonly Admission[];
-	/** Whether the route declares that it tells which tools the gateway serves. */
-	lists?: boolean;
-	identity: Identity;
-	/** Absent when the call comes from no request to a gateway. */
-	incoming?: Incoming;
-	signal: AbortSignal;
-	/** The tool being run, inside an executor. */
-	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
-	listener: ProgressListener | null;
-	/** The way to the user of the client. */
-	asker?: Asker | null;
-	/** Ends the run inside an executor, which the client will begin again. */
-	suspend?: ((reason: GatewayError) => void) | undefined;
-	/** Replaces the service's own record store: records are written in the name of a user. */
-	records?: RecordStore;
-	/** Sealed fields of records are hidden: what is read is shown in an answer. */
-	hidesSealed?: boolean;
-	/** The way out for requests, inside an executor. */
-	outbound?: Outbound;
-	/** Nothing may have an effect. */
-	isDry?: boolean;
-	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */
-	countTool?: (limit: ToolLimit) => Promise<void>;
-}
 
 const NO_TOOLS: readonly Tool[] = Object.freeze([]);
 const NO_ADMISSION: readonly Admission[] = Object.freeze([]);

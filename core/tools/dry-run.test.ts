@@ -17,7 +17,7 @@ import { Registry } from '../registry/registry.ts';
 import { createSecrets } from '../secrets/envelopes.ts';
 import { Recorder } from '../store/recorder.ts';
 import { createSigner } from '../upstreams/credentials.ts';
-import type { Services } from './call.ts';
+import type { Services } from './call-parts.ts';
 import { toolLocation } from './entry.ts';
 import { createInvoker } from './invoke.ts';
 

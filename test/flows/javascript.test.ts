@@ -240,7 +240,7 @@ test('what waits in two organizations of one account is bounded together, and ot
 		owners.flatMap((own) => Array.from({ length: 12 }, () => toolOf(code, { timeoutMs: 30_000 }, own).then((id) => ({ own, id })))),
 	);
 	const quick = await toolOf('return "served"', {}, other);
-	// Where the machine is so busy that the first ones end before the last of the share begins, the threads are there for the next round.
+	// On a machine so busy that the first ones end before the last of the share begins, the threads are there for the next round.
 	for (let round = 1; round <= 5; round++) {
 		begun = 0;
 		await using sleepers = callAll(tools);

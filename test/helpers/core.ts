@@ -43,7 +43,7 @@ import { createShared } from '../../core/shared/redis.ts';
 import { Recorder } from '../../core/store/recorder.ts';
 import type { RunRow } from '../../core/store/store.ts';
 import { WaitingQuestions } from '../../core/tools/asking.ts';
-import type { Services } from '../../core/tools/call.ts';
+import type { Services } from '../../core/tools/call-parts.ts';
 import { createInvoker } from '../../core/tools/invoke.ts';
 import { createUpstreamTokens } from '../../core/upstreams/access-tokens.ts';
 import { Breakers } from '../../core/upstreams/breakers.ts';

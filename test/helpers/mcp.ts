@@ -5,7 +5,8 @@ import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../..
 import type { ServerEvent } from '../../core/contract/server-events.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { Memo } from '../../core/shared/memo.ts';
-import { type CallParts, NO_IDENTITY, PluginCall, type Services } from '../../core/tools/call.ts';
+import { NO_IDENTITY, PluginCall } from '../../core/tools/call.ts';
+import type { CallParts, Services } from '../../core/tools/call-parts.ts';
 import { silent } from './postgres.ts';
 
 export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;

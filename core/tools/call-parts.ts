@@ -1,0 +1,92 @@
+// The parts of a call: what core lends to all of them, and what belongs to one.
+
+import type { Admission } from '../contract/admission.ts';
+import type { Asker } from '../contract/asking.ts';
+import type { Identity, ProgressListener } from '../contract/context.ts';
+import type { GatewayError } from '../contract/errors.ts';
+import type { Api, Caller, Gateway, Incoming, Log, Scope, Tool, ToolRef } from '../contract/nouns.ts';
+import type { Egress } from '../egress/egress.ts';
+import type { InFlight } from '../http/in-flight.ts';
+import type { Lanes } from '../lanes/lanes.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
+import type { AccountOf } from '../shared/accounts.ts';
+import type { Memo } from '../shared/memo.ts';
+import type { RecordServices } from '../shared/plugin-records.ts';
+import type { Shared } from '../shared/redis.ts';
+import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
+import type { Breakers } from '../upstreams/breakers.ts';
+import type { Signer } from '../upstreams/credentials.ts';
+import type { Outbound } from '../upstreams/outbound.ts';
+import type { LookingMethod } from '../upstreams/pass-through.ts';
+import type { WaitingQuestions } from './asking.ts';
+import type { ToolEntry, ToolLimit } from './entry.ts';
+import type { Invoker } from './invoke.ts';
+import type { JobDesk } from './job-desk.ts';
+
+/** The parts of core that a call uses. */
+export interface Services {
+	log: Log;
+	egress: Egress;
+	breakers: Breakers;
+	lanes: Lanes;
+	shared: Shared;
+	store: Store;
+	records: RecordServices;
+	memo: Memo;
+	accountOf: AccountOf;
+	signer: Signer;
+	invoker: Invoker;
+	/** Told when calls in flight have no more time, since the service stops. */
+	inFlight: InFlight;
+	jobs: JobDesk;
+	/** Encrypts what clients carry, and logs nothing. */
+	seals: Secrets;
+	waitingQuestions: WaitingQuestions;
+	/** Returns the operator's configuration of a plugin, by `kind:name`. */
+	operatorOf(plugin: string): unknown;
+}
+
+/** The tools that one caller can reach: a gateway's, or one tool of an organization. */
+export interface ToolShelf {
+	list(): readonly Tool[];
+	find(tool: ToolRef): ToolEntry | null;
+}
+
+/** The parts of one call: the plugin, the gateway and the caller that it belongs to. */
+export interface CallParts {
+	/** `kind:name` of the plugin that makes the call: its stored data is private to it. */
+	plugin: string;
+	organizationId: string;
+	gateway: Gateway | null;
+	caller: Caller | null;
+	shelf: ToolShelf | null;
+	/** The gateway's authentication methods, with the headers in which they look for credentials. */
+	methods?: readonly LookingMethod[];
+	/** The challenge by which the method that authenticated the caller asks for one more scope; null when it takes no Bearer tokens. */
+	challenge?: (caller: Caller, scope: Scope) => string | null;
+	/** Returns the methods by which the gateway admits callers; absent without a gateway. */
+	admission?: () => readonly Admission[];
+	/** Whether the route declares that it tells which tools the gateway serves. */
+	lists?: boolean;
+	identity: Identity;
+	/** Absent when the call comes from no request to a gateway. */
+	incoming?: Incoming;
+	signal: AbortSignal;
+	/** The tool being run, inside an executor. */
+	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
+	listener: ProgressListener | null;
+	/** The way to the user of the client. */
+	asker?: Asker | null;
+	/** Ends the run inside an executor, which the client will begin again. */
+	suspend?: ((reason: GatewayError) => void) | undefined;
+	/** Replaces the service's own record store: records are written in the name of a user. */
+	records?: RecordStore;
+	/** Sealed fields of records are hidden: what is read is shown in an answer. */
+	hidesSealed?: boolean;
+	/** The way out for requests, inside an executor. */
+	outbound?: Outbound;
+	/** Nothing may have an effect. */
+	isDry?: boolean;
+	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */
+	countTool?: (limit: ToolLimit) => Promise<void>;
+}

@@ -46,11 +46,12 @@ EXECUTE FUNCTION import_follows_run();
 `;
 
 // An import that is removed, mostly with its API, takes its run along, and whoever runs it hears of that. A run is locked before its import:
-// by those who claim and end it, and so by the removal of an API, too.
+// by those who claim and end it, and so by the removal of an API, too; an import that has just ended may
+// still have a run whose holder tells something of it.
 const REMOVAL = `
 CREATE FUNCTION lock_import_run() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
-	PERFORM FROM runs WHERE id = (SELECT id FROM import_jobs WHERE api_id = OLD.id AND finished_at IS NULL) FOR UPDATE;
+	PERFORM FROM runs WHERE id IN (SELECT id FROM import_jobs WHERE organization_id = OLD.organization_id AND api_id = OLD.id) ORDER BY id FOR UPDATE;
 	RETURN OLD;
 END
 $function$;

@@ -11,7 +11,10 @@ import { readReadme } from '../readme.ts';
 const BLOCK = /<!-- curl -->\n```sh\n([\s\S]*?)```\n<!-- \/curl -->/;
 const HEAD = 'GATEHOUSE=http://127.0.0.1:3000 SHOP=http://127.0.0.1:4000';
 
-for (const shell of ['sh', 'bash'])
+/** Shells by the options with which they read no file of the machine: bash does if its input is a socket, as for a remote login. */
+const SHELLS = { sh: [], bash: ['--norc'] };
+
+for (const [shell, options] of Object.entries(SHELLS))
 	test(`the README’s commands lead from an account to a tool call in ${shell}`, async () => {
 		const [, commands = ''] = BLOCK.exec(readReadme()) ?? [];
 		const shop = await startSampleApi();
@@ -19,7 +22,7 @@ for (const shell of ['sh', 'bash'])
 		try {
 			assert.ok(commands.startsWith(HEAD));
 			const script = commands.replace(HEAD, `GATEHOUSE=${service.url} SHOP=${shop.url}`);
-			const { stdout, stderr } = await promisify(execFile)(shell, ['-eu', '-c', `TOKEN=; ${script}`]);
+			const { stdout, stderr } = await promisify(execFile)(shell, [...options, '-eu', '-c', `TOKEN=; ${script}`]);
 			assert.equal(stderr, '');
 			const answer = JSON.parse(stdout.slice(stdout.indexOf('{"jsonrpc"')));
 			assert.deepEqual(answer.result.structuredContent, { open: true, books: 8 });

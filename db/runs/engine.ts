@@ -72,6 +72,13 @@ export class Engine {
 		this.#log = log;
 	}
 
+	/** Creates the queues that are not there: usually all of them are, so that a process without any work does not load the engine. */
+	async open(kinds: readonly string[]): Promise<void> {
+		const found = await this.#pool.rows<{ name: string }>(`SELECT name FROM ${SCHEMA}.queue WHERE name = ANY($1)`, [kinds]);
+		const there = new Set(found.map(({ name }) => name));
+		for (const kind of kinds) if (!there.has(kind)) await this.prepare(kind);
+	}
+
 	/** Creates the queue of a kind, unless there is one. */
 	prepare(kind: string): Promise<void> {
 		const known = this.#known.get(kind) ?? this.#create(kind);

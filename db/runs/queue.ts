@@ -133,9 +133,7 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 	};
 
 	return {
-		async open(kinds) {
-			for (const kind of kinds) await engine.prepare(kind);
-		},
+		open: (kinds) => engine.open(kinds),
 		async look(kinds) {
 			const found = await pool.rows<Looked>(LOOK, [kinds]);
 			return lookOf(found);

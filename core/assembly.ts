@@ -115,7 +115,6 @@ export async function assemble(
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
-	opened.defer(sweepExpired(store, config.metricsRetentionDays, log));
 	const mail = createMail(config, log);
 	opened.defer(() => mail.close());
 	const resets = createResets({ config, store, mail, log });
@@ -127,6 +126,7 @@ export async function assemble(
 	opened.defer(() => imports.close());
 	const runs = createRuns({ store, log });
 	opened.defer(() => runs.close(0));
+	opened.defer(sweepExpired(store, { retentionDays: config.metricsRetentionDays, kinds: () => runs.kinds() }, log));
 	const importJobs = createImportJobs({ store, registry, secrets, imports, runs, log });
 
 	const memo = new Memo(MEMOS);

@@ -19,7 +19,7 @@ test('a minute after the start, logins are removed whose last token has expired:
 		await administer(store.database, `UPDATE sessions SET created_at = now() - interval '${hours} hours' WHERE id = '${id}'`);
 	}
 	t.mock.timers.enable({ apis: ['setTimeout'] });
-	const stop = sweepExpired(store, 90, silent);
+	const stop = sweepExpired(store, { retentionDays: 90, kinds: () => [] }, silent);
 	t.mock.timers.tick(60_000);
 	t.mock.timers.reset();
 	await until(async () => (await store.accounts.session(old, userId)) === null, 'the old login is gone');

@@ -1,23 +1,40 @@
 // Removes expired rows: runs and records of those of tools (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
-// that cannot be used any more, answers kept under an Idempotency-Key, import jobs that ended a month ago.
+// that cannot be used any more, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time.
 
 import type { Log } from './contract/nouns.ts';
 import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './secrets/tokens.ts';
 import type { Store } from './store/store.ts';
 
-const FIRST_MS = 60 * 1000;
-const EVERY_MS = 60 * 60 * 1000;
+const TICK_MS = 60 * 1000;
+/** Rows are removed at the first tick, and at each of so many. */
+const TICKS = 60;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IMPORTS_MS = 30 * DAY_MS;
 /** The last token of a login may be issued at the end of the login's lifetime. */
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
-/** Starts the sweep: a minute after the start, then every hour. @param retentionDays 0 keeps runs for ever. @returns how to stop it */
+/** What the sweep must know of this process. */
+export interface Keeping {
+	/** 0 keeps runs for ever. */
+	retentionDays: number;
+	/** Returns the kinds of run that this process knows. */
+	kinds(): string[];
+}
+
+/** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended every minute. @returns how to stop it */
 export function sweepExpired(
 	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue'>,
-	retentionDays: number,
+	{ retentionDays, kinds }: Keeping,
 	log: Log,
 ): () => void {
+	const expire = async (): Promise<void> => {
+		try {
+			const ended = await store.runQueue.expire(kinds());
+			if (ended > 0) log.info({ ended }, 'runs ended that nobody took in time');
+		} catch (error) {
+			log.warn({ error: String(error) }, 'overdue runs could not be ended; the next sweep retries');
+		}
+	};
 	const clean = async (): Promise<void> => {
 		try {
 			const old = new Date(Date.now() - retentionDays * DAY_MS);
@@ -33,9 +50,11 @@ export function sweepExpired(
 			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');
 		}
 	};
+	let ticks = 0;
 	let timer = setTimeout(function tick() {
-		void clean();
-		timer = setTimeout(tick, EVERY_MS).unref();
-	}, FIRST_MS).unref();
+		void expire();
+		if (ticks++ % TICKS === 0) void clean();
+		timer = setTimeout(tick, TICK_MS).unref();
+	}, TICK_MS).unref();
 	return () => clearTimeout(timer);
 }

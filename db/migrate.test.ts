@@ -23,6 +23,7 @@ import { configVersions } from './migrations/0014-config-versions.ts';
 import { runs } from './migrations/0015-runs.ts';
 import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
+import { runDeadlines } from './migrations/0018-run-deadlines.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -112,6 +113,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[runs, RUN_ROWS],
 	[recordQueries, ''],
 	[importRuns, ''],
+	[runDeadlines, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

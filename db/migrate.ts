@@ -22,6 +22,7 @@ import { configVersions } from './migrations/0014-config-versions.ts';
 import { runs } from './migrations/0015-runs.ts';
 import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
+import { runDeadlines } from './migrations/0018-run-deadlines.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -49,6 +50,7 @@ const MIGRATIONS: Migration[] = [
 	runs,
 	recordQueries,
 	importRuns,
+	runDeadlines,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

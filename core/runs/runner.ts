@@ -66,6 +66,10 @@ export class Runner {
 		this.#kinds.set(definition.kind, definition);
 	}
 
+	kinds(): string[] {
+		return [...this.#kinds.keys()];
+	}
+
 	kind(kind: string): RunKind {
 		return this.#kinds.get(kind) ?? { kind, perAccount: null, perAccountUnfinished: null, maxLosses: MAX_LOSSES };
 	}

@@ -29,6 +29,8 @@ type MayBegin = { claimed?: ClaimedRun | null } | null;
 export interface Runs {
 	/** Says how runs of a kind are run, before `open`. A replica takes only the kinds that it knows. */
 	define<I extends Json>(kind: string, program: (run: RunContext<I>) => Promise<Json>, options?: KindOptions): void;
+	/** Returns the kinds that are defined. */
+	kinds(): string[];
 	/** Begins to take runs, if any kind is defined. */
 	open(): Promise<void>;
 	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found, rate_limited */
@@ -84,6 +86,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 			// The one who starts a run of this kind gives it the input that its program expects.
 			runner.define({ kind, ...bounds, program: program as (run: RunContext) => Promise<Json> });
 		},
+		kinds: () => runner.kinds(),
 		open: () => runner.open(),
 		async start(asked) {
 			const added = await queue.add({ ...USUAL, ...asked }, runner.kind(asked.kind));

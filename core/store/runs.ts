@@ -6,7 +6,7 @@ import type { Json } from '../contract/nouns.ts';
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
 /**
  * `in_doubt`: a step that may run only once was begun and not seen to end; `interrupted`: the process of a run that is not resumed is gone;
- * `timed_out`: the deadline of the run, or of an awaited event, is over.
+ * `timed_out`: the deadline of the run, or of an awaited event, is over; `not_implemented`: no process knows its kind.
  */
 export type RunFaultCode = ErrorCode | 'cancelled' | 'in_doubt' | 'interrupted' | 'timed_out';
 /** A type alias, since it is stored as JSON: an interface has no index signature. */
@@ -170,7 +170,7 @@ export interface RunQueue {
 	 */
 	fork(organizationId: string, id: string, from: string | null): Promise<Run | null>;
 
-	/** Prepares the queues of these kinds. */
+	/** Prepares the queues of these kinds: nothing is loaded for those that are there. */
 	open(kinds: readonly string[]): Promise<void>;
 	look(kinds: readonly string[]): Promise<RunLook>;
 	/** Takes up to so many runs whose turn it is. `isMore`: there may be others, though fewer were taken. */
@@ -198,6 +198,11 @@ export interface RunQueue {
 	/** Sets the next time, and starts the run of this one, in one transaction. @returns false when another replica did so */
 	fire(schedule: DueSchedule, nextAt: Date | null, starts: boolean): Promise<boolean>;
 
+	/**
+	 * Ends runs that nobody took in time: as `timed_out` those whose deadline is over, whatever their kind, and as `not_implemented` those of other
+	 * kinds than these that have been due for a week, while no process took a run of their kind. @returns the number of runs
+	 */
+	expire(known: readonly string[]): Promise<number>;
 	/** Removes runs that ended before that time. */
 	prune(olderThan: Date): Promise<number>;
 	close(): Promise<void>;

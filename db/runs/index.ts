@@ -8,6 +8,7 @@ import type { Endpoint } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { Bell } from './bell.ts';
 import { Engine } from './engine.ts';
+import { createExpiry } from './expiry.ts';
 import { createJointRuns, type JointRuns } from './joint.ts';
 import { createRunPool } from './pool.ts';
 import { createWorker, type RunParts } from './queue.ts';
@@ -28,6 +29,7 @@ export function createRunQueue(
 	const runQueue = guard({
 		...createWorker(parts),
 		...createDesk(desk),
+		expire: createExpiry(parts),
 		...createSchedules(desk),
 		async close() {
 			await parts.bell.close();

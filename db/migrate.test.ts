@@ -24,6 +24,7 @@ import { runs } from './migrations/0015-runs.ts';
 import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
 import { runDeadlines } from './migrations/0018-run-deadlines.ts';
+import { importLeases } from './migrations/0019-import-leases.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -114,6 +115,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[recordQueries, ''],
 	[importRuns, ''],
 	[runDeadlines, ''],
+	[importLeases, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({
@@ -310,8 +312,8 @@ test('imports that were under way in the former release are begun anew as runs, 
 		{ n: '3', ...queued, phase: 'tools', operations: 2, attempts: 0 },
 		{ n: '4', status: 'succeeded', run: null, phase: 'tools', operations: 3, attempts: 1 },
 	]);
-	const late = administer(former.database, `UPDATE import_jobs SET status = 'succeeded', lease = NULL WHERE lease IS NOT NULL`);
-	await assert.rejects(late, /lease/);
+	const late = `UPDATE import_jobs SET status = 'succeeded', lease = NULL WHERE lease = '00000000-0000-4000-8000-0000000000ff' RETURNING id`;
+	assert.deepEqual(await administer(former.database, late), []);
 	await using store = await openStore({ database: former.database, dataDir: '', log: silent, migrate: false }).then((opened) => ({
 		...opened,
 		[Symbol.asyncDispose]: () => opened.close(),
@@ -323,6 +325,31 @@ test('imports that were under way in the former release are begun anew as runs, 
 	const claimed = await store.runQueue.claim(kind, 10);
 	assert.equal(claimed.runs.length, 3);
 	for (const { hold } of claimed.runs) assert.deepEqual(await store.importQueue.body(hold), Buffer.from('{}'));
+});
+
+test('a replica of the former release takes no import: one with a lease is refused as busy, one without becomes a run', async () => {
+	await using migrated = await testDatabase();
+	const { database } = migrated;
+	await administer(
+		database,
+		`INSERT INTO organizations (id, name, slug) VALUES ('00000000-0000-4000-8000-000000000001', 'Acme', 'acme')`,
+		`INSERT INTO apis (organization_id, name, type, base_url) SELECT id, 'Pets', 'openapi', 'https://pets.example' FROM organizations`,
+	);
+	// The statements of that release, shortened.
+	const add = (lease: string, status: string) =>
+		administer(
+			database,
+			`INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, lease, leased_until, status)
+			SELECT organization_id, id, '{}', 1, ${lease}, ${lease === 'NULL' ? 'NULL' : 'now()'}, '${status}' FROM apis RETURNING id`,
+		);
+	// What its errors tell clients as 503, with Retry-After.
+	await assert.rejects(add('gen_random_uuid()', 'running'), { code: '55P03' });
+	const [job] = await add('NULL', 'queued');
+	assert.deepEqual(await administer(database, 'SELECT id, kind, status, job_id FROM runs'), [
+		{ id: job?.['id'], kind: 'import', status: 'queued', job_id: null },
+	]);
+	const claim = `UPDATE import_jobs SET status = 'running', lease = gen_random_uuid(), leased_until = now() WHERE finished_at IS NULL`;
+	await assert.rejects(administer(database, claim), { code: '55P03' });
 });
 
 test('every foreign key includes the organization, except those to organizations, users, and a user’s own rows', async () => {

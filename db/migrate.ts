@@ -23,6 +23,7 @@ import { runs } from './migrations/0015-runs.ts';
 import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
 import { runDeadlines } from './migrations/0018-run-deadlines.ts';
+import { importLeases } from './migrations/0019-import-leases.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -51,6 +52,7 @@ const MIGRATIONS: Migration[] = [
 	recordQueries,
 	importRuns,
 	runDeadlines,
+	importLeases,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api, ToolDraft } from '../../core/index.ts';
+import type { Api, JsonObject, ToolDraft } from '../../core/index.ts';
 import { readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
 
@@ -78,4 +78,22 @@ test('a description is bounded, without a repeated summary, and says that an ope
 	assert.equal(await describe({ summary: 'Find', deprecated: true }), 'Deprecated.\n\nFind');
 	assert.equal(await describe({}), 'GET /pets/{id}');
 	assert.equal((await describe({ description: 'é'.repeat(5_000) })).length, 1_000);
+});
+
+test('a header of a part with the name of a secret, stored by a former release, is left out, and the others stay', async () => {
+	const [operation = assert.fail()] = (
+		await readWith(importer, JSON.stringify({ openapi: '3.0.0', info: { title: 'x', version: '1' }, paths: { '/a': { get } } }), null)
+	).operations;
+	const config = (parts: JsonObject) => {
+		const requestBody = { arg: 'body', contentType: 'multipart/form-data', parts };
+		return importer.tool({ ...operation, definition: { ...operation.definition, requestBody } }, api('https://api.example.com'))
+			.executionConfig;
+	};
+	const stored = {
+		a: { headers: { 'X-Api-Key': 'canary', 'X-Open': 'x' } },
+		b: { binary: true, headers: { Authorization: 'canary' } },
+		c: {},
+	};
+	const made = config(stored)['requestBody'] as JsonObject;
+	assert.deepEqual(made['parts'], { a: { headers: { 'X-Open': 'x' } }, b: { binary: true }, c: {} });
 });

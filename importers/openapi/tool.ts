@@ -4,6 +4,7 @@ import {
 	type Api,
 	type CredentialNeed,
 	type Fillable,
+	holdsSecret,
 	isObject,
 	type Json,
 	type JsonObject,
@@ -24,10 +25,27 @@ export function toTool(operation: Operation, api: Api): ToolDraft {
 		parameters: operation.parameters,
 		outputSchema: operation.outputSchema,
 		annotations: annotationsOf(operation.method),
-		executionConfig: { ...config, url: `${prefix ?? ''}${String(path)}` },
+		executionConfig: { ...config, ...requestBodyOf(config['requestBody']), url: `${prefix ?? ''}${String(path)}` },
 		...bodyArgumentOf(config['requestBody']),
 		...fillableOf(fillable, config, prefix),
 	};
+}
+
+/**
+ * Leaves out headers of parts that have the name of a secret: drafts hold none. `convertForm` reports them, and leaves them out itself, but an
+ * operation may have been stored by a former release.
+ */
+function requestBodyOf(body: Json | undefined): { requestBody?: JsonObject } {
+	if (!isObject(body) || !isObject(body['parts'])) return {};
+	const parts = Object.entries(body['parts']).map(([name, part]) => [name, isObject(part) ? openPart(part) : part]);
+	return { requestBody: { ...body, parts: Object.fromEntries(parts) } };
+}
+
+function openPart(part: JsonObject): JsonObject {
+	const { headers, ...rest } = part;
+	if (!isObject(headers)) return part;
+	const open = Object.entries(headers).filter(([name]) => !holdsSecret(name));
+	return open.length === 0 ? rest : { ...rest, headers: Object.fromEntries(open) };
 }
 
 const bodyArgumentOf = (body: Json | undefined): Pick<ToolDraft, 'bodyArgument'> =>

@@ -182,6 +182,27 @@ function pageFault(schema: ObjectSchema): string | null {
 	return taken.length === 0 ? null : `must not name ${taken.join(', ')}: lists have ${OF_PAGES.join(', ')} by themselves`;
 }
 
+/** URLs are logged by proxies and kept by browsers. */
+const openQuery = (schema: ObjectSchema): string | null =>
+	hasSecret(schema) ? 'must not take a secret: URLs are logged and kept; take it in a body' : null;
+
+/** Answers under an Idempotency-Key are kept for a day, in clear. */
+const keptFault = ({ idempotent, answer }: ManagementRoute): string | null =>
+	idempotent && hasSecret(answer) ? 'must not be idempotent with a secret in its answer, which would be kept for a day' : null;
+
+/** Whether a schema marks a secret anywhere. */
+function hasSecret(schema: Schema): boolean {
+	const isMarked = (part: unknown): boolean =>
+		typeof part === 'object' &&
+		part !== null &&
+		(Object.hasOwn(part, 'secret') || Object.hasOwn(part, 'secretMembers') || Object.values(part).some(isMarked));
+	const metasOf = (part: unknown): unknown[] =>
+		typeof part !== 'object' || part === null
+			? []
+			: Object.entries(part).flatMap(([name, value]) => (name === 'metas' ? [value] : metasOf(value)));
+	return metasOf(schema.describe()).some(isMarked);
+}
+
 /** An object schema that refuses what it does not name, and becomes part of ours. */
 const ownSchema = configSchema.concat(answerSchema);
 
@@ -197,7 +218,7 @@ const managementFields = {
 			is: 'GET',
 			otherwise: Joi.forbidden().messages({ 'any.unknown': '{{#label}} is for GET alone: it names the records' }),
 		}),
-	query: ownSchema.custom(rule(pageFault)),
+	query: ownSchema.custom(rule(pageFault)).custom(rule(openQuery)),
 	body: onlyFor(ownSchema, 'POST', 'PUT'),
 	answer: answerSchema.required(),
 	status: onlyFor(Joi.valid(200), 'POST'),
@@ -209,4 +230,4 @@ const managementFields = {
 	handler: code.required(),
 } satisfies Record<keyof ManagementRoute, Schema>;
 
-export const managementRoutes = Joi.array().items(Joi.object(managementFields));
+export const managementRoutes = Joi.array().items(Joi.object(managementFields).custom(rule(keptFault)));

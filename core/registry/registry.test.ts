@@ -43,6 +43,28 @@ const BAD: [id: string, route: unknown, message: RegExp][] = [
 	['has an answer that is no schema', { ...ROUTE, answer: {} }, /\.answer must be a schema of Joi 18/],
 	['lists under a name that is taken', { ...ROUTE, list: 'nextCursor' }, /\.list must be another word/],
 	['lists while it removes', { ...ONE, id: 'dropTokens', path: '/tokens', list: 'tokens' }, /\.list is for GET alone/],
+	[
+		'takes a secret in its query',
+		{ ...ROUTE, query: Joi.object({ token: Joi.string().meta({ secret: true }) }) },
+		/management\[1\]\.query must not take a secret/,
+	],
+	[
+		'takes one deep in its query',
+		{ ...ROUTE, query: Joi.object({ any: Joi.array().items(Joi.object({ a: Joi.any() }).meta({ secretMembers: () => true })) }) },
+		/management\[1\]\.query must not take a secret/,
+	],
+	[
+		'is idempotent and answers with a secret',
+		{
+			...ROUTE,
+			method: 'POST',
+			list: undefined,
+			query: undefined,
+			idempotent: true,
+			answer: Joi.object({ key: Joi.string().meta({ secret: true }) }),
+		},
+		/management\[1\] must not be idempotent with a secret in its answer/,
+	],
 	['has a member that routes do not have', { ...ROUTE, need: 'self' }, /management\[1\]\.need is no member of management\[1\]/],
 	...['tokens', '/', '/{tokenId}', '/tokens/', '/tokens//x', '/tokens/{a*}', '/tokens/{a}b', '/Tokens', '/tokens?x=1'].map(
 		(path): [string, unknown, RegExp] => [`has the path ${path}`, { ...ROUTE, path }, /\.path must match/],

@@ -7,6 +7,7 @@ import { PluginFault } from '../contract/errors.ts';
 import type { EventOptions, ServerEvent } from '../contract/server-events.ts';
 import { isTokenCookie } from '../identity/cookies.ts';
 import { isObject, measureJson } from '../kit/json.ts';
+import { mediaTypeOf } from '../kit/media-type.ts';
 
 /** A reply that the server can send. */
 export interface CheckedReply {
@@ -19,8 +20,9 @@ export interface CheckedReply {
 	events?: EventReply;
 }
 
+/** Events, or an event stream that the plugin writes itself. */
 export interface EventReply extends EventOptions {
-	source: AsyncIterable<ServerEvent>;
+	source: AsyncIterable<ServerEvent> | Readable;
 }
 
 /** The most that a body in memory may have, in characters or bytes: 64 Mi. Larger ones are streams. */
@@ -48,8 +50,14 @@ export function checkReply(value: unknown, from: ReplyFrom): CheckedReply {
 	if (fault !== null) throw new PluginFault(from.plugin, `the reply of a handler ${fault}.`);
 	const { status, headers = NO_HEADERS, body, stream } = value as Checked;
 	if (isEvents(body)) return { status, headers, body: undefined, type: undefined, events: { ...stream, source: body } };
-	return { status, headers, ...convert(body, from.plugin) };
+	const converted = convert(body, from.plugin);
+	const { body: sent } = converted;
+	if (!(sent instanceof Readable && isEventStream(headers))) return { status, headers, ...converted };
+	return { status, headers, body: undefined, type: undefined, events: { ...stream, source: sent } };
 }
+
+const isEventStream = (headers: Readonly<Record<string, string>>): boolean =>
+	Object.keys(headers).some((name) => name.toLowerCase() === 'content-type' && mediaTypeOf(headers[name]) === 'text/event-stream');
 
 type Checked = { status: number; headers?: Record<string, string>; body: unknown; stream?: EventOptions };
 
@@ -58,7 +66,8 @@ function replyFault(value: unknown, from: ReplyFrom): string | null {
 	const { status, headers, body, stream } = value as Record<string, unknown>;
 	if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599)
 		return `must have a status from 200 to 599, not ${typeof status === 'number' ? status : `a value of type ${typeof status}`}`;
-	const ofEvents = isEvents(body) ? eventsFault(status as number, stream) : null;
+	if (isEvents(body) && status !== 200) return `with events must have the status 200, not ${status}`;
+	const ofEvents = isEvents(body) || stream !== undefined ? optionsFault(stream) : null;
 	if (ofEvents !== null || headers === undefined) return ofEvents;
 	if (!isObject(headers)) return 'must have an object as headers';
 	for (const name in headers) {
@@ -72,8 +81,7 @@ function replyFault(value: unknown, from: ReplyFrom): string | null {
 const isEvents = (body: unknown): body is AsyncIterable<ServerEvent> =>
 	typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !(body instanceof ReadableStream) && !isStream(body);
 
-function eventsFault(status: number, stream: unknown): string | null {
-	if (status !== 200) return `with events must have the status 200, not ${status}`;
+function optionsFault(stream: unknown): string | null {
 	if (stream === undefined) return null;
 	if (!isObject(stream)) return 'must have an object as stream';
 	const { finite, whenFull } = stream as Record<string, unknown>;

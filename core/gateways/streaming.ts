@@ -1,5 +1,6 @@
 // Answers with events at a gateway; where there is no place for one more stream, with what the transport answers then.
 
+import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Call } from '../contract/context.ts';
 import { PluginFault } from '../contract/errors.ts';
@@ -29,13 +30,19 @@ export async function respondEvents(
 	const { request, call, leaving, streams } = around;
 	try {
 		const streaming = { account: await call.account(), leaving, log: call.log, mayFinish: finite, headers: reply.headers };
-		return await streams.answer(request, source, streaming);
+		if (!(source instanceof Readable)) return await streams.answer(request, source, streaming);
+		return passed(h, reply, streams.pass(request, source, streaming), call);
 	} catch (thrown) {
 		discard({ body: source });
 		if (whenFull && thrown instanceof NoMoreStreams) return respond(h, await answerWhole(() => whenFull(), around), call);
 		throw thrown;
 	}
 }
+
+/** Answers with an event stream that the plugin writes, and with its status. */
+const passed = (h: ResponseToolkit, reply: CheckedReply, body: Readable | null, call: Call): ResponseObject =>
+	// A client that does not read would else keep its connection, and with it the service from stopping.
+	respond(h, { ...reply, body: body ?? undefined }, call).header('connection', 'close');
 
 /** Has the transport answer without events, within the time of a handler. */
 async function answerWhole(handler: MountedRoute['route']['handler'], { mounted, from, ...around }: Around): Promise<CheckedReply> {

@@ -1,11 +1,13 @@
 // Event streams of this process: their bounds, their headers, and their end with the client, the service or their time.
 
+import type { Readable } from 'node:stream';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { ServerEvent } from '../contract/server-events.ts';
 import { describeThrown } from '../process/strays.ts';
 import { EventBody } from './event-body.ts';
+import { PassedBody } from './passed-body.ts';
 
 /** The most open streams of a process, and of one account in it. */
 const MAX_STREAMS = 1000;
@@ -52,6 +54,9 @@ export interface Streaming {
 	headers?: Readonly<Record<string, string>>;
 }
 
+/** A body that the service can end in order. */
+type Endable = Readable & { finish(): void };
+
 interface OpenStream {
 	end(reason: unknown): void;
 	mayFinish: boolean;
@@ -82,12 +87,43 @@ export class Streams {
 			const body = new EventBody(events, this.#bounds.heartbeatMs);
 			body.once('close', leave);
 			await body.begin();
+			// Node ends a connection without progress; hapi does not end a stream that nobody reads.
+			request.raw.res.socket?.setTimeout(this.#bounds.unreadMs);
 			this.#follow(request, body, streaming);
 			return withHeaders(request.generateResponse(body), streaming);
 		} catch (thrown) {
 			leave();
 			throw thrown;
 		}
+	}
+
+	/**
+	 * Passes on an event stream that a plugin writes itself: it takes a place, and ends with the client, the service or its time as the others
+	 * do. There are no heartbeats in it.
+	 * @throws NoMoreStreams
+	 */
+	pass(request: Request, source: Readable, streaming: Streaming): Readable | null {
+		if (request.method === 'head') {
+			source.destroy();
+			return null;
+		}
+		const leave = this.#enter(streaming.account, streaming.mayFinish ?? false);
+		const body = new PassedBody(source);
+		body.once('close', leave);
+		this.#leaveIdle(request, body);
+		this.#follow(request, body, streaming);
+		return body;
+	}
+
+	/** Leaves a client that takes nothing of what waits for it. A silent source is none of its faults. */
+	#leaveIdle({ raw: { res } }: Request, body: Readable): void {
+		let taken = -1;
+		const watch = setInterval(() => {
+			const now = res.socket?.bytesWritten ?? 0;
+			if (res.writableNeedDrain && now === taken) res.destroy();
+			taken = now;
+		}, this.#bounds.unreadMs).unref();
+		body.once('close', () => clearInterval(watch));
 	}
 
 	/** @returns a function that gives the place back. @throws NoMoreStreams */
@@ -120,7 +156,7 @@ export class Streams {
 	}
 
 	/** Ends the body with the client, its time or the service. */
-	#follow({ raw: { res } }: Request, body: EventBody, { leaving, log, mayFinish = false, maxMs = MAX_STREAM_MS }: Streaming): void {
+	#follow({ raw: { res } }: Request, body: Endable, { leaving, log, mayFinish = false, maxMs = MAX_STREAM_MS }: Streaming): void {
 		const end = (reason: unknown): void => {
 			body.finish();
 			leaving.abort(reason);
@@ -136,8 +172,6 @@ export class Streams {
 			clearTimeout(tooLong);
 			this.#open.delete(stream);
 		});
-		// Node ends a connection without progress; hapi does not end a stream that nobody reads.
-		res.socket?.setTimeout(this.#bounds.unreadMs);
 		if (res.closed) body.destroy();
 		else res.once('close', () => body.destroy());
 		// The stop may have come while the source was asked for its first event.

@@ -26,7 +26,7 @@ const seen: Seen = { lastEventIds: [], signals: new Map(), release: Promise.with
 Object.assign(globalThis, { seenStreams: seen });
 
 const PACKAGE = `
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import Joi from 'joi';
 const seen = globalThis.seenStreams;
 const aborted = (signal) => signal.aborted ? null : new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -47,6 +47,11 @@ export default {
 			const { kind } = request.params;
 			if (request.query.has('name')) seen.signals.set(request.query.get('name'), call.signal);
 			if (kind === 'pushed') return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, body: Readable.from(['data: x\\n\\n'], { objectMode: false }) };
+			if (kind === 'poured') {
+				const body = new PassThrough();
+				body.write('data: x\\n\\n');
+				return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, body };
+			}
 			if (kind === 'held') { await seen.release.promise; return { status: 200, body: { aborted: call.signal.aborted } }; }
 			if (kind === 'detached') { seen.signals.set('detached', call.with({ detached: true }).signal); return { status: 202 }; }
 			return { status: 200, body: kinds[kind](call) };
@@ -200,8 +205,9 @@ test('the stop ends streams at once, lets calls in flight and running tools fini
 	const leaving = await startTestService({ replicaOf: service, env: { GATEWAY_PLUGINS: 'acme-events' } });
 	const there = { ...gateway, url: leaving.url + new URL(gateway.url).pathname };
 	seen.release = Promise.withResolvers();
-	const [idle, tool] = await Promise.all([
+	const [idle, poured, tool] = await Promise.all([
 		at('/idle?name=idle', there),
+		at('/poured?name=poured', there),
 		askSlowly({ ...(await registerAccount(service.url)), url: leaving.url }),
 	]);
 	const held = at('/held?name=held', there);
@@ -210,8 +216,10 @@ test('the stop ends streams at once, lets calls in flight and running tools fini
 	const stopped = leaving.stop();
 	await idle.ended;
 	assert.equal(idle.text(), ':\n\n');
+	await poured.ended;
+	assert.equal(poured.text(), 'data: x\n\n');
 	const isAborted = (name: string): boolean | undefined => seen.signals.get(name)?.aborted;
-	assert.deepEqual([isAborted('idle'), isAborted('held'), isAborted('detached')], [true, false, false]);
+	assert.deepEqual([isAborted('idle'), isAborted('poured'), isAborted('held'), isAborted('detached')], [true, true, false, false]);
 	seen.release.resolve();
 	const { text, ended } = await held;
 	await ended;

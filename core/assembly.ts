@@ -27,6 +27,7 @@ import { type LimitTable, limitTable } from './limits/table.ts';
 import { createWindows } from './limits/windows.ts';
 import { createMail } from './mail/mail.ts';
 import { createRecordAudit } from './management/audit-entries.ts';
+import { createCallerOf } from './management/caller.ts';
 import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './management/declarations.ts';
 import type { PluginSource } from './process/strays.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
@@ -189,6 +190,7 @@ export async function assemble(
 		reserved,
 		recordsOf: featureRecords(records, store),
 		recordAudit: createRecordAudit({ store, registry }),
+		callerOf: createCallerOf(members),
 		unfitRows,
 	};
 }

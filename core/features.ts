@@ -18,6 +18,7 @@ import type { ImportJobRunner } from './imports/jobs.ts';
 import type { Limits } from './limits/limits.ts';
 import type { Mail } from './mail/mail.ts';
 import type { RecordAudit } from './management/audit-entries.ts';
+import type { CallerOf } from './management/caller.ts';
 import type { Declarations } from './management/declarations.ts';
 import type { Registry } from './registry/registry.ts';
 import type { UnfitRows } from './registry/unfit-rows.ts';
@@ -139,6 +140,8 @@ export interface Core {
 	recordsOf(place: FeaturePlace): Records;
 	/** Records a change of a resource whose type the route's feature declares in `audits`. */
 	recordAudit: RecordAudit;
+	/** Returns the caller of a request of the management API, for jobs: their attempts end when the login or key has ended. */
+	callerOf: CallerOf;
 	/** The rows that no plugin can use. */
 	unfitRows: UnfitRows;
 	/** Our permissions and those of the features. */

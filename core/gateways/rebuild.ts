@@ -3,6 +3,7 @@
 
 import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
 import type { Caller, JsonObject, Scope } from '../contract/nouns.ts';
+import { memberAgain } from '../identity/again.ts';
 import { admittingOf } from '../identity/gateway-rules.ts';
 import type { Identities, RequestIdentity } from '../identity/identity.ts';
 import type { Members } from '../identity/members.ts';
@@ -52,7 +53,7 @@ export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<
 	await parts.store.changes.fresh(0);
 	const own = { plugin, organizationId, signal, entry: null, listener: null };
 	if (gatewayId === null) {
-		const caller = origin.caller && (await memberOf(origin.caller, organizationId, parts.members));
+		const caller = origin.caller && (await memberOf(origin.caller, organizationId, parts));
 		const call = new PluginCall(parts.services, { ...own, gateway: null, caller, shelf: null, identity: NO_IDENTITY });
 		return { call, config: null };
 	}
@@ -125,11 +126,14 @@ function ask({ plugin, config }: MountedMethod, caller: Caller, context: PluginC
 	return inTime(Promise.resolve(plugin.recheck?.(caller, config, context)), RECHECK_MS, late);
 }
 
-/** A caller of the management API is a member, with the role that they have now. @throws forbidden */
-async function memberOf(caller: Caller, organizationId: string, members: Members): Promise<Caller> {
-	const { userId = /^user:(.+)$/.exec(caller.subject)?.[1] } = caller;
-	const now = userId === undefined ? null : await members.byId(userId, { id: '', organizationId });
-	if (!now) throw ended('is no longer good');
+/**
+ * Returns a caller of the management API with the role that they have now: a member by the credential with which they began. One who names none is
+ * checked as a member. @throws forbidden
+ */
+async function memberOf(caller: Caller, organizationId: string, parts: RebuildParts): Promise<Caller> {
+	if (isOver(caller)) throw ended('has expired');
+	const now = await memberAgain(caller, { id: '', organizationId }, parts);
+	if (!now || now.subject !== caller.subject) throw ended('is no longer good');
 	return reduced(now, caller);
 }
 

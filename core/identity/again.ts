@@ -1,10 +1,13 @@
 // Finds a caller again whom this core admitted earlier, as their credential and their role are now: for work that outlives the request.
 
-import type { Caller } from '../contract/nouns.ts';
+import type { Caller, Gateway } from '../contract/nouns.ts';
 import type { Store } from '../store/store.ts';
 import type { KeyedGateway } from './gateway-keys.ts';
 import { callerAt, holderOf, type Members } from './members.ts';
 import { passwordVersion } from './password-cache.ts';
+
+/** A gateway, or an organization, where the id is empty. */
+type Place = Pick<Gateway, 'id' | 'organizationId'>;
 
 export interface AgainParts {
 	store: Store;
@@ -18,11 +21,16 @@ const NAMED = /^(access|login|password):(.+)$/;
 export async function callerAgain(caller: Caller, mounted: KeyedGateway, parts: AgainParts): Promise<Caller | null> {
 	await parts.store.changes.fresh(0);
 	if (caller.keyId !== undefined) return keyAgain(caller.keyId, mounted, parts.store);
-	const { userId } = caller;
-	const now = userId === undefined ? null : await memberAgain({ userId, credential: caller.credential }, mounted, parts);
+	return memberAgain(caller, mounted.gateway, parts);
+}
+
+/** Returns a member by the credential that they named, or by themselves; null for a key of a gateway, which is no member. */
+export async function memberAgain(caller: Caller, place: Place, parts: AgainParts): Promise<Caller | null> {
+	const { userId, keyId, credential, memberSince } = caller;
+	const now = userId === undefined || keyId !== undefined ? null : await memberBy({ userId, credential }, place, parts);
 	// Whoever was removed and joined again has to begin anew.
-	if (!now || now.memberSince?.getTime() !== caller.memberSince?.getTime()) return null;
-	return caller.credential === undefined ? now : { ...now, credential: caller.credential };
+	if (!now || now.memberSince?.getTime() !== memberSince?.getTime()) return null;
+	return credential === undefined ? now : { ...now, credential };
 }
 
 async function keyAgain(keyId: string, { gateway }: KeyedGateway, store: Store): Promise<Caller | null> {
@@ -32,22 +40,22 @@ async function keyAgain(keyId: string, { gateway }: KeyedGateway, store: Store):
 	return { method: 'key', subject: `key:${id}`, keyId: id, scopes, ...(expiresAt && { expiresAt }) };
 }
 
-async function memberAgain(
+async function memberBy(
 	{ userId, credential }: { userId: string; credential: string | undefined },
-	{ gateway }: KeyedGateway,
+	place: Place,
 	{ store, members }: AgainParts,
 ): Promise<Caller | null> {
-	if (credential === undefined) return members.byId(userId, gateway);
+	if (credential === undefined) return members.byId(userId, place);
 	const [, kind, name = ''] = NAMED.exec(credential) ?? [];
 	if (kind === 'access') {
 		const access = await store.accessKeys.byId(userId, name);
-		return access && callerAt(holderOf(access, { login: null, key: access.key }), gateway);
+		return access && callerAt(holderOf(access, { login: null, key: access.key }), place);
 	}
 	if (kind === 'login') {
 		const access = await store.accounts.session(name, userId);
-		return access && callerAt(holderOf(access, { login: null, key: null }), gateway);
+		return access && callerAt(holderOf(access, { login: null, key: null }), place);
 	}
 	if (kind !== 'password') return null;
 	const user = await store.accounts.byId(userId);
-	return user && passwordVersion(user.passwordHash) === name ? members.byId(userId, gateway) : null;
+	return user && passwordVersion(user.passwordHash) === name ? members.byId(userId, place) : null;
 }

@@ -13,7 +13,7 @@ const IMPORTS_MS = 30 * DAY_MS;
 /** The last token of a login may be issued at the end of the login's lifetime. */
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
-/** What the sweep must know of this process. */
+/** The settings of the sweep, and what this process knows. */
 export interface Keeping {
 	/** 0 keeps runs for ever. */
 	retentionDays: number;

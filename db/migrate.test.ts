@@ -342,7 +342,7 @@ test('a replica of the former release takes no import: one with a lease is refus
 			`INSERT INTO import_jobs (organization_id, api_id, actor, body_bytes, lease, leased_until, status)
 			SELECT organization_id, id, '{}', 1, ${lease}, ${lease === 'NULL' ? 'NULL' : 'now()'}, '${status}' FROM apis RETURNING id`,
 		);
-	// What its errors tell clients as 503, with Retry-After.
+	// Clients of that release get a 503 for this state, with Retry-After.
 	await assert.rejects(add('gen_random_uuid()', 'running'), { code: '55P03' });
 	const [job] = await add('NULL', 'queued');
 	assert.deepEqual(await administer(database, 'SELECT id, kind, status, job_id FROM runs'), [

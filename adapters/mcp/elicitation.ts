@@ -2,26 +2,15 @@
 // waits as a record, which the answer changes.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-	type Answer,
-	type Asker,
-	type Call,
-	GatewayError,
-	type Incoming,
-	type Json,
-	type JsonObject,
-	type Question,
-} from '../../core/index.ts';
+import { type Answer, type Asker, asGatewayError, type Call, GatewayError, type Incoming, type Json } from '../../core/index.ts';
 import type { ResponseMessage } from './messages.ts';
 import { elicitation, readAnswer, takesForms } from './questions.ts';
+import type { MessageStream } from './stream.ts';
 
 /** A tool has no more time. */
 const MAX_WAIT_MS = 120_000;
 /** A record outlives its question, so that a late answer is not taken for one that was never asked for. */
 const GRACE_MS = 10_000;
-/** The time between two looks at the record, which is in this process's memory until it changes. */
-const LOOK_MS = 100;
 const MAX_ANSWER_CHARS = 64 * 1024;
 const QUESTION_ID = /^ask-[\w-]{24}$/;
 const ASKING_SESSION = /^[0-9a-f-]{36}\.forms$/;
@@ -41,51 +30,61 @@ export function askingSession(headers: Incoming['headers']): string | null {
 	return session !== undefined && ASKING_SESSION.test(session) ? session : null;
 }
 
-export interface Asking {
+export interface Asking extends MessageStream {
 	call: Call;
 	session: string;
 	/** Aborts when nobody reads the stream any more. */
 	leaving: AbortSignal;
-	/** Sends a message on the stream of the call. */
-	send(message: JsonObject): void;
 }
 
 /** Returns the way to the user on the stream of a call. */
 export const askOnStream =
-	(asking: Asking): Asker =>
+	({ call, session, leaving, unseen, send }: Asking): Asker =>
 	async (question, signal) => {
-		const { call, session, send } = asking;
-		const id = `ask-${randomBytes(18).toString('base64url')}`;
 		const waitMs = Math.min(question.timeoutMs ?? MAX_WAIT_MS, MAX_WAIT_MS);
+		const late = new AbortController();
+		const ending = AbortSignal.any([signal, leaving, unseen, late.signal]);
+		assertAwaited(ending);
+		const id = `ask-${randomBytes(18).toString('base64url')}`;
 		const asked = { subject: call.caller?.subject ?? null, session };
-		await call.records.put(id, asked, { ttlMs: waitMs + GRACE_MS, watched: true, tags: [id] });
+		await call.records.put(id, asked, { ttlMs: waitMs + GRACE_MS, watched: true });
+		const timer = setTimeout(() => late.abort(unanswered(waitMs)), waitMs);
 		try {
-			send({ jsonrpc: '2.0', id, ...elicitation(question) });
-			return await waitFor(id, question, { ...asking, signal, untilMs: performance.now() + waitMs });
+			if (!send({ jsonrpc: '2.0', id, ...elicitation(question) })) throw unread();
+			return await answerTo(id, call, ending);
 		} catch (thrown) {
 			send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason: 'The call no longer waits for it.' } });
 			throw thrown;
 		} finally {
+			clearTimeout(timer);
 			// A record that stays expires.
-			call.records.drop(id).catch((error: unknown) => call.log.warn({ error: String(error) }, 'a question could not be removed'));
+			call.records.remove(id).catch((error: unknown) => call.log.warn({ error: String(error) }, 'a question could not be removed'));
 		}
 	};
 
-async function waitFor(
-	id: string,
-	{ timeoutMs }: Question,
-	{ call, leaving, signal, untilMs }: Asking & { signal: AbortSignal; untilMs: number },
-): Promise<Answer> {
-	const ending = AbortSignal.any([signal, leaving]);
-	while (performance.now() < untilMs) {
-		ending.throwIfAborted();
-		const answered = (await call.records.recall(id))?.value.answered;
-		if (answered !== undefined) return answerOf(answered);
-		await sleep(LOOK_MS, undefined, { signal: ending }).catch(() => ending.throwIfAborted());
+/** Waits until the record of the question has an answer, which any replica may write. */
+async function answerTo(id: string, call: Call, ending: AbortSignal): Promise<Answer> {
+	for await (const record of call.records.watch(id, ending)) {
+		if (!record) throw new GatewayError('conflict', 'The question was withdrawn before its user answered.');
+		if (record.value.answered !== undefined) return answerOf(record.value.answered);
 	}
-	const seconds = Math.ceil((timeoutMs ?? MAX_WAIT_MS) / 1000);
-	throw new GatewayError('upstream_timeout', `The user gave no answer within ${seconds} s.`);
+	assertAwaited(ending);
+	throw new GatewayError('unavailable', 'The service no longer waits for the answer of the user.');
 }
+
+/** @throws the reason of the end; unavailable for one that is no error of ours, such as that the client left */
+function assertAwaited(ending: AbortSignal): void {
+	if (!ending.aborted) return;
+	throw (
+		asGatewayError(ending.reason) ?? new GatewayError('unavailable', 'The client left before its user answered.', { cause: ending.reason })
+	);
+}
+
+const unanswered = (waitMs: number): GatewayError =>
+	new GatewayError('upstream_timeout', `The user gave no answer within ${Math.ceil(waitMs / 1000)} s.`);
+
+const unread = (): GatewayError =>
+	new GatewayError('unavailable', 'The question could not be sent to the user: the client does not read the stream of its call.');
 
 /** @throws not_implemented when the client could not ask: it is not the user who refused */
 function answerOf(answered: Json): Answer {

@@ -105,7 +105,7 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 	const leaving = exchange.call.signal;
 	return answerWithProgress(call, {
 		token,
-		run: (its, send) => complete(session === null ? its : its.with({ ask: askOnStream({ call: its, session, leaving, send }) })),
+		run: (its, stream) => complete(session === null ? its : its.with({ ask: askOnStream({ call: its, session, leaving, ...stream }) })),
 		fail: (thrown) => errorMessage(message.id, asProtocolError(thrown)),
 	});
 }

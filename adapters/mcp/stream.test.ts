@@ -49,7 +49,7 @@ test('a tool whose caller may have no more streams is answered with JSON, and wa
 	};
 	const { stream } = await mcpEndpoint({ run })(call('t'));
 	assert.equal(stream?.finite, true, 'a running tool is a call in flight when the service stops');
-	const answer = (await stream?.whenFull?.()) ?? assert.fail('it has no other answer');
+	const answer = (await stream?.whenFull?.(new GatewayError('rate_limited', 'No more streams.'))) ?? assert.fail('it has no other answer');
 	assert.equal(answer.status, 200);
 	assert.deepEqual(answer.body, { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'done' }] } });
 	assert.equal(runs, 1);

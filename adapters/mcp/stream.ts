@@ -1,18 +1,26 @@
 // Answers with progress: as JSON when the result is there at once, else as an event stream that ends with the result.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Call, Feed, type Json, type JsonObject, type Reply, type ServerEvent } from '../../core/index.ts';
+import { type Call, Feed, type GatewayError, type Json, type JsonObject, type Reply, type ServerEvent } from '../../core/index.ts';
 
 /** The stream opens after this time even without progress, so that something is sent while the tool works. */
 const OPEN_AFTER_MS = 1000;
 /** A client that does not read misses progress rather than filling our memory. */
 const MAX_UNREAD_CHARS = 65_536;
 
+/** The way to the client while its answer is being made. */
+export interface MessageStream {
+	/** Sends a message before the answer, and opens the stream for it. @returns false when it was refused: the client reads too little, or has left */
+	send(message: JsonObject): boolean;
+	/** Aborts, with the error that says why, when there is no stream: what was sent is never seen. */
+	unseen: AbortSignal;
+}
+
 export interface Progressing {
 	/** The token that the client gave, echoed in every report; null when it asked for none. */
 	token: Json;
-	/** Makes the complete message that answers. @param send sends another message before it, and opens the stream for it */
-	run(call: Call, send: (message: JsonObject) => void): Promise<JsonObject>;
+	/** Makes the complete message that answers. */
+	run(call: Call, stream: MessageStream): Promise<JsonObject>;
 	/** The message that answers instead when `run` fails after the stream has begun. */
 	fail(thrown: unknown): JsonObject;
 }
@@ -21,15 +29,17 @@ export interface Progressing {
 export async function answerWithProgress(call: Call, { token, run, fail }: Progressing): Promise<Reply> {
 	const events = new Feed<ServerEvent>(MAX_UNREAD_CHARS);
 	const started = Promise.withResolvers<'stream'>();
-	const send = (message: JsonObject): void => {
+	const unseen = new AbortController();
+	const send = (message: JsonObject): boolean => {
 		const data = JSON.stringify(message);
-		events.give({ event: 'message', data }, data.length);
 		started.resolve('stream');
+		return events.give({ event: 'message', data }, data.length);
 	};
 	const timer = new AbortController();
 	const waits: Promise<JsonObject | 'stream'>[] = [started.promise];
 	if (token !== null) waits.push(delay(OPEN_AFTER_MS, 'stream' as const, { signal: timer.signal }).catch(() => 'stream' as const));
-	const outcome = run(token === null ? call : call.with({ progress: progressReporter(token, send) }), send);
+	const stream = { send, unseen: unseen.signal };
+	const outcome = run(token === null ? call : call.with({ progress: progressReporter(token, send) }), stream);
 	try {
 		const first = await Promise.race([outcome, ...waits]);
 		if (first !== 'stream') return { status: 200, body: first };
@@ -38,7 +48,10 @@ export async function answerWithProgress(call: Call, { token, run, fail }: Progr
 	}
 	// Nothing follows: "Progress notifications MUST stop after completion".
 	outcome.catch(fail).then((data) => events.end({ event: 'message', data }));
-	const whenFull = async (): Promise<Reply> => ({ status: 200, body: await outcome });
+	const whenFull = async (refused: GatewayError): Promise<Reply> => {
+		unseen.abort(refused);
+		return { status: 200, body: await outcome };
+	};
 	return { status: 200, body: events, stream: { finite: true, whenFull } };
 }
 

@@ -1,5 +1,6 @@
 // Event streams: the events that a reply may have instead of a body. Types only.
 
+import type { GatewayError } from './errors.ts';
 import type { Json, Reply } from './nouns.ts';
 
 /** A server-sent event (https://html.spec.whatwg.org/multipage/server-sent-events.html), which core frames. */
@@ -23,6 +24,9 @@ export interface EventOptions {
 	 * end as soon as it stops, and so does `call.signal`.
 	 */
 	finite?: boolean;
-	/** Answers when the account has no more streams, instead of a 429: for work that goes on and must not be refused. It has no events. */
-	whenFull?(): Promise<Reply>;
+	/**
+	 * Answers when the account or the service has no more streams, instead of a 429 or 503: for work that goes on and must not be refused. It has
+	 * no events, and nobody will iterate over those of the reply. @param refused rate_limited or unavailable
+	 */
+	whenFull?(refused: GatewayError): Promise<Reply>;
 }

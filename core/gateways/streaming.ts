@@ -34,7 +34,7 @@ export async function respondEvents(
 		return passed(h, reply, streams.pass(request, source, streaming), call);
 	} catch (thrown) {
 		discard({ body: source });
-		if (whenFull && thrown instanceof NoMoreStreams) return respond(h, await answerWhole(() => whenFull(), around), call);
+		if (whenFull && thrown instanceof NoMoreStreams) return respond(h, await answerWhole(() => whenFull(thrown), around), call);
 		throw thrown;
 	}
 }

@@ -11,6 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createFixtureTools } from '../conformance/tools.ts';
+import { until } from '../helpers/clock.ts';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
 import { must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 
@@ -40,10 +41,12 @@ before(async () => {
 	service = await startTestService({ env });
 	replica = await startTestService({ env, replicaOf: service });
 	const account = await registerAccount(service.url);
-	const parameters = { type: 'object', properties: { url: { type: 'string' }, timeoutMs: { type: 'integer' } } };
+	const integers = { timeoutMs: { type: 'integer' }, times: { type: 'integer' } };
+	const parameters = { type: 'object', properties: { url: { type: 'string' }, ...integers } };
 	const tools = [
 		{ name: 'pay', behaviour: 'asking', parameters },
 		{ name: 'two', behaviour: 'two_questions' },
+		{ name: 'poll', behaviour: 'polling', parameters },
 	];
 	const { id, url, key } = await publishGateway(account, { toolIds: await createFixtureTools(account, tools) });
 	const otherKey = must(await account.post(`/gateways/${id}/auth/api-keys`, { name: 'other' }), 201).body.data.key;
@@ -195,9 +198,9 @@ describe('a question on the stream of a call', () => {
 		return { 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': protocolVersion };
 	}
 
-	const call = (headers: Record<string, string>, args: object = {}, signal?: AbortSignal): Promise<Response> => {
+	const call = (headers: Record<string, string>, args: object = {}, by: Posted = {}): Promise<Response> => {
 		const params = { name: 'pay', arguments: { url: upstreamUrl(), ...args } };
-		return post({ id: 1, method: 'tools/call', params }, { headers, ...(signal && { signal }) });
+		return post({ id: 1, method: 'tools/call', params }, { headers, ...by });
 	};
 
 	test('takes no answer of another caller, of another session, or after the first', async () => {
@@ -225,18 +228,40 @@ describe('a question on the stream of a call', () => {
 	test('ends when the client leaves: an answer after that has no effect', async () => {
 		const headers = await open();
 		const client = new AbortController();
-		const events = eventsOf(await call(headers, {}, client.signal));
+		const events = eventsOf(await call(headers, {}, { signal: client.signal }));
 		const { id } = (await events.next()).value;
 		client.abort();
 		await assert.rejects(events.next());
 		await post({ id, result: { action: 'accept', content: { sure: true, amount: 666 } } }, { headers });
-		// Each of these calls looks for its answer as often as the first one would have.
+		// Each of these answers is heard after the one before it.
 		for (let round = 0; round < 3; round += 1) {
 			const next = eventsOf(await call(headers));
 			await post({ id: (await next.next()).value.id, result: SURE }, { headers });
 			await next.next();
 		}
 		assert.deepEqual(effects, Array(3).fill(JSON.stringify(SURE.content)));
+	});
+
+	test('ends when the service stops, before other calls do, and the client is told why', async () => {
+		const stopping = await startTestService({ env: { GATEWAY_PLUGINS: packages.names.join(',') }, replicaOf: service });
+		const at = stopping.url + new URL(gateway.url).pathname;
+		const events = eventsOf(await call(await open(), {}, { at }));
+		const { id } = (await events.next()).value;
+		const ended: string[] = [];
+		const params = { name: 'poll', arguments: { url: upstreamUrl(), times: 60 } };
+		const polling = post({ id: 2, method: 'tools/call', params }, { at }).then(async (answer) => {
+			await answer.text();
+			ended.push('polling');
+		});
+		await until(async () => effects.length > 0, 'the other call runs');
+		const stopped = stopping.stop();
+		const cancelled = (await events.next()).value;
+		assert.deepEqual([cancelled.method, cancelled.params.requestId], ['notifications/cancelled', id]);
+		assert.equal((await events.next()).value.error.message, 'The service is stopping.');
+		assert.equal((await events.next()).done, true);
+		ended.push('question');
+		await Promise.all([polling, stopped]);
+		assert.deepEqual(ended, ['question', 'polling']);
 	});
 
 	test('that the client answers with an error, or with too much, is not the answer of a user', async () => {

@@ -16,7 +16,7 @@ import { createEgress } from '../../core/egress/egress.ts';
 import { createRuntime, type Runtime } from '../../core/gateways/runtime.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { reservedSegments } from '../../core/http/reserved.ts';
-import { Streams } from '../../core/http/streams.ts';
+import { type StreamBounds, Streams } from '../../core/http/streams.ts';
 import { beginLogin } from '../../core/identity/logins.ts';
 import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
@@ -61,6 +61,8 @@ export interface CoreOptions {
 	/** Additional routes of the management API. */
 	routes?: ServerRoute[];
 	limits?: LimitTable;
+	/** Bounds of event streams. */
+	streams?: StreamBounds;
 	/** Runs where features register: before anything is served. */
 	register?(core: Pick<TestCore, 'runtime' | 'members'>): void;
 }
@@ -84,7 +86,13 @@ export interface TestCore extends AsyncDisposable {
 	logIn(tenant: Pick<Tenant, 'userId'>): Promise<string>;
 }
 
-export async function startCore({ plugins = [], routes = [], limits: table = LOOSE, register }: CoreOptions = {}): Promise<TestCore> {
+export async function startCore({
+	plugins = [],
+	routes = [],
+	limits: table = LOOSE,
+	streams: bounds = {},
+	register,
+}: CoreOptions = {}): Promise<TestCore> {
 	await using opened = new AsyncDisposableStack();
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-core-'));
 	opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -143,7 +151,7 @@ export async function startCore({ plugins = [], routes = [], limits: table = LOO
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
 	const permissions = permissionsWith(new Map());
-	const streams = new Streams(new AbortController().signal);
+	const streams = new Streams(new AbortController().signal, bounds);
 	const reserved = reservedSegments();
 	const around = {
 		streams,

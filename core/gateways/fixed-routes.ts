@@ -4,6 +4,7 @@
 import { Router } from '@hapi/call';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
+import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import { UNREAD } from '../http/body.ts';
@@ -39,6 +40,8 @@ export interface FixedAddress {
 	identify(incoming: Incoming): Promise<Reach | null>;
 	/** The value of WWW-Authenticate of a 401. Default `Bearer`. */
 	challenge?(incoming: Incoming): string;
+	/** Returns what `call.admission()` does there. Default: a credential is required, with the challenge and without a scheme. */
+	admission?(incoming: Incoming): readonly Admission[];
 }
 
 interface Parts {
@@ -61,6 +64,8 @@ export interface FixedRoutes {
 	/** @throws Error naming what cannot be served, before the service starts */
 	serveAt(address: FixedAddress): void;
 	mount(server: Server): void;
+	/** Returns the config of a transport at its address. @param plugin `kind:name`. @throws not_found when it is served there no more */
+	configAt(path: string, plugin: string): JsonObject;
 }
 
 const PATH = /^(\/[a-z0-9-]{1,64}){1,4}$/;
@@ -76,6 +81,11 @@ export function createFixedRoutes(parts: Parts): FixedRoutes {
 				throw new Error(`${path}: the first segment of the path of a transport must be reserved, and its segments match ${PATH}.`);
 			if (served.has(path)) throw new Error(`${path}: another feature serves a transport there.`);
 			served.set(path, prepare(address, parts));
+		},
+		configAt(path, plugin) {
+			const one = served.get(path);
+			if (one?.plugin !== plugin) throw new GatewayError('not_found', `The transport is served at ${path} no more.`);
+			return one.speaker.config;
 		},
 		mount(server) {
 			isMounted = true;
@@ -115,7 +125,10 @@ async function serve(request: Request, h: ResponseToolkit, served: Served, parts
 	const reach = await admit(request, incoming, served, parts);
 	if (!match) throw unmatched(router, path);
 	incoming.body = await readFor(request, match.found.route, null);
-	const call = await parts.merged.callOf({ ...reach, plugin, request, incoming, signal: leaving.signal });
+	const call = await parts.merged.callOf({
+		...{ ...reach, plugin, request, incoming, signal: leaving.signal, path: served.path },
+		...{ lists: match.found.route.lists === true, admission: () => admissionOf(served, incoming) },
+	});
 	const from = { plugin, gaveCookie: () => false };
 	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), from);
 	const { events } = reply;
@@ -129,12 +142,17 @@ function innerPath(path: string, base: string): string {
 	return inner === '' ? '/' : inner;
 }
 
+const challengeOf = ({ challenge }: Served, incoming: Incoming): string => challenge?.(incoming) ?? 'Bearer';
+
+const admissionOf = (served: Served, incoming: Incoming): readonly Admission[] =>
+	served.admission?.(incoming) ?? [{ method: 'credential', required: true, challenge: challengeOf(served, incoming) }];
+
 /** @throws unauthorized, forbidden, rate_limited */
-async function admit(request: Request, incoming: Incoming, { identify, challenge }: Served, { limits, recorder }: Parts): Promise<Reach> {
+async function admit(request: Request, incoming: Incoming, served: Served, { limits, recorder }: Parts): Promise<Reach> {
 	limits.assertMayTry(request);
 	const refused = (message: string, cause?: unknown): GatewayError =>
-		new GatewayError('unauthorized', message, { cause, headers: { 'www-authenticate': challenge?.(incoming) ?? 'Bearer' } });
-	const reach = await identify(incoming).catch(async (thrown: unknown) => {
+		new GatewayError('unauthorized', message, { cause, headers: { 'www-authenticate': challengeOf(served, incoming) } });
+	const reach = await served.identify(incoming).catch(async (thrown: unknown) => {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'unauthorized') throw thrown;
 		await limits.ofFailure(request);

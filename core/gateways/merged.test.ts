@@ -8,13 +8,15 @@ import Joi from 'joi';
 import { type CoreOptions, startCore, type TestCore } from '../../test/helpers/core.ts';
 import { failure } from '../../test/helpers/egress.ts';
 import { addGateway, addMember, addTenant, addTool, type Tenant } from '../../test/helpers/samples.ts';
+import type { Admission } from '../contract/admission.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { AuthMethod, ToolExecutor, TransportAdapter } from '../contract/kinds.ts';
-import type { Incoming, JsonObject } from '../contract/nouns.ts';
+import type { Incoming, Json, JsonObject } from '../contract/nouns.ts';
 import type { Role } from '../contract/permissions.ts';
 import type { Reach } from '../identity/reach.ts';
 import { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, mintKey } from '../secrets/tokens.ts';
 import type { KeyReach, ValidationRules } from '../store/store.ts';
+import type { PluginCall } from '../tools/call.ts';
 import type { MergedScope } from './merged.ts';
 
 const config = Joi.object({});
@@ -35,7 +37,17 @@ const wire: TransportAdapter = {
 				return { status: 200, body: { ...at, result: (await call.invoke({ name }, {})).structured as JsonObject } };
 			},
 		},
-		{ method: 'GET', path: '/card', public: true, handler: async () => ({ status: 200 }) },
+		{
+			...{ method: 'GET', path: '/card', public: true, lists: true },
+			handler: async (_request, _config, call) => ({
+				status: 200,
+				body: { tools: (await call.published()).map(({ name }) => name), admission: call.admission() as unknown as Json },
+			}),
+		},
+		{
+			...{ method: 'GET', path: '/silent', public: true },
+			handler: async (_request, _config, call) => ({ status: 200, body: { tools: (await call.published()).length } }),
+		},
 	],
 };
 const odd: ToolExecutor = {
@@ -59,8 +71,19 @@ const register: CoreOptions['register'] = ({ runtime, members }) => {
 		return runtime.reachIn(holder, organizationId);
 	}
 	runtime.serveAt({ path: '/mcp', transport: 'wire', identify });
-	runtime.serveAt({ path: '/a2a/v1', transport: 'wire', config: { greeting: 'hi' }, identify, challenge: () => 'Bearer realm="x"' });
+	runtime.serveAt({
+		path: '/a2a/v1',
+		transport: 'wire',
+		config: { greeting: 'hi' },
+		identify,
+		challenge: () => 'Bearer realm="x"',
+		admission,
+	});
 };
+
+const admission = ({ publicUrl }: Incoming): Admission[] => [
+	{ method: 'access', required: false, scheme: { type: 'http', scheme: 'bearer', description: `Keys of ${publicUrl}` } },
+];
 
 let core: TestCore;
 before(async () => {
@@ -287,7 +310,7 @@ describe('the reach', () => {
 		const scope = (reach: Reach): MergedScope => ({
 			...reach,
 			plugin: 'transport:wire',
-			...({} as Pick<MergedScope, 'request' | 'signal'>),
+			...({ request: {} } as Required<Pick<MergedScope, 'request' | 'signal'>>),
 			incoming: { address: '127.0.0.1', headers: {} } as Incoming,
 		});
 		const call = (reach: Reach) => core.runtime.callOf(scope(reach));
@@ -316,7 +339,112 @@ describe('the reach', () => {
 	});
 });
 
+describe('a call without a request', () => {
+	/** The reach of an access key, as a request with it has. */
+	async function reachOf({ organizationId, secret }: { organizationId: string; secret: string }): Promise<Reach> {
+		const holder = (await core.members.holder(secret)) ?? assert.fail();
+		return core.runtime.reachIn(holder, organizationId) ?? assert.fail();
+	}
+	const { signal } = new AbortController();
+	const plugin = 'transport:wire';
+	const toolNames = async (call: PluginCall): Promise<string[]> => (await call.tools()).map(({ name }) => name);
+
+	test('has the tools of all gateways, but those whose rules ask something of a request', async () => {
+		const by = await publish();
+		await fill(by, await openGateway(by, '/near', { allowedIpRanges: ['0.0.0.0/0', '::/0'] }), 'near');
+		await fill(by, await openGateway(by, '/marked', { requiredHeaders: ['x-mark'] }), 'marked');
+		const call = await core.runtime.callOf({ ...(await reachOf(by)), plugin, signal });
+		assert.match((await toolNames(call)).join(' '), /^a b B_[0-9a-f]{8} c$/);
+		assert.deepEqual((await call.invoke({ name: 'c' }, {})).structured, { gateway: by.two, tool: 'c' });
+		await core.runtime.callOf({ ...(await reachOf(by)), gateways: [by.two], plugin, signal });
+	});
+
+	test('counts in the limits of its tools with the requests of the same caller', async () => {
+		const by = await publish();
+		const { items } = await core.store.gateways.tools(by.organizationId, by.two, { limit: 10 });
+		const limited = items.find(({ tool }) => tool.name === 'c') ?? assert.fail();
+		await core.store.gateways.updateAssignment(by.organizationId, by.two, limited.tool.id, { rateLimit: 2 });
+		await settled();
+		assert.equal((await ask(by, { name: 'c' })).status, 200);
+		const call = await core.runtime.callOf({ ...(await reachOf(by)), plugin, signal });
+		await call.invoke({ name: 'c' }, {});
+		await failure(call.invoke({ name: 'c' }, {}), 'rate_limited');
+		await call.invoke({ name: 'a' }, {});
+	});
+
+	test('looks the credential up again: a revoked or expired one is none, and the scopes are those before and now', async () => {
+		const by = await publish();
+		const userId = await addMember(core.store, by, 'member');
+		const { id, secret } = await addKey(userId);
+		const reach = await reachOf({ ...by, secret });
+		const again = (change: Partial<Reach['caller']> = {}) =>
+			core.runtime.callOf({ ...reach, caller: { ...reach.caller, ...change }, plugin, signal });
+		assert.deepEqual((await again({ scopes: ['tools:read'] })).caller?.scopes, ['tools:read']);
+		await failure(again({ expiresAt: new Date(0) }), 'forbidden');
+		await failure(again({ credential: 'elsewhere:1' }), 'forbidden');
+		const change = { role: 'viewer' as const, by: by.userId, permit: () => undefined };
+		await core.store.organizations.changeMember(by.organizationId, userId, change);
+		assert.deepEqual((await again()).caller?.scopes, ['tools:read', 'gateway:read']);
+		await core.store.accessKeys.revoke(userId, id);
+		await failure(again(), 'forbidden');
+	});
+
+	test('of a key of a gateway reaches that gateway, until the key is revoked', async () => {
+		const by = await publish();
+		const secret = mintKey(GATEWAY_KEY_PREFIX);
+		const key = { name: 'k', prefix: secret.slice(0, 12), scopes: ['tools:read' as const], expiresAt: null, hash: hashKey(secret) };
+		const { id } = (await core.store.gateways.addKey(by.organizationId, by.two, key)) ?? assert.fail();
+		await settled();
+		const reach = (await core.runtime.keyReach(by.organizationId, by.two, secret)) ?? assert.fail();
+		assert.deepEqual(await toolNames(await core.runtime.callOf({ ...reach, plugin, signal })), ['B', 'c']);
+		for (const gateways of ['all', [by.one], [by.one, by.two], []] as const)
+			await failure(core.runtime.callOf({ ...reach, gateways, plugin, signal }), 'forbidden');
+		await core.store.gateways.revokeKey(by.organizationId, by.two, id);
+		await failure(core.runtime.callOf({ ...reach, plugin, signal }), 'forbidden');
+	});
+
+	test('is made for a job that began in one: of the transport with its config, of an executor at its gateway', async () => {
+		const by = await publish();
+		const { id, secret } = await addKey(by.userId);
+		const { organizationId, caller, gateways } = await reachOf({ ...by, secret });
+		const origin = { organizationId, caller, signal, gatewayId: null, plugin, reach: { gateways, path: '/a2a/v1' } };
+		const { call, config } = await core.runtime.rebuild(origin);
+		assert.deepEqual([config, call.gateway, (await toolNames(call)).length], [{ greeting: 'hi' }, null, 4]);
+		await failure(core.runtime.rebuild({ ...origin, reach: { gateways, path: '/utcp' } }), 'not_found');
+		await failure(core.runtime.rebuild({ ...origin, plugin: 'transport:other' }), 'not_found');
+		await failure(core.runtime.rebuild({ ...origin, caller: null }), 'forbidden');
+		const atOne = { ...origin, gatewayId: by.one, plugin: 'executor:odd' };
+		const own = await core.runtime.rebuild(atOne);
+		assert.deepEqual([own.call.gateway?.id, own.call.caller?.subject, own.config], [by.one, `user:${by.userId}`, null]);
+		await failure(own.call.invoke({ name: 'a' }, {}), 'tool_not_found');
+		await core.store.accessKeys.revoke(by.userId, id);
+		for (const one of [origin, atOne]) await failure(core.runtime.rebuild(one), 'forbidden');
+	});
+});
+
 describe('a transport at a fixed address', () => {
+	test('publishes what its caller sees, and how callers are admitted there', async () => {
+		const by = await publish();
+		const { secret } = await addKey(by.userId, { type: 'gateway', id: by.two, organizationId: by.organizationId });
+		const get = async (url: string, credential: string) => {
+			const headers = { 'x-secret': credential, 'x-organization': by.organizationId };
+			const { statusCode, payload } = await core.server.inject({ method: 'GET', url, headers });
+			return { status: statusCode, body: JSON.parse(payload) };
+		};
+		assert.deepEqual((await get('/mcp/card', secret)).body, {
+			tools: ['B', 'c'],
+			admission: [{ method: 'credential', required: true, challenge: 'Bearer' }],
+		});
+		const scheme = { type: 'http', scheme: 'bearer', description: 'Keys of https://gatehouse.example' };
+		const { body } = await get('/a2a/v1/card', by.secret);
+		assert.deepEqual([body.tools.length, body.admission], [4, [{ method: 'access', required: false, scheme }]]);
+		assert.equal((await get('/mcp/silent', by.secret)).status, 500, 'the route does not declare that it lists');
+		const hash = mintKey(ACCESS_KEY_PREFIX);
+		const blind = { name: 'k', prefix: hash.slice(0, 12), reach: { type: 'account' as const }, permissions: ['tools:execute' as const] };
+		await core.store.accessKeys.create(by.userId, { ...blind, hash: hashKey(hash) });
+		assert.equal((await get('/mcp/card', hash)).status, 403, 'a caller who may not read tools');
+	});
+
 	test('has its config, and its routes below the address', async () => {
 		const by = await publish();
 		assert.equal((await ask(by)).body.greeting, 'hello');

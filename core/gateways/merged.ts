@@ -2,8 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
+import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
 import type { Caller, Incoming, Tool } from '../contract/nouns.ts';
+import { callerAgain } from '../identity/again.ts';
 import { gatewayKey } from '../identity/gateway-keys.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
 import type { Members } from '../identity/members.ts';
@@ -23,10 +25,19 @@ import type { MountedGateway } from './mount.ts';
 export interface MergedScope extends Reach {
 	/** `kind:name` of the plugin that makes the call: its stored data is private to it and the organization. */
 	plugin: string;
-	/** The request that is served; limits of tools count in it. */
-	request: Request;
-	incoming: Incoming;
+	/**
+	 * The request that is served; limits of tools count in it. Without one, the caller's credential is looked up again, and gateways that have
+	 * rules for requests are left out.
+	 */
+	request?: Request;
+	incoming?: Incoming;
 	signal: AbortSignal;
+	/** The fixed address of the transport, at which its jobs find its config again. */
+	path?: string;
+	/** Whether the route declares that it tells which tools are served. */
+	lists?: boolean;
+	/** Returns the methods by which the address admits callers. */
+	admission?: () => readonly Admission[];
 }
 
 export interface MergedGateways {
@@ -36,6 +47,8 @@ export interface MergedGateways {
 	 * @throws forbidden, not_found for a named gateway that the organization does not have or that is not active, unavailable
 	 */
 	callOf(scope: MergedScope): Promise<PluginCall>;
+	/** Returns the caller of work that outlived its request, as their credential and role are now, with the scopes that they had. @throws forbidden */
+	callerNow(reach: Reach): Promise<Caller>;
 	/** Returns the reach of a key of this gateway; null when it is none, or not live. */
 	keyReach(organizationId: string, gatewayId: string, secret: string): Promise<Reach | null>;
 	close(): void;
@@ -59,6 +72,12 @@ const PAGE = 100;
 const LOADED_AT_ONCE = 8;
 const NAME_LENGTH = 64;
 const SUFFIX_LENGTH = 9;
+
+/** What rules ask of a request. */
+type Asking = Pick<Incoming, 'address' | 'headers'>;
+
+/** Meets no rule that there is. */
+const NO_REQUEST: Asking = { address: '', headers: {} };
 
 /** Gateways of one organization, the oldest first. */
 interface Selection {
@@ -88,16 +107,20 @@ export function createMerged(parts: MergedParts): MergedGateways {
 		return found;
 	};
 	return {
-		async callOf({ organizationId, caller: given, gateways, plugin, request, incoming, signal }) {
+		async callOf({ organizationId, caller: given, gateways, plugin, request, incoming, signal, path = null, ...route }) {
 			const selection = await select(organizationId, gateways);
-			const caller = await currentCaller({ organizationId, caller: given, gateways }, parts);
+			const reach = { organizationId, caller: given, gateways };
+			const caller = request ? await currentCaller(reach, parts) : await callerNow(reach, parts);
 			const subject = caller.subject === ANONYMOUS ? null : caller.subject;
+			const later = subject ?? `later:${organizationId}`;
 			return new PluginCall(services, {
-				...{ plugin, organizationId, caller, incoming, signal, gateway: null, identity: NO_IDENTITY, entry: null, listener: null },
-				shelf: await shelfOf(selection, incoming),
-				countTool: (limit: ToolLimit) => limits.ofTool(request, limit, subject),
+				...{ plugin, organizationId, caller, signal, gateway: null, identity: NO_IDENTITY, entry: null, listener: null },
+				...{ reach: { gateways, path }, ...(incoming && { incoming }), ...routeOf(route) },
+				shelf: await shelfOf(selection, incoming ?? NO_REQUEST),
+				countTool: (limit: ToolLimit) => (request ? limits.ofTool(request, limit, subject) : limits.ofLaterTool(limit, later)),
 			});
 		},
+		callerNow: (reach) => callerNow(reach, parts),
 		async keyReach(organizationId, gatewayId, secret) {
 			const { gateways } = await select(organizationId, [gatewayId]);
 			const caller = gateways[0] && (await gatewayKey(secret, gateways[0], store));
@@ -162,7 +185,7 @@ const leaveOut =
 /** @throws forbidden for a caller who has no place in the organization */
 async function currentCaller({ organizationId, caller, gateways }: Reach, { members }: MergedParts): Promise<Caller> {
 	if (caller.keyId !== undefined) {
-		if (gateways === 'all' || gateways.length !== 1) throw new GatewayError('forbidden', 'A key of a gateway reaches that gateway only.');
+		assertOwnGateway(gateways);
 		return caller;
 	}
 	const member = caller.userId === undefined ? null : await members.byId(caller.userId, { organizationId, id: '' });
@@ -172,8 +195,30 @@ async function currentCaller({ organizationId, caller, gateways }: Reach, { memb
 	return deepFreeze({ ...caller, scopes: caller.scopes.filter((scope) => member.scopes.includes(scope)) });
 }
 
+/** @throws forbidden for a key of a gateway that shall reach others */
+function assertOwnGateway(gateways: Reach['gateways']): void {
+	if (gateways === 'all' || gateways.length !== 1) throw new GatewayError('forbidden', 'A key of a gateway reaches that gateway only.');
+}
+
+/** @throws forbidden when the credential was revoked, has ended, or cannot be found again */
+async function callerNow({ organizationId, caller, gateways }: Reach, { store, members }: MergedParts): Promise<Caller> {
+	if (caller.keyId !== undefined) assertOwnGateway(gateways);
+	const [id = ''] = gateways === 'all' || gateways.length > 1 ? [] : gateways;
+	const isOver = caller.expiresAt !== undefined && caller.expiresAt.getTime() <= Date.now();
+	const now = isOver ? null : await callerAgain(caller, { gateway: { organizationId, id } }, { store, members });
+	if (!now) throw new GatewayError('forbidden', 'The credential of the caller who began this is no longer good.');
+	const scopes = now.scopes.filter((scope) => caller.scopes.includes(scope));
+	return deepFreeze({ ...now, scopes, ...(caller.expiresAt && { expiresAt: caller.expiresAt }) });
+}
+
+/** The members of a scope that are the route's. */
+const routeOf = ({ lists, admission }: Pick<MergedScope, 'lists' | 'admission'>) => ({
+	...(lists !== undefined && { lists }),
+	...(admission && { admission }),
+});
+
 /** Whether a method of the gateway that admits would let the request in by its rules. A gateway without methods admits nobody. */
-function admits({ methods }: MountedGateway, incoming: Incoming): boolean {
+function admits({ methods }: MountedGateway, incoming: Asking): boolean {
 	return admittingOf(methods).some(({ rules }) => {
 		try {
 			checkRules(incoming, rules);
@@ -185,7 +230,7 @@ function admits({ methods }: MountedGateway, incoming: Incoming): boolean {
 	});
 }
 
-function shelfOf({ gateways, shelves }: Selection, incoming: Incoming): Promise<ToolShelf> {
+function shelfOf({ gateways, shelves }: Selection, incoming: Asking): Promise<ToolShelf> {
 	const open = gateways.filter((one) => admits(one, incoming));
 	const key = open.map(({ gateway }) => gateway.id).join(' ');
 	const shelf = shelves.get(key) ?? merge(open);

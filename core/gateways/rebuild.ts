@@ -13,8 +13,11 @@ import type { Store } from '../store/store.ts';
 import { NO_IDENTITY, PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
+import type { CallReach } from '../tools/job-desk.ts';
 import { type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { checkCaller } from './check-caller.ts';
+import type { FixedRoutes } from './fixed-routes.ts';
+import type { MergedGateways } from './merged.ts';
 import type { MountedGateway } from './mount.ts';
 
 /** The call from which the work began. */
@@ -26,12 +29,14 @@ export interface CallOrigin {
 	gatewayId: string | null;
 	/** Null: it had none. */
 	caller: Caller | null;
+	/** The gateways of a call over several of them, which admitted the caller in place of a gateway's methods. */
+	reach?: CallReach | null;
 	signal: AbortSignal;
 }
 
 export interface Rebuilt {
 	call: PluginCall;
-	/** The config of the plugin at the gateway: of its transport, or of its method. */
+	/** The config of the plugin at the gateway or fixed address: of its transport, or of its method. */
 	config: JsonObject | null;
 }
 
@@ -42,16 +47,19 @@ export interface RebuildParts {
 	limits: Limits;
 	gateways: { get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> };
 	identities: Identities;
+	merged: Pick<MergedGateways, 'callOf' | 'callerNow'>;
+	fixed: Pick<FixedRoutes, 'configAt'>;
 }
 
 const RECHECK_MS = 30_000;
 
 /** @throws not_found when the gateway is gone, inactive, or has this plugin no more; forbidden when the caller's rights have ended */
 export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<Rebuilt> {
-	const { plugin, organizationId, gatewayId, signal } = origin;
+	const { plugin, organizationId, gatewayId, reach = null, signal } = origin;
 	// Whatever was withdrawn before this moment counts.
 	await parts.store.changes.fresh(0);
 	const own = { plugin, organizationId, signal, entry: null, listener: null };
+	if (gatewayId === null && reach) return rebuildMerged({ ...origin, reach }, parts);
 	if (gatewayId === null) {
 		const caller = origin.caller && (await memberOf(origin.caller, organizationId, parts));
 		const call = new PluginCall(parts.services, { ...own, gateway: null, caller, shelf: null, identity: NO_IDENTITY });
@@ -63,12 +71,24 @@ export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<
 	const { gateway, methods } = mounted;
 	const challenge = (caller: Caller, scope: Scope) => scopeChallenge(scope, { gateway, caller, methods });
 	const around = { ...own, gateway, methods, challenge, identity };
-	const caller = origin.caller && (await recheck(origin.caller, { mounted, identity, around, services: parts.services }));
+	const rechecking = { mounted, identity, around, services: parts.services };
+	const again = reach ? (caller: Caller) => parts.merged.callerNow({ ...reach, organizationId, caller }) : recheck;
+	const caller = origin.caller && (await again(origin.caller, rechecking));
 	const subject = caller?.subject ?? `later:${gatewayId}`;
 	const countTool = (limit: ToolLimit): Promise<void> => parts.limits.ofLaterTool(limit, subject);
 	// An auth method has no tools in a request either.
 	const shelf = plugin.startsWith('transport:') ? mounted.shelf : null;
 	return { call: new PluginCall(parts.services, { ...around, caller, shelf, countTool }), config };
+}
+
+/** @throws not_found when the transport is served there no more; forbidden */
+async function rebuildMerged(
+	{ plugin, organizationId, caller, signal, reach: { gateways, path } }: CallOrigin & { reach: CallReach },
+	{ merged, fixed }: RebuildParts,
+): Promise<Rebuilt> {
+	if (!caller) throw ended('is unknown');
+	const config = path === null ? null : fixed.configAt(path, plugin);
+	return { call: await merged.callOf({ organizationId, caller, gateways, plugin, signal, ...(path !== null && { path }) }), config };
 }
 
 async function find(organizationId: string, gatewayId: string, { store, gateways }: RebuildParts): Promise<MountedGateway> {

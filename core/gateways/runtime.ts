@@ -89,7 +89,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			fixed.mount(server);
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
-		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities }),
+		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities, merged, fixed }),
 		contextAt: (scope) => managementContext(parts.services, scope),
 		reachIn,
 		callOf: merged.callOf,

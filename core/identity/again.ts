@@ -2,12 +2,15 @@
 
 import type { Caller, Gateway } from '../contract/nouns.ts';
 import type { Store } from '../store/store.ts';
-import type { KeyedGateway } from './gateway-keys.ts';
 import { callerAt, holderOf, type Members } from './members.ts';
 import { passwordVersion } from './password-cache.ts';
 
-/** A gateway, or an organization, where the id is empty. */
+/** A gateway; without an id, all of the organization, which no key of one gateway reaches. */
 type Place = Pick<Gateway, 'id' | 'organizationId'>;
+
+export interface AgainAt {
+	gateway: Place;
+}
 
 export interface AgainParts {
 	store: Store;
@@ -18,7 +21,7 @@ export interface AgainParts {
 const NAMED = /^(access|login|password):(.+)$/;
 
 /** Returns the caller as they are now; null when the credential was revoked or has ended, or cannot be found again. */
-export async function callerAgain(caller: Caller, mounted: KeyedGateway, parts: AgainParts): Promise<Caller | null> {
+export async function callerAgain(caller: Caller, mounted: AgainAt, parts: AgainParts): Promise<Caller | null> {
 	await parts.store.changes.fresh(0);
 	if (caller.keyId !== undefined) return keyAgain(caller.keyId, mounted, parts.store);
 	return memberAgain(caller, mounted.gateway, parts);
@@ -33,7 +36,7 @@ export async function memberAgain(caller: Caller, place: Place, parts: AgainPart
 	return credential === undefined ? now : { ...now, credential };
 }
 
-async function keyAgain(keyId: string, { gateway }: KeyedGateway, store: Store): Promise<Caller | null> {
+async function keyAgain(keyId: string, { gateway }: AgainAt, store: Store): Promise<Caller | null> {
 	const row = await store.gateways.key(gateway.organizationId, gateway.id, keyId);
 	if (!row || row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt.getTime() <= Date.now())) return null;
 	const { id, scopes, expiresAt } = row;

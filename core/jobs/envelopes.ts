@@ -5,7 +5,7 @@ import type { Caller, Json, JsonObject, Scope } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { Run } from '../store/store.ts';
-import type { JobScope } from '../tools/job-desk.ts';
+import type { CallReach, JobScope } from '../tools/job-desk.ts';
 
 /** The input of a run, of which nothing tells what it is about. */
 export type SealedInput = {
@@ -80,3 +80,10 @@ export function revivedCaller(stored: Json): Caller | null {
 		...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
 	};
 }
+
+/** The reach of a call over several gateways, as JSON. */
+export const storedReach = (reach: CallReach | undefined): JsonObject | null =>
+	reach ? { path: reach.path, gateways: reach.gateways === 'all' ? 'all' : [...reach.gateways] } : null;
+
+/** @param stored as `storedReach` wrote it, and the envelope kept it */
+export const revivedReach = (stored: Json): CallReach | null => (isObject(stored) ? (stored as unknown as CallReach) : null);

@@ -10,7 +10,18 @@ import type { Run } from '../store/store.ts';
 import type { JobScope } from '../tools/job-desk.ts';
 import { inAttempts } from './attempts.ts';
 import { dedupeOf } from './dedupe.ts';
-import { inputOf, isOfScope, openInput, openOut, revivedCaller, sealInput, sealOut, storedCaller } from './envelopes.ts';
+import {
+	inputOf,
+	isOfScope,
+	openInput,
+	openOut,
+	revivedCaller,
+	revivedReach,
+	sealInput,
+	sealOut,
+	storedCaller,
+	storedReach,
+} from './envelopes.ts';
 import { handleOnce, MAX_DATA_CHARS } from './handling.ts';
 import type { JobParts } from './jobs.ts';
 
@@ -48,10 +59,10 @@ interface Declared {
 async function work(run: RunContext, { plugin, name, handler }: Declared, parts: JobParts): Promise<Json> {
 	const { secrets } = parts;
 	const row = { ...run, kind: kindOf(plugin, name) };
-	const { data = null, caller = null, attempts, runAt } = openInput(secrets, row);
+	const { data = null, caller = null, reach = null, attempts, runAt } = openInput(secrets, row);
 	if (typeof runAt === 'string') await run.sleep('due', Math.max(0, Date.parse(runAt) - Date.now()));
 	const { gatewayId } = inputOf(row);
-	const origin = { plugin, organizationId: run.organizationId, gatewayId, caller: revivedCaller(caller) };
+	const origin = { plugin, organizationId: run.organizationId, gatewayId, caller: revivedCaller(caller), reach: revivedReach(reach) };
 	return inAttempts(run, { attempts: Number(attempts), pauseMs: PAUSE_MS }, (attempt, signal) =>
 		handleOnce(
 			{
@@ -80,7 +91,12 @@ export function jobsAt(scope: JobScope, parts: JobParts): Jobs {
 			const handler = declared(plugin, name, parts);
 			const kind = kindOf(plugin, name);
 			assertData(data);
-			const content: JsonObject = { data, caller: storedCaller(scope.caller), ...settled(handler, options) };
+			const content: JsonObject = {
+				data,
+				caller: storedCaller(scope.caller),
+				reach: storedReach(scope.reach),
+				...settled(handler, options),
+			};
 			const { id } = await runs.start({
 				...{ organizationId, kind, input: sealInput(secrets, scope, kind, content) },
 				deadlineMs: deadlineOf(options),

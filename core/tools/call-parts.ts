@@ -21,7 +21,7 @@ import type { LookingMethod } from '../upstreams/pass-through.ts';
 import type { WaitingQuestions } from './asking.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
-import type { JobDesk } from './job-desk.ts';
+import type { CallReach, JobDesk } from './job-desk.ts';
 
 /** The parts of core that a call uses. */
 export interface Services {
@@ -68,6 +68,8 @@ export interface CallParts {
 	admission?: () => readonly Admission[];
 	/** Whether the route declares that it tells which tools the gateway serves. */
 	lists?: boolean;
+	/** The gateways of a call over several of them, also inside an executor; absent in a call at one gateway. */
+	reach?: CallReach;
 	identity: Identity;
 	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;

@@ -174,9 +174,10 @@ export class PluginCall implements Call {
 	}
 
 	async published(): Promise<readonly Readonly<Tool>[]> {
-		const { plugin, lists, shelf } = this.#parts;
+		const { plugin, gateway, lists, shelf } = this.#parts;
 		if (!lists || !shelf) throw new PluginFault(plugin, 'published() was called outside of a route that declares lists: true.');
-		return shelf.list();
+		// What several gateways serve is not published: each caller sees their own tools.
+		return gateway ? shelf.list() : this.tools();
 	}
 
 	admission(): readonly Admission[] {

@@ -3,6 +3,13 @@
 import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
 import type { Caller, Gateway } from '../contract/nouns.ts';
 
+/** The gateways that the caller of a call over several of them reaches. */
+export interface CallReach {
+	gateways: 'all' | readonly string[];
+	/** The fixed address of the transport; null for a call that a feature made. */
+	path: string | null;
+}
+
 /** The part of a call by which jobs are kept apart: one plugin, at one gateway or in one organization. */
 export interface JobScope {
 	/** `kind:name`. */
@@ -11,6 +18,8 @@ export interface JobScope {
 	gateway: Pick<Gateway, 'id'> | null;
 	/** The one in whose name a job begins. */
 	caller: Caller | null;
+	/** What admitted the caller instead of a gateway's methods; absent in a call at one gateway. */
+	reach?: CallReach;
 }
 
 export interface JobDesk {

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer as createListener, type Server as Listener } from 'node:http';
 import type { Socket } from 'node:net';
-import Hapi, { type Request, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
+import Hapi, { type Request, type RequestRoute, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
 import type { Config } from './config/config.ts';
 import { GatewayError } from './contract/errors.ts';
@@ -147,8 +147,9 @@ function admit(request: Request, h: ResponseToolkit, { server, reserved, cors, e
 	if (request.method === 'options') return preflight(request, h, cors);
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not valid percent-encoding.');
 	if (reserved.isGatewayPath(request.path)) return h.continue;
-	refuseUnknown(server, request);
-	assertQuery(request.raw.req.url ?? '');
+	const { plugins = {} } = knownRoute(server, request).settings;
+	// A transport is asked how it says it, as at a gateway.
+	if (!plugins.isTransports) assertQuery(request.raw.req.url ?? '');
 	return h.continue;
 }
 
@@ -158,11 +159,11 @@ function preflight(request: Request, h: ResponseToolkit, cors: Cors) {
 	return response.takeover();
 }
 
-/** Refuses a path without a route: 404, or 405 with `Allow` if another method has one. */
-function refuseUnknown(server: Server, request: Request): void {
+/** Returns the route of a path. @throws not_found without one; method_not_allowed, with `Allow`, if another method has one */
+function knownRoute(server: Server, request: Request): RequestRoute {
 	const path = request.path === '/' ? '/' : request.path.replace(/\/+$/, '');
 	const match = server.match(request.method === 'head' ? 'get' : (request.method as Hapi.HTTP_METHODS), path);
-	if (match && !isOfGateways(match)) return;
+	if (match && !isOfGateways(match)) return match;
 	const allowed = (['get', 'post', 'put', 'patch', 'delete'] as const).filter((method) => {
 		const other = server.match(method, path);
 		return other && !isOfGateways(other) && other.method !== '*';

@@ -44,6 +44,13 @@ export interface FixedAddress {
 	admission?(incoming: Incoming): readonly Admission[];
 }
 
+declare module '@hapi/hapi' {
+	interface PluginSpecificConfiguration {
+		/** A transport serves the route, and says how each refusal reads. */
+		isTransports?: true;
+	}
+}
+
 interface Parts {
 	config: Config;
 	registry: Registry;
@@ -89,9 +96,10 @@ export function createFixedRoutes(parts: Parts): FixedRoutes {
 		},
 		mount(server) {
 			isMounted = true;
+			const options = { auth: false as const, ...UNREAD, plugins: { ...UNREAD.plugins, isTransports: true as const } };
 			for (const one of served.values()) {
 				const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, one, parts);
-				server.route({ method: '*', path: `${one.path}/{rest*}`, options: { auth: false, ...UNREAD }, handler });
+				server.route({ method: '*', path: `${one.path}/{rest*}`, options, handler });
 			}
 		},
 	};

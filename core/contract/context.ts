@@ -202,9 +202,15 @@ export interface Call<O = unknown> extends Context<O> {
 	account(): Promise<string>;
 	/** The tools that this caller may see, frozen: a copy may be sorted or changed. @throws insufficient_scope */
 	tools(): Promise<readonly Readonly<Tool>[]>;
-	/** The tools that the gateway serves, whoever calls, frozen. Only in routes that declare `lists`: it is a fault of the plugin elsewhere. */
+	/**
+	 * The tools that the gateway serves, whoever calls, frozen; at a fixed address over several gateways those that this caller may see. Only in
+	 * routes that declare `lists`: it is a fault of the plugin elsewhere. @throws insufficient_scope at a fixed address
+	 */
 	published(): Promise<readonly Readonly<Tool>[]>;
-	/** The methods by which the gateway admits callers: each suffices. Empty when it admits nobody, and without a gateway. */
+	/**
+	 * The methods by which the gateway, or the feature of the fixed address, admits callers: each suffices. Empty when it admits nobody, and in
+	 * calls of neither.
+	 */
 	admission(): readonly Admission[];
 	/**
 	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`.

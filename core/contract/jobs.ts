@@ -28,7 +28,7 @@ export interface JobRun<C = unknown, O = unknown> {
 	id: string;
 	/** 1 at first. */
 	attempt: number;
-	/** The plugin's config at the gateway, as it is now: of a transport or an auth method. Null for other kinds. */
+	/** The plugin's config at the gateway or fixed address, as it is now: of a transport or an auth method. Null for other kinds. */
 	config: C | null;
 	/**
 	 * A call made anew: the gateway, its tools and the caller's rights as they are now. An attempt does not begin when the caller's credential

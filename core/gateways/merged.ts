@@ -73,7 +73,7 @@ const LOADED_AT_ONCE = 8;
 const NAME_LENGTH = 64;
 const SUFFIX_LENGTH = 9;
 
-/** What rules ask of a request. */
+/** The parts of a request that rules look at. */
 type Asking = Pick<Incoming, 'address' | 'headers'>;
 
 /** Meets no rule that there is. */

@@ -176,7 +176,7 @@ export class PluginCall implements Call {
 	async published(): Promise<readonly Readonly<Tool>[]> {
 		const { plugin, gateway, lists, shelf } = this.#parts;
 		if (!lists || !shelf) throw new PluginFault(plugin, 'published() was called outside of a route that declares lists: true.');
-		// What several gateways serve is not published: each caller sees their own tools.
+		// Over several gateways, each caller sees their own tools, and nothing more is published.
 		return gateway ? shelf.list() : this.tools();
 	}
 

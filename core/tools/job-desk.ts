@@ -18,7 +18,7 @@ export interface JobScope {
 	gateway: Pick<Gateway, 'id'> | null;
 	/** The one in whose name a job begins. */
 	caller: Caller | null;
-	/** What admitted the caller instead of a gateway's methods; absent in a call at one gateway. */
+	/** Admitted the caller instead of a gateway's methods; absent in a call at one gateway. */
 	reach?: CallReach;
 }
 

@@ -194,3 +194,20 @@ test('a window that a gateway’s route declares counts beside the gateway’s, 
 		'callers without a name by address',
 	);
 });
+
+test('a window that a gateway’s route declares is one over all replicas', async () => {
+	const limits = limitTable({ rateLimit: { max: GLOBAL.max, windowSeconds: GLOBAL.seconds } });
+	const env = { TRUST_PROXY: '127.0.0.1', GATEWAY_PLUGINS: packages.names.join(',') };
+	const replica = await startTestService({ limits, env, replicaOf: service });
+	try {
+		const { id, url } = await guardedGateway(owner, [{ type: 'api_key' }, { type: 'limited' }]);
+		const { key } = must(await owner.post(`/gateways/${id}/auth/api-keys`, { name: 'one' }), 201).body.data;
+		const statusAt = async ({ url: at }: { url: string }): Promise<number> =>
+			(await send(`${at + new URL(url).pathname}/limited`, 'GET', { headers: { 'x-api-key': key, ...newcomer() } })).status;
+		const statuses: number[] = [];
+		for (const at of [service, replica, service, replica]) statuses.push(await statusAt(at));
+		assert.deepEqual(statuses, [200, 200, 429, 429]);
+	} finally {
+		await replica.stop();
+	}
+});

@@ -421,3 +421,19 @@ test('a process that is killed in the middle of an import leaves nothing half do
 		rmSync(folder, { recursive: true, force: true });
 	}
 });
+
+test('an import whose run was removed by age is shown as it ended, cannot be cancelled, and goes with its API', async () => {
+	const api = await connect();
+	const path = await begin(api, { schemaUrl: `${origin}/open.json` });
+	const job = await until(path, isOver);
+	// The retention of runs may be shorter than that of imports.
+	const id = path.split('/').at(-1);
+	const database = service.config.database ?? assert.fail();
+	assert.equal((await administer(database, `DELETE FROM runs WHERE id = '${id}' RETURNING id`)).length, 1);
+	assert.deepEqual(must(await there(path), 200).body.data, job);
+	assert.equal(must(await account.get(`/apis/${api}/imports`), 200).body.data.imports[0].status, 'succeeded');
+	must(await account.post(`${path}/cancel`), 409);
+	must(await account.post(`/apis/${api}/import-schema`, { schemaUrl: `${origin}/open.json` }), 200);
+	must(await account.del(`/apis/${api}`), 200);
+	must(await there(path), 404);
+});

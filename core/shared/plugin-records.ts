@@ -20,8 +20,6 @@ export interface RecordServices {
 	watches: RecordWatches;
 	quota: RecordQuota;
 	secrets: Secrets;
-	/** Plugins that have sealed fields: their records are read before an update, so that no plain text is sent to the database. */
-	sealing: Set<string>;
 	close(): void;
 }
 
@@ -38,7 +36,7 @@ export function createRecordServices({ store, secrets, accountOf }: RecordServic
 		watches.close();
 		cache.close();
 	};
-	return { cache, watches, quota: new RecordQuota(store.records), secrets, sealing: new Set(), close };
+	return { cache, watches, quota: new RecordQuota(store.records), secrets, close };
 }
 
 /** The place of a feature's records. */
@@ -77,6 +75,8 @@ export interface RecordParts {
 export class PluginRecords implements Records {
 	readonly #parts: RecordParts;
 	readonly #owner: RecordOwner;
+	/** The record without sealed fields that was read last: its update, which mostly comes next, need not read it again. */
+	#plain: { key: string; revision: number } | null = null;
 
 	constructor(parts: RecordParts, owner: RecordOwner) {
 		this.#parts = parts;
@@ -140,13 +140,20 @@ export class PluginRecords implements Records {
 		if (!Number.isInteger(revision)) throw this.#fault('update', 'revision must be that of a record');
 		const { store, services } = this.#parts;
 		await services.quota.assertRoom(organizationId, plugin, { chars });
-		const isSealing = services.sealing.has(plugin);
-		if (!isSealing && (await store.update(organizationId, this.#owner, { key, revision, value }, options))) return true;
-		const stored = await store.get(organizationId, this.#owner, key);
-		if (!stored || stored.revision !== revision || (!isSealing && stored.sealed.length === 0)) return false;
-		this.#remember(stored);
-		const again = this.#fields().sealAgain(stored, value, this.#parts.hidesSealed === true);
-		return store.update(organizationId, this.#owner, { key, revision, value: again, sealed: stored.sealed }, options);
+		const isPlain = this.#plain?.key === key && this.#plain.revision === revision;
+		const changed = isPlain ? { value, sealed: [] } : await this.#sealedAgain(key, revision, value);
+		return changed !== null && store.update(organizationId, this.#owner, { key, revision, ...changed }, options);
+	}
+
+	/**
+	 * Seals the fields of an update that are sealed in the record. The database sees no value before it is known which these are. Null when the
+	 * revision is no longer the stored one.
+	 */
+	async #sealedAgain(key: string, revision: number, value: JsonObject): Promise<{ value: JsonObject; sealed: string[] } | null> {
+		const stored = await this.#parts.store.get(this.#owner.organizationId, this.#owner, key);
+		if (stored?.revision !== revision) return null;
+		const { sealed } = stored;
+		return { value: sealed.length === 0 ? value : this.#fields().sealAgain(stored, value, this.#parts.hidesSealed === true), sealed };
 	}
 
 	watch(key: string, signal: AbortSignal): AsyncIterable<StoredRecord | null> {
@@ -175,20 +182,15 @@ export class PluginRecords implements Records {
 
 	#shown(record: StoredRecord): StoredRecord {
 		if (record.sealed.length === 0) return record;
-		this.#remember(record);
 		return this.#parts.hidesSealed ? this.#fields().hide(record) : this.#fields().open(record);
 	}
 
 	#shownOrNull(record: StoredRecord | null): StoredRecord | null {
+		this.#plain = record && record.sealed.length === 0 ? { key: record.key, revision: record.revision } : null;
 		return record && this.#shown(record);
 	}
 
-	#remember({ sealed }: Pick<StoredRecord, 'sealed'>): void {
-		if (sealed.length > 0) this.#parts.services.sealing.add(this.#owner.plugin);
-	}
-
 	#sealed(key: string, value: JsonObject, { sealed = [] }: PutOptions): JsonObject {
-		this.#remember({ sealed });
 		return sealed.length === 0 ? value : this.#fields().seal(key, value, sealed, !this.#parts.hidesSealed);
 	}
 
@@ -207,6 +209,15 @@ export class PluginRecords implements Records {
 		const chars = checkRecord(plugin, method, { key, value, options });
 		const isNew = async (): Promise<boolean> => (await this.#parts.store.get(organizationId, this.#owner, key)) === null;
 		await this.#parts.services.quota.assertRoom(organizationId, plugin, { chars, isNew });
+		if (!options.watched) await this.#assertUnwatched(method, key);
+	}
+
+	/** Refuses a record whose coming those who watch its key would never learn of. @throws PluginFault */
+	async #assertUnwatched(method: string, key: string): Promise<void> {
+		const { store, services } = this.#parts;
+		if (services.watches.size === 0) return;
+		if (services.watches.follows(await store.arrival(this.#owner.organizationId, this.#owner, key)))
+			throw this.#fault(method, 'the key is being watched, so its record must be put as `watched`');
 	}
 
 	#checkName(method: string, name: string): void {

@@ -1,5 +1,6 @@
 // The most that one plugin stores for one organization with all of its gateways. Its rows are counted now and then: a process counts again
-// when it may have added half of what was left.
+// when it may have added half of what was left. So two replicas do not exceed the bound, and n of them store at most n/2 times as much, whatever
+// they do at once.
 
 import { GatewayError } from '../contract/errors.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
@@ -10,6 +11,8 @@ const COUNTED_MS = 60_000;
 /** Counting reads all rows, so a full place is not counted anew for each refusal. */
 const FULL_MS = 1_000;
 const PLACES = 10_000;
+/** The most bytes that a character of JSON takes in PostgreSQL. */
+const CHAR_BYTES = 3;
 
 /** The number of records and bytes that may be added before the next count. */
 interface Left extends RecordUsage {
@@ -38,7 +41,7 @@ export class RecordQuota {
 	async assertRoom(organizationId: string, plugin: string, { chars, isNew }: Addition): Promise<void> {
 		const left = await this.#left(organizationId, plugin);
 		if (left.bytes <= 0 || (isNew && left.records <= 0 && (await isNew()))) throw full(plugin, this.#most);
-		left.bytes -= chars;
+		left.bytes -= chars * CHAR_BYTES;
 		if (isNew) left.records--;
 	}
 

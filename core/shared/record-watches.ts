@@ -11,9 +11,11 @@ import type { AccountOf } from './accounts.ts';
 export interface WatchLimits {
 	account: number;
 	all: number;
+	/** The time after which a watch of a free key reads it again: the coming of a record that is not `watched` is announced to nobody. */
+	againMs: number;
 }
 
-const LIMITS: WatchLimits = { account: 1_000, all: 10_000 };
+const LIMITS: WatchLimits = { account: 1_000, all: 10_000, againMs: 60_000 };
 /** The most reads of the database at once: after an outage all watches read. */
 const READERS = 4;
 const RETRY_MS = 500;
@@ -50,9 +52,9 @@ export class RecordWatches {
 	#heard = 0;
 
 	/** Must be made after the cache of records, which drops what has changed before a watch reads it. */
-	constructor(parts: WatchParts, limits = LIMITS) {
+	constructor(parts: WatchParts, limits: Partial<WatchLimits> = {}) {
 		this.#parts = parts;
-		this.#limits = limits;
+		this.#limits = { ...LIMITS, ...limits };
 		this.#unsubscribe = parts.changes.subscribe((topics) => this.#hear(topics));
 	}
 
@@ -98,6 +100,16 @@ export class RecordWatches {
 		if (followers?.size === 0) this.#byTopic.delete(topic);
 	}
 
+	/** Tells whether anyone waits for the topic. */
+	follows(topic: Topic): boolean {
+		return this.#byTopic.has(topic);
+	}
+
+	/** Returns the time at which a watch of a free key reads it again, by the clock of `performance`: not the same for all of them. */
+	again(): number {
+		return performance.now() + this.#limits.againMs * (0.5 + Math.random() / 2);
+	}
+
 	query<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
 		return this.#readers.run(work, signal);
 	}
@@ -133,8 +145,8 @@ class Watch implements AsyncIterator<StoredRecord | null> {
 	#wake: (() => void) | null = null;
 	/** The version that was yielded last; null before the first. */
 	#version: string | null = null;
-	/** The time at which the record that was read last expires, by the clock of `performance`. */
-	#expiresMs: number | null = null;
+	/** The time at which the record is read again without any news, by the clock of `performance`: when it expires. */
+	#againMs: number | null = null;
 
 	constructor(watches: RecordWatches, watched: Watched, signal: AbortSignal) {
 		this.#watches = watches;
@@ -185,7 +197,7 @@ class Watch implements AsyncIterator<StoredRecord | null> {
 		for (;;) {
 			if (this.#ending.signal.aborted) return DONE;
 			if (!this.#hasNews) {
-				await this.#pause(this.#expiresMs === null ? null : this.#expiresMs - performance.now());
+				await this.#pause(this.#againMs === null ? null : this.#againMs - performance.now());
 				continue;
 			}
 			this.#hasNews = false;
@@ -215,7 +227,7 @@ class Watch implements AsyncIterator<StoredRecord | null> {
 				const found = await this.#watched.read((work) => this.#watches.query(work, this.#ending.signal));
 				// A change between the read and now was announced under a topic that was not followed yet.
 				if (this.#follow(found?.topic ?? null) && heard !== this.#watches.heard) this.#hasNews = true;
-				this.#expiresMs = found && expiryOf(found.record);
+				this.#againMs = found ? expiryOf(found.record) : this.#watches.again();
 				return found;
 			} catch (error) {
 				if (this.#version === null || (error as { code?: unknown }).code !== 'unavailable') throw error;

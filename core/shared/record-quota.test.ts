@@ -1,0 +1,60 @@
+// Tests of the most that a plugin stores for an organization.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addOwner, start } from '../../test/helpers/plugin-records.ts';
+import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { PluginRecords } from './plugin-records.ts';
+import { RecordQuota } from './record-quota.ts';
+import type { RecordOwner } from './sealed-fields.ts';
+
+test('a plugin stores no more than its bound for an organization: what is there may be replaced, and removing makes room', async (t) => {
+	await using store = await testStore();
+	const [owner, other] = [await addOwner(store), await addOwner(store)];
+	const { services } = start(t, store);
+	const most = { records: 3, bytes: 1_000_000 };
+	const of = (its: RecordOwner) =>
+		new PluginRecords({ store: store.records, services: { ...services, quota: new RecordQuota(store.records, most) } }, its);
+	const records = of(owner);
+	for (const key of ['a', 'b', 'c']) await records.put(key, {}, { tags: ['t'] });
+	await assert.rejects(records.put('d', {}), { code: 'conflict', message: /transport:a2a stores the most/ });
+	await assert.rejects(of({ ...owner, gatewayId: null }).add('d', {}), { code: 'conflict' });
+	await records.put('c', { n: 1 });
+	assert.equal(await records.add('c', {}), false);
+	assert.ok(await records.update('a', 1, {}));
+	await of(other).put('d', {});
+	await of({ ...owner, plugin: 'auth:x' }).put('d', {});
+	await records.remove('a');
+	await of(owner).put('d', {});
+});
+
+test('a burst over two replicas ends at the bound, and leaves another organization its room', async (t) => {
+	await using store = await testStore();
+	await using replica = await openReplica(store);
+	const [owner, other] = [await addOwner(store), await addOwner(store)];
+	const most = { records: 40, bytes: 1_000_000 };
+	const [here, there] = [store, replica].map((at) => {
+		const { services } = start(t, at);
+		const quota = new RecordQuota(at.records, most);
+		return (its: RecordOwner) => new PluginRecords({ store: at.records, services: { ...services, quota } }, its);
+	});
+	assert.ok(here && there);
+	const add = async (n: number): Promise<boolean> => {
+		const records = (n % 2 ? here : there)(owner);
+		return records.add(String(n), {}).catch((error: { code?: string }) => (error.code === 'conflict' ? false : Promise.reject(error)));
+	};
+	const added = await Promise.all(Array.from({ length: 200 }, (_, n) => add(n)));
+	const { records } = await store.records.usage(owner.organizationId, owner.plugin);
+	assert.equal(records, added.filter(Boolean).length);
+	assert.ok(records >= most.records / 2 && records <= most.records, `${records} records`);
+	for (const at of [here, there]) await at(other).put('a', {});
+});
+
+test('the bytes that a plugin stores are bounded too, and those of updates count', async () => {
+	const quota = new RecordQuota({ usage: async () => ({ records: 1, bytes: used }) }, { records: 1_000, bytes: 1_000 });
+	let used = 0;
+	const update = () => quota.assertRoom('o', 'auth:x', { chars: 600 });
+	await update();
+	used = 1_000;
+	await assert.rejects(update(), { code: 'conflict' });
+});

@@ -14,6 +14,7 @@ export type FaultCode =
 	| 'access_denied'
 	| 'request_not_supported'
 	| 'request_uri_not_supported'
+	| 'temporarily_unavailable'
 	| 'invalid_redirect_uri'
 	| 'invalid_client_metadata';
 
@@ -62,9 +63,13 @@ const UNREADABLE: Readonly<Record<string, FaultCode>> = {
 	'/revoke': 'invalid_request',
 };
 
-/** Makes the reply to a request that cannot be read; null for any other error, and for paths that do not answer with JSON. */
+/**
+ * Makes the reply to a request that cannot be read, or for which there is no room; null for any other error, and for paths that do not answer with
+ * JSON. RFC 7591 §3.2.2 and RFC 6749 §5.2 have no code for the latter; that of RFC 6749 §4.1.2.1 fits.
+ */
 export function asFault({ code, status, message }: GatewayError, path: string): Reply | null {
-	const error = UNREADABLE[path];
+	const unreadable = UNREADABLE[path];
 	const isUnreadable = code === 'validation_failed' || code === 'payload_too_large' || code === 'unsupported_media_type';
-	return error && isUnreadable ? { status, body: { error, error_description: printable(message) } } : null;
+	const error = code === 'conflict' ? 'temporarily_unavailable' : isUnreadable ? unreadable : null;
+	return unreadable && error ? { status, body: { error, error_description: printable(message) } } : null;
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { guardedGateway } from '../../../test/helpers/gateway-auth.ts';
 import { METADATA } from '../../../test/helpers/oauth.ts';
+import { administer } from '../../../test/helpers/postgres.ts';
 import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
 let service: SharedService;
@@ -40,6 +41,29 @@ describe('malformed registrations and token requests are refused in the form of 
 			assert.equal(answer.headers.get('cache-control'), 'no-store');
 		});
 	}
+
+	test('a registration where ten thousand clients wait for a user: 409 temporarily_unavailable, and users of others go on', async () => {
+		const [full, other] = [await guardedGateway(account, [{ type: 'oauth2' }]), await guardedGateway(account, [{ type: 'oauth2' }])];
+		const fill = (count: number, tag: string) =>
+			administer(
+				service.config.database ?? assert.fail(),
+				`INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags, expires_at)
+				SELECT '${account.organization.id}', '${full.id}', 'auth:oauth2', '${tag}' || n, '{}', '{client,${tag}}', now() + interval '1 hour'
+				FROM generate_series(1, ${count}) AS n`,
+			);
+		await fill(10_000, 'used');
+		await fill(9_999, 'unused');
+		const register = (at: string, status: number) =>
+			send(`${at}/register`, 'POST', { body: METADATA }).then((answer) => must(answer, status));
+		await register(full.url, 201);
+		const { body, headers } = await register(full.url, 409);
+		assert.deepEqual(body, {
+			error: 'temporarily_unavailable',
+			error_description: 'Too many clients have registered that nobody uses. Try again tomorrow.',
+		});
+		assert.equal(headers.get('cache-control'), 'no-store');
+		await register(other.url, 201);
+	});
 
 	test('a registration where registration is off: 403 access_denied', async () => {
 		const shut = await guardedGateway(account, [{ type: 'oauth2', configuration: { dynamicRegistration: false } }]);

@@ -1,7 +1,7 @@
 // Stores clients: those that registered themselves, and those that an https URL describes.
 
 import type { JSONWebKeySet } from 'jose';
-import type { Context, JsonObject, PublicKeyAlgorithm, StoredRecord } from '../../../../core/index.ts';
+import { type Context, GatewayError, type JsonObject, type PublicKeyAlgorithm, type StoredRecord } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
 import { digest } from '../secrets.ts';
 import { readClientDocument } from './documents.ts';
@@ -33,16 +33,24 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const UNUSED_MS = DAY_MS;
 /** The lifetime after the last use. A refresh token lives 30 days, so no client ends before its grants. */
 const USED_MS = 90 * DAY_MS;
+/** The most clients of a gateway that no user has allowed yet: anyone may register some, and grants need room in the same store. */
+const MAX_UNUSED = 10_000;
 
 const MAX_SHOWN = 100;
 
 export const CLIENTS = 'client';
+/** The tag of clients that no user has allowed yet. */
+const UNUSED = 'unused';
 const keyOf = (id: string): string => `client:${digest(id)}`;
 /** The tag of every record that belongs to the client. */
 export const clientTag = (id: string): string => `client:${digest(id)}`;
 
+/** Adds a client that has registered itself. @throws conflict when too many wait for a user */
 export async function addClient(client: Client, { records }: Context): Promise<void> {
-	await records.put(keyOf(client.id), toRecord(client), { tags: [CLIENTS, clientTag(client.id)], ttlMs: UNUSED_MS, ...audited(client) });
+	if ((await records.count(UNUSED, MAX_UNUSED)) >= MAX_UNUSED)
+		throw new GatewayError('conflict', 'Too many clients have registered that nobody uses. Try again tomorrow.');
+	const tags = [CLIENTS, clientTag(client.id), UNUSED];
+	await records.put(keyOf(client.id), toRecord(client), { tags, ttlMs: UNUSED_MS, ...audited(client) });
 }
 
 const audited = ({ name, id }: Client) => ({ audited: { type: 'oauth_client', name: name || id } });
@@ -61,7 +69,7 @@ export const findStored = (id: string, { records }: Context): Promise<StoredReco
 export async function rememberClient(client: Client, { records }: Context): Promise<void> {
 	const record = await records.get(keyOf(client.id));
 	const options = { tags: [CLIENTS, clientTag(client.id)], ttlMs: USED_MS, ...audited(client) };
-	if (record) await records.update(keyOf(client.id), record.revision, toRecord(client), { ttlMs: USED_MS });
+	if (record) await records.update(keyOf(client.id), record.revision, toRecord(client), { tags: options.tags, ttlMs: USED_MS });
 	else if (client.isDocument) await records.put(keyOf(client.id), toRecord(client), options);
 }
 

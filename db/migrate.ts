@@ -33,7 +33,7 @@ export interface Migration {
 }
 
 /** All migrations, in order. */
-const MIGRATIONS: Migration[] = [
+export const MIGRATIONS: Migration[] = [
 	foundation,
 	identity,
 	audit,

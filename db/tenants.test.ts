@@ -92,6 +92,8 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'records.look': (store, me, it) => store.records.look(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
 	'records.find': (store, me, it) => store.records.find(me, { plugin: 'p', gatewayId: it.gateway }, 't', PAGE),
 	'records.drop': (store, me, it) => store.records.drop(me, { plugin: 'p', gatewayId: it.gateway }, 't'),
+	'records.count': (store, me, it) => store.records.count(me, { plugin: 'p', gatewayId: it.gateway }, 't', 10),
+	'records.remove': (store, me, it) => store.records.remove(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
 	'records.take': (store, me, it) => store.records.take(me, { plugin: 'p', gatewayId: it.gateway }, 'key'),
 	'records.update': (store, me, it) =>
 		store.records.update(me, { plugin: 'p', gatewayId: it.gateway }, { key: 'key', revision: 1, value: {} }),
@@ -146,6 +148,15 @@ test('the same verbs find something under the organization’s own ids', async (
 			if (id !== 'tools.list of an API') assert.ok(!NOTHING.includes(shown as null), `${id} gives ${shown}`);
 		});
 	}
+});
+
+test('what a plugin stores is counted for its organization alone', async () => {
+	await using store = await testStore();
+	const [mine, theirs] = [await furnish(store), await addTenant(store)];
+	assert.equal((await store.records.usage(mine.organizationId, 'p')).records, 1);
+	for (const organizationId of [theirs.organizationId, '', 'x', "' OR 1=1 --"])
+		assert.deepEqual(await store.records.usage(organizationId, 'p'), { records: 0, bytes: 0 }, organizationId);
+	assert.equal((await store.records.usage(mine.organizationId, 'other')).records, 0);
 });
 
 test('an assignment of another organization’s tool to the own gateway is refused', async () => {

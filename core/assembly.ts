@@ -7,6 +7,7 @@ import { openStore, type StoreOptions } from '../db/index.ts';
 import { createArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { ServiceLog } from './config/log.ts';
+import type { Plugin } from './contract/kinds.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
@@ -56,6 +57,8 @@ export interface ServiceOptions {
 	limits?: LimitTable;
 	/** The cost of bcrypt; default 12. */
 	passwordCost?: number;
+	/** Plugins of this process, beside those of folders and packages. */
+	plugins?: readonly Plugin[];
 	/** The time limits of waits for the database, instead of the usual ones. */
 	databaseWaits?: StoreOptions['waits'];
 	/** The number of connections for ordinary statements, instead of the usual one. */
@@ -86,6 +89,7 @@ export async function assemble(
 ): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
 	const registry = await loadPlugins(ROOT, config.plugins, { log });
+	for (const plugin of options.plugins ?? []) registry.add(plugin);
 	opened.defer(() => closePlugins(registry, log));
 	options.loaded?.(registry.sources());
 	registry.configure((await config.pluginsConfig?.()) ?? null);

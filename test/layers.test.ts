@@ -61,10 +61,21 @@ test('core imports only core, and its composition root alone the database', () =
 	);
 });
 
-test('the package exports both entry points, as built', () => {
+test('the package exports its three entry points, as built', () => {
 	const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: Record<string, object> };
-	const built = (door: string): object => ({ types: `./dist/core/${door}.d.ts`, default: `./dist/core/${door}.js` });
-	assert.deepEqual(exports, { '.': built('index'), './features': built('features') });
+	const built = (door: string): object => ({ types: `./dist/${door}.d.ts`, default: `./dist/${door}.js` });
+	assert.deepEqual(exports, { '.': built('core/index'), './features': built('core/features'), './testing': built('testing/index') });
+});
+
+test('the kit of authors imports only core, and nothing outside imports more of it than its entry point', () => {
+	assert.deepEqual(
+		broken(({ file }, name) => !file.startsWith('testing/') || !local(name) || name.startsWith('core/') || name.startsWith('testing/')),
+		[],
+	);
+	assert.deepEqual(
+		broken(({ file }, name) => file.startsWith('testing/') || !name.startsWith('testing/')),
+		[],
+	);
 });
 
 const DOORS = ['assembly', 'main', 'server', 'cluster', 'housekeeping', 'key-check', 'features', 'index'];
@@ -124,7 +135,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
 	...['embedded', 'people', 'gateways', 'imports', 'runs'].map((room) => `db/${room}`),
-	...['core', 'db', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
+	...['core', 'db', 'testing', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 
 /** Returns the files that the tables of a README name, before its decisions. */

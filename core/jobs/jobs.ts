@@ -12,7 +12,7 @@ import { definePluginJobs, jobsAt } from './plugin-jobs.ts';
 
 export interface JobParts {
 	registry: Registry;
-	runs: Runs;
+	runs: Pick<Runs, 'define' | 'start' | 'get' | 'follow' | 'cancel'>;
 	secrets: Secrets;
 	egress: Pick<Egress, 'check' | 'of'>;
 	log: Log;

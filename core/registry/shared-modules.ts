@@ -6,12 +6,13 @@ import { sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const doorAt = (name: string): string => new URL(`../${name}.${extension}`, import.meta.url).href;
+const doorAt = (path: string): string => new URL(`../../${path}.${extension}`, import.meta.url).href;
 
 /** The URLs of modules by the names under which packages import them. */
 const SHARED: ReadonlyMap<string, string> = new Map([
-	['gatehouse', doorAt('index')],
-	['gatehouse/features', doorAt('features')],
+	['gatehouse', doorAt('core/index')],
+	['gatehouse/features', doorAt('core/features')],
+	['gatehouse/testing', doorAt('testing/index')],
 	['joi', import.meta.resolve('joi')],
 ]);
 

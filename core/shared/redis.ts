@@ -132,7 +132,8 @@ function inTime<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 	});
 }
 
-function createLocal(): Shared {
+/** Makes a store of this process alone. */
+export function createLocal(): Shared {
 	const entries = new BoundedMap<string, { value: string; expiresAt: number }>(LOCAL_ENTRIES);
 	const live = (key: string): string | null => {
 		const entry = entries.get(key);

@@ -15,11 +15,11 @@ import {
 	type ServerSentEvent,
 	type StreamResponse,
 } from '../core/index.ts';
-import { KEY, providerContract } from '../test/contracts/provider.ts';
 import { allOf } from '../test/helpers/egress.ts';
 import { loopbackCall } from '../test/helpers/executor.ts';
 import { modelServer } from '../test/helpers/models.ts';
 import { httpUpstream } from '../test/helpers/upstream.ts';
+import { KEY, providerContract } from '../testing/provider.ts';
 
 interface Connection {
 	baseUrl: string;
@@ -92,8 +92,7 @@ const usageOf = ({ prompt_tokens, completion_tokens, prompt_tokens_details }: No
 	costMicroUsd: null,
 });
 
-providerContract({
-	provider: provider as LlmProvider,
+providerContract(provider as LlmProvider, {
 	start: modelServer,
 	config: (origin): JsonObject => ({ baseUrl: origin, apiKey: KEY }),
 	bad: [

@@ -189,8 +189,8 @@ function callParts(options: FakeCallOptions, services: Services): CallParts {
 class SigningRun extends OutboundRun {
 	readonly #sign: FakeCallOptions['sign'];
 
-	constructor({ sign, api = null }: FakeCallOptions, services: Services, scope: { organizationId: string; signal: AbortSignal }) {
-		super({ ...services, ...scope, lane: null, api, credentials: [] });
+	constructor({ sign, api }: FakeCallOptions, services: Services, scope: { organizationId: string; signal: AbortSignal }) {
+		super({ ...services, ...scope, lane: null, api: api ?? null, credentials: [] });
 		this.#sign = sign;
 	}
 

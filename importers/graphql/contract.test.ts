@@ -1,6 +1,6 @@
 import { buildSchema, parse, print } from 'graphql';
 import executor from '../../plugins/executors/graphql/index.ts';
-import { importerContract } from '../../test/contracts/importer.ts';
+import { importerContract } from '../../testing/importer.ts';
 import importer from './index.ts';
 
 const PETS = `
@@ -34,8 +34,7 @@ const sampleOf = (name: string, text: string) => {
 	return { name, text, operations: countOf(text), shuffled: print({ ...document, definitions } as typeof document) };
 };
 
-importerContract({
-	importer,
+importerContract(importer, {
 	executors: [executor],
 	samples: [sampleOf('pets', PETS), sampleOf('clashing names', CLASHES)],
 	foreign: [

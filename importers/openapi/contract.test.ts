@@ -1,5 +1,5 @@
 import executor from '../../plugins/executors/http/index.ts';
-import { importerContract } from '../../test/contracts/importer.ts';
+import { importerContract } from '../../testing/importer.ts';
 import importer from './index.ts';
 
 type Paths = Record<string, Record<string, object>>;
@@ -49,8 +49,7 @@ const sampleOf = (name: string, paths: Paths) => ({
 	shuffled: write(reversed(paths)),
 });
 
-importerContract({
-	importer,
+importerContract(importer, {
 	executors: [executor],
 	samples: [sampleOf('pets', PETS), sampleOf('clashing names', CLASHES)],
 	foreign: [

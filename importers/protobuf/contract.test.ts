@@ -1,10 +1,10 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import executor from '../../plugins/executors/grpc/index.ts';
-import { type ImporterSample, importerContract } from '../../test/contracts/importer.ts';
 import { shopFiles } from '../../test/helpers/grpc.ts';
 import { silent } from '../../test/helpers/postgres.ts';
 import { countRpcs } from '../../test/helpers/protobuf.ts';
+import { type ImporterSample, importerContract } from '../../testing/importer.ts';
 import { readDescription } from './document.ts';
 import importer from './index.ts';
 
@@ -51,8 +51,7 @@ const shop = (name: string, given: Map<string, Uint8Array>): ImporterSample => (
 	shuffled: null,
 });
 
-importerContract({
-	importer,
+importerContract(importer, {
 	executors: [executor],
 	samples: [
 		text('pets', PETS, ['service Pets {', ...METHODS.toReversed(), '}']),

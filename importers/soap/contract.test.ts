@@ -1,6 +1,6 @@
 import executor from '../../plugins/executors/soap/index.ts';
-import { type ImporterSample, importerContract } from '../../test/contracts/importer.ts';
 import { content, documentOf, fixture, shopFiles } from '../../test/helpers/soap.ts';
+import { type ImporterSample, importerContract } from '../../testing/importer.ts';
 import importer from './index.ts';
 
 const PORT_TYPE = /<((?:wsdl:)?)portType\b[\s\S]*?<\/\1portType>/;
@@ -36,8 +36,7 @@ const escaped = (text: string): string =>
 		.replaceAll('&', '&amp;')
 		.replaceAll('<', '&lt;');
 
-importerContract({
-	importer,
+importerContract(importer, {
 	executors: [executor],
 	samples: [
 		sampleOf('weather', fixture('weather.wsdl')),

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import type { JsonObject, Kind, LlmProvider, PipelineNode } from '../../core/index.ts';
 import { loadPlugins } from '../../core/registry/loader.ts';
 import { createSecrets } from '../../core/secrets/envelopes.ts';
-import { nodeContract } from '../contracts/node.ts';
-import { KEY, providerContract } from '../contracts/provider.ts';
+import { nodeContract } from '../../testing/node.ts';
+import { KEY, providerContract } from '../../testing/provider.ts';
 import { readDocument } from '../helpers/document.ts';
 import { modelServer } from '../helpers/models.ts';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
@@ -17,8 +17,7 @@ const FIXTURE = new URL('../fixtures/model-plugin/index.js', import.meta.url).hr
 // The package is JavaScript, so its types are those that its kinds promise.
 const [provider, route, notify] = ((await import(FIXTURE)) as { default: [LlmProvider, PipelineNode, PipelineNode] }).default;
 
-providerContract({
-	provider,
+providerContract(provider, {
 	start: modelServer,
 	config: (origin) => ({ baseUrl: origin, apiKey: KEY }),
 	bad: [
@@ -35,8 +34,7 @@ const CASES = [
 	{ equals: 'b', port: 'right' },
 ];
 
-nodeContract({
-	node: route,
+nodeContract(route, {
 	bad: [
 		{ config: { value: 'x', cases: [] }, says: /"cases" must contain at least 1/ },
 		{ config: { value: 'x', cases: [{ equals: 'a', port: 'else' }] }, says: /"cases\[0\]\.port" contains an invalid value/ },
@@ -68,8 +66,7 @@ nodeContract({
 	],
 });
 
-nodeContract({
-	node: notify,
+nodeContract(notify, {
 	bad: [
 		{ config: {}, says: /"url" is required/ },
 		{ config: { url: 'https://api.example.com', method: 'PUT' }, says: /"method" must be one of/ },

@@ -1,43 +1,10 @@
 // Time in tests. No verdict depends on elapsed wall-clock time, which a busy machine stretches. It depends on the order of events, on
 // counted work, on a clock that the test moves, or on the CPU time of the thread. test/wall-clock.test.ts enforces it.
 
-import assert from 'node:assert/strict';
-import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from '../../testing/waiting.ts';
 
-/** The time after which a waiting test fails instead of hanging; it promises nothing about the product. */
-export const PATIENCE_MS = 60_000;
-
-/** Resolves when the condition holds, however long it takes. @throws AssertionError that names `what` after PATIENCE_MS */
-export async function until(condition: () => unknown, what: string | (() => string), everyMs = 20): Promise<void> {
-	const startedMs = performance.now();
-	while (!(await condition())) {
-		assert.ok(performance.now() - startedMs < PATIENCE_MS, `still not: ${typeof what === 'string' ? what : what()}`);
-		await sleep(everyMs);
-	}
-}
-
-/** Names the promise that settles first, whether it resolves or rejects; the others must settle later or never. */
-export const firstOf = <Name extends string>(runners: Record<Name, Promise<unknown>>): Promise<Name> => {
-	const named = Object.entries<Promise<unknown>>(runners).map(([name, settling]) =>
-		settling.then(
-			() => name as Name,
-			() => name as Name,
-		),
-	);
-	return Promise.race(named);
-};
-
-/**
- * Tells whether the promise settles before a timer of this event loop that is set now. It suits outcomes that only timers of this process
- * decide: timers run in the order of their times, even when all of them are late.
- */
-export async function isBeforeTimer(ms: number, settling: Promise<unknown>): Promise<boolean> {
-	const leaving = new AbortController();
-	const timer = sleep(ms, undefined, { signal: leaving.signal }).then(() => immediate());
-	const first = await firstOf({ settling, timer });
-	leaving.abort();
-	return first === 'settling';
-}
+export { firstOf, isBeforeTimer, PATIENCE_MS, until } from '../../testing/waiting.ts';
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
 

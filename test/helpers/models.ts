@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { CALLS, KEY, type ModelBehaviour, USAGE } from '../contracts/provider.ts';
+import { CALLS, KEY, type ModelBehaviour, USAGE } from '../../testing/provider.ts';
 import { turns } from './clock.ts';
 import { httpUpstream, type Upstream } from './upstream.ts';
 

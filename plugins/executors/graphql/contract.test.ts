@@ -1,12 +1,11 @@
-import { executorContract, SECRET } from '../../../test/contracts/executor.ts';
-import { httpBehaviour } from '../../../test/helpers/behaviours.ts';
+import { httpBehaviour } from '../../../testing/behaviours.ts';
+import { executorContract, SECRET } from '../../../testing/executor.ts';
 import graphql from './index.ts';
 
 const TYPE = 'application/graphql-response+json';
 const QUERY = 'query ($text: String) { echo(text: $text) { text } }';
 
-executorContract({
-	executor: graphql,
+executorContract(graphql, {
 	start: (t, behaviour) =>
 		httpBehaviour(t, behaviour, {
 			echo: (body) => ({ type: TYPE, body: JSON.stringify({ data: { echo: { text: JSON.parse(body).variables.text } } }) }),
@@ -15,6 +14,7 @@ executorContract({
 			endless: { type: TYPE, begin: '{"data":{"list":[1', piece: ',1' },
 		}),
 	config: (origin, more) => ({ endpoint: `${origin}/graphql`, query: QUERY, ...more }),
+	secretConfig: (origin) => ({ endpoint: `${origin}/graphql`, query: QUERY, headers: { authorization: 'Bearer key' } }),
 	echoed: ({ structured }) => (structured as { echo: { text: string } }).echo.text,
 	bad: [
 		{ config: { endpoint: 'https://api.example.com' }, says: /"query" is required/ },

@@ -2,10 +2,10 @@ import type { TestContext } from 'node:test';
 import { Metadata, Server, ServerCredentials, type ServerDuplexStream, status as Status } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import importer from '../../../importers/protobuf/index.ts';
-import { type Behaviour, executorContract, SECRET } from '../../../test/contracts/executor.ts';
 import { apiAt } from '../../../test/helpers/executor.ts';
 import { readWith } from '../../../test/helpers/importer.ts';
 import { tcpUpstream, type Upstream } from '../../../test/helpers/upstream.ts';
+import { type Behaviour, executorContract, SECRET } from '../../../testing/executor.ts';
 import grpc from './index.ts';
 
 const PROTO = `syntax = "proto3"; package contract; service Tester { rpc Say(Line) returns (stream Line); } message Line { string text = 1; }`;
@@ -72,8 +72,7 @@ async function start(t: TestContext, behaviour: Behaviour): Promise<Upstream> {
 	return { port, origin: `http://127.0.0.1:${port}`, connections: () => begun, open: () => open };
 }
 
-executorContract({
-	executor: grpc,
+executorContract(grpc, {
 	start,
 	config: (_origin, more) => ({ ...config, ...more }),
 	api: apiAt,

@@ -1,11 +1,10 @@
-import { executorContract, SECRET } from '../../../test/contracts/executor.ts';
-import { httpBehaviour } from '../../../test/helpers/behaviours.ts';
+import { httpBehaviour } from '../../../testing/behaviours.ts';
+import { executorContract, SECRET } from '../../../testing/executor.ts';
 import http from './index.ts';
 
 const TYPE = 'application/json';
 
-executorContract({
-	executor: http,
+executorContract(http, {
 	start: (t, behaviour) =>
 		httpBehaviour(t, behaviour, {
 			echo: (body) => ({ type: TYPE, body: body || '{}' }),
@@ -14,6 +13,7 @@ executorContract({
 			endless: { type: TYPE, begin: '[1', piece: ',1' },
 		}),
 	config: (origin, more) => ({ method: 'POST', url: `${origin}/x`, ...more }),
+	secretConfig: (origin) => ({ method: 'POST', url: `${origin}/x`, headers: { authorization: 'Bearer key' } }),
 	echoed: ({ structured }) => (structured as { text: string }).text,
 	bad: [
 		{ config: { url: 'https://api.example.com' }, says: /"method" is required/ },

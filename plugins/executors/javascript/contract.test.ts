@@ -1,5 +1,5 @@
-import { executorContract } from '../../../test/contracts/executor.ts';
-import { httpBehaviour } from '../../../test/helpers/behaviours.ts';
+import { httpBehaviour } from '../../../testing/behaviours.ts';
+import { executorContract } from '../../../testing/executor.ts';
 import javascript from './index.ts';
 
 const TYPE = 'application/json';
@@ -9,8 +9,7 @@ const answer = await fetch(${JSON.stringify(`${origin}/x`)}, { method: 'POST', b
 if (!answer.ok) throw new Error('It answered ' + answer.status);
 return await answer.json();`;
 
-executorContract({
-	executor: javascript,
+executorContract(javascript, {
 	start: (t, behaviour) =>
 		httpBehaviour(t, behaviour, {
 			echo: (body) => ({ type: TYPE, body: body || '{}' }),

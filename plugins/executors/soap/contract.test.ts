@@ -1,9 +1,9 @@
 import importer from '../../../importers/soap/index.ts';
-import { executorContract, SECRET } from '../../../test/contracts/executor.ts';
-import { httpBehaviour } from '../../../test/helpers/behaviours.ts';
 import { apiAt } from '../../../test/helpers/executor.ts';
 import { content, documentOf, readOne } from '../../../test/helpers/soap.ts';
 import { enveloped, sequence } from '../../../test/helpers/soap-answers.ts';
+import { httpBehaviour } from '../../../testing/behaviours.ts';
+import { executorContract, SECRET } from '../../../testing/executor.ts';
 import soap from './index.ts';
 
 const TYPE = 'text/xml; charset=utf-8';
@@ -19,8 +19,7 @@ const inMessage = (text: string): string => {
 	return enveloped(`<t:Do xmlns:t="urn:t"><t:text>${escaped}</t:text></t:Do>`);
 };
 
-executorContract({
-	executor: soap,
+executorContract(soap, {
 	start: (t, behaviour) =>
 		httpBehaviour(t, behaviour, {
 			echo: (body) => ({ type: TYPE, body }),
@@ -29,6 +28,7 @@ executorContract({
 			endless: { type: TYPE, begin: '<a>', piece: '<b/>' },
 		}),
 	config: (origin, more) => ({ ...executionConfig, endpoint: `${origin}/x`, ...more }),
+	secretConfig: (origin) => ({ ...executionConfig, endpoint: `${origin}/x`, headers: { authorization: 'Bearer key' } }),
 	echoed: ({ structured }) => (structured as { text: string }).text,
 	bad: [
 		{ config: styleless, says: /"style" is required/ },

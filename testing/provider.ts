@@ -2,14 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { asGatewayError } from '../../core/contract/errors.ts';
-import { createEgress } from '../../core/egress/egress.ts';
-import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../../core/index.ts';
-import { isBeforeTimer, until } from '../helpers/clock.ts';
-import { loopbackCall, saving } from '../helpers/executor.ts';
-import { silent } from '../helpers/postgres.ts';
-import type { Upstream } from '../helpers/upstream.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
+import { createEgress } from '../core/egress/egress.ts';
+import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../core/index.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import type { Upstream } from './upstream.ts';
+import { isBeforeTimer, loopbackCall, saving, SILENT as silent, until } from './waiting.ts';
 
 /**
  * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces that are torn within characters, and tells USAGE; `tools` asks for
@@ -21,8 +19,7 @@ export type ModelBehaviour =
 	| ('echo' | 'tools' | 'pause' | 'flood' | 'hang')
 	| ('refuse' | 'key' | 'busy' | 'fail' | 'reset' | 'break' | 'cut' | 'nonsense');
 
-export interface ProviderFixture extends Omit<ConfigSamples, 'good'> {
-	provider: LlmProvider;
+export interface ProviderOptions extends Omit<ConfigSamples, 'good'> {
 	/** Starts a server on a free port of 127.0.0.1 that ends with the test. */
 	start(t: TestContext, behaviour: ModelBehaviour): Promise<Upstream & { requests(): number }>;
 	/** Builds the config of a connection there, with KEY as its key. */
@@ -79,8 +76,12 @@ interface Folded {
 	end: ChatEnd;
 }
 
-export function providerContract(fixture: ProviderFixture): void {
-	const { provider, start } = fixture;
+type ProviderFixture = ProviderOptions & { provider: LlmProvider };
+
+/** Registers the tests that hold a provider to its contract. */
+export function providerContract(provider: LlmProvider, options: ProviderOptions): void {
+	const fixture: ProviderFixture = { provider, ...options };
+	const { start } = fixture;
 	const parsed = (origin: string): unknown => frozen(provider.config.validate(fixture.config(origin)).value);
 	const ask = (origin: string, request: ChatRequest, context: ProviderContext): AsyncIterable<ChatChunk> =>
 		provider.chat(frozen(request), parsed(origin), context);

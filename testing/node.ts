@@ -2,20 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type {
-	ChatChunk,
-	Json,
-	JsonObject,
-	NodeCall,
-	NodeEffect,
-	NodeGraph,
-	NodeInput,
-	NodeOutput,
-	PipelineNode,
-} from '../../core/index.ts';
-import { loopbackCall, saving } from '../helpers/executor.ts';
-import { silent } from '../helpers/postgres.ts';
+import type { ChatChunk, Json, JsonObject, NodeCall, NodeEffect, NodeGraph, NodeInput, NodeOutput, PipelineNode } from '../core/index.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { loopbackCall, saving, SILENT as silent } from './waiting.ts';
 
 /** One node of a graph, and what it has to make of an input. */
 export interface NodeSample {
@@ -34,8 +23,7 @@ export interface NodeSample {
 	expected: NodeOutput;
 }
 
-export interface NodeFixture extends Omit<ConfigSamples, 'good'> {
-	node: PipelineNode;
+export interface NodeOptions extends Omit<ConfigSamples, 'good'> {
 	/** Starts the server that the samples call; absent when they call none. */
 	start?(t: TestContext): Promise<{ origin: string; connections(): number }>;
 	samples: readonly NodeSample[];
@@ -46,8 +34,12 @@ export interface NodeFixture extends Omit<ConfigSamples, 'good'> {
 const EFFECTS: readonly NodeEffect[] = ['none', 'repeatable', 'once'];
 const AT_ONCE = 20;
 
-export function nodeContract(fixture: NodeFixture): void {
-	const { node, samples } = fixture;
+type NodeFixture = NodeOptions & { node: PipelineNode };
+
+/** Registers the tests that hold a node to its contract. */
+export function nodeContract(node: PipelineNode, options: NodeOptions): void {
+	const fixture: NodeFixture = { node, ...options };
+	const { samples } = fixture;
 	const [first = assert.fail('a node has a sample')] = samples;
 
 	describe(`${node.name} keeps the nodes’ contract`, () => {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { asGatewayError } from '../../core/contract/errors.ts';
-import { sureOf } from '../../core/imports/formats.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
+import { sureOf } from '../core/imports/formats.ts';
 import {
 	type Api,
 	compileArguments,
@@ -13,8 +13,8 @@ import {
 	type SchemaImporter,
 	type SchemaSource,
 	type ToolExecutor,
-} from '../../core/index.ts';
-import { type Reading, readWith } from '../helpers/importer.ts';
+} from '../core/index.ts';
+import { type Reading, readWith } from './reading.ts';
 
 export interface ImporterSample {
 	name: string;
@@ -27,8 +27,7 @@ export interface ImporterSample {
 	shuffled: string | null;
 }
 
-export interface ImporterFixture {
-	importer: SchemaImporter;
+export interface ImporterOptions {
 	/** The executors that run its tools. */
 	executors: ToolExecutor[];
 	/** Small real descriptions: each is read some hundred times. */
@@ -47,8 +46,12 @@ const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_OPERATION_CHARS = 1024 * 1024;
 const CUTS = 120;
 
-export function importerContract(fixture: ImporterFixture): void {
-	const { importer, samples } = fixture;
+type ImporterFixture = ImporterOptions & { importer: SchemaImporter };
+
+/** Registers the tests that hold an importer to its contract. */
+export function importerContract(importer: SchemaImporter, options: ImporterOptions): void {
+	const fixture: ImporterFixture = { importer, ...options };
+	const { samples } = fixture;
 	const read = ({ text, source = {} }: ImporterSample): Promise<Reading> => readWith(importer, text, null, source);
 
 	describe(`${importer.name} keeps the importers' contract`, () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Description, ObjectSchema } from 'joi';
-import type { JsonObject } from '../../core/index.ts';
-import { checkPlugin } from '../../core/registry/manifest.ts';
+import type { JsonObject } from '../core/index.ts';
+import { checkPlugin } from '../core/registry/manifest.ts';
 
 export interface ConfigSamples {
 	good: JsonObject;

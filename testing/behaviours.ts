@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
-import type { Behaviour } from '../contracts/executor.ts';
+import type { Behaviour } from './executor.ts';
 import { httpUpstream, type Upstream } from './upstream.ts';
 
 /** The responses of a protocol over HTTP; `endless` is the piece that it repeats. */

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asGatewayError, type ErrorCode } from '../../core/contract/errors.ts';
-import { createEgress } from '../../core/egress/egress.ts';
-import type { Api, Call, ContentBlock, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../../core/index.ts';
-import { isBeforeTimer, until } from '../helpers/clock.ts';
-import { loopbackCall, saving } from '../helpers/executor.ts';
-import type { Upstream } from '../helpers/upstream.ts';
+import { asGatewayError, type ErrorCode } from '../core/contract/errors.ts';
+import { createEgress } from '../core/egress/egress.ts';
+import type { Api, Call, ContentBlock, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
+import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
+import { type FakeCallOptions, fakeCall } from './fake-call.ts';
+import type { Upstream } from './upstream.ts';
+import { isBeforeTimer, loopbackCall, saving, until } from './waiting.ts';
 
 /**
  * Behaviour of an upstream: echoes the text that it was sent; reports an error in the way of its protocol; never answers; closes the
@@ -16,8 +17,7 @@ import type { Upstream } from '../helpers/upstream.ts';
  */
 export type Behaviour = 'echo' | 'fail' | 'hang' | 'reset' | 'nonsense' | 'endless' | 'tell';
 
-export interface ExecutorFixture {
-	executor: ToolExecutor;
+export interface ExecutorOptions {
 	/** Starts a server on a free port of 127.0.0.1 that ends with the test. */
 	start(t: TestContext, behaviour: Behaviour): Promise<Upstream>;
 	/** Builds the config of a tool that sends its argument `text` there; `more` is merged into it. */
@@ -30,13 +30,15 @@ export interface ExecutorFixture {
 	bad: { config: JsonObject; says: RegExp }[];
 	/** The field of the config, in milliseconds, that ends a call; null when there is none. */
 	timeoutField: string | null;
+	/** Builds a config that holds each kind of secret that the schema marks, as a text. Default: `config`. */
+	secretConfig?(origin: string): JsonObject;
 	/** Adds SECRET to a request; null where requests are not signed. */
 	signed: ((request: OutboundRequest) => OutboundRequest) | null;
 	/** Whether the config holds the address of the calls, so that saving can refuse it. */
 	hasAddress: boolean;
 }
 
-export const SECRET = 'canary-0123456789abcdef';
+export const SECRET = CANARY;
 
 /** The codes with which a run may end, besides the reason of its signal. */
 const CODES: readonly ErrorCode[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed', 'not_implemented'];
@@ -64,12 +66,16 @@ const HOSTILE: [what: string, args: () => JsonObject][] = [
 	['markup and quotes', () => ({ text: '</script><!--\'";--$(x)#{y}%0d%0a../..' })],
 ];
 
-export function executorContract(fixture: ExecutorFixture): void {
-	const { executor } = fixture;
+type ExecutorFixture = ExecutorOptions & { executor: ToolExecutor };
+
+/** Registers the tests that hold an executor to its contract. */
+export function executorContract(executor: ToolExecutor, options: ExecutorOptions): void {
+	const fixture: ExecutorFixture = { executor, ...options };
 	const parse = (config: JsonObject): Promise<unknown> => executor.config.validateAsync(config);
 	const run = async (origin: string, args: JsonObject, call: Call, more: JsonObject = {}): Promise<ToolResult> =>
-		executor.execute(args, await parse(fixture.config(origin, more)), at(origin, call));
-	const at = (origin: string, call: Call): Call => (fixture.api ? { ...call, api: fixture.api(origin) } : call);
+		executor.execute(args, await parse(fixture.config(origin, more)), call);
+	const lend = (t: TestContext, origin: string, more: FakeCallOptions = {}): Call =>
+		loopbackCall(t, { ...more, plugin: executor, ...(fixture.api && { api: fixture.api(origin) }) });
 
 	describe(`${executor.name} keeps the executors’ contract`, () => {
 		test('it says what it is, in one sentence', () => {
@@ -83,14 +89,14 @@ export function executorContract(fixture: ExecutorFixture): void {
 		test('an answer becomes content, and what was given stays as it was', async (t) => {
 			const { origin } = await fixture.start(t, 'echo');
 			const [args, config] = [frozen({ text: 'grüße 😀 "\\' }), frozen((await parse(fixture.config(origin))) as JsonObject)];
-			const result = await executor.execute(args, config, at(origin, loopbackCall(t)));
+			const result = await executor.execute(args, config, lend(t, origin));
 			assertResult(result);
 			assert.deepEqual([result.isError ?? false, fixture.echoed(result)], [false, 'grüße 😀 "\\']);
 		});
 
 		test(`${AT_ONCE} calls at once do not mix`, async (t) => {
 			const { origin } = await fixture.start(t, 'echo');
-			const call = loopbackCall(t);
+			const call = lend(t, origin);
 			const results = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => run(origin, { text: `call ${at}` }, call)));
 			assert.deepEqual(
 				results.map(fixture.echoed),
@@ -101,21 +107,21 @@ export function executorContract(fixture: ExecutorFixture): void {
 		for (const behaviour of ['fail', 'reset', 'nonsense'] as const)
 			test(`an upstream that does “${behaviour}” makes a failure of the run, and nothing else`, async (t) => {
 				const { origin, connections } = await fixture.start(t, behaviour);
-				const failed = await outcome(run(origin, { text: 'x' }, loopbackCall(t)));
+				const failed = await outcome(run(origin, { text: 'x' }, lend(t, origin)));
 				assert.ok(failed.isError, JSON.stringify(failed));
 				assert.ok(connections() > 0, 'it was called');
 			});
 
 		test('an address that the guard refuses ends the run before a byte', async (t) => {
-			for (const origin of PRIVATE) assert.ok(isRefusal(await outcome(run(origin, { text: 'x' }, loopbackCall(t)))), origin);
+			for (const origin of PRIVATE) assert.ok(isRefusal(await outcome(run(origin, { text: 'x' }, lend(t, origin)))), origin);
 		});
 
 		test('an answer without end is ended, or makes a result that is bounded', async (t) => {
 			const { origin } = await fixture.start(t, 'endless');
-			assert.ok((await outcome(run(origin, { text: 'x' }, loopbackCall(t)))).size <= MAX_RESULT_CHARACTERS);
+			assert.ok((await outcome(run(origin, { text: 'x' }, lend(t, origin)))).size <= MAX_RESULT_CHARACTERS);
 		});
 
-		describe('It stops', () => describeStops(fixture, run));
+		describe('It stops', () => describeStops(fixture, run, lend));
 
 		test('a credential that the upstream says back is not handed on', async (t) => {
 			const { signed: sign } = fixture;
@@ -126,29 +132,49 @@ export function executorContract(fixture: ExecutorFixture): void {
 				signatures += 1;
 				return sign(request);
 			};
-			const { said } = await outcome(run(origin, { text: 'x' }, loopbackCall(t, { signed })));
+			const { said } = await outcome(run(origin, { text: 'x' }, lend(t, origin, { sign: signed })));
 			assert.ok(signatures > 0, 'the request was signed');
 			assert.ok(!said.includes(SECRET), said);
 			assert.ok(!said.includes(Buffer.from(SECRET).toString('base64')), said);
 		});
 
+		if (hasSecrets(executor.config))
+			test('a secret of the config is in no result, error, preview or line of the log', async (t) => {
+				for (const behaviour of ['echo', 'fail', 'reset', 'nonsense', 'endless'] as const)
+					await assertKept(fixture, (await fixture.start(t, behaviour)).origin);
+			});
+
 		for (const [what, args] of HOSTILE)
 			test(`arguments with ${what} are sent or refused, and bring nothing down`, async (t) => {
 				const { origin } = await fixture.start(t, 'echo');
-				await outcome(run(origin, args(), loopbackCall(t)));
+				await outcome(run(origin, args(), lend(t, origin)));
 				assert.equal(({} as { polluted?: number }).polluted, undefined);
-				assertResult(await run(origin, { text: 'still there' }, loopbackCall(t)));
+				assertResult(await run(origin, { text: 'still there' }, lend(t, origin)));
 			});
 
 		if (executor.preview)
 			test('its preview shows the request and sends nothing', async (t) => {
 				const { origin, connections } = await fixture.start(t, 'echo');
 				const config = await parse(fixture.config(origin));
-				const shown = await executor.preview?.({ text: 'grüße' }, config, at(origin, loopbackCall(t)));
+				const shown = await executor.preview?.({ text: 'grüße' }, config, lend(t, origin));
 				assert.match(JSON.stringify(shown), /grüße/);
 				assert.equal(connections(), 0);
 			});
 	});
+}
+
+async function assertKept({ executor, config, secretConfig = config, api }: ExecutorFixture, origin: string): Promise<void> {
+	await using fake = fakeCall({ plugin: executor, allow: ['127.0.0.1'], ...(api && { api: api(origin) }) });
+	const planted = await executor.config.validateAsync(withCanary(executor.config, secretConfig(origin)));
+	const seen: [string, unknown][] = [];
+	const see = (what: string, work: Promise<unknown>): Promise<unknown> =>
+		work.then(
+			(value) => seen.push([what, value]),
+			(error: unknown) => seen.push([`the error of ${what}`, error]),
+		);
+	await see('the result', executor.execute({ text: 'x' }, planted, fake.call));
+	if (executor.preview) await see('the preview', executor.preview({ text: 'x' }, planted, fake.call));
+	for (const [what, value] of [...seen, ['the log', fake.lines] as const]) assertHidden(what, value);
 }
 
 function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixture): void {
@@ -187,22 +213,24 @@ function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixt
 
 type Run = (origin: string, args: JsonObject, call: Call, more?: JsonObject) => Promise<ToolResult>;
 
-function describeStops({ start, timeoutField }: ExecutorFixture, run: Run): void {
+type Lend = (t: TestContext, origin: string, more?: FakeCallOptions) => Call;
+
+function describeStops({ start, timeoutField }: ExecutorFixture, run: Run, lend: Lend): void {
 	if (timeoutField !== null)
 		test('when its own time is over', async (t) => {
 			const { origin } = await start(t, 'hang');
-			const ended = await outcome(run(origin, { text: 'x' }, loopbackCall(t), { [timeoutField]: 300 }));
+			const ended = await outcome(run(origin, { text: 'x' }, lend(t, origin), { [timeoutField]: 300 }));
 			assert.ok(ended.code === 'upstream_timeout' || (ended.isError && /longer than 300 ms/.test(ended.said)), ended.said);
 		});
 
 	test('when the caller leaves, down to the connection', async (t) => {
 		const upstream = await start(t, 'hang');
 		const caller = new AbortController();
-		const running = run(upstream.origin, { text: 'x' }, loopbackCall(t, { signal: caller.signal })).then(
+		const running = run(upstream.origin, { text: 'x' }, lend(t, upstream.origin, { signal: caller.signal })).then(
 			() => assert.fail('it answered'),
 			() => undefined,
 		);
-		while (upstream.open() === 0) await sleep(5);
+		await until(() => upstream.open() > 0, 'the upstream is called', 5);
 		// The request is on its way by then.
 		await sleep(50);
 		caller.abort(new Error('the caller left'));
@@ -219,7 +247,7 @@ function describeStops({ start, timeoutField }: ExecutorFixture, run: Run): void
 
 	test('before it begins, when the caller is gone already', async (t) => {
 		const upstream = await start(t, 'echo');
-		const running = run(upstream.origin, { text: 'x' }, loopbackCall(t, { signal: AbortSignal.abort(new Error('gone')) }));
+		const running = run(upstream.origin, { text: 'x' }, lend(t, upstream.origin, { signal: AbortSignal.abort(new Error('gone')) }));
 		await assert.rejects(running);
 		assert.equal(upstream.connections(), 0);
 	});

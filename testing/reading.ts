@@ -1,0 +1,48 @@
+// Reads a text with an importer to the end, without a worker or a store.
+
+import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../core/index.ts';
+import { parseConfig } from '../core/registry/registry.ts';
+
+export interface Reading {
+	operations: Operation[];
+	summary: SchemaSummary;
+	warnings: { message: string; fields: object }[];
+}
+
+interface ReadingOptions extends Partial<SchemaSource> {
+	/** The options of the import. */
+	options?: object;
+	/** Replaces the request function that fails the test of an importer that sends requests. */
+	request?: ImportContext['request'];
+}
+
+const noWayOut = (): never => {
+	throw new Error('The importer called out.');
+};
+
+export async function readWith(
+	importer: SchemaImporter,
+	text: string,
+	url: string | null = null,
+	{ options = {}, request = noWayOut, ...more }: ReadingOptions = {},
+): Promise<Reading> {
+	const warnings: Reading['warnings'] = [];
+	const warn = (fields: object, message: string): void => void warnings.push({ fields, message });
+	const quiet = (): void => undefined;
+	const context: ImportContext = {
+		log: { debug: quiet, info: quiet, warn, error: warn },
+		fetch: noWayOut,
+		request,
+		signal: new AbortController().signal,
+		operator: {},
+	};
+	const operations: Operation[] = [];
+	const reading = importer.parse(
+		{ text, url, path: null, files: new Map(), ...more },
+		parseConfig(importer.config, options, '/options'),
+		context,
+	);
+	let next = await reading.next();
+	for (; !next.done; next = await reading.next()) operations.push(next.value);
+	return { operations, summary: next.value, warnings };
+}

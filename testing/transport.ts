@@ -1,0 +1,181 @@
+// The contract of every transport.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { asGatewayError, ERRORS, type ErrorCode, GatewayError } from '../core/contract/errors.ts';
+import type { GatewayRoute, TransportAdapter } from '../core/contract/kinds.ts';
+import type { Incoming, JsonObject } from '../core/contract/nouns.ts';
+import { type CheckedReply, checkReply } from '../core/gateways/check-reply.ts';
+import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
+import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { type FakeCallOptions, type FakeTool, fakeCall } from './fake-call.ts';
+import { fakeRequest } from './samples.ts';
+import { patiently } from './waiting.ts';
+
+/** A request to one of the routes. */
+export interface TransportSample {
+	/** Completes “answers …”. */
+	name: string;
+	method: GatewayRoute['method'];
+	/** The path of the route, as it is declared. */
+	path: string;
+	/** The body as the route's `body` names it, and whatever else the request has. */
+	request?: Partial<Incoming>;
+	/** The status of the answer. */
+	status: number;
+	/** A text that the answer has. */
+	has?: string | RegExp;
+}
+
+export interface TransportOptions extends Omit<ConfigSamples, 'good'> {
+	config: JsonObject;
+	/** A config that holds a text for each secret of the schema. Default: `config`. */
+	secretConfig?: JsonObject;
+	/** Requests that are answered; TOOLS are the tools of the gateway. One of them should run `echo`. */
+	samples: readonly TransportSample[];
+	/** Replaces parts of the call. */
+	call?: FakeCallOptions;
+}
+
+type TransportFixture = TransportOptions & { adapter: TransportAdapter };
+
+/** The tools of the gateway: `echo` answers with its argument `text`, `fail` fails with the text “no luck”. */
+const TOOLS: readonly FakeTool[] = [
+	{
+		...{ name: 'echo', description: 'Says it again.' },
+		parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+		run: ({ text }) => ({ content: [{ type: 'text', text: String(text) }], structured: { text: text ?? null } }),
+	},
+	{ name: 'fail', description: 'Fails.', run: () => ({ content: [{ type: 'text', text: 'no luck' }], isError: true }) },
+];
+/** The most of an answer that is read. */
+const MAX_READ = 1024 * 1024;
+/** Bodies that no protocol expects. */
+const HOSTILE: readonly unknown[] = [
+	null,
+	0,
+	'',
+	'x',
+	[],
+	[null],
+	{},
+	{ __proto__: null },
+	{ method: 1 },
+	{ jsonrpc: '2.0', id: {}, method: [] },
+];
+
+/** Registers the tests that hold a transport to its contract. */
+export function transportContract(adapter: TransportAdapter, options: TransportOptions): void {
+	const fixture: TransportFixture = { adapter, ...options };
+
+	describe(`${adapter.name} keeps the transports’ contract`, () => {
+		describeManifest(adapter, { good: options.config, bad: options.bad });
+
+		for (const sample of options.samples)
+			test(`it answers ${sample.name}`, async () => {
+				const { status, text } = await ask(fixture, sample);
+				assert.equal(status, sample.status, text);
+				if (typeof sample.has === 'string') assert.ok(text.includes(sample.has), text);
+				else if (sample.has) assert.match(text, sample.has);
+			});
+
+		test('twenty requests at once do not mix', async () => {
+			const [sample = assert.fail('it has a sample')] = options.samples;
+			const answers = await Promise.all(Array.from({ length: 20 }, () => ask(fixture, sample)));
+			for (const { status } of answers) assert.equal(status, sample.status);
+		});
+
+		for (const [at, body] of HOSTILE.entries())
+			test(`body ${at} that no protocol expects is answered or refused, by each route`, async () => {
+				for (const route of adapter.routes.filter((one) => one.body === 'json')) {
+					const { method, path } = route;
+					await ask(fixture, { name: '', method, path, request: { body }, status: 0 });
+				}
+			});
+
+		test('every error has a form, or core’s, and the form has the status of an error', () => {
+			const config = parsed(fixture, options.config);
+			for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+				const reply = adapter.fail?.(new GatewayError(code, 'A sentence.'), fakeRequest(), config) ?? null;
+				if (reply === null) continue;
+				const { status } = checkReply(reply, from(adapter));
+				assert.ok(status === 200 || status >= 400, `${code}: ${status}`);
+			}
+		});
+
+		if (hasSecrets(adapter.config))
+			test('a secret of the config is in no answer, refusal or line of the log', async () => {
+				const planted = withCanary(adapter.config, options.secretConfig ?? options.config);
+				for (const sample of options.samples) {
+					const { text, lines } = await ask(fixture, sample, planted);
+					assertHidden(`the answer to ${sample.name}`, text);
+					assertHidden('the log', lines);
+				}
+			});
+
+		test('the secrets of the request are in no answer and no line of the log', async () => {
+			for (const sample of options.samples) {
+				const headers = { ...sample.request?.headers, authorization: `Bearer ${CANARY}`, cookie: `gatehouse_token=${CANARY}` };
+				const { text, lines } = await ask(fixture, { ...sample, request: { ...sample.request, headers } });
+				assertHidden(`the answer to ${sample.name}`, text);
+				assertHidden('the log', lines);
+			}
+		});
+	});
+}
+
+interface Answered {
+	status: number;
+	/** Headers and body. */
+	text: string;
+	lines: unknown;
+}
+
+/** Lets a route handle a request as core would. @throws whatever the handler throws that is no error of ours */
+async function ask(fixture: TransportFixture, sample: TransportSample, config = fixture.config): Promise<Answered> {
+	const { adapter, call = {} } = fixture;
+	const route = adapter.routes.find(({ method, path }) => method === sample.method && path === sample.path);
+	assert.ok(route, `there is no route ${sample.method} ${sample.path}`);
+	const leaving = new AbortController();
+	const request = fakeRequest({ method: sample.method, path: sample.path, ...sample.request });
+	await using fake = fakeCall({
+		tools: TOOLS,
+		...(route.public && { caller: null }),
+		...call,
+		plugin: adapter,
+		request,
+		signal: leaving.signal,
+	});
+	try {
+		const reply = await patiently(route.handler(request, frozen(parsed(fixture, config)), fake.call), sample.name);
+		const { status, headers, ...answer } = checkReply(reply, from(adapter));
+		return { status, text: JSON.stringify(headers) + (await patiently(read(answer), `the answer to ${sample.name}`)), lines: fake.lines };
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (!error) throw thrown;
+		const reply = adapter.fail?.(error, request, parsed(fixture, config) as never) ?? null;
+		const { status, body } = reply ? checkReply(reply, from(adapter)) : { status: error.status, body: error.message };
+		return { status, text: String(body), lines: fake.lines };
+	} finally {
+		leaving.abort();
+	}
+}
+
+const from = ({ name }: TransportAdapter) => ({ plugin: `transport:${name}`, gaveCookie: () => false });
+
+async function read({ body, events }: Pick<CheckedReply, 'body' | 'events'>): Promise<string> {
+	if (!events && (body === undefined || typeof body === 'string' || Buffer.isBuffer(body))) return String(body ?? '');
+	let text = '';
+	for await (const part of events?.source ?? (body as AsyncIterable<Buffer>)) {
+		text += Buffer.isBuffer(part) ? part.toString() : JSON.stringify(part);
+		if (text.length > MAX_READ) break;
+	}
+	return text;
+}
+
+// Each config is JSON.
+const parsed = ({ adapter }: TransportFixture, config: JsonObject): JsonObject => {
+	const { value, error } = adapter.config.validate(config);
+	assert.equal(error, undefined);
+	return value as JsonObject;
+};

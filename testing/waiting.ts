@@ -1,0 +1,75 @@
+// Waiting with a bound: no suite hangs, and no verdict depends on elapsed time.
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Call } from '../core/contract/context.ts';
+import type { SaveContext } from '../core/contract/kinds.ts';
+import { type FakeCallOptions, fakeCall } from './fake-call.ts';
+import { ORGANIZATION } from './samples.ts';
+
+/** The time after which a waiting test fails instead of hanging; it promises nothing about the product. */
+export const PATIENCE_MS = 60_000;
+
+/** Resolves when the condition holds, however long it takes. @throws AssertionError that names `what` after PATIENCE_MS */
+export async function until(condition: () => unknown, what: string | (() => string), everyMs = 20): Promise<void> {
+	const startedMs = performance.now();
+	while (!(await condition())) {
+		assert.ok(performance.now() - startedMs < PATIENCE_MS, `still not: ${typeof what === 'string' ? what : what()}`);
+		await sleep(everyMs);
+	}
+}
+
+/** Settles as the promise does. @throws AssertionError that names `what` when it does not in PATIENCE_MS */
+export async function patiently<T>(settling: Promise<T>, what: string): Promise<T> {
+	const over = new AbortController();
+	const late = sleep(PATIENCE_MS, undefined, { signal: over.signal }).then(() => assert.fail(`it does not end: ${what}`));
+	try {
+		return await Promise.race([settling, late]);
+	} finally {
+		over.abort();
+		late.catch(() => undefined);
+	}
+}
+
+/** Names the promise that settles first, whether it resolves or rejects; the others must settle later or never. */
+export const firstOf = <Name extends string>(runners: Record<Name, Promise<unknown>>): Promise<Name> => {
+	const named = Object.entries<Promise<unknown>>(runners).map(([name, settling]) =>
+		settling.then(
+			() => name as Name,
+			() => name as Name,
+		),
+	);
+	return Promise.race(named);
+};
+
+/**
+ * Tells whether the promise settles before a timer of this event loop that is set now. It suits outcomes that only timers of this process
+ * decide: timers run in the order of their times, even when all of them are late.
+ */
+export async function isBeforeTimer(ms: number, settling: Promise<unknown>): Promise<boolean> {
+	const leaving = new AbortController();
+	const timer = sleep(ms, undefined, { signal: leaving.signal }).then(() => immediate());
+	const first = await firstOf({ settling, timer });
+	leaving.abort();
+	return first === 'settling';
+}
+
+/** Makes a call that may go to 127.0.0.1, and is closed with the test. */
+export function loopbackCall(t: TestContext, options: FakeCallOptions = {}): Call {
+	const fake = fakeCall({ allow: ['127.0.0.1'], ...options });
+	t.after(() => fake.close());
+	return fake.call;
+}
+
+/** Makes the context of a `check`; by default every URL passes. */
+export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
+	log: SILENT,
+	operator: {},
+	organizationId: ORGANIZATION,
+	account: async () => 'account',
+	checkUrl,
+});
+
+const nothing = (): void => undefined;
+export const SILENT: SaveContext['log'] = { debug: nothing, info: nothing, warn: nothing, error: nothing };

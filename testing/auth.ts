@@ -90,11 +90,8 @@ export function authContract(method: AuthMethod, options: AuthOptions): void {
 		test('what it tells clients is a line, and its scheme is JSON', async () => {
 			const parsed = parse(fixture, config);
 			const gateway = sampleGateway();
-			for (const line of [
-				method.takes?.(parsed),
-				method.challenge?.(gateway, parsed, null),
-				method.challenge?.(gateway, parsed, { error: 'invalid_token' }),
-			])
+			assert.match(method.takes?.(parsed) ?? 'x', /^[^\p{Cc}\p{Cs}]+$/u);
+			for (const line of [method.challenge?.(gateway, parsed, null), method.challenge?.(gateway, parsed, { error: 'invalid_token' })])
 				if (line !== undefined) assert.match(line, /^[\x20-\x7e]+$/);
 			const scheme = method.scheme?.(gateway, parsed);
 			if (scheme) assert.deepEqual(JSON.parse(JSON.stringify(scheme)), scheme);

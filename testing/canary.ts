@@ -8,7 +8,7 @@ import type { Place } from '../core/registry/secret-places.ts';
 import { mapSecrets } from '../core/registry/secret-walk.ts';
 
 /** The text that suites plant in each secret. It has no character that an encoding would change but base64. */
-export const CANARY = 'canary-0123456789abcdef';
+export const CANARY = 'canary-0123456789abcdef-0123456789abcdef';
 
 /**
  * Returns the config with CANARY in each secret text. @throws AssertionError when the schema marks secrets and the config holds none, or one

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import Joi from 'joi';
+import type { ToolExecutor, TransportAdapter } from '../core/contract/kinds.ts';
+import { startGatehouse } from './start.ts';
+
+const upper: ToolExecutor = {
+	...{ kind: 'executor', api: 1, name: 'acme_upper', summary: 'Writes a text in capitals.', creatable: true },
+	config: Joi.object({ suffix: Joi.string().default('').description('What follows the text.') }),
+	execute: async ({ text }, config) => ({
+		content: [{ type: 'text', text: String(text).toUpperCase() + (config as { suffix: string }).suffix }],
+	}),
+};
+const plain: TransportAdapter = {
+	...{ kind: 'transport', api: 1, name: 'acme_plain', summary: 'Runs a tool by its name.', config: Joi.object({}) },
+	routes: [
+		{
+			...{ method: 'POST', path: '/{name}', body: 'json' },
+			handler: async ({ params, body }, _config, call) => {
+				const { content } = await call.invoke({ name: params['name'] ?? '' }, body as object as { text: string });
+				return { status: 200, body: { content: content as object as string[] } };
+			},
+		},
+	],
+};
+
+test('a service with plugins of this process runs a tool of one at a gateway of the other, and leaves nothing behind', async () => {
+	const gatehouse = await startGatehouse({ plugins: [upper, plain] });
+	try {
+		const account = await gatehouse.register('Acme');
+		const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+		const tool = await account.tool({ name: 'upper', type: 'acme_upper', parameters, executionConfig: { suffix: '!' } });
+		const executed = await account.execute(tool, { text: 'hi' });
+		assert.deepEqual([executed.status, JSON.stringify(executed.body).includes('HI!')], [200, true]);
+		const gateway = await account.gateway({ type: 'acme_plain', tools: [tool] });
+		const called = await fetch(`${gateway.url}/upper`, {
+			...{ method: 'POST', body: '{"text":"hello"}' },
+			headers: { 'content-type': 'application/json', 'x-api-key': gateway.key ?? '' },
+		});
+		assert.match(await called.text(), /HELLO!/);
+		assert.equal((await fetch(`${gateway.url}/upper`, { method: 'POST' })).status, 401);
+		await assert.rejects(account.tool({ name: 'x', type: 'none', executionConfig: {} }), /answered 400/);
+	} finally {
+		await gatehouse.stop();
+	}
+	await assert.rejects(fetch(gatehouse.url));
+});
+
+test('a plugin at fault stops the start with its name', async () => {
+	const faulty = { ...upper, summary: '' };
+	await assert.rejects(startGatehouse({ plugins: [faulty] }), /acme_upper/);
+	assert.ok(!existsSync('data'));
+});

@@ -230,7 +230,13 @@ function describeStops({ start, timeoutField }: ExecutorFixture, run: Run, lend:
 			() => assert.fail('it answered'),
 			() => undefined,
 		);
-		await until(() => upstream.open() > 0, 'the upstream is called', 5);
+		let hasEnded = false;
+		running
+			.catch(() => undefined)
+			.finally(() => {
+				hasEnded = true;
+			});
+		await until(() => upstream.open() > 0 || hasEnded, 'the upstream is called', 5);
 		// The request is on its way by then.
 		await sleep(50);
 		caller.abort(new Error('the caller left'));

@@ -31,6 +31,7 @@ import { createRecordAudit } from './management/audit-entries.ts';
 import { createCallerOf } from './management/caller.ts';
 import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './management/declarations.ts';
 import type { PluginSource } from './process/strays.ts';
+import { findFolder } from './registry/folders.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
 import { countUnfitRows } from './registry/unfit-rows.ts';
 import { createRuns } from './runs/runs.ts';
@@ -63,6 +64,8 @@ export interface ServiceOptions {
 	databaseWaits?: StoreOptions['waits'];
 	/** The number of connections for ordinary statements, instead of the usual one. */
 	databasePoolSize?: number | undefined;
+	/** A folder that is loaded as a package of plugins, beside those that the configuration names. */
+	pluginFolder?: string | undefined;
 	/** Runs when the plugins are loaded. */
 	loaded?: (plugins: PluginSource[]) => void;
 	/** Runs when everything is started, before the first request. */
@@ -77,7 +80,8 @@ export interface Given {
 	stopping: AbortSignal;
 }
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** The folder that holds the rooms of plugins. */
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 /** A token is fetched for all callers that wait for it: the fetch continues when one of them leaves. */
 const NEVER = new AbortController().signal;
@@ -88,7 +92,8 @@ export async function assemble(
 	opened: AsyncDisposableStack,
 ): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => log.flush());
-	const registry = await loadPlugins(ROOT, config.plugins, { log });
+	const found = options.pluginFolder === undefined ? [] : [findFolder(options.pluginFolder)];
+	const registry = await loadPlugins(ROOT, config.plugins, { log, found });
 	for (const plugin of options.plugins ?? []) registry.add(plugin);
 	opened.defer(() => closePlugins(registry, log));
 	options.loaded?.(registry.sources());

@@ -1,11 +1,13 @@
 // The composition root: config → store → plugins → server → listen, and the orderly stop.
 
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import type { Server } from '@hapi/hapi';
 import { migrateDatabase, startEmbedded } from '../db/index.ts';
-import { assemble, type ServiceOptions } from './assembly.ts';
-import { superviseWorkers } from './cluster.ts';
-import { type Config, checkConfig, completeConfig } from './config/config.ts';
+import { assemble, ROOT, type ServiceOptions } from './assembly.ts';
+import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
+import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
+import { type Config, checkConfig, completeConfig, environmentWith } from './config/config.ts';
 import { createLog, type ServiceLog } from './config/log.ts';
 import { GatewayError } from './contract/errors.ts';
 import type { Core } from './features.ts';
@@ -13,7 +15,7 @@ import { registerAccess } from './management/access.ts';
 import { registerFeatures } from './management/features.ts';
 import { registerIdempotency } from './management/idempotency.ts';
 import { assertNeeds } from './management/needs.ts';
-import { delay, endOnSignals } from './process/ending.ts';
+import { delay, endOnSignals, type Stoppable } from './process/ending.ts';
 import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
@@ -90,8 +92,11 @@ async function registerManagement(server: Server, core: Core): Promise<void> {
 	await registerFeatures(server, core);
 }
 
-/** Without a command it serves; `migrate` migrates the database and ends. */
-async function run(command: string | undefined): Promise<void> {
+/** Without a command it serves; `dev` serves with a folder of plugins; `migrate` migrates the database and ends, `check` checks plugins. */
+async function run(command: string | undefined, args: readonly string[]): Promise<void> {
+	if (command === 'check') return runCheck(args);
+	const pluginFolder = command === SERVE_FOLDER ? args[0] : undefined;
+	const developed = command === 'dev' ? folderOf(args) : null;
 	const checked = checkConfig();
 	const log = createLog(checked.logLevel);
 	const ending = endOnSignals(log);
@@ -101,20 +106,60 @@ async function run(command: string | undefined): Promise<void> {
 		await migrateDatabase({ database, dataDir, log });
 		return log.flush();
 	}
-	if (command !== undefined) throw new Error(`Unknown command "${command}"; known: migrate.`);
+	const isKnown = command === undefined || developed !== null || pluginFolder !== undefined;
+	if (!isKnown) throw new Error(`Unknown command "${command}"; known: check, dev, migrate.`);
 	// The port is tried before anything is created or started; the first process listens for all workers.
 	if (cluster.isPrimary) await assertListenable(checked);
-	const config = completeConfig(checked);
+	const config = { ...completeConfig(checked), ...(pluginFolder !== undefined && (await givenDatabase())) };
 	if (cluster.isPrimary) log.info(addressesOf(config), 'starting');
 	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
 	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
-	const supervisor = await superviseWorkers(config, log, startDatabase);
+	const supervisor =
+		developed === null ? await superviseWorkers(config, log, startDatabase) : await superviseFolder(developed, config, startDatabase);
 	if (supervisor) {
 		giveBackMemory();
 		return ending.begun(supervisor, graceMs + GRACE_MS);
 	}
 	const loaded = (plugins: PluginSource[]): void => strays.know(plugins);
-	ending.begun(await startService(config, log, { loaded, beforeListening: giveBackMemory }), graceMs);
+	const service = await startService(config, log, { pluginFolder, loaded, beforeListening: giveBackMemory });
+	ending.begun(service, graceMs);
+	if (pluginFolder !== undefined) tellSupervisor(service.url);
+}
+
+/** Checks a package of plugins, and ends the process: a plugin may have left a timer. */
+async function runCheck(args: readonly string[]): Promise<void> {
+	const { check } = await import('./commands/check.ts');
+	const { text, faults, code } = await check(args, ROOT);
+	process.exitCode = code;
+	process.stderr.write(faults.map((fault) => `${fault}\n`).join(''), () => process.stdout.write(text, () => process.exit()));
+}
+
+/** Starts the service again and again with a folder of plugins, on one embedded database unless the environment names another. */
+async function superviseFolder(folder: string, config: Config, startDatabase: () => Promise<OwnedDatabase>): Promise<Stoppable> {
+	const embedded = config.database === null ? await startDatabase() : null;
+	const env = environmentWith({ WEB_CONCURRENCY: '1', SHUTDOWN_DELAY_SECONDS: '0' });
+	const tell = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+	const database = embedded?.database ?? config.database;
+	const development = develop({ folder, dataDir: config.dataDir, database, program: import.meta.filename, env, tell });
+	return {
+		async stop() {
+			await development.stop();
+			await embedded?.stop();
+		},
+	};
+}
+
+/** Waits until the process of `gatehouse dev` names the database that it runs: without a Redis, the environment cannot. */
+async function givenDatabase(): Promise<Pick<Config, 'database'>> {
+	// Only `develop` starts a process with this command.
+	const [given] = (await once(process, 'message')) as [DevelopmentMessage];
+	return given;
+}
+
+/** Tells the process of `gatehouse dev` where the service listens, and stops the service when that process is gone. */
+function tellSupervisor(listening: string): void {
+	process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+	process.send?.({ listening } satisfies ServiceMessage);
 }
 
 /** The addresses that an operator looks for first: of the service, its documentation and its data. */
@@ -124,10 +169,10 @@ function addressesOf({ host, port, publicUrls, database, dataDir }: Config): Rec
 }
 
 /** Runs a command of this process, and ends the process with one sentence when it fails. */
-export const runCommand = (command: string | undefined): Promise<void> =>
-	run(command).catch((error: unknown) => {
+export const runCommand = (command?: string, ...args: string[]): Promise<void> =>
+	run(command, args).catch((error: unknown) => {
 		// The process would live on if a plugin that failed to load had left a timer or a server.
 		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`, () => process.exit(1));
 	});
 
-if (import.meta.main) void runCommand(process.argv[2]);
+if (import.meta.main) void runCommand(...process.argv.slice(2));

@@ -57,6 +57,9 @@ const redisAt = (host: string | null, values: Record<string, unknown>): Config['
 
 type Env = Record<string, string | undefined>;
 
+/** Returns the environment of a process that this one starts. */
+export const environmentWith = (values: Readonly<Record<string, string>>): Env => ({ ...process.env, ...values });
+
 /** The environment as one checked object: files and folders of the machine are not looked at. */
 export type CheckedConfig = Omit<Config, keyof OwnSecrets> & { [Name in keyof OwnSecrets]: string | null };
 

@@ -9,7 +9,7 @@ import type { Log } from '../contract/nouns.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { inTime, inTimeOrBlocked, type LoadOptions, placeOf, reasonOf } from './loading.ts';
 import { CONTRACT } from './manifest.ts';
-import { findPackage, type Origin } from './packages.ts';
+import { type FoundPackage, findPackage, type Origin } from './packages.ts';
 import { Registry } from './registry.ts';
 import { shareModulesWith } from './shared-modules.ts';
 
@@ -34,7 +34,8 @@ export async function loadPlugins(root: string, packages: readonly string[] = []
 		for (const name of foldersOf(join(root, KINDS[kind].folder))) await loadFolder(registry, root, { kind, name }, options);
 	const twice = packages.find((name, at) => packages.indexOf(name) < at);
 	if (twice !== undefined) throw new Error(`GATEWAY_PLUGINS names ${twice} twice.`);
-	for (const name of packages) await loadPackage(registry, name, root, options);
+	for (const name of packages) await loadPackage(registry, findPackage(name, root), options);
+	for (const found of options.found ?? []) await loadPackage(registry, found, options);
 	return registry;
 }
 
@@ -67,10 +68,10 @@ async function loadFolder(
 }
 
 /** Loads a package, which exports one plugin, or a list of them, by default. */
-async function loadPackage(registry: Registry, name: string, root: string, options: LoadOptions): Promise<void> {
-	const module: Module = findPackage(name, root);
+async function loadPackage(registry: Registry, module: FoundPackage, options: LoadOptions): Promise<void> {
+	const { name, version } = module.package;
 	shareModulesWith(module.folder);
-	options.log?.info({ package: name, version: module.package?.version }, 'loading a package of plugins');
+	options.log?.info({ package: name, version }, 'loading a package of plugins');
 	const exported = await importDefault(module, (loading) => inTimeOrBlocked(`${module.title}: loading`, loading, options));
 	const plugins = Array.isArray(exported) ? exported : [exported];
 	if (plugins.length === 0) throw fault(module, 'the default export is an empty list, and must have a plugin.');

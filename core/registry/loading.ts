@@ -6,11 +6,14 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../contract/nouns.ts';
+import type { FoundPackage } from './packages.ts';
 
 export interface LoadOptions {
 	log?: Log;
 	/** Replaces the usual waits. */
 	waits?: Waits;
+	/** Further packages, which were found already. */
+	found?: readonly FoundPackage[];
 }
 
 interface Waits {

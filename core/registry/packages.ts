@@ -35,17 +35,25 @@ export interface FoundPackage {
 	package: PackageInfo;
 }
 
-/** Finds a package, from the working folder or else from `root`. @throws Error naming it: it is missing, or is for another Gatehouse */
-export function findPackage(name: string, root: string): FoundPackage {
-	const title = `GATEWAY_PLUGINS: ${name}`;
+/**
+ * Finds a package, from the working folder or else from `root`. @param title what errors begin with
+ * @throws Error naming it: it is missing, or is for another Gatehouse
+ */
+export function findPackage(name: string, root: string, title = `GATEWAY_PLUGINS: ${name}`): FoundPackage {
 	const source = resolve(name, root, title);
 	const { folder, described } = nearestPackage(dirname(fileURLToPath(source)), name);
+	return foundPackage({ title, source, folder }, { ...described, name: described.name ?? name });
+}
+
+/** @throws Error naming the package: it is for another Gatehouse */
+export function foundPackage(at: Omit<FoundPackage, 'package'>, described: PackageJson & { name: string }): FoundPackage {
+	const { title, folder } = at;
 	const wanted = described.peerDependencies?.['gatehouse'];
 	if (wanted !== undefined && !isFit(wanted))
 		throw new Error(
 			`${title}: peerDependencies.gatehouse is ${JSON.stringify(wanted)}, and this is Gatehouse ${VERSION} (in ${join(folder, 'package.json')}).`,
 		);
-	return { title, source, folder, package: { name: described.name ?? name, version: described.version ?? null } };
+	return { ...at, package: { name: described.name, version: described.version ?? null } };
 }
 
 /** Whether this version is in the range; a text that is no range fits nothing. Pre-releases are in a range by their order. */
@@ -77,7 +85,7 @@ function resolveForImport(name: string, base: string, title: string): string {
 	}
 }
 
-interface PackageJson {
+export interface PackageJson {
 	name?: string;
 	version?: string;
 	peerDependencies?: Record<string, unknown>;

@@ -58,7 +58,7 @@ test('a database that cannot be reached ends the start', async () => {
 test('an unknown command ends the start, naming what is known', async () => {
 	const started = start(complete(), ['serve']);
 	assert.equal(await started.ended, 1);
-	assert.match(started.output(), /known: migrate/);
+	assert.match(started.output(), /known: check, dev, migrate/);
 });
 
 test('SIGTERM ends it with 0, after what is in flight', async () => {

@@ -15,7 +15,7 @@ import { type FoundPackage, findPackage } from '../registry/packages.ts';
 import type { Registry } from '../registry/registry.ts';
 import { pageOf } from './page.ts';
 
-/** What `gatehouse check --json` prints. */
+/** The report that `gatehouse check --json` prints. */
 export interface CheckReport {
 	ok: boolean;
 	/** Null when it was not found. */

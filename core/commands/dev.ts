@@ -23,10 +23,10 @@ export interface Development {
 	tell(sentence: string): void;
 }
 
-/** What the service's process is told first. */
+/** The first message to the service's process. */
 export type DevelopmentMessage = Pick<Development, 'database'>;
 
-/** What the service's process tells this one. */
+/** The message of the service's process to this one. */
 export interface ServiceMessage {
 	listening: string;
 }

@@ -1,0 +1,36 @@
+// Runs a tool by posting its arguments to an address.
+
+import { failedResult, httpUrl, jsonResult, secretsAdded, type ToolExecutor } from 'gatehouse';
+import Joi from 'joi';
+
+export interface Config {
+	url: string;
+	token?: string;
+}
+
+export default {
+	kind: 'executor',
+	api: 1,
+	name: 'my_plugin',
+	creatable: true,
+	summary: 'Posts the arguments of the tool to an address, and answers what comes back.',
+	config: Joi.object<Config>({
+		url: httpUrl.required().meta({ destination: true }).description('The address that gets the arguments as JSON.'),
+		token: Joi.string().meta({ secret: true }).description('Sent as a Bearer token.'),
+	}),
+	check: ({ url }, context) => context.checkUrl(url, '/executionConfig/url'),
+	async execute(args, { url, token }, call) {
+		const request = {
+			method: 'POST',
+			url,
+			headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+			body: JSON.stringify(args),
+			signal: call.signal,
+		};
+		// A credential that is stored beside the API is added here.
+		const signed = await call.sign(request);
+		const response = await call.request(signed);
+		if (response.status >= 400) return failedResult(response, [...secretsAdded(request, signed), ...(token === undefined ? [] : [token])]);
+		return jsonResult(response.body.toString('utf8'));
+	},
+} satisfies ToolExecutor<Config>;

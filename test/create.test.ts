@@ -1,0 +1,110 @@
+// Tests `npm create gatehouse-plugin`: what it writes for each kind has right types, passes its tests, and is loaded by the service. Gatehouse is
+// built into a folder of this test, since another test packs the one of the repository; the written packages lie outside of every node_modules.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { KIND_NAMES } from '../core/features.ts';
+import { ROOT } from './rooms.ts';
+
+const MODULES = join(ROOT, 'node_modules');
+const CREATE = join(ROOT, 'create/index.js');
+const TSC = join(MODULES, 'typescript/bin/tsc');
+
+const room = mkdtempSync(join(tmpdir(), 'gatehouse-create-'));
+let built: string;
+before(() => {
+	mkdirSync(join(MODULES, '.cache'), { recursive: true });
+	built = mkdtempSync(join(MODULES, '.cache/create-'));
+	run(ROOT, process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', join(built, 'dist')]);
+	cpSync(join(ROOT, 'package.json'), join(built, 'package.json'));
+});
+after(() => {
+	rmSync(built, { recursive: true, force: true });
+	rmSync(room, { recursive: true, force: true });
+});
+
+const create = (...args: string[]) => spawnSync(process.execPath, [CREATE, ...args], { cwd: room, encoding: 'utf8' });
+
+/** Links what `npm install` would have brought: the packed Gatehouse, and what the package names. */
+function install(folder: string): void {
+	const modules = join(folder, 'node_modules');
+	for (const scope of ['@types', '@hapi']) mkdirSync(join(modules, scope), { recursive: true });
+	symlinkSync(built, join(modules, 'gatehouse'));
+	for (const name of ['joi', '@types/node', '@hapi/hapi']) symlinkSync(join(MODULES, name), join(modules, name));
+}
+
+for (const kind of KIND_NAMES) {
+	test(`the ${kind} plugin that it writes has right types, passes its tests, is loaded, and can be built`, () => {
+		const { stdout, status, stderr } = create(`acme-${kind}`, '--kind', kind);
+		assert.equal(status, 0, stderr);
+		assert.match(stdout, new RegExp(`^Wrote the ${kind} plugin acme-${kind} into `));
+		const folder = join(room, `acme-${kind}`);
+		const files = readdirSync(folder, { recursive: true }).map(String);
+		for (const file of ['package.json', 'README.md', '.gitignore', 'tsconfig.json', 'src/index.ts', 'test/index.test.ts'])
+			assert.ok(files.includes(file), file);
+		for (const file of files.filter((name) => /\.\w+$/.test(name)))
+			assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /my[-_]?plugin|\{\{kind/i, file);
+		install(folder);
+		run(folder, process.execPath, [TSC]);
+		run(folder, process.execPath, ['--test', 'test/index.test.ts']);
+		const bin = join(built, 'dist/core/bin.cjs');
+		const { plugins } = JSON.parse(run(folder, process.execPath, [bin, 'check', '.', '--json'])) as {
+			plugins: { kind: string; name: string }[];
+		};
+		assert.deepEqual(
+			plugins.map((plugin) => `${plugin.kind}:${plugin.name}`),
+			[`${kind}:acme_${kind}`],
+		);
+		run(folder, process.execPath, [TSC, '-p', 'tsconfig.build.json']);
+		assert.ok(existsSync(join(folder, 'dist/index.js')));
+		assert.ok(existsSync(join(folder, 'dist/index.d.ts')));
+	});
+}
+
+test('a scope is a part of the package’s name, and not of the folder’s and the plugin’s', () => {
+	assert.equal(create('@acme/shout', '--kind', 'executor').status, 0);
+	const described = JSON.parse(readFileSync(join(room, 'shout/package.json'), 'utf8')) as { name: string };
+	assert.equal(described.name, '@acme/shout');
+	assert.match(readFileSync(join(room, 'shout/src/index.ts'), 'utf8'), /name: 'shout'/);
+});
+
+test('an existing folder, a bad name, an unknown or missing kind are refused with a sentence, and nothing is written', () => {
+	mkdirSync(join(room, 'taken'));
+	const refused = (sentence: RegExp, ...args: string[]): void => {
+		const { status, stderr, stdout } = create(...args);
+		assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+		assert.match(stderr, sentence);
+	};
+	const written = readdirSync(room).sort();
+	refused(/^The folder .*taken exists already\.\n$/, 'taken', '--kind', 'node');
+	for (const name of ['Acme', '../acme', '1acme', 'a/b', 'a'.repeat(33)]) refused(/cannot be the name/, name, '--kind', 'node');
+	refused(/^"nothing" is no kind of plugin: it must be one of auth, transport, /, 'acme-x', '--kind', 'nothing');
+	refused(/^The kind is missing\. Usage: npm create gatehouse-plugin/, 'acme-x');
+	refused(/^Usage: /);
+	refused(/^Usage: /, 'a', 'b');
+	refused(/^Usage: /, 'a', '--what');
+	assert.deepEqual(readdirSync(room).sort(), written);
+});
+
+test('the packed command brings every template', () => {
+	const [{ files }] = JSON.parse(execFileSync('npm', ['pack', '--json', '--dry-run'], { cwd: join(ROOT, 'create'), encoding: 'utf8' })) as [
+		{ files: { path: string }[] },
+	];
+	const paths = files.map(({ path }) => path);
+	for (const kind of KIND_NAMES)
+		for (const file of ['src/index.ts', 'test/index.test.ts']) assert.ok(paths.includes(`templates/${kind}/${file}`));
+	for (const file of ['gitignore', 'package.json', 'README.md', 'tsconfig.json', 'tsconfig.build.json'])
+		assert.ok(paths.includes(`templates/common/${file}`), file);
+});
+
+/** Runs a program that must succeed, and returns its output. A test run inside a test run would report to the outer one. */
+function run(cwd: string, program: string, args: string[]): string {
+	const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+	const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env });
+	assert.equal(status, 0, `${program} ${args.join(' ')}: ${stdout}${stderr}`);
+	return stdout;
+}

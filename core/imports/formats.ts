@@ -4,6 +4,8 @@ import { GatewayError, invalid } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { SchemaSource } from '../contract/nouns.ts';
 import { pointerToken } from '../kit/json-pointer.ts';
+import { packageFolderOf } from '../registry/packages.ts';
+import { shareModulesWith } from '../registry/shared-modules.ts';
 import { checkCertainty } from './check-importer.ts';
 import type { Files } from './files.ts';
 
@@ -21,6 +23,8 @@ const MAX_NAMED = 10;
 export async function loadImporter(name: string, sources: Record<string, string>): Promise<SchemaImporter> {
 	const source = sources[name];
 	if (source === undefined) throw invalid('/type', `No importer reads APIs of type ${name}.`);
+	// Hooks of the main thread do not count in this one.
+	if (source.startsWith('file:')) shareModulesWith(packageFolderOf(source));
 	const { default: exported } = (await import(source)) as { default: SchemaImporter | SchemaImporter[] };
 	// A package may export several plugins.
 	const importer = [exported].flat().find((plugin) => plugin.kind === 'importer' && plugin.name === name);

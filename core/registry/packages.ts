@@ -91,6 +91,9 @@ export interface PackageJson {
 	peerDependencies?: Record<string, unknown>;
 }
 
+/** Returns the path of the folder of the package that a module belongs to. @param source URL of the module */
+export const packageFolderOf = (source: string): string => nearestPackage(dirname(fileURLToPath(source)), '').folder;
+
 /** Reads the first package.json above a module that has a name: builds put one without beside it, to say `"type": "commonjs"`. */
 function nearestPackage(folder: string, name: string): { folder: string; described: PackageJson } {
 	for (let at = folder; ; at = dirname(at)) {

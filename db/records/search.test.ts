@@ -6,7 +6,7 @@ import { administer } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
 import { testStore } from '../../test/helpers/store.ts';
 import { byUpdate } from '../sorts.ts';
-import { statementsAt } from './statements.ts';
+import { PRUNE, statementsAt } from './statements.ts';
 
 const keysOf = ({ items }: { items: { key: string }[] }) => items.map(({ key }) => key).join('');
 
@@ -79,4 +79,6 @@ test('a page of a hundred thousand records neither scans nor sorts all of them, 
 		assert.doesNotMatch(plan.join('\n'), /Seq Scan on records/);
 		assert.ok(Math.max(...sorts) <= 1_001, plan.join('\n'));
 	}
+	const pruning = (await administer(store.database, 'ANALYZE records', `EXPLAIN ${PRUNE}`)).map((row) => String(row['QUERY PLAN']));
+	assert.match(pruning.join('\n'), /records_expiry/, 'expired ones are found by their index');
 });

@@ -105,6 +105,11 @@ export interface NewDelivery {
 	/** The name of the event, sent as `webhook-event`. */
 	event?: string;
 	sign?: DeliverySign;
+	/**
+	 * Another webhook of this plugin and place under the same key is returned instead of a new one, also when it has ended: for jobs, whose
+	 * attempts may come again.
+	 */
+	key?: string;
 	/** The greatest number of attempts. Default 8, which take about three hours; at most 12, which take about a day. */
 	attempts?: number;
 }

@@ -9,6 +9,7 @@ import type { RunContext } from '../runs/context.ts';
 import type { Run } from '../store/store.ts';
 import type { JobScope } from '../tools/job-desk.ts';
 import { inAttempts, type Tried } from './attempts.ts';
+import { dedupeOf } from './dedupe.ts';
 import { inputOf, isOfScope, openInput, sealInput } from './envelopes.ts';
 import { failed } from './handling.ts';
 import type { JobParts } from './jobs.ts';
@@ -36,7 +37,8 @@ export async function deliver(scope: JobScope, asked: NewDelivery, { runs, secre
 	await egress.check(letter.url, '/url');
 	const { organizationId } = scope;
 	const input = sealInput(secrets, scope, KIND, storedLetter(letter));
-	const { id } = await runs.start({ organizationId, kind: KIND, input, deadlineMs: DEADLINE_MS });
+	const dedupe = asked.key === undefined ? null : dedupeOf(scope, asked.key);
+	const { id } = await runs.start({ organizationId, kind: KIND, input, deadlineMs: DEADLINE_MS, dedupe });
 	return { id };
 }
 

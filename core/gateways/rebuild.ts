@@ -78,7 +78,7 @@ export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<
 	const countTool = (limit: ToolLimit): Promise<void> => parts.limits.ofLaterTool(limit, subject);
 	// An auth method has no tools in a request either.
 	const shelf = plugin.startsWith('transport:') ? mounted.shelf : null;
-	return { call: new PluginCall(parts.services, { ...around, caller, shelf, countTool }), config };
+	return { call: new PluginCall(parts.services, { ...around, caller, shelf, countTool, ofJob: true }), config };
 }
 
 /** @throws not_found when the transport is served there no more; forbidden */

@@ -74,6 +74,8 @@ export interface CallParts {
 	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;
 	signal: AbortSignal;
+	/** Whether an attempt at a job makes the call: a tool that the signal ends gives no result then. */
+	ofJob?: boolean;
 	/** The tool being run, inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;

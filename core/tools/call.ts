@@ -191,6 +191,8 @@ export class PluginCall implements Call {
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
 		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, ...entry.at, caller });
+		// A tool that was interrupted has not failed: the attempt comes again.
+		if (this.#parts.ofJob && shown.isError) this.#parts.signal.throwIfAborted();
 		return shown;
 	}
 

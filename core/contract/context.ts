@@ -213,7 +213,8 @@ export interface Call<O = unknown> extends Context<O> {
 	 */
 	admission(): readonly Admission[];
 	/**
-	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`.
+	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`; in a job, one that the
+	 * job's signal ended throws the signal's reason.
 	 * @throws tool_not_found, insufficient_scope, validation_failed
 	 */
 	invoke(tool: ToolRef, args: Json): Promise<ToolResult>;

@@ -121,6 +121,8 @@ export interface Incoming {
 	authority: string;
 	/** Raw path inside the gateway, `/` at its root, however the gateway's address is spelt. */
 	path: string;
+	/** The URL of the place below which `path` lies, without a slash at its end: the gateway's, or that of a transport at a fixed address. */
+	base: string;
 	/** Path parameters of the matched route, percent-decoded. */
 	params: Readonly<Record<string, string>>;
 	query: URLSearchParams;

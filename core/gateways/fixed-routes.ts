@@ -125,7 +125,7 @@ async function serve(request: Request, h: ResponseToolkit, served: Served, parts
 	const match = findRoute(router, request.method, path);
 	request.plugins.gatewayRoute = match?.found.route;
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
-	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
+	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: publicUrl + served.path, path, match });
 	letSpeak(request, speaker, incoming);
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);

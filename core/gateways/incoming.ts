@@ -8,7 +8,8 @@ import type { Incoming } from '../contract/nouns.ts';
 import { clientAddress } from '../http/addresses.ts';
 import { DEFAULT_MAX_BYTES, parseFormBody, parseJson, readBody } from '../http/body.ts';
 import { codingOf, inflated } from '../http/codings.ts';
-import { isTrustedOrigin } from '../http/origins.ts';
+import { isTrustedOrigin, publicUrlOf } from '../http/origins.ts';
+import { assertQuery } from '../http/queries.ts';
 import { lastEventIdOf } from '../http/server-events.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 import type { RouteMatch } from './mount.ts';
@@ -21,7 +22,7 @@ export const isDiscovery = (path: string): boolean => path === '/.well-known' ||
 
 export function describeRequest(
 	request: Request,
-	{ config, ...around }: { config: Config; publicUrl: string; path: string; match: RouteMatch | null },
+	{ config, ...around }: { config: Config; publicUrl: string; base: string; path: string; match: RouteMatch | null },
 ): Incoming {
 	const { headers } = request.raw.req;
 	const origin = headers.origin ?? null;
@@ -31,6 +32,7 @@ export function describeRequest(
 		target: request.raw.req.url ?? '',
 		authority: authorityOf(headers.host, around.publicUrl),
 		path: around.path,
+		base: around.base,
 		params: around.match?.params ?? {},
 		query: queryOf(request),
 		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
@@ -41,6 +43,17 @@ export function describeRequest(
 		publicUrl: around.publicUrl,
 		origin: { value: origin, trusted: origin !== null && isTrustedOrigin(config, origin) },
 	};
+}
+
+/**
+ * Returns the request of a feature's own route as `runtime.callOf` takes it: its body is for the feature to read.
+ * @throws validation_failed for a query that is not text
+ */
+export function incomingOf(request: Request, config: Config): Incoming {
+	const publicUrl = publicUrlOf(config, request.raw.req.headers.host);
+	const incoming = describeRequest(request, { config, publicUrl, base: publicUrl, path: request.path, match: null });
+	assertQuery(incoming.target);
+	return { ...incoming, params: request.params as Record<string, string> };
 }
 
 /** RFC 9421 §2.2.3: "the hostname is normalized to lowercase, and the default port is omitted". */

@@ -31,7 +31,7 @@ import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
 import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
 import { handle, respond } from './handling.ts';
-import { describeRequest, isDiscovery, readFor } from './incoming.ts';
+import { describeRequest, incomingOf, isDiscovery, readFor } from './incoming.ts';
 import { createMerged, type MergedGateways } from './merged.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
 import { type CallOrigin, type Rebuilt, rebuild } from './rebuild.ts';
@@ -53,6 +53,8 @@ export interface Runtime {
 	keyReach: MergedGateways['keyReach'];
 	/** Returns a call over the gateways of an organization that the caller reaches. */
 	callOf: MergedGateways['callOf'];
+	/** Returns the request of a feature's own route as `callOf` takes it. @throws validation_failed */
+	incomingOf(request: Request): Incoming;
 	/** Serves a transport at a fixed address, over such a call; called while features register. */
 	serveAt(address: FixedAddress): void;
 	close(): void;
@@ -93,6 +95,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		contextAt: (scope) => managementContext(parts.services, scope),
 		reachIn,
 		callOf: merged.callOf,
+		incomingOf: (request) => incomingOf(request, parts.config),
 		keyReach: merged.keyReach,
 		serveAt: fixed.serveAt,
 		close() {
@@ -175,7 +178,7 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
 	request.plugins.gatewayRoute = match?.found.route;
-	const incoming = describeRequest(request, { config: parts.config, publicUrl, path, match });
+	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: gateway.url, path, match });
 	letSpeak(request, match?.found ?? mounted.speaker, incoming);
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);

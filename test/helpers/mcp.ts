@@ -91,6 +91,7 @@ function incoming(body: unknown, headers: Record<string, string>, { origin = { v
 		body: Buffer.from(text),
 		lastEventId: null,
 		address: '127.0.0.1',
+		base: 'https://gatehouse.example',
 		publicUrl: 'https://gatehouse.example',
 		origin,
 	};

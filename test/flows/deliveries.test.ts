@@ -108,6 +108,19 @@ test('a webhook is signed, and repeated under its id until the receiver takes it
 		assert.ok(!String(text).includes(canary) && !logs.some((line) => line.includes(canary)), canary);
 });
 
+test('a webhook under a key is one, also when it has ended, and another gateway’s is another', async (t) => {
+	const { origin, got } = await receiver(t, status(204));
+	const letter = { url: origin, body: 'once', key: 'task:1' };
+	const ids = await Promise.all([deliver(letter), deliver(letter)]);
+	await ended(ids[0]);
+	assert.deepEqual(new Set([...ids, await deliver(letter)]).size, 1);
+	const there = await publishGateway(owner, { type: 'jobs_desk' });
+	const other = must(await ask('POST', '/webhooks', letter, there), 202).body.id;
+	assert.notEqual(other, ids[0]);
+	await until(() => got.length === 2, 'both are sent');
+	assert.notEqual(await deliver({ ...letter, key: 'task:2' }), ids[0]);
+});
+
 test('a receiver that refuses for good is asked once, and no redirect is followed', async (t) => {
 	const target = await receiver(t, status(200));
 	for (const [way, code] of [

@@ -98,7 +98,7 @@ test('core has the rooms in the list of floors, and eight files of its own', () 
 /** The rooms without which nothing is served; the root is core's own files. */
 const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gateways', 'tools', 'egress', 'secrets', 'store', 'shared'];
 /** The most lines of these rooms together; raising it needs a reason. */
-const MAX_LINES = 15300;
+const MAX_LINES = 15500;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

@@ -30,6 +30,7 @@ export const sampleTool = (more: Partial<Tool> = {}): Tool => ({
 export const fakeRequest = (more: Partial<Incoming> = {}): Incoming => ({
 	...{ id: randomUUID(), method: 'POST', target: '/acme/main', authority: 'gatehouse.example', path: '/', params: {} },
 	...{ query: new URLSearchParams(), headers: {}, body: null, lastEventId: null, address: '192.0.2.1' },
+	...{ base: 'https://gatehouse.example/acme/main' },
 	...{ publicUrl: 'https://gatehouse.example', origin: { value: null, trusted: true } },
 	...more,
 });

@@ -14,7 +14,7 @@ const RECALLS = 100_000;
 const WRITES = 150;
 const HERE = resolve(import.meta.dirname, '../..');
 
-/** What is measured: the microseconds of one, CPU for what needs no database and time for what does. */
+/** The measures are microseconds of one operation: of CPU where no database is needed, of time where one is. */
 const WORKS: Record<string, (lend: () => Records, round: number) => Promise<number>> = {
 	'recall, CPU': (lend) => {
 		const records = lend();

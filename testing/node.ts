@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { ChatChunk, Json, JsonObject, NodeCall, NodeEffect, NodeGraph, NodeInput, NodeOutput, PipelineNode } from '../core/index.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
-import { loopbackCall, saving, SILENT as silent } from './waiting.ts';
+import { lentBy, loopbackCall, saving, SILENT as silent } from './waiting.ts';
 
 /** One node of a graph, and what it has to make of an input. */
 export interface NodeSample {
@@ -174,7 +174,7 @@ function lend(t: TestContext, { values = {}, agreed, results = {} }: NodeSample,
 	const untouched = (name: string) => () => assert.fail(`it used ${name}`);
 	const names = [...Object.keys(given), ...Object.keys(others)].filter((name) => name !== 'signal');
 	const closed = sealed ? Object.fromEntries(names.map((name) => [name, untouched(name)])) : {};
-	return { ...given, ...others, log: silent, progress: () => undefined, ...closed, ...parts } as NodeCall;
+	return lentBy(given, { ...others, log: silent, progress: () => undefined, ...closed, ...parts }) as NodeCall;
 }
 
 /** Fills placeholders that are whole texts, as far as the samples have them. */

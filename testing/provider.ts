@@ -7,7 +7,7 @@ import { createEgress } from '../core/egress/egress.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../core/index.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
 import type { Upstream } from './upstream.ts';
-import { isBeforeTimer, loopbackCall, saving, SILENT as silent, until } from './waiting.ts';
+import { isBeforeTimer, lentBy, loopbackCall, saving, SILENT as silent, until } from './waiting.ts';
 
 /**
  * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces that are torn within characters, and tells USAGE; `tools` asks for
@@ -227,7 +227,7 @@ function describeStops({ start }: ProviderFixture, ask: Ask): void {
 }
 
 function lend(t: TestContext, signal = new AbortController().signal): ProviderContext {
-	const { request, stream, fetch, connect, memo, operator } = loopbackCall(t, { signal });
+	const { request, stream, fetch, connect, memo, operator } = lentBy(loopbackCall(t, { signal }), {});
 	return { log: silent, request, stream, fetch, connect, memo, operator, signal };
 }
 

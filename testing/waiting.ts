@@ -62,6 +62,17 @@ export function loopbackCall(t: TestContext, options: FakeCallOptions = {}): Cal
 	return fake.call;
 }
 
+/** Returns the call with some members replaced, its functions bound to it. */
+export const lentBy = <T extends object>(call: Call, others: T): Call & T =>
+	new Proxy(call, {
+		get(target, name) {
+			if (Object.hasOwn(others, name)) return Reflect.get(others, name);
+			const member: unknown = Reflect.get(target, name, target);
+			return typeof member === 'function' ? member.bind(target) : member;
+		},
+		// What is not replaced is the call's.
+	}) as Call & T;
+
 /** Makes the context of a `check`; by default every URL passes. */
 export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
 	log: SILENT,

@@ -1,4 +1,4 @@
-// Tests the package as users get it: built, packed, unpacked beside its dependencies, and both of its entry points imported from outside.
+// Tests the package as users get it: built, packed, unpacked beside its dependencies, and its entry points imported from outside.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -13,6 +13,7 @@ const MODULES = join(ROOT, 'node_modules');
 const USE = `
 import { GatewayError, type AuthMethod } from 'gatehouse';
 import { type Feature, operation, type Store } from 'gatehouse/features';
+import { fakeCall, startGatehouse } from 'gatehouse/testing';
 
 export const kind: AuthMethod['kind'] = 'auth';
 export const feature: Feature['kind'] = 'feature';
@@ -20,6 +21,8 @@ export const namesOf = (store: Store) => store.tools.list('', { limit: 1 }).then
 // @ts-expect-error The entry point for features exports names that the other one does not.
 import { storeOf } from 'gatehouse';
 export const found: number = new GatewayError('not_found', 'x').status;
+export const logOf = () => fakeCall().call.log satisfies object;
+export const start: typeof startGatehouse = startGatehouse;
 export const declare: (...args: never[]) => unknown = operation;
 `;
 const COMPILER_OPTIONS = { module: 'nodenext', target: 'es2024', strict: true, skipLibCheck: false, noEmit: true, types: ['node'] };
@@ -42,7 +45,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('both entry points of the installed package can be imported, with their types, and no other file can', () => {
+test('the entry points of the installed package can be imported, with their types, and no other file can', () => {
 	writeFileSync(join(folder, 'use.ts'), USE);
 	writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ['use.ts'] }));
 	assert.equal(tsc('-p', folder), '');
@@ -50,6 +53,7 @@ test('both entry points of the installed package can be imported, with their typ
 		run(process.execPath, ['--input-type=module', '-e', `console.log(Object.keys(await import('${name}')).join())`]);
 	assert.match(load('gatehouse'), /GatewayError/);
 	assert.match(load('gatehouse/features'), /storeOf/);
+	assert.match(load('gatehouse/testing'), /fakeCall/);
 	assert.throws(() => load('gatehouse/dist/core/main.js'), /ERR_PACKAGE_PATH_NOT_EXPORTED/);
 });
 

@@ -25,7 +25,7 @@ export interface AuthOptions extends Omit<ConfigSamples, 'good'> {
 	refused: readonly Partial<Incoming>[];
 	/** Whether a request without any credential is admitted. Default: it is not. */
 	isOpen?: boolean;
-	/** What core's identity knows. */
+	/** The accounts and keys that core's identity knows. */
 	identity?: Partial<Identity>;
 	/** Addresses that the method may call, as EGRESS_ALLOW has them. */
 	allow?: readonly string[];

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asGatewayError, type ErrorCode } from '../core/contract/errors.ts';
+import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
-import type { Api, Call, ContentBlock, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
+import type { Api, Call, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
 import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
 import { type FakeCallOptions, fakeCall } from './fake-call.ts';
+import { assertResult, isRefusal, outcome } from './outcome.ts';
 import type { Upstream } from './upstream.ts';
 import { isBeforeTimer, loopbackCall, saving, until } from './waiting.ts';
 
@@ -40,8 +41,6 @@ export interface ExecutorOptions {
 
 export const SECRET = CANARY;
 
-/** The codes with which a run may end, besides the reason of its signal. */
-const CODES: readonly ErrorCode[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed', 'not_implemented'];
 const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
 const AT_ONCE = 20;
 const PRIVATE = ['http://10.0.0.1', 'http://192.168.0.1:8080', 'http://169.254.169.254', 'http://[fd00::1]'];
@@ -257,48 +256,6 @@ function describeStops({ start, timeoutField }: ExecutorFixture, run: Run, lend:
 		await assert.rejects(running);
 		assert.equal(upstream.connections(), 0);
 	});
-}
-
-interface Outcome {
-	isError: boolean;
-	code: ErrorCode | null;
-	/** All the text that a caller would read. */
-	said: string;
-	size: number;
-}
-
-/** Resolves with a result that follows the contract, or with one of the errors that it names. */
-async function outcome(running: Promise<ToolResult>): Promise<Outcome> {
-	try {
-		const result = await running;
-		assertResult(result);
-		const said = JSON.stringify(result);
-		return { isError: result.isError === true, code: null, said, size: said.length };
-	} catch (error) {
-		const ours = asGatewayError(error);
-		if (!ours || !CODES.includes(ours.code)) throw error;
-		const said = JSON.stringify([ours.message, ours.details]);
-		return { isError: true, code: ours.code, said, size: said.length };
-	}
-}
-
-/** Tells whether the guard refused the call: by an error, or by a failed run with the guard's message. */
-const isRefusal = ({ code, isError, said }: Outcome): boolean => code === 'egress_refused' || (isError && said.includes('EGRESS_ALLOW'));
-
-const SHAPES: Readonly<Record<ContentBlock['type'], readonly string[]>> = {
-	text: ['text'],
-	image: ['data', 'mimeType'],
-	audio: ['data', 'mimeType'],
-	resource: ['resource'],
-	resource_link: ['uri', 'name'],
-};
-
-function assertResult(result: ToolResult): void {
-	assert.ok(Array.isArray(result.content) && result.content.length > 0, 'it has content');
-	for (const block of result.content)
-		for (const field of SHAPES[block.type])
-			assert.notEqual((block as unknown as JsonObject)[field], undefined, `${block.type} has ${field}`);
-	assert.deepEqual(JSON.parse(JSON.stringify(result)), result, 'it is JSON');
 }
 
 function frozen<T extends Json>(value: T): T {

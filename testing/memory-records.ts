@@ -17,7 +17,7 @@ interface Order {
 	isDown: boolean;
 }
 
-/** Where the next page begins, as a cursor carries it. */
+/** The place at which the next page begins, as a cursor carries it. */
 interface Mark {
 	sort: string;
 	at: number;

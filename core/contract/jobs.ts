@@ -78,7 +78,7 @@ export interface JobFault {
 
 /**
  * The jobs of one plugin at one gateway, or in one organization where there is no gateway: a job of another plugin or place does not exist.
- * Whose job it is among the callers of the gateway is for the plugin to decide. Ended jobs are kept as long as runs are.
+ * The plugin decides whose job it is among the callers of the gateway. Ended jobs are kept as long as runs are.
  */
 export interface Jobs {
 	/**

@@ -198,7 +198,8 @@ export class Runner {
 		for (const found of look.kinds) {
 			const definition = this.#kinds.get(found.kind);
 			if (definition && found.parked > 0) await queue.admit(definition);
-			if (this.#mayTake(found)) this.#announced.add(found.kind);
+			// Runs that somebody else runs may have lost their process.
+			if (found.due > 0 || found.running > this.#heldOf(found.kind)) this.#announced.add(found.kind);
 		}
 		this.#plan(look);
 	}
@@ -209,11 +210,6 @@ export class Runner {
 		if (now - this.#supervisedMs < LOOK_MS / 2) return;
 		this.#supervisedMs = now;
 		await this.#parts.queue.supervise();
-	}
-
-	/** Tells whether runs of a kind are due, or are run by somebody else, who may be gone. */
-	#mayTake({ kind, due, running }: RunLook['kinds'][number]): boolean {
-		return due > 0 || running > this.#heldOf(kind);
 	}
 
 	#heldOf(kind: string): number {

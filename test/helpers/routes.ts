@@ -58,15 +58,21 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 	};
 }
 
-/** Inserts an import that seems to run, without a run: it can be cancelled, and delays no other. */
+/** Inserts an import that seems to run, with a run that waits for ever: it can be cancelled, and delays no other. */
 async function beginImport({ config }: SharedService, account: Account, name: string): Promise<Record<string, string>> {
 	const api = must(await account.post('/apis', { name: `${name} importing`, type: 'openapi', baseUrl: 'https://example.com' }), 201);
 	const { id } = api.body.data;
 	const [job] = await administer(
 		config.database ?? assert.fail(),
-		`INSERT INTO import_jobs (organization_id, api_id, actor, status, phase, body_bytes)
-		SELECT organization_id, id, '{"userId":"00000000-0000-4000-8000-000000000000"}', 'running', 'fetching', 0
-		FROM apis WHERE id = '${id}' RETURNING id`,
+		`WITH job AS (
+			INSERT INTO import_jobs (organization_id, api_id, actor, status, phase, body_bytes)
+			SELECT organization_id, id, '{"userId":"00000000-0000-4000-8000-000000000000"}', 'running', 'fetching', 0
+			FROM apis WHERE id = '${id}' RETURNING id, organization_id
+		), run AS (
+			INSERT INTO runs (id, organization_id, account_id, kind, status, awaited, trigger, definition, input)
+			SELECT id, organization_id, organization_id, 'import', 'waiting', '{never}', 'manual', 'null', 'null' FROM job
+		)
+		SELECT id FROM job`,
 	);
 	return { importingApi: id, runningImport: String(job?.['id']) };
 }

@@ -64,6 +64,8 @@ export interface ServiceOptions {
 	databaseWaits?: StoreOptions['waits'];
 	/** The number of connections for ordinary statements, instead of the usual one. */
 	databasePoolSize?: number | undefined;
+	/** The time limit of an answer of Redis, instead of the usual one. */
+	sharedDeadlineMs?: number | undefined;
 	/** A folder that is loaded as a package of plugins, beside those that the configuration names. */
 	pluginFolder?: string | undefined;
 	/** Runs when the plugins are loaded. */
@@ -108,7 +110,7 @@ export async function assemble(
 	opened.defer(() => carrier?.close());
 	const store = await openStore({ database, dataDir, migrate: migrationsRun, log, waits, poolSize, carrier });
 	opened.defer(() => store.close());
-	const shared = await createShared(config.redis, log);
+	const shared = await createShared(config.redis, log, options.sharedDeadlineMs);
 	opened.defer(() => shared.close());
 	const presence = await joinReplicas(shared, randomUUID());
 	opened.defer(() => presence.close());

@@ -42,9 +42,12 @@ const SILENCE_MS = 2000;
 /** Number of entries that this process keeps without Redis; the oldest are evicted first. */
 const LOCAL_ENTRIES = 100_000;
 
-/** Connects; resolves after a second at the latest, and the connection is made in the background then. */
-export async function createShared(redis: Config['redis'], log: Log): Promise<Shared> {
-	return redis === null ? createLocal() : createRedis(redis, log);
+/**
+ * Connects; resolves after a second at the latest, and the connection is made in the background then.
+ * @param deadlineMs of each answer, instead of the usual one
+ */
+export async function createShared(redis: Config['redis'], log: Log, deadlineMs = DEADLINE_MS): Promise<Shared> {
+	return redis === null ? createLocal() : createRedis(redis, log, deadlineMs);
 }
 
 const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
@@ -82,12 +85,12 @@ export function connectCarrier(target: NonNullable<Config['redis']>): { publishe
 	return { publisher, subscriber: new Redis({ ...plain, lazyConnect: true, autoResubscribe: false }) };
 }
 
-async function createRedis(target: NonNullable<Config['redis']>, log: Log): Promise<Shared> {
+async function createRedis(target: NonNullable<Config['redis']>, log: Log, usualMs: number): Promise<Shared> {
 	// Commands fail at once in an outage; none is queued or resent, and the connection is restored by itself.
 	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
 	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
-	const guard = async <T>(work: Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> =>
+	const guard = async <T>(work: Promise<T>, deadlineMs = usualMs): Promise<T> =>
 		inTime(work, deadlineMs).catch((cause: unknown) => {
 			throw new GatewayError('unavailable', 'The shared store cannot be reached.', { cause, headers: { 'retry-after': '1' } });
 		});

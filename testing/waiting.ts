@@ -70,7 +70,7 @@ export const lentBy = <T extends object>(call: Call, others: T): Call & T =>
 			const member: unknown = Reflect.get(target, name, target);
 			return typeof member === 'function' ? member.bind(target) : member;
 		},
-		// What is not replaced is the call's.
+		// The call keeps what is not replaced.
 	}) as Call & T;
 
 /** Makes the context of a `check`; by default every URL passes. */

@@ -92,13 +92,29 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 	'an API, changed and removed': async ({ owner, organizationId }) => {
 		const made = { name: 'Pets', type: 'openapi', baseUrl: 'https://a.example', description: null };
 		const { id } = await owner.apis.create(organizationId, made);
-		await owner.apis.update(organizationId, id, { baseUrl: 'https://b.example', description: 'All pets.', outbound: LIMITS });
+		await owner.apis.update(organizationId, id, {
+			baseUrl: 'https://b.example',
+			description: 'All pets.',
+			outbound: LIMITS,
+			strictOutput: true,
+		});
 		await owner.apis.remove(organizationId, id, false);
 		const [name, type, status] = ['Pets', 'openapi', 'active'];
 		const from = { from: 'https://a.example', to: 'https://b.example' };
+		const [outbound, strictOutput] = [
+			{ from: null, to: LIMITS },
+			{ from: false, to: true },
+		];
+		const changed = { baseUrl: from, description: { from: null, to: 'All pets.' }, outbound, strictOutput };
 		return [
-			['create', 'api', id, name, { name: { to: name }, type: { to: type }, status: { to: status }, baseUrl: { to: made.baseUrl } }],
-			['update', 'api', id, name, { baseUrl: from, description: { from: null, to: 'All pets.' }, outbound: { from: null, to: LIMITS } }],
+			[
+				'create',
+				'api',
+				id,
+				name,
+				{ name: { to: name }, type: { to: type }, status: { to: status }, baseUrl: { to: made.baseUrl }, strictOutput: { to: false } },
+			],
+			['update', 'api', id, name, { ...changed }],
 			[
 				'delete',
 				'api',
@@ -111,6 +127,7 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 					baseUrl: { from: 'https://b.example' },
 					description: { from: 'All pets.' },
 					outbound: { from: LIMITS },
+					strictOutput: { from: true },
 				},
 			],
 		];
@@ -194,11 +211,13 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 		const id = randomUUID();
 		const made = { name: 'Second', type: 'mcp', endpoint: '/second', description: null, configuration: { b: 1, c: { d: 1 }, e: 1 } };
 		await owner.gateways.create(organizationId, id, made);
-		const change = { endpoint: '/2', status: 'inactive', configuration: { a: null, b: 1, c: { d: 2 } } };
+		const [icon, maxResultBytes] = ['https://a.example/i.png', 100_000];
+		const change = { endpoint: '/2', status: 'inactive', icon, maxResultBytes, configuration: { a: null, b: 1, c: { d: 2 } } };
 		await owner.gateways.update(organizationId, id, change);
 		const shown = { name: { to: 'Second' }, type: { to: 'mcp' }, endpoint: { to: '/second' }, status: { to: 'active' } };
 		const configuration = { keys: ['a', 'c', 'e'] };
-		const fields = { endpoint: { from: '/second', to: '/2' }, status: { from: 'active', to: 'inactive' }, configuration };
+		const results = { icon: { from: null, to: icon }, maxResultBytes: { from: null, to: maxResultBytes } };
+		const fields = { endpoint: { from: '/second', to: '/2' }, status: { from: 'active', to: 'inactive' }, configuration, ...results };
 		return [
 			['create', 'gateway', id, 'Second', shown],
 			['update', 'gateway', id, 'Second', fields],
@@ -206,20 +225,24 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 	},
 	'a tool in a gateway, limited, renamed and taken out': async ({ owner, organizationId, gateway, tool }) => {
 		const [{ id } = assert.fail()] = await owner.gateways.assign(organizationId, gateway, [tool]);
-		await owner.gateways.updateAssignment(organizationId, gateway, id, { rateLimit: 7 });
+		await owner.gateways.updateAssignment(organizationId, gateway, id, { rateLimit: 7, maxResultBytes: 4096, confirm: 'always' });
 		await owner.gateways.updateAssignment(organizationId, gateway, id, { name: 'pet', description: 'A pet.' });
 		await owner.gateways.unassign(organizationId, gateway, id);
 		const [to, from] = [gateway, tool];
+		const none = { from: null };
+		const settings = { rateLimit: { ...none, to: 7 }, maxResultBytes: { ...none, to: 4096 }, confirm: { ...none, to: 'always' } };
 		const gone = {
 			gatewayId: { from: to },
 			toolId: { from },
 			name: { from: 'pet' },
 			rateLimit: { from: 7 },
+			maxResultBytes: { from: 4096 },
+			confirm: { from: 'always' },
 			description: { from: 'A pet.' },
 		};
 		return [
 			['create', 'gateway_tool', id, 'getPet', { gatewayId: { to }, toolId: { to: tool }, name: { to: 'getPet' } }],
-			['update', 'gateway_tool', id, 'getPet', { rateLimit: { from: null, to: 7 } }],
+			['update', 'gateway_tool', id, 'getPet', { ...settings }],
 			['update', 'gateway_tool', id, 'pet', { name: { from: 'getPet', to: 'pet' }, description: { from: null, to: 'A pet.' } }],
 			['delete', 'gateway_tool', id, 'pet', gone],
 		];
@@ -275,6 +298,10 @@ test('every table of an organization is in the log, except those that hold no ch
 	// A schedule of runs belongs to a resource that logs its changes.
 	const ofRuns = ['run_schedules', 'run_signals', 'run_steps', 'runs'];
 	const others = ['audit_log', 'gateway_key_uses', 'idempotency_keys', 'import_bodies', 'operations', 'tool_runs', 'upstream_tokens'];
+	// The row of a skill lists its files with their hashes.
+	others.push('skill_files');
+	// Calls of models are counted, not changed by a user.
+	others.push('llm_reservations', 'llm_usage');
 	const silentTables = [...ofRuns, ...others].sort();
 	assert.deepEqual(
 		tables.map((row) => row['table_name']),

@@ -13,6 +13,8 @@ import { importJobs } from './migrations/0008-import-jobs.ts';
 import { code } from './migrations/0009-code.ts';
 import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
+import { skills } from './migrations/0020-skills.ts';
+import { llmProviders } from './migrations/0022-llm-providers.ts';
 
 /** The statements of released migrations, which databases have executed; a later migration that uses the list is added here. */
 const RELEASED = {
@@ -22,10 +24,12 @@ const RELEASED = {
 	'0009-code': '2bdacc9f2436a990',
 	'0011-credential-schemes': 'a997063e2906d2a9',
 	'0013-pass-through': 'fe50fb6574bfbd5c',
+	'0020-skills': 'f7ebff356aa3a46a',
+	'0022-llm-providers': '9a108904752fed6d',
 };
 
 test('released migrations build the same triggers from the list as before: a new field carries its migration', () => {
-	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough];
+	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough, skills, llmProviders];
 	const hashed = migrations.map(({ name, statements }) => [
 		name,
 		createHash('sha256').update(statements.join('\n')).digest('hex').slice(0, 16),

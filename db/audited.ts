@@ -58,6 +58,7 @@ const HISTORY: Dated[] = [
 			...values('status'),
 			...since(4, [['outbound', 'value', 'readable(outbound)']]),
 			...since(13, [['passThrough', 'value', 'readable(pass_through)']]),
+			...since(21, [...values('strict_output'), ['icon', 'text', 'icon']]),
 		],
 	},
 	{
@@ -92,12 +93,23 @@ const HISTORY: Dated[] = [
 	{
 		table: 'gateways',
 		type: 'gateway',
-		fields: [...values('name type endpoint'), ['description', 'text', 'description'], ...values('status'), ...keys('configuration')],
+		fields: [
+			...values('name type endpoint'),
+			['description', 'text', 'description'],
+			...values('status'),
+			...keys('configuration'),
+			...since(21, [...values('max_result_bytes'), ['icon', 'text', 'icon']]),
+		],
 	},
 	{
 		table: 'gateway_tools',
 		type: 'gateway_tool',
-		fields: [...values('gateway_id tool_id name'), ...since(4, [['description', 'text', 'description']]), ...values('rate_limit')],
+		fields: [
+			...values('gateway_id tool_id name'),
+			...since(4, [['description', 'text', 'description']]),
+			...values('rate_limit'),
+			...since(21, values('max_result_bytes confirm')),
+		],
 	},
 	{
 		table: 'gateway_auth',
@@ -113,6 +125,38 @@ const HISTORY: Dated[] = [
 		table: 'gateway_keys',
 		type: 'api_key',
 		fields: [...values('gateway_id name scopes'), ...times('expires_at revoked_at')],
+	},
+	{
+		since: 20,
+		table: 'skills',
+		type: 'skill',
+		fields: [
+			...values('name'),
+			['description', 'text', 'description'],
+			...keys('frontmatter'),
+			['files', 'keys', "(SELECT json_object_agg(f ->> 'path', f ->> 'digest')::jsonb FROM json_array_elements(files) f)"],
+			...facts('arguments'),
+		],
+	},
+	{
+		since: 20,
+		table: 'gateway_skills',
+		type: 'gateway_skill',
+		fields: values('gateway_id skill_id'),
+		name: '(SELECT s.name FROM skills s WHERE s.id = source.skill_id)',
+	},
+	{
+		since: 22,
+		table: 'llm_providers',
+		type: 'llm_provider',
+		fields: [
+			...values('name provider model status'),
+			...keys('configuration'),
+			...keys('connection'),
+			['prices', 'value', 'readable(prices)'],
+			['budget', 'value', 'readable(budget)'],
+			['outbound', 'value', 'readable(outbound)'],
+		],
 	},
 	{
 		since: 8,

@@ -24,7 +24,7 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
 	ARRAY(SELECT DISTINCT xid::text || ' ' || topic FROM changes WHERE xid >= $1::xid8) AS changed`;
 const PRUNE = `DELETE FROM changes WHERE at < now() - interval '1 hour'`;
 
-export interface ChangeFeed extends Changes {
+export interface ChangeFeed extends Omit<Changes, 'announce'> {
 	/** Passes topics to the listeners of this process. */
 	say(topics: Topic[]): void;
 	close(): Promise<void>;

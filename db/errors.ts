@@ -10,6 +10,7 @@ const TAKEN: Record<string, string> = {
 	organizations_slug: 'The slug is taken by another organization.',
 	gateways_endpoint: 'endpoint is taken: another gateway of this organization has it.',
 	gateway_tools_name: 'The name is taken by another tool of this gateway.',
+	skills_name: 'name is taken: another skill of this organization has it.',
 	gateway_tools_tool: 'The tool is already assigned to this gateway.',
 };
 

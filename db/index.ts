@@ -17,6 +17,7 @@ import { createIdempotency } from './idempotency.ts';
 import { createImportJobs } from './imports/jobs.ts';
 import { createImportQueue } from './imports/queue.ts';
 import { keep } from './installation.ts';
+import { createLlmProviders } from './llm/providers.ts';
 import { assertMigrated, migrate } from './migrate.ts';
 import { defineModels, type Models } from './models/index.ts';
 import { createAccessKeys } from './people/access-keys.ts';
@@ -25,6 +26,7 @@ import { createOrganizations } from './people/organizations.ts';
 import { createRecords } from './records/records.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
+import { createSkills } from './skills/skills.ts';
 import { createRuns } from './tool-runs.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
@@ -96,7 +98,7 @@ async function assemble(
 ): Promise<Store> {
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, database.answers, log);
-	const { runQueue, jointRuns } = createRunQueue(endpoint, { changes, log, carrier });
+	const { runQueue, jointRuns, announce } = createRunQueue(endpoint, { changes, log, carrier });
 	return {
 		...createRepositories(database, models, jointRuns),
 		as: (actor) => createRepositories(database.as(actor), models, jointRuns),
@@ -105,7 +107,7 @@ async function assemble(
 		runQueue,
 		upstreamTokens: guard(createUpstreamTokens(database)),
 		configs: guard(createConfigRows(database.ordinary)),
-		changes,
+		changes: { ...changes, announce },
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
 		withDeadline: (work) => withDeadline(work, database.waits.ordinaryMs),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
@@ -127,6 +129,8 @@ const createRepositories = (database: Database, models: Models, runs: JointRuns)
 	imports: guard(createImportJobs(database, models, runs)),
 	tools: guard(createTools(database, models)),
 	gateways: guard(createGateways(database, models)),
+	skills: guard(createSkills(database, models)),
+	llmProviders: guard(createLlmProviders(database, models)),
 	runs: guard(createRuns(database)),
 	records: guard(createRecords(database)),
 });

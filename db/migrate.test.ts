@@ -25,6 +25,9 @@ import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
 import { runDeadlines } from './migrations/0018-run-deadlines.ts';
 import { importLeases } from './migrations/0019-import-leases.ts';
+import { skills } from './migrations/0020-skills.ts';
+import { results } from './migrations/0021-results.ts';
+import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -116,6 +119,9 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[importRuns, ''],
 	[runDeadlines, ''],
 	[importLeases, ''],
+	[skills, ''],
+	[results, ''],
+	[llmProviders, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

@@ -24,6 +24,9 @@ import { recordQueries } from './migrations/0016-record-queries.ts';
 import { importRuns } from './migrations/0017-import-runs.ts';
 import { runDeadlines } from './migrations/0018-run-deadlines.ts';
 import { importLeases } from './migrations/0019-import-leases.ts';
+import { skills } from './migrations/0020-skills.ts';
+import { results } from './migrations/0021-results.ts';
+import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -53,6 +56,9 @@ export const MIGRATIONS: Migration[] = [
 	importRuns,
 	runDeadlines,
 	importLeases,
+	skills,
+	results,
+	llmProviders,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

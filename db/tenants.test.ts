@@ -3,11 +3,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Actor, Listed, Page, Store } from '../core/store/store.ts';
+import type { Actor, Listed, Page, SkillBounds, SkillEdit, Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
+
+const DOCUMENT = { path: 'SKILL.md', mimeType: 'text/markdown', isText: true, content: Buffer.from('x') };
+const SKILL: SkillEdit = { name: 'a', description: 'a', frontmatter: {}, arguments: [], put: [DOCUMENT], drop: [] };
+const BOUNDS: SkillBounds = { skills: 10, bytes: 1000, skillBytes: 1000, skillFiles: 10, assigned: 10 };
 
 /** Makes one of everything that an organization can have. */
 async function furnish(store: Store) {
@@ -26,6 +30,11 @@ async function furnish(store: Store) {
 	const schemaId = (await store.apis.schemas(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
 	const tool = (await addTool(store, organizationId)).id;
 	const gateway = (await addGateway(store, organizationId)).id;
+	const skill = (await store.skills.create(organizationId, SKILL, BOUNDS)).id;
+	const skillAssignment = (await store.skills.assign(organizationId, gateway, skill, BOUNDS)).assignment.id;
+	const connection = { name: 'm', provider: 'p', connection: {}, configVersion: 1, configuration: {}, model: null };
+	const llmProvider = (await store.llmProviders.create(organizationId, randomUUID(), connection, 10)).id;
+	await store.llmProviders.settle({ organizationId, id: llmProvider }, null, null);
 	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
 	const none = { type: 'none', isRequired: true, configuration: {}, validationRules: {} };
 	const auth = (await store.gateways.addAuth(organizationId, gateway, randomUUID(), none))?.id ?? assert.fail();
@@ -33,7 +42,25 @@ async function furnish(store: Store) {
 	const newKey = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash };
 	const key = (await store.gateways.addKey(organizationId, gateway, newKey))?.id ?? assert.fail();
 	await store.records.put(organizationId, { plugin: 'p', gatewayId: gateway }, 'key', { a: 1 }, { tags: ['t'] });
-	return { organizationId, userId, slug, api, job, asked, schemaId, operationId, tool, gateway, assignment, auth, hash, key };
+	return {
+		organizationId,
+		userId,
+		slug,
+		api,
+		job,
+		asked,
+		schemaId,
+		operationId,
+		tool,
+		skill,
+		llmProvider,
+		skillAssignment,
+		gateway,
+		assignment,
+		auth,
+		hash,
+		key,
+	};
 }
 
 type Furniture = Awaited<ReturnType<typeof furnish>>;
@@ -68,6 +95,19 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 		const tool = draft({ name: 'x', description: 'x', parameters: {} });
 		return store.tools.generate(me, it.api, [{ operationId: it.operationId, tool }]);
 	},
+	'llmProviders.get': (store, me, it) => store.llmProviders.get(me, it.llmProvider),
+	'llmProviders.update': (store, me, it) => store.llmProviders.update(me, it.llmProvider, { name: 'x' }),
+	'llmProviders.remove': (store, me, it) => store.llmProviders.remove(me, it.llmProvider),
+	'llmProviders.usage': async (store, me, it) => [...(await store.llmProviders.usage(me, [it.llmProvider]))],
+	'llmProviders.reserve': (store, me, it) => store.llmProviders.reserve({ organizationId: me, id: it.llmProvider }, 1, 10, 1000),
+	'llmProviders.settle': (store, me, it) => store.llmProviders.settle({ organizationId: me, id: it.llmProvider }, null, null),
+	'skills.get': (store, me, it) => store.skills.get(me, it.skill),
+	'skills.content': (store, me, it) => store.skills.content(me, it.skill, 'SKILL.md'),
+	'skills.update': (store, me, it) => store.skills.update(me, it.skill, () => SKILL, { bounds: BOUNDS, ifVersion: undefined }),
+	'skills.remove': (store, me, it) => store.skills.remove(me, it.skill, false),
+	'skills.ofGateway': (store, me, it) => store.skills.ofGateway(me, it.gateway, PAGE),
+	'skills.assign': (store, me, it) => store.skills.assign(me, it.gateway, it.skill, BOUNDS),
+	'skills.unassign': (store, me, it) => store.skills.unassign(me, it.gateway, it.skillAssignment),
 	'gateways.get': (store, me, it) => store.gateways.get(me, it.gateway),
 	'gateways.update': (store, me, it) => store.gateways.update(me, it.gateway, { name: 'x' }),
 	'gateways.update of a version': (store, me, it) => store.gateways.update(me, it.gateway, { name: 'x' }, 1),
@@ -120,6 +160,8 @@ async function look(store: Store, { organizationId, api, gateway, slug }: Furnit
 		apis.operations(organizationId, api, PAGE),
 		store.imports.list(organizationId, api, PAGE),
 		tools.list(organizationId, PAGE),
+		store.skills.list(organizationId, PAGE),
+		store.llmProviders.list(organizationId, PAGE),
 		gateways.snapshot(slug, '/main'),
 		gateways.keys(organizationId, gateway, PAGE),
 		records.get(organizationId, { plugin: 'p', gatewayId: gateway }, 'key').then((record) => ({ ...record, readAt: null })),
@@ -175,6 +217,9 @@ test('an invalid id finds nothing, and neither does an invalid organization', as
 			api: bad,
 			operationId: bad,
 			tool: bad,
+			skill: bad,
+			llmProvider: bad,
+			skillAssignment: bad,
 			gateway: bad,
 			job: bad,
 			schemaId: bad,

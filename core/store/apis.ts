@@ -27,9 +27,15 @@ export interface ApiRow extends Versioned {
 	outbound: OutboundLimits | null;
 	/** Callers' own credentials that are passed on; empty: none. */
 	passThrough: PassedHeader[];
+	/** Results are promised to fit the output schemas of its operations, and one that does not is a failed run. */
+	strictOutput: boolean;
+	/** An image for clients, by https or data URL; null: none. */
+	icon: string | null;
 }
 
-export type NewApi = Fresh<ApiRow, 'status' | 'passThrough'> & Partial<Pick<ApiRow, 'passThrough'>>;
+type ApiOptions = 'passThrough' | 'strictOutput' | 'icon';
+
+export type NewApi = Fresh<ApiRow, 'status' | ApiOptions> & Partial<Pick<ApiRow, ApiOptions>>;
 export type ApiChange = Edit<ApiRow, 'type'>;
 
 /** A header of a gateway's request, and the header of the API's request that receives its value; names in lower case. */
@@ -64,7 +70,8 @@ export interface SchemaRow extends Row, Omit<SchemaSummary, 'credentials'> {
 export type ListedSchemaRow = Omit<SchemaRow, 'changes'> & { changes: Omit<ImportChanges, 'operations'> | null };
 
 export type OperationRow = Row &
-	Omit<Operation, 'outcome' | 'whole' | 'answerCut'> & {
+	Omit<Operation, 'outcome' | 'whole' | 'answerCut' | 'title'> & {
+		title: string | null;
 		apiId: string;
 		status: 'active' | 'removed';
 		outcome: 'converted' | 'degraded';
@@ -229,7 +236,7 @@ export type NewTool = Fresh<ToolRow, Imported | 'status' | 'configVersion'> & Pa
  * `name` and `description` of a tool from an API are stored as the users' own, which a re-import leaves alone; null removes them, so that
  * the imported ones show again.
  */
-export type ToolChange = Edit<ToolRow, Imported | 'type' | 'executor' | 'outputSchema' | 'annotations' | 'name' | 'description'> & {
+export type ToolChange = Edit<ToolRow, Imported | 'type' | 'executor' | 'outputSchema' | 'name' | 'description'> & {
 	name?: string | null;
 	description?: string | null;
 };

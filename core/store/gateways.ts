@@ -5,6 +5,7 @@ import type { OrganizationRow } from './accounts.ts';
 import type { ApiRow, ToolRow } from './apis.ts';
 import type { CredentialRow } from './credentials.ts';
 import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
+import type { SkillRow } from './skills.ts';
 
 // ── gateways ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -16,12 +17,21 @@ export interface GatewayRow extends Versioned {
 	configuration: JsonObject;
 	/** The version of the transport's config with which `configuration` was written. */
 	configVersion: number;
+	/** The most bytes of a tool's result; longer ones are cut. Null: no limit. */
+	maxResultBytes: number | null;
+	/** An image for clients, by https or data URL; null: none. */
+	icon: string | null;
 	status: string;
 	toolCount: number;
 }
 
-export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount' | 'configVersion'> & Partial<Pick<GatewayRow, 'configVersion'>>;
+type GatewayOptions = 'configVersion' | 'maxResultBytes' | 'icon';
+
+export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount' | GatewayOptions> & Partial<Pick<GatewayRow, GatewayOptions>>;
 export type GatewayChange = Edit<GatewayRow, 'type' | 'toolCount'>;
+
+/** `destructive`: only calls of a tool that may destroy something, as its hints say. */
+export type Confirming = 'destructive' | 'always';
 
 /** A tool in a gateway. `id` is the API's gatewayToolId, `name` the one that the gateway exposes. */
 export interface AssignmentRow {
@@ -32,6 +42,10 @@ export interface AssignmentRow {
 	/** The description in this gateway; null: the tool's own. */
 	description: string | null;
 	rateLimit: number | null;
+	/** The most bytes of a result in this gateway; null: as the gateway says. */
+	maxResultBytes: number | null;
+	/** The calls that run only when the client's user confirms them; null: none. */
+	confirm: Confirming | null;
 	createdAt: Date;
 }
 
@@ -73,8 +87,17 @@ export interface GatewaySnapshot {
 	auth: AuthRow[];
 	/** Active tools only. */
 	tools: { assignment: AssignmentRow; tool: ToolRow }[];
+	/** In the order of their assignment. */
+	skills: SkillRow[];
 	apis: ApiRow[];
 	credentials: CredentialRow[];
+}
+
+/** An organization's active gateways by their type, as far as it takes to see which are the only ones. */
+export interface OnlyGateways {
+	organizationId: string;
+	/** By the type, the endpoint; two endpoints where there are several. */
+	endpoints: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface GatewayFilter extends TextFilter {
@@ -82,11 +105,13 @@ export interface GatewayFilter extends TextFilter {
 	status?: string;
 }
 
+/** Options of an assignment that may be set with it. */
+export type AssignmentSettings = Partial<Pick<AssignmentRow, 'rateLimit' | 'maxResultBytes' | 'confirm'>>;
+
 /** A change of an assignment; `name` null restores the tool's own name. */
-export interface AssignmentChange {
+export interface AssignmentChange extends AssignmentSettings {
 	name?: string | null;
 	description?: string | null;
-	rateLimit?: number | null;
 }
 
 /**
@@ -108,10 +133,10 @@ export interface Gateways {
 	tools(organizationId: string, gatewayId: string, page: Page): Promise<Listed<{ assignment: AssignmentRow; tool: ToolRow }>>;
 	available(organizationId: string, gatewayId: string, page: Page, filter?: TextFilter): Promise<Listed<ToolRow>>;
 	/**
-	 * Assigns all tools or none; a tool that is already assigned stays as it is. A name that is taken in the gateway (ignoring case) gets
+	 * Assigns all tools or none; a tool that is already assigned stays as it is, but for the settings that are given. A name that is taken in the gateway (ignoring case) gets
 	 * `_<8 hex>`. @throws not_found naming the first tool that does not exist, or the gateway
 	 */
-	assign(organizationId: string, gatewayId: string, toolIds: string[]): Promise<AssignmentRow[]>;
+	assign(organizationId: string, gatewayId: string, toolIds: string[], settings?: AssignmentSettings): Promise<AssignmentRow[]>;
 	/** @param id of the tool or of the assignment */
 	unassign(organizationId: string, gatewayId: string, id: string): Promise<AssignmentRow | null>;
 	/** @throws conflict when another tool of the gateway has the name; the comparison ignores case */
@@ -149,6 +174,8 @@ export interface Gateways {
 
 	/** Reads a gateway regardless of its status; null when there is none. */
 	snapshot(organizationSlug: string, endpoint: string): Promise<GatewaySnapshot | null>;
+	/** Reads which active gateways are the only ones of their type; null for an organization that does not exist. */
+	only(organizationSlug: string): Promise<OnlyGateways | null>;
 }
 
 // ── stored configs ─────────────────────────────────────────────────────────────────────────────────────────────────

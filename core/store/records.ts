@@ -39,7 +39,8 @@ export interface RecordScope {
  * The subject of a change: `org:<id>` for everything of an organization but records and access tokens, `user:<id>` for an account,
  * `record:<seq>` for a watched record, `record:new:<hash>` for one that has come under a key that was free, and `record:*` for too many of
  * them to name, `token:<id>` for the access token to an API, `import:<id>` for an import job, `run:<id>` for a run, `run:signalled:<id>` and
- * `run:ended:<id>` for those events of one, `run:queued:<kind>` for a queued one, `*` when the subjects are unknown.
+ * `run:ended:<id>` for those events of one, `run:queued:<kind>` for a queued one, `work:<organization>:<hash>` for work that shall end, `*`
+ * when the subjects are unknown.
  */
 export type Topic =
 	| `org:${string}`
@@ -48,6 +49,7 @@ export type Topic =
 	| `token:${string}`
 	| `import:${string}`
 	| `run:${string}`
+	| `work:${string}`
 	| '*';
 
 /** A record, and the `topic` under which its changes are announced until it expires; null when it is not watched. */

@@ -5,8 +5,10 @@ import type { AccessKeys, Accounts, Actor, Audit, Organizations } from './accoun
 import type { Apis, Tools } from './apis.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
+import type { LlmProviders } from './llm-providers.ts';
 import type { Idempotency, RecordStore, Runs, Topic } from './records.ts';
 import type { RunQueue } from './runs.ts';
+import type { Skills } from './skills.ts';
 import type { TokenStore } from './upstream-tokens.ts';
 
 export type * from './accounts.ts';
@@ -14,17 +16,19 @@ export type * from './apis.ts';
 export type * from './credentials.ts';
 export type * from './gateways.ts';
 export type * from './imports.ts';
+export type * from './llm-providers.ts';
 export type * from './records.ts';
 export type * from './rows.ts';
 export type * from './runs.ts';
+export type * from './skills.ts';
 export type * from './upstream-tokens.ts';
 
 // ── changes, seen by every replica ─────────────────────────────────────────────────────────────────────────────────
 
 export interface Changes {
 	/**
-	 * Subscribes to every change committed on any replica: called at least once, within a second; of runs, at most once, and perhaps not at
-	 * all.
+	 * Subscribes to every change committed on any replica: called at least once, within a second; of runs and work, at most once, and perhaps
+	 * not at all.
 	 */
 	subscribe(listener: (topics: Topic[]) => void): () => void;
 	/**
@@ -32,6 +36,8 @@ export interface Changes {
 	 * usual. @throws unavailable when the database cannot be asked
 	 */
 	fresh(maxAgeMs: number): Promise<void> | undefined;
+	/** Announces to every replica what may be lost: to this process at once, to others within a tenth of a second. */
+	announce(...topics: Topic[]): void;
 }
 
 export interface Repositories {
@@ -43,6 +49,8 @@ export interface Repositories {
 	imports: ImportJobs;
 	tools: Tools;
 	gateways: Gateways;
+	skills: Skills;
+	llmProviders: LlmProviders;
 	runs: Runs;
 	records: RecordStore;
 }

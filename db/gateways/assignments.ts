@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Attributes, literal, Op, type Sequelize, type Transaction } from 'sequelize';
 import { notFound } from '../../core/contract/errors.ts';
-import type { AssignmentChange, AssignmentRow, Gateways, ToolRow } from '../../core/store/store.ts';
+import type { AssignmentChange, AssignmentRow, AssignmentSettings, Gateways, ToolRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { pick } from '../models/columns.ts';
 import { ASSIGNMENT, type GatewayTool } from '../models/gateway.ts';
@@ -56,9 +56,9 @@ export function createAssignments(database: Database, models: Models): Assigning
 			const where = { organizationId: uuid(organizationId), status: 'active', removed: false, apiId, id: { [Op.notIn]: assigned } };
 			return listPage(Tool, { where: { ...where, ...searchTools(q) }, page, sorts: TOOL_SORTS }, toTool);
 		},
-		assign: (organizationId, gatewayId, toolIds) =>
+		assign: (organizationId, gatewayId, toolIds, settings = {}) =>
 			database.transact((transaction) =>
-				assign({ sequelize: bulk, models, transaction, of: ofGateway(organizationId, gatewayId) }, toolIds),
+				assign({ sequelize: bulk, models, transaction, of: ofGateway(organizationId, gatewayId) }, toolIds, settings),
 			),
 		async unassign(organizationId, gatewayId, id) {
 			const row = await GatewayTool.findOne({ where: either(organizationId, gatewayId, id), raw: true });
@@ -125,7 +125,7 @@ const findTools = ({ sequelize, transaction, of }: GatewayTransaction, ids: stri
 const findNames = ({ models, transaction, of }: GatewayTransaction): Promise<Named[]> =>
 	models.GatewayTool.findAll({ where: { ...of }, attributes: ['toolId', 'name'], raw: true, transaction });
 
-async function assign(gateway: GatewayTransaction, toolIds: string[]): Promise<AssignmentRow[]> {
+async function assign(gateway: GatewayTransaction, toolIds: string[], settings: AssignmentSettings): Promise<AssignmentRow[]> {
 	const { sequelize, models, transaction, of } = gateway;
 	const ids = [...new Set(toolIds.map((id) => id.toLowerCase()))];
 	if (!(await lockGateway(gateway))) throw notFound('Gateway');
@@ -138,6 +138,7 @@ async function assign(gateway: GatewayTransaction, toolIds: string[]): Promise<A
 		await findNames(gateway),
 	);
 	await sequelize.query(INSERT, { bind: [of.organizationId, of.gatewayId, JSON.stringify(fresh)], transaction });
+	if (Object.keys(settings).length > 0) await models.GatewayTool.update(settings, { where: { ...of, toolId: ids }, transaction });
 	const assigned = await models.GatewayTool.findAll({ where: { ...of, toolId: ids }, raw: true, transaction });
 	const byTool = new Map(assigned.map((row) => [row.toolId, toAssignment(row)]));
 	return ids.flatMap((id) => byTool.get(id) ?? []);

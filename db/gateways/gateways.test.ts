@@ -201,7 +201,7 @@ test('removal includes dependants and counts them, unless ifUnused refuses it', 
 	const removals = await Promise.all([1, 2, 3].map(() => store.gateways.remove(organizationId, gateway.id, true)));
 	assert.deepEqual(
 		removals.filter((removed) => removed !== null),
-		[{ assignments: 0, authMethods: 0, apiKeys: 0, records: 0 }],
+		[{ assignments: 0, skills: 0, authMethods: 0, apiKeys: 0, records: 0 }],
 	);
 });
 

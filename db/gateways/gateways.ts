@@ -14,6 +14,7 @@ import { assertVersion, ofVersion } from '../versions.ts';
 import { createAssignments } from './assignments.ts';
 import { createAuthMethods } from './auth-methods.ts';
 import { createKeys } from './keys.ts';
+import { readOnly } from './only.ts';
 import { toGateway } from './rows.ts';
 import { readSnapshot } from './snapshot.ts';
 
@@ -22,6 +23,7 @@ const REMOVAL: Removal = {
 	table: 'gateways',
 	dependants: {
 		assignments: `gateway_tools ${OF_GATEWAY}`,
+		skills: `gateway_skills ${OF_GATEWAY}`,
 		authMethods: `gateway_auth ${OF_GATEWAY}`,
 		apiKeys: `gateway_keys ${OF_GATEWAY}`,
 		records: `records ${OF_GATEWAY}`,
@@ -65,6 +67,7 @@ export function createGateways(database: Database, models: Models): Gateways {
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		snapshot: (organizationSlug, endpoint) => readSnapshot(database.ordinary, organizationSlug, endpoint),
+		only: (organizationSlug) => readOnly(database.ordinary, organizationSlug),
 	};
 }
 

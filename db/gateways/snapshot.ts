@@ -9,7 +9,9 @@ import { ORGANIZATION, type Organization } from '../models/account.ts';
 import type { Api, ApiCredential } from '../models/api.ts';
 import { pick } from '../models/columns.ts';
 import type { Gateway, GatewayAuth, GatewayTool } from '../models/gateway.ts';
+import type { GatewaySkill, Skill } from '../models/skill.ts';
 import type { Tool } from '../models/tool.ts';
+import { toSkill } from '../skills/skills.ts';
 import { toTool } from '../tools.ts';
 import { pair, toAssignment } from './assignments.ts';
 import { toAuth, toGateway } from './rows.ts';
@@ -37,6 +39,11 @@ JOIN tools t ON t.organization_id = a.organization_id AND t.id = a.tool_id AND t
 LEFT JOIN apis p ON p.organization_id = t.organization_id AND p.id = t.api_id
 WHERE p.status IS DISTINCT FROM 'inactive'
 UNION ALL
+SELECT 'gateway_skills', row_to_json(a) FROM place JOIN gateway_skills a USING (organization_id, gateway_id)
+UNION ALL
+SELECT 'skills', row_to_json(s) FROM place JOIN gateway_skills a USING (organization_id, gateway_id)
+JOIN skills s ON s.organization_id = a.organization_id AND s.id = a.skill_id
+UNION ALL
 SELECT 'apis', row_to_json(p) FROM place JOIN apis p USING (organization_id) WHERE p.id IN ${OF_TOOLS}
 UNION ALL
 SELECT 'api_credentials', row_to_json(c) FROM place JOIN api_credentials c USING (organization_id) WHERE c.api_id IN ${OF_TOOLS}`;
@@ -48,6 +55,8 @@ interface Sources {
 	gateway_auth: Attributes<GatewayAuth>;
 	gateway_tools: Attributes<GatewayTool>;
 	tools: Attributes<Tool>;
+	gateway_skills: Attributes<GatewaySkill>;
+	skills: Attributes<Skill>;
 	apis: Attributes<Api>;
 	api_credentials: Attributes<ApiCredential>;
 }
@@ -70,11 +79,13 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 	const [gateway] = rows('gateways');
 	if (!organization || !gateway) return null;
 	const assignments = rows('gateway_tools').map(toAssignment);
+	const skills = new Map(rows('skills').map((row) => [row.id, toSkill(row)]));
 	return {
 		organization: pick(organization, ORGANIZATION),
 		gateway: { ...toGateway(gateway), toolCount: assignments.length },
 		auth: rows('gateway_auth').map(toAuth),
 		tools: pair(assignments, rows('tools').map(toTool)),
+		skills: rows('gateway_skills').flatMap(({ skillId }) => skills.get(skillId) ?? []),
 		apis: rows('apis').map(toApi),
 		credentials: rows('api_credentials').map(toCredential),
 	};

@@ -88,6 +88,7 @@ test('an import is stored completely, without skipped operations, in the order o
 	const api = await begin(store);
 	const full = operation('GET /pets/{id}', {
 		operationId: 'getPet',
+		title: 'Find a pet',
 		tags: ['pets', 'with "quotes", commas and \\'],
 		deprecated: true,
 		parameters: { type: 'object', properties: { z: {}, a: {} } },

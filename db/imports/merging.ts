@@ -38,10 +38,10 @@ const MARK_CHANGED = `
 UPDATE staged_operations s SET change = CASE o.status WHEN 'removed' THEN 'restored' ELSE 'changed' END
 FROM operations o
 WHERE ${OF_API} AND o.id = s.id AND (
-	o.key, o.operation_id, o.description, o.method, o.path, o.tags, o.deprecated, o.parameters::text, o.whole_hash, o.output_schema::text,
+	o.key, o.operation_id, o.title, o.description, o.method, o.path, o.tags, o.deprecated, o.parameters::text, o.whole_hash, o.output_schema::text,
 	o.answer_cut, o.definition::text, o.outcome, o.reasons::text, o.status
 ) IS DISTINCT FROM (
-	s.key, s.operation_id, s.description, s.method, s.path, s.tags, s.deprecated, s.parameters::text, s.whole_hash, s.output_schema::text,
+	s.key, s.operation_id, s.title, s.description, s.method, s.path, s.tags, s.deprecated, s.parameters::text, s.whole_hash, s.output_schema::text,
 	s.answer_cut, s.definition::text, s.outcome, s.reasons::text, 'active'
 )`;
 
@@ -55,7 +55,9 @@ const NEW = 'SELECT key, name FROM staged_operations WHERE id IS NULL ORDER BY s
 /** Longer ones would not be compared anyway. */
 const MAX_COMPARED_CHARS = 256 * 1024;
 
-const content = (source: string): string => `json_build_object('operationId', ${source}.operation_id, 'description', ${source}.description,
+const content = (
+	source: string,
+): string => `json_build_object('operationId', ${source}.operation_id, 'title', ${source}.title, 'description', ${source}.description,
 	'method', ${source}.method, 'path', ${source}.path, 'tags', ${source}.tags, 'deprecated', ${source}.deprecated,
 	'parameters', ${source}.parameters, 'whole', CASE WHEN length(${source}.whole_parameters::text) <= ${MAX_COMPARED_CHARS} THEN ${source}.whole_parameters END,
 	'outputSchema', ${source}.output_schema, 'answerCut', ${source}.answer_cut, 'definition', ${source}.definition,
@@ -69,7 +71,7 @@ WHERE ${OF_API} AND s.change IS NOT NULL ORDER BY s.seq`;
 // The name stays: tools and clients know the operation by it.
 const UPDATE_MATCHED = `
 UPDATE operations o SET
-	key = s.key, operation_id = s.operation_id, description = s.description, method = s.method, path = s.path, tags = s.tags,
+	key = s.key, operation_id = s.operation_id, title = s.title, description = s.description, method = s.method, path = s.path, tags = s.tags,
 	deprecated = s.deprecated, parameters = s.parameters, whole_parameters = s.whole_parameters, whole_hash = s.whole_hash,
 	output_schema = s.output_schema, answer_cut = s.answer_cut, definition = s.definition,
 	outcome = s.outcome, reasons = s.reasons, status = 'active'
@@ -90,7 +92,7 @@ WHERE ${OF_API} AND t.organization_id = $1 AND t.operation_id = o.id AND t.remov
 
 /** The changed operations of which a tool exists, in their new state. */
 const WITH_TOOLS = `
-SELECT o.id, o.organization_id AS "organizationId", o.api_id AS "apiId", o.key, o.operation_id AS "operationId", o.name, o.description,
+SELECT o.id, o.organization_id AS "organizationId", o.api_id AS "apiId", o.key, o.operation_id AS "operationId", o.name, o.title, o.description,
 	o.method, o.path, o.tags, o.deprecated, o.parameters, o.whole_hash AS "wholeHash", o.output_schema AS "outputSchema",
 	o.answer_cut AS "answerCut", o.definition, o.outcome, o.reasons, o.status, o.created_at AS "createdAt", o.updated_at AS "updatedAt",
 	t.bodies

@@ -24,6 +24,7 @@ CREATE TEMP TABLE staged_operations (
 	key text,
 	operation_id text,
 	name text,
+	title text,
 	description text,
 	method text,
 	path text,
@@ -41,15 +42,15 @@ CREATE TEMP TABLE staged_operations (
 ) ON COMMIT DROP`;
 
 export const COLUMNS =
-	'key, operation_id, name, description, method, path, tags, deprecated, parameters, whole_parameters, whole_hash, output_schema, ' +
+	'key, operation_id, name, title, description, method, path, tags, deprecated, parameters, whole_parameters, whole_hash, output_schema, ' +
 	'answer_cut, definition, outcome, reasons';
 
 const ADD = `
 INSERT INTO staged_operations (${COLUMNS})
-SELECT key, operation_id, name, description, method, path, tags, deprecated,
+SELECT key, operation_id, name, title, description, method, path, tags, deprecated,
 	parameters::json, whole_parameters::json, whole_hash, output_schema::json, answer_cut, definition::json, outcome, reasons::json
 FROM json_to_recordset($1::json) AS batch (
-	key text, operation_id text, name text, description text, method text, path text, tags text[], deprecated boolean,
+	key text, operation_id text, name text, title text, description text, method text, path text, tags text[], deprecated boolean,
 	parameters text, whole_parameters text, whole_hash text, output_schema text, answer_cut boolean, definition text, outcome text,
 	reasons text
 )`;
@@ -70,6 +71,7 @@ async function add({ sequelize, transaction }: Import, operations: Operation[]):
 			key: text(operation.key),
 			operation_id: operation.operationId === null ? null : text(operation.operationId),
 			name: text(operation.name),
+			title: operation.title == null ? null : text(operation.title),
 			description: text(operation.description),
 			method: text(operation.method),
 			path: text(operation.path),

@@ -8,7 +8,7 @@ import { type Columns, defineTable, type Entity, ID, type Sequence } from './tab
 interface ApiColumns extends Omit<ApiRow, 'passThrough'>, Sequence {
 	passThrough: PassedHeader[] | null;
 }
-export type Api = Entity<ApiColumns>;
+export type Api = Entity<ApiColumns, 'strictOutput'>;
 
 const api = () =>
 	({
@@ -22,6 +22,8 @@ const api = () =>
 		status: DataTypes.TEXT,
 		outbound: DataTypes.JSON,
 		passThrough: DataTypes.JSON,
+		strictOutput: DataTypes.BOOLEAN,
+		icon: DataTypes.TEXT,
 		version: DataTypes.INTEGER,
 		createdAt: DataTypes.DATE,
 		updatedAt: DataTypes.DATE,
@@ -89,6 +91,7 @@ const apiOperation = () =>
 		key: DataTypes.TEXT,
 		operationId: DataTypes.TEXT,
 		name: DataTypes.TEXT,
+		title: DataTypes.TEXT,
 		description: DataTypes.TEXT,
 		method: DataTypes.TEXT,
 		path: DataTypes.TEXT,

@@ -19,6 +19,8 @@ const gateway = () =>
 		description: DataTypes.TEXT,
 		configuration: DataTypes.JSON,
 		configVersion: DataTypes.INTEGER,
+		maxResultBytes: DataTypes.INTEGER,
+		icon: DataTypes.TEXT,
 		status: DataTypes.TEXT,
 		version: DataTypes.INTEGER,
 		createdAt: DataTypes.DATE,
@@ -45,6 +47,8 @@ const gatewayTool = () =>
 		name: DataTypes.TEXT,
 		description: DataTypes.TEXT,
 		rateLimit: DataTypes.INTEGER,
+		maxResultBytes: DataTypes.INTEGER,
+		confirm: DataTypes.TEXT,
 		createdAt: DataTypes.DATE,
 	}) satisfies Columns<GatewayToolColumns>;
 

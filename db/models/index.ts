@@ -5,6 +5,8 @@ import { defineAccessKey, defineOrganization, defineUser } from './account.ts';
 import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
 import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
 import { defineImportJob } from './import-job.ts';
+import { defineLlmProvider } from './llm-provider.ts';
+import { defineGatewaySkill, defineSkill, defineSkillFile } from './skill.ts';
 import { defineTool } from './tool.ts';
 
 export type Models = ReturnType<typeof defineModels>;
@@ -23,4 +25,8 @@ export const defineModels = (sequelize: Sequelize) => ({
 	GatewayTool: defineGatewayTool(sequelize),
 	GatewayAuth: defineGatewayAuth(sequelize),
 	GatewayKey: defineGatewayKey(sequelize),
+	LlmProvider: defineLlmProvider(sequelize),
+	Skill: defineSkill(sequelize),
+	SkillFile: defineSkillFile(sequelize),
+	GatewaySkill: defineGatewaySkill(sequelize),
 });

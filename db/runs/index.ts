@@ -20,7 +20,7 @@ import { createSchedules } from './schedules.ts';
 export function createRunQueue(
 	endpoint: Endpoint,
 	{ changes, log, carrier = null }: { changes: Pick<ChangeFeed, 'say'>; log: Log; carrier?: Carrier | null | undefined },
-): { runQueue: RunQueue; jointRuns: JointRuns } {
+): { runQueue: RunQueue; jointRuns: JointRuns; announce: (...topics: Topic[]) => void } {
 	const pool = createRunPool(endpoint, log);
 	const engine = new Engine(pool, log);
 	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, { say: changes.say, log, carrier }) };
@@ -37,8 +37,8 @@ export function createRunQueue(
 			await pool.close();
 		},
 	});
-	return { runQueue, jointRuns: createJointRuns(parts) };
+	return { runQueue, jointRuns: createJointRuns(parts), announce: (...topics) => parts.bell.ring(...topics) };
 }
 
-/** Others may write into that Redis, too: nothing but a run is announced there. */
-const topicsOf = (text: string): Topic[] => text.split('\n').filter((topic): topic is Topic => topic.startsWith('run:'));
+/** Others may write into that Redis, too: nothing but runs and work is announced there. */
+const topicsOf = (text: string): Topic[] => text.split('\n').filter((topic): topic is Topic => /^(run|work):/.test(topic));

@@ -9,6 +9,7 @@ import type { Config } from './config/config.ts';
 import type { ServiceLog } from './config/log.ts';
 import type { Plugin } from './contract/kinds.ts';
 import { createEgress } from './egress/egress.ts';
+import { withPrivate } from './egress/private-networks.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
 import { sweepExpired } from './housekeeping.ts';
@@ -30,6 +31,7 @@ import { createMail } from './mail/mail.ts';
 import { createRecordAudit } from './management/audit-entries.ts';
 import { createCallerOf } from './management/caller.ts';
 import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './management/declarations.ts';
+import { ModelConnections } from './models/connections.ts';
 import type { PluginSource } from './process/strays.ts';
 import { findFolder } from './registry/folders.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
@@ -41,9 +43,11 @@ import { createTokens } from './secrets/tokens.ts';
 import { createAccountOf } from './shared/accounts.ts';
 import { createCarrier } from './shared/carrier.ts';
 import { Memo } from './shared/memo.ts';
+import { NamedWorks } from './shared/named-work.ts';
 import { createRecordServices, featureRecords } from './shared/plugin-records.ts';
 import { joinReplicas, type Presence } from './shared/presence.ts';
 import { connectLanes, createShared, type Shared } from './shared/redis.ts';
+import { SkillFiles } from './shared/skill-files.ts';
 import { Recorder } from './store/recorder.ts';
 import { WaitingQuestions } from './tools/asking.ts';
 import type { Services } from './tools/call-parts.ts';
@@ -123,6 +127,8 @@ export async function assemble(
 	const egressPolicy = { allow: config.egressAllow };
 	const egress = createEgress(egressPolicy);
 	opened.defer(() => egress.close());
+	const privateEgress = config.localModelAllowPrivateUrls ? createEgress(withPrivate(egressPolicy)) : egress;
+	if (privateEgress !== egress) opened.defer(() => privateEgress.close());
 	const lanes = createLanes({ redis: lanesRedis(config.redis, shared, presence), log });
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
@@ -160,8 +166,12 @@ export async function assemble(
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
 	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions(stopping) };
-	const shares = { egress, breakers, lanes, shared, store, records, memo, accountOf };
-	const services: Services = { log, ...shares, signer, invoker, inFlight, jobs, operatorOf, ...asking };
+	const shares = { egress, breakers, lanes, shared, store, records, memo, skillFiles: new SkillFiles(store), accountOf };
+	const named = new NamedWorks(store.changes);
+	opened.defer(() => named.close());
+	const followServed: Services['followServed'] = (call, signal) => runtime.served.follow(call, signal);
+	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, privateEgress });
+	const services: Services = { log, ...shares, models, signer, invoker, inFlight, jobs, named, followServed, operatorOf, ...asking };
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
@@ -194,6 +204,7 @@ export async function assemble(
 		inFlight,
 		streams,
 		jobs,
+		models,
 		runtime,
 		recorder,
 		limits,

@@ -20,6 +20,7 @@ import type { Mail } from './mail/mail.ts';
 import type { RecordAudit } from './management/audit-entries.ts';
 import type { CallerOf } from './management/caller.ts';
 import type { Declarations } from './management/declarations.ts';
+import type { ModelConnections } from './models/connections.ts';
 import type { Registry } from './registry/registry.ts';
 import type { UnfitRows } from './registry/unfit-rows.ts';
 import type { Runs } from './runs/runs.ts';
@@ -52,6 +53,8 @@ export { clientOf, clientSignal } from './http/client.ts';
 export { lastEventIdOf } from './http/server-events.ts';
 export { tokenCookie } from './identity/cookies.ts';
 export { beginLogin, checkPassword } from './identity/logins.ts';
+export type { Holder } from './identity/members.ts';
+export type { Reach } from './identity/reach.ts';
 export { hasEnded } from './imports/jobs.ts';
 export { MAX_PRESETS } from './imports/report.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';
@@ -80,6 +83,7 @@ export {
 	description,
 	displayName,
 	filterOf,
+	icon,
 	jsonObject,
 	listQuery,
 	page,
@@ -93,16 +97,16 @@ export {
 export { saveContext } from './management/save-context.ts';
 export { plainSlug, slugs } from './management/slugs.ts';
 export { answerEvents } from './management/streaming.ts';
+export { llmProviderLocation } from './models/connections.ts';
 export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';
 export { configVersion, currentConfig, type StoredConfig, shownConfig } from './registry/stored-configs.ts';
 export { configSchema as jsonSchemaOf } from './registry/write-only.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
-export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
+export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, JWT, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
 export type * from './store/store.ts';
 export { namedToolLocation, openedConfig, storedTool, toolConfig, toolLocation } from './tools/entry.ts';
-export type { RunResult } from './tools/invoke.ts';
 export { credentialLocation, isCredentialType } from './upstreams/credential-types.ts';
 export { shownPlace } from './upstreams/credentials.ts';
 export { assertPassable, PASS_THROUGH } from './upstreams/pass-through.ts';
@@ -133,6 +137,8 @@ export interface Core {
 	streams: Streams;
 	/** The desk of jobs, for a plugin that has no call. */
 	jobs: JobDesk;
+	/** Calls of organizations' model connections. */
+	models: ModelConnections;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

@@ -47,7 +47,8 @@ interface ServerParts extends Omit<Parts, 'cors'> {
 
 /** Creates the server, without routes and not yet listening. */
 export function createServer({ config, log, limits, reserved, store, plugins = [] }: ServerParts): Server {
-	const cors = createCors({ config, reserved, plugins });
+	const isTransports = (path: string): boolean => isDecodable(path) && server.match('post', path)?.settings.plugins?.isTransports === true;
+	const cors = createCors({ config, reserved, plugins, isTransports });
 	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,

@@ -8,18 +8,17 @@ import { isObject } from '../kit/json.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
-import { effortOf } from './effort.ts';
+import { effortOf, MAX_EFFORT } from './effort.ts';
 import { dropFilled } from './filled.ts';
 import type { Filling } from './gaps.ts';
 import { assertFewLooks, type Weight, weighQuickly } from './looks.ts';
 import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
+import { OutputChecks } from './outputs.ts';
 import { CheckPool } from './pool.ts';
 import { bytesOf, fits, measureSize, SMALL_SIZE } from './size.ts';
 import type { CheckEnding } from './thread.ts';
 
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** Limit in steps of 100 ns; a check that takes more runs in a thread. */
-const MAX_EFFORT = 60_000;
 const POINTER = '/parameters';
 /** Time for which an unusable whole schema is not retried, and the bytes of the cache of such tools. */
 const SPARED_MS = 10 * 60_000;
@@ -45,6 +44,8 @@ export interface ArgumentChecks {
 	admit(schema: JsonSchema, organizationId: string, signal: AbortSignal): Promise<void>;
 	/** Checks arguments. @returns the arguments with defaults filled in. @throws validation_failed naming the pointers, rate_limited */
 	complete(checked: Checked, args: Json, signal: AbortSignal): JsonObject | Promise<JsonObject>;
+	/** The checks of results. */
+	outputs: Pick<OutputChecks, 'faults'>;
 	close(): void;
 }
 
@@ -88,6 +89,7 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 			const checking = { tool, args, signal };
 			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(tool, args, signal));
 		},
+		outputs: new OutputChecks(pool, accountOf),
 		close: () => pool.close(),
 	};
 }

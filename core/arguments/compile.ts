@@ -9,6 +9,7 @@ import { type Filling, gapFiller } from './gaps.ts';
 import { parseTexts } from './json-texts.ts';
 import { knownNames } from './known-names.ts';
 import { LinearRegExp } from './linear-regexp.ts';
+import { dropNulls, restoreNulls } from './nulls.ts';
 
 const MAX_DETAILS = 20;
 const MAX_SHOWN = 80;
@@ -34,19 +35,44 @@ export function compileSchema(schema: JsonSchema, filling: Filling): { check: Ar
 	if (schema['type'] !== 'object') throw invalid('/parameters/type', 'parameters must be a JSON Schema with "type": "object" at its root.');
 	const accepts = compile(schema, '/parameters');
 	const fill = gapFiller(schema, filling);
-	const check: ArgumentCheck = (args) => {
+	const errorsIn = (args: JsonObject): ErrorObject[] => {
 		fill?.(args);
 		if (accepts(args)) return [];
-		if (parseTexts(args, accepts.errors ?? [])) {
-			fill?.(args);
-			if (accepts(args)) return [];
-		}
-		const faults = describeAll(accepts.errors ?? [], args, schema);
+		const { errors } = accepts;
 		// The function would keep the errors, and with them the values of the arguments.
 		accepts.errors = null;
-		return faults;
+		return errors ?? [];
+	};
+	const check: ArgumentCheck = (args) => {
+		let errors = errorsIn(args);
+		if (errors.length > 0 && parseTexts(args, errors)) errors = errorsIn(args);
+		const dropped = errors.length > 0 ? dropNulls(args, errors) : [];
+		if (dropped.length > 0) errors = restoreNulls(args, dropped, errors, errorsIn(args));
+		return describeAll(errors, args, schema);
 	};
 	return { check, fills: fill !== null };
+}
+
+/** Checks any data; empty if it fits. */
+export type OutputCheck = (data: Json) => ErrorDetail[];
+
+/** Compiles an output schema, by which nothing is filled in or mended. @throws validation_failed when it is not a usable JSON Schema */
+export function compileOutput(schema: JsonSchema): OutputCheck {
+	const accepts = compile(schema, '/outputSchema');
+	return (data) => {
+		if (accepts(data)) return [];
+		const { errors } = accepts;
+		accepts.errors = null;
+		return (errors ?? []).slice(0, MAX_DETAILS).map((error) => describeOutput(error, data));
+	};
+}
+
+function describeOutput(error: ErrorObject, data: Json): ErrorDetail {
+	const { keyword, params, instancePath: at } = error;
+	const unknown = params['additionalProperty'] ?? params['unevaluatedProperty'];
+	if (keyword === 'required') return { path: `${at}/${pointerToken(String(params['missingProperty']))}`, message: 'is missing.' };
+	if (unknown !== undefined) return { path: `${at}/${pointerToken(String(unknown))}`, message: 'is not in the schema.' };
+	return { path: at, message: `${expectation(error)}, got ${shown(error.propertyName ?? atPointer(data, at))}.` };
 }
 
 function compile(schema: JsonSchema, at: string): ValidateFunction {

@@ -3,6 +3,9 @@
 import type { Json } from '../contract/nouns.ts';
 import type { Weight } from './looks.ts';
 
+/** Limit of an estimate in steps; a check that takes more runs in a thread. */
+export const MAX_EFFORT = 60_000;
+
 /** Steps for comparing with one listed value, for filling in one property, for one state of a pattern, for reading one character. */
 const COMPARED = 0.2;
 const FILLED = 12;

@@ -14,7 +14,9 @@ export type CheckTask =
 	/** Checks whether the schema is usable. */
 	| { type: 'admit'; schema: JsonSchema }
 	/** `schema` is null when the thread may have it cached by its key. `args` are JSON text. */
-	| { type: 'check'; key: string; schema: SchemaSource | null; filling: Filling; args: string };
+	| { type: 'check'; key: string; schema: SchemaSource | null; filling: Filling; args: string }
+	/** Checks the data of a result, as JSON text, against its output schema. */
+	| { type: 'output'; key: string; schema: { schema: JsonSchema } | null; data: string };
 
 export type SchemaSource = { schema: JsonSchema } | SchemaText;
 

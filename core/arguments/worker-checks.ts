@@ -3,9 +3,9 @@
 
 import { parentPort } from 'node:worker_threads';
 import { asGatewayError, invalid } from '../contract/errors.ts';
-import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
-import { type ArgumentCheck, compileSchema } from './compile.ts';
+import { type ArgumentCheck, compileOutput, compileSchema, type OutputCheck } from './compile.ts';
 import { withoutFilled } from './filled.ts';
 import { flatten } from './flat.ts';
 import type { Filling } from './gaps.ts';
@@ -20,6 +20,7 @@ if (!parentPort) throw new Error('worker-checks runs as a worker thread only.');
 const port = parentPort;
 const send = (message: FromThread): void => port.postMessage(message);
 const compiled = new SizedCache<ArgumentCheck>(CACHE_BYTES);
+const outputs = new SizedCache<OutputCheck>(CACHE_BYTES / 4);
 
 function answer(task: CheckTask): CheckAnswer {
 	if (task.type === 'admit') {
@@ -27,6 +28,7 @@ function answer(task: CheckTask): CheckAnswer {
 		compileSchema(task.schema, 'defaults');
 		return { type: 'admitted' };
 	}
+	if (task.type === 'output') return answerOutput(task);
 	const { key, schema, filling, args } = task;
 	const known = compiled.get(key);
 	if (!known && schema === null) return { type: 'unknown' };
@@ -36,6 +38,14 @@ function answer(task: CheckTask): CheckAnswer {
 	const faults = check(value);
 	const checked = faults.length === 0 ? JSON.stringify(value) : args;
 	return { type: 'checked', faults, args: checked === args ? null : checked };
+}
+
+function answerOutput({ key, schema, data }: Extract<CheckTask, { type: 'output' }>): CheckAnswer {
+	const known = outputs.get(key);
+	if (!known && schema === null) return { type: 'unknown' };
+	const check = known ?? compileOutput(schema?.schema ?? {});
+	if (!known && schema) outputs.put(key, check, bytesOf(measureSize(schema.schema, '/outputSchema')));
+	return { type: 'checked', faults: check(JSON.parse(data) as Json), args: null };
 }
 
 function read(source: SchemaSource): JsonSchema {

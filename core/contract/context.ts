@@ -1,8 +1,11 @@
 // The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
 
 import type { Admission } from './admission.ts';
-import type { Answer, Asker, Question, Seals } from './asking.ts';
+import type { Answer, Question, Seals } from './asking.ts';
+import type { CallOptions } from './call-options.ts';
+import type { NamedWork, ServedVersions } from './following.ts';
 import type { Deliveries, Jobs, NewDelivery } from './jobs.ts';
+import type { Models } from './models.ts';
 import type {
 	Api,
 	Caller,
@@ -17,6 +20,10 @@ import type {
 	ToolRef,
 	ToolResult,
 } from './nouns.ts';
+import type { OrganizationChoice } from './organizations.ts';
+import type { KeptPage, RunResult } from './results.ts';
+import type { SandboxTask } from './sandbox.ts';
+import type { Skill } from './skills.ts';
 import type { StreamRequest, StreamResponse } from './streamed-answers.ts';
 
 export interface OutboundRequest {
@@ -175,8 +182,14 @@ export interface Context<O = unknown> {
 	/** Computes a value once per key and `ttlMs` in this process, private to the plugin and the gateway; failures are not cached. */
 	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T>;
 	kv: KeyValue;
+	/** Not before an organization is known: see `organizations`. */
 	records: Records;
 	identity: Identity;
+	/**
+	 * The organizations, in a call at an address over all of them whose request has not named one yet: `identity` knows people there, but no
+	 * members, and there are no records. Null in every other call.
+	 */
+	organizations: OrganizationChoice<O> | null;
 	/**
 	 * Aborts when the client leaves, the deadline passes, or the service shuts down: for calls in flight when their time to finish is over, for
 	 * event streams at once (unless `finite`).
@@ -190,6 +203,8 @@ export interface Call<O = unknown> extends Context<O> {
 	gateway: Readonly<Gateway> | null;
 	/** Null on public routes. */
 	caller: Caller | null;
+	/** The model connections of the organization. Not for a dry run. */
+	readonly models: Models;
 	/** The tool being run and the API it came from; null outside an executor. */
 	tool: Readonly<Tool> | null;
 	api: Readonly<Api> | null;
@@ -208,16 +223,26 @@ export interface Call<O = unknown> extends Context<O> {
 	 */
 	published(): Promise<readonly Readonly<Tool>[]>;
 	/**
+	 * The skills that are assigned to the gateway, frozen; at a fixed address over several gateways those of all of them, each once. A caller
+	 * needs `tools:read`; where there is none, on a public route, only routes that declare `lists` get them. @throws insufficient_scope
+	 */
+	skills(): Promise<readonly Readonly<Skill>[]>;
+	/**
+	 * Returns a copy of a file's content; null when none of these skills has it. The body of a skill is behind the head of its `SKILL.md`
+	 * (`bodyOfSkill`). @throws insufficient_scope, unavailable
+	 */
+	skillFile(skillId: string, path: string): Promise<Buffer | null>;
+	/**
 	 * The methods by which the gateway, or the feature of the fixed address, admits callers: each suffices. Empty when it admits nobody, and in
 	 * calls of neither.
 	 */
 	admission(): readonly Admission[];
 	/**
-	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`; in a job, one that the
+	 * Runs a tool; every transport runs tools through it. A tool that ran and failed gives a result with `isError`, and `error` where core knows why; in a job, one that the
 	 * job's signal ended throws the signal's reason.
 	 * @throws tool_not_found, insufficient_scope, validation_failed
 	 */
-	invoke(tool: ToolRef, args: Json): Promise<ToolResult>;
+	invoke(tool: ToolRef, args: Json): Promise<RunResult>;
 	/**
 	 * Adds the API's stored credential, if the request goes to the origin that it is bound to. Send the signed request with this call's
 	 * `request`, which fetches another access token when one is refused and follows no redirect that would carry a secret elsewhere. A dry
@@ -238,8 +263,20 @@ export interface Call<O = unknown> extends Context<O> {
 	 * @throws upstream_failed, rate_limited, and the errors of `work`
 	 */
 	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+	/**
+	 * Runs code that the client sent in the sandbox that an executor lends, where it reaches nothing but `task.answer`. What the code printed
+	 * is in `logs`. @throws not_implemented when no executor lends one for the language; rate_limited when too much runs already
+	 */
+	sandbox(task: SandboxTask): Promise<ToolResult>;
 	/** Reports progress of the running tool; transports that cannot report it ignore it. `done` must increase. */
 	progress(done: number, total?: number, message?: string): void;
+	/** Work that another request of the caller may end, on whichever replica. */
+	readonly named: NamedWork;
+	/**
+	 * Yields the versions of what the gateway serves, at once and then whenever one has changed, within a second; at a fixed address those of
+	 * what the caller reaches. It ends with the signal, and when the gateway is gone. It looks at no scope.
+	 */
+	served(signal: AbortSignal): AsyncIterable<ServedVersions>;
 	/** Values that the client carries between two requests. */
 	seals: Seals;
 	/**
@@ -249,12 +286,13 @@ export interface Call<O = unknown> extends Context<O> {
 	 * upstream_timeout without one, rate_limited when too many questions wait
 	 */
 	ask(question: Question): Promise<Answer>;
+	/** Reads a page of a result that was cut for this caller; null when there is none. @throws insufficient_scope, unavailable */
+	kept(id: string, page: number): Promise<KeptPage | null>;
 	/**
 	 * Returns a call like this one that also reports the progress of what it invokes to `progress`, and stops with `signal` too. `detached`:
 	 * it continues when the client leaves, for protocols in which leaving is not cancelling, until the service stops. `ask`: the way to the
-	 * user of the client.
+	 * user of the client. `keep`: results that are cut are kept for ten minutes, and the client is told how to get them (`kept`). `counted`:
+	 * each tool that it runs counts as a request of the caller, for requests that run several.
 	 */
-	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean; ask?: Asker }): Call<O>;
+	with(options: CallOptions): Call<O>;
 }
-
-export type ProgressListener = (done: number, total?: number, message?: string) => void;

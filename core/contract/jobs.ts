@@ -46,6 +46,11 @@ export interface JobOptions {
 	key?: string;
 	/** The time before which it does not begin; at most a year from now. */
 	runAt?: Date;
+	/**
+	 * It begins at once in this process when a place is free, without waiting in the queue, and its first attempt goes on with this call itself,
+	 * which still has the headers of its request. Otherwise, and at each later attempt, it is like any other job.
+	 */
+	here?: boolean;
 	/** Fewer attempts than the handler allows. */
 	attempts?: number;
 	/** The time from its beginning, or from `runAt`, after which it fails whatever is left to try. Default: a day; at most 30 days. */

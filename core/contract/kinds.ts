@@ -2,7 +2,7 @@
 
 import type { ObjectSchema } from 'joi';
 import type { GateContext, Received, SecurityScheme } from './admission.ts';
-import type { Call, Context } from './context.ts';
+import type { Call, Context, SocketProtocol } from './context.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
 import type { JobHandler } from './jobs.ts';
@@ -12,7 +12,6 @@ import type { PipelineNode } from './nodes.ts';
 import type {
 	Api,
 	Caller,
-	Gateway,
 	Incoming,
 	JsonObject,
 	Log,
@@ -21,10 +20,13 @@ import type {
 	SchemaSource,
 	SchemaSummary,
 	Scope,
+	ServedAt,
+	Tool,
 	ToolDraft,
 	ToolResult,
 } from './nouns.ts';
 import type { LlmProvider } from './providers.ts';
+import type { Sandbox } from './sandbox.ts';
 
 export type { ManagementRequest, ManagementRoute } from './management.ts';
 
@@ -93,20 +95,26 @@ export interface AuthMethod<C = unknown, O = unknown> extends Base<C, O> {
 	/** Describes the expected credential in the 401 for a request without one, such as `a key in X-API-Key`. Anonymous clients read it. */
 	takes?(config: C): string;
 	/** The value of WWW-Authenticate (RFC 9110 §11.6.1). @param fault the fault of a credential of this method; null when none was sent */
-	challenge?(gateway: Gateway, config: C, fault: ChallengeFault | null): string;
+	challenge?(gateway: ServedAt, config: C, fault: ChallengeFault | null): string;
 	/**
 	 * Describes how a client authenticates, for documents that a transport publishes; null when everyone is admitted without a credential.
 	 * @param config without its secrets
 	 */
-	scheme?(gateway: Gateway, config: C): SecurityScheme | null;
+	scheme?(gateway: ServedAt, config: C): SecurityScheme | null;
 	/** Gives refusals of the method's own routes the form of its protocol, as a transport's `fail` does. */
-	fail?(error: GatewayError, request: Incoming, config: C): Reply | null;
+	fail?(error: GatewayError, request: Incoming, config: C, at: ServedAt): Reply | null;
 	/** Routes that a gateway has while this method is attached to it. */
 	routes?: GatewayRoute<C, O>[];
 	/** Routes of the management API for the records that the method keeps for a gateway. */
 	management?: ManagementRoute<O>[];
 	/** Headers of the method that pages in browsers use at gateways. */
 	cors?: CorsHeaders;
+	/**
+	 * The method also works at an address over all organizations (`Context.organizations`), with its usual config. `authenticate` returns a
+	 * caller whom the `identity` of one organization gave; public routes find out by themselves which one is meant, and its management
+	 * routes are those of an organization, too: their requests have no `gateway` there.
+	 */
+	universal?: true;
 }
 
 /** The fault of a credential (RFC 6750 §3.1). `scopes`: all that the caller has, and the missing one. */
@@ -118,13 +126,19 @@ export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	/**
 	 * Gives a refusal the form of the protocol, whoever refused the request once the gateway is known: core or a handler. Null leaves it in
 	 * core's form. Never called for a 429, which is the same everywhere. The status of a 401 and 403 stays; another error may be given 200 or
-	 * any other status from 400. Core adds its own headers, such as WWW-Authenticate and Allow.
+	 * any other status from 400. Core adds its own headers, such as WWW-Authenticate and Allow. `at` is where the request was sent to: a
+	 * refusal may be a page for a person who opens it in a browser, but it is for people without a credential.
 	 */
-	fail?(error: GatewayError, request: Incoming, config: C): Reply | null;
+	fail?(error: GatewayError, request: Incoming, config: C, at: ServedAt): Reply | null;
 	/** The gateway is also served under its address with this suffix: `/{org}/{gateway}.git`. */
 	suffix?: '.git';
 	/** Headers of the protocol that pages in browsers use at gateways. */
 	cors?: CorsHeaders;
+	/**
+	 * Estimates how many tokens the lists of a gateway cost a client's model, by the way in which they are shown. It is asked each time that
+	 * a gateway is shown.
+	 */
+	tokens?(tools: readonly Readonly<Tool>[], config: C): Promise<Record<string, number>>;
 }
 
 export interface GatewayRoute<C = unknown, O = unknown> {
@@ -141,6 +155,11 @@ export interface GatewayRoute<C = unknown, O = unknown> {
 	encodings?: readonly 'gzip'[];
 	/** Whether the handler may call `call.published()`: the route tells whoever may call it which tools the gateway serves. */
 	lists?: boolean;
+	/**
+	 * Whether `/{org}` and this path answer, too, where the organization has only one active gateway whose transport declares the path so: for
+	 * public GETs below /.well-known/ without parameters. Routes of authentication methods are not served there.
+	 */
+	atOrganization?: boolean;
 	/** A window of the route's own, per caller, or per address where the caller has no name. It counts beside the gateway's. */
 	limit?: Window;
 	/** Credentials are guessed or issued here: while replicas cannot count together, each admits half of its share. */
@@ -188,6 +207,8 @@ export interface SaveContext<O = unknown> {
 	 * @param at JSON pointer of the URL in the request's body, such as `/executionConfig/url`
 	 */
 	checkUrl(url: string, at?: string): Promise<void>;
+	/** Checks in the same way a host and a port for `connect`. @throws egress_refused, naming `at` */
+	checkAddress(host: string, port: number, options?: { protocol?: SocketProtocol; at?: string }): Promise<void>;
 }
 
 export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {
@@ -202,6 +223,8 @@ export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {
 	 * `client/<ability>` when the client would need an ability that it has not declared
 	 */
 	execute(args: JsonObject, config: C, call: Call<O>): Promise<ToolResult>;
+	/** Runs code that clients send, for whichever plugin asks for its language by `call.sandbox`. */
+	sandbox?: Sandbox<O>;
 	/**
 	 * Returns the request that `execute` would send, and sends nothing. Only for protocols that do not use `call.request` or `call.fetch`,
 	 * whose requests core shows by itself. `call.sign` and secret fields of the config give a placeholder for the secret then, shown as

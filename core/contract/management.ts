@@ -44,6 +44,7 @@ export type ManagementAnswer =
 	| { data: JsonObject /** The record's own. */; revision: number };
 
 export interface ManagementRequest {
+	/** Absent only for a `universal` method, in a route of an organization. */
 	gateway: Gateway;
 	/** Parameters of the path. */
 	params: Readonly<Record<string, string>>;

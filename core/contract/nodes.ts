@@ -13,6 +13,9 @@ import type { ChatChunk, ChatRequest, Usage } from './providers.ts';
  */
 export type NodeEffect = 'none' | 'repeatable' | 'once';
 
+/** A function of the config. As the type of a method, so that a node of any config is a `PipelineNode`. */
+type ByConfig<C, T> = { of(config: C): T }['of'];
+
 /**
  * A type of node. `config` is the `data` of one node, without its `policy`: time limit, retries and what follows an error are core's, the
  * same for every type. Fields marked with `.meta({ template: true })` may hold placeholders, which core checks when a graph is saved.
@@ -20,9 +23,9 @@ export type NodeEffect = 'none' | 'repeatable' | 'once';
 export interface PipelineNode<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'node';
 	/** The effect, which may depend on the config: a GET is repeatable, a POST is not. */
-	effect: NodeEffect | ((config: C) => NodeEffect);
+	effect: NodeEffect | ByConfig<C, NodeEffect>;
 	/** The names of its ways out, as `sourceHandle` of an edge has them. Absent: it has one, without a name. */
-	ports?: readonly string[] | ((config: C) => readonly string[]);
+	ports?: readonly string[] | ByConfig<C, readonly string[]>;
 	/**
 	 * Checks what the schema cannot when a graph is saved, and returns all faults at once, each with a JSON pointer into `config`.
 	 * References in placeholders, cycles and unreachable nodes are core's to check.

@@ -34,7 +34,12 @@ export interface Caller {
 	credential?: string;
 	/** The time at which the credential ends; no job of the caller runs after it. */
 	expiresAt?: Date;
+	/** The organization that the credential is for: at an address over several of them, from `identity` of one. */
+	organizationId?: string;
 }
+
+/** The address of a gateway, or one over the gateways of several organizations. */
+export type ServedAt = Pick<Gateway, 'url' | 'name'>;
 
 export interface Gateway {
 	id: string;
@@ -48,6 +53,8 @@ export interface Gateway {
 	endpoint: string;
 	description: string | null;
 	status: string;
+	/** An image for clients, by https or data URL; null or absent: none. */
+	icon?: string | null;
 	/** Public address, without a trailing slash. */
 	url: string;
 }
@@ -82,6 +89,10 @@ export interface Tool {
 	/** Null when no schema can be promised for the answer. */
 	outputSchema: JsonSchema | null;
 	annotations: ToolAnnotations;
+	/** An image for clients, by https or data URL; absent: none. */
+	icon?: string;
+	/** Core checks each result against `outputSchema`; absent or false: a result may break it. */
+	strictOutput?: boolean;
 	apiId: string | null;
 	/** Changes with every edit; compiled forms of a tool are cached under `id` and `version`. */
 	version: string;
@@ -91,7 +102,7 @@ export type ContentBlock =
 	| { type: 'text'; text: string }
 	| { type: 'image' | 'audio'; data: string; mimeType: string }
 	| { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
-	| { type: 'resource_link'; uri: string; name: string; mimeType?: string };
+	| { type: 'resource_link'; uri: string; name: string; mimeType?: string; size?: number };
 
 /** The result of a tool. `structured` is the answer as data, if it is JSON. `isError`: the tool ran and failed; `content` says how. */
 export interface ToolResult {
@@ -201,6 +212,8 @@ export interface Operation {
 	operationId: string | null;
 	/** A valid tool name, unique (ignoring case) in this import, and independent of the order. */
 	name: string;
+	/** A short name for people, in one line. */
+	title?: string | null;
 	description: string;
 	method: string;
 	path: string;
@@ -240,7 +253,7 @@ export interface CredentialPreset {
 	credentials: JsonObject;
 }
 
-export interface ToolDraft extends Omit<Tool, 'id' | 'organizationId' | 'apiId' | 'version'> {
+export interface ToolDraft extends Omit<Tool, 'id' | 'organizationId' | 'apiId' | 'icon' | 'strictOutput' | 'version'> {
 	executionConfig: JsonObject;
 	/** The argument that is the body of the request: its members may be listed beside the other arguments. Absent if there is no body. */
 	bodyArgument?: string;

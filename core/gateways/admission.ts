@@ -3,7 +3,7 @@
 import Joi, { type ObjectSchema } from 'joi';
 import type { Admission, SecurityScheme } from '../contract/admission.ts';
 import { PluginFault } from '../contract/errors.ts';
-import type { Gateway } from '../contract/nouns.ts';
+import type { ServedAt } from '../contract/nouns.ts';
 import { admittingOf } from '../identity/gateway-rules.ts';
 import { challengeOf, type MountedMethod } from './authenticate.ts';
 
@@ -44,7 +44,7 @@ const SCHEMES: Readonly<Record<SecurityScheme['type'], ObjectSchema>> = {
 };
 
 /** Returns the methods that admit, in their order. @throws PluginFault */
-export const admissionOf = (gateway: Gateway, methods: readonly MountedMethod[]): readonly Admission[] =>
+export const admissionOf = (gateway: ServedAt, methods: readonly MountedMethod[]): readonly Admission[] =>
 	admittingOf(methods)
 		.filter(({ shut }) => !shut)
 		.map((method) => {
@@ -60,7 +60,7 @@ export const admissionOf = (gateway: Gateway, methods: readonly MountedMethod[])
 		});
 
 /** The method gets its config without secrets, so that none can be published. */
-function schemeOf({ plugin, shownConfig }: MountedMethod, gateway: Gateway): SecurityScheme | null | undefined {
+function schemeOf({ plugin, shownConfig }: MountedMethod, gateway: ServedAt): SecurityScheme | null | undefined {
 	if (!plugin.scheme) return undefined;
 	const value: unknown = plugin.scheme(gateway, shownConfig?.() ?? {});
 	if (value === null) return null;

@@ -3,7 +3,7 @@
 import type { GateContext } from '../contract/admission.ts';
 import { asGatewayError, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { AuthMethod, ChallengeFault } from '../contract/kinds.ts';
-import type { Caller, Gateway, Incoming, JsonObject, Scope } from '../contract/nouns.ts';
+import type { Caller, Gateway, Incoming, JsonObject, Scope, ServedAt } from '../contract/nouns.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
 import { inTime } from '../kit/race.ts';
 import type { ValidationRules } from '../store/store.ts';
@@ -26,7 +26,7 @@ export interface MountedMethod {
 
 /** An admitted caller, the gateway, and its methods. */
 interface Admitted {
-	gateway: Gateway;
+	gateway: ServedAt;
 	caller: Caller;
 	methods: readonly MountedMethod[];
 }
@@ -75,7 +75,7 @@ export async function authenticate(
 }
 
 /** @throws PluginFault when the method gives no answer in time */
-function ask({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> {
+export function ask({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> {
 	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `authenticate gave no answer within ${DEADLINE_MS / 1000} s.`);
 	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), DEADLINE_MS, late);
 }
@@ -95,7 +95,7 @@ export function refusal(thrown: unknown): GatewayError {
 }
 
 /** Joins the challenges, equal ones once; one that reports a bad credential replaces one that only asks. */
-function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: readonly MountedMethod[]): string {
+export function challenges(gateway: ServedAt, methods: readonly MountedMethod[], bad: readonly MountedMethod[]): string {
 	const texts = new Map<string, string>();
 	for (const method of methods) {
 		const plain = challengeOf(method, gateway, null);
@@ -105,7 +105,7 @@ function challenges(gateway: Gateway, methods: readonly MountedMethod[], bad: re
 	return [...texts.values()].sort((a, b) => rank(a) - rank(b)).join(', ') || 'Bearer';
 }
 
-export const challengeOf = ({ plugin, config }: MountedMethod, gateway: Gateway, fault: ChallengeFault | null): string =>
+export const challengeOf = ({ plugin, config }: MountedMethod, gateway: ServedAt, fault: ChallengeFault | null): string =>
 	checkChallenge(plugin.name, plugin.challenge?.(gateway, config, fault));
 
 /** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for the OAuth metadata (decisions, 26). */
@@ -141,7 +141,7 @@ export const withChallengeOf = (
 	);
 
 /** RFC 9110 §15.5.2: a 401 "MUST send a WWW-Authenticate header field". */
-function withChallenges(error: GatewayError, header: string): GatewayError {
+export function withChallenges(error: GatewayError, header: string): GatewayError {
 	if (error.code !== 'unauthorized') return error;
 	return new GatewayError('unauthorized', error.message, { cause: error.cause, headers: { ...error.headers, 'www-authenticate': header } });
 }

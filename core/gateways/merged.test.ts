@@ -32,7 +32,8 @@ const wire: TransportAdapter = {
 				const before = await call.kv.get('last');
 				await call.kv.put('last', name ?? 'list', 60_000);
 				const at = { gateway: call.gateway?.id ?? null, before, greeting: greeting ?? null };
-				if (name === undefined) return { status: 200, body: { ...at, tools: (await call.tools()).map((tool) => tool.name) } };
+				const skills = (await call.skills()).map((skill) => skill.name);
+				if (name === undefined) return { status: 200, body: { ...at, skills, tools: (await call.tools()).map((tool) => tool.name) } };
 				// The executor answers with JSON.
 				return { status: 200, body: { ...at, result: (await call.invoke({ name }, {})).structured as JsonObject } };
 			},
@@ -167,6 +168,19 @@ describe('the tools of all gateways', () => {
 		await core.store.gateways.assign(by.organizationId, by.two, [b?.tool.id ?? assert.fail()]);
 		await settled();
 		assert.deepEqual(await toolsOf(by), tools);
+	});
+
+	test('come with the skills of all gateways, each once', async () => {
+		const by = await publish();
+		const bounds = { skills: 9, bytes: 999, skillBytes: 99, skillFiles: 9, assigned: 9 };
+		const content = { path: 'SKILL.md', mimeType: 'text/markdown', isText: true, content: Buffer.from('x') };
+		for (const [name, ...gateways] of [['both', by.two, by.one] as const, ['one', by.one] as const, ['none'] as const]) {
+			const edit = { name, description: 'x', frontmatter: {}, arguments: [], put: [content], drop: [] };
+			const { id } = await core.store.skills.create(by.organizationId, edit, bounds);
+			for (const gateway of gateways) await core.store.skills.assign(by.organizationId, gateway, id, bounds);
+		}
+		await settled();
+		assert.deepEqual((await ask(by)).body.skills, ['both', 'one']);
 	});
 
 	test('run as those of their own gateway, and are recorded there', async () => {

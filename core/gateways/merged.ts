@@ -1,10 +1,9 @@
 // A call over several gateways of an organization: one shelf with the tools of all of them, each run as its own gateway runs it.
 
-import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
-import type { Caller, Incoming, Tool } from '../contract/nouns.ts';
+import type { Caller, Incoming } from '../contract/nouns.ts';
 import { callerAgain } from '../identity/again.ts';
 import { gatewayKey } from '../identity/gateway-keys.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
@@ -12,14 +11,15 @@ import type { Members } from '../identity/members.ts';
 import type { Reach } from '../identity/reach.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { deepFreeze } from '../kit/json.ts';
-import { TimeSlice } from '../kit/time-slice.ts';
 import type { Limits } from '../limits/limits.ts';
 import { STALE_MS } from '../store/staleness.ts';
 import type { GatewayRow, Store } from '../store/store.ts';
-import { NO_IDENTITY, PluginCall } from '../tools/call.ts';
-import type { Services, ToolShelf } from '../tools/call-parts.ts';
-import type { ToolEntry, ToolLimit } from '../tools/entry.ts';
+import { PluginCall } from '../tools/call.ts';
+import type { CallParts, Services, ToolShelf } from '../tools/call-parts.ts';
+import type { ToolLimit } from '../tools/entry.ts';
+import { NO_IDENTITY } from '../tools/no-identity.ts';
 import { ANONYMOUS } from './check-caller.ts';
+import { mergeShelves } from './merge-shelves.ts';
 import type { MountedGateway } from './mount.ts';
 
 export interface MergedScope extends Reach {
@@ -38,6 +38,8 @@ export interface MergedScope extends Reach {
 	lists?: boolean;
 	/** Returns the methods by which the address admits callers. */
 	admission?: () => readonly Admission[];
+	/** Returns the challenge for one more scope, of the method that admitted the caller. */
+	challenge?: NonNullable<CallParts['challenge']>;
 }
 
 export interface MergedGateways {
@@ -47,6 +49,8 @@ export interface MergedGateways {
 	 * @throws forbidden, not_found for a named gateway that the organization does not have or that is not active, unavailable
 	 */
 	callOf(scope: MergedScope): Promise<PluginCall>;
+	/** Returns the tools of such a call, as they are now. @throws not_found, unavailable */
+	shelfOf(scope: Pick<MergedScope, 'organizationId' | 'gateways'> & { incoming: Incoming | undefined }): Promise<ToolShelf>;
 	/** Returns the caller of work that outlived its request, as their credential and role are now, with the scopes that they had. @throws forbidden */
 	callerNow(reach: Reach): Promise<Caller>;
 	/** Returns the reach of a key of this gateway; null when it is none, or not live. */
@@ -61,6 +65,8 @@ export interface MergedParts {
 	services: Services;
 	/** Returns the prepared gateway of an address, as requests to it get it. */
 	gatewayAt(organizationSlug: string, endpoint: string): Promise<MountedGateway | null>;
+	/** Returns a caller whom a method admitted at a fixed address, as they are now; undefined for callers of no such method. */
+	boundAgain(caller: Caller, organizationId: string): Promise<Caller | null> | undefined;
 }
 
 /** The organizations kept ready in this process, and of each the selections of gateways, and the shelves. */
@@ -70,8 +76,6 @@ const SELECTIONS = 32;
 const MOST_GATEWAYS = 200;
 const PAGE = 100;
 const LOADED_AT_ONCE = 8;
-const NAME_LENGTH = 64;
-const SUFFIX_LENGTH = 9;
 
 /** The parts of a request that rules look at. */
 type Asking = Pick<Incoming, 'address' | 'headers'>;
@@ -117,9 +121,11 @@ export function createMerged(parts: MergedParts): MergedGateways {
 				...{ plugin, organizationId, caller, signal, gateway: null, identity: NO_IDENTITY, entry: null, listener: null },
 				...{ reach: { gateways, path }, ...(incoming && { incoming }), ...routeOf(route) },
 				shelf: await shelfOf(selection, incoming ?? NO_REQUEST),
+				countCall: async () => request && countRequest(limits, request, caller),
 				countTool: (limit: ToolLimit) => (request ? limits.ofTool(request, limit, subject) : limits.ofLaterTool(limit, later)),
 			});
 		},
+		shelfOf: async ({ organizationId, gateways, incoming }) => shelfOf(await select(organizationId, gateways), incoming ?? NO_REQUEST),
 		callerNow: (reach) => callerNow(reach, parts),
 		async keyReach(organizationId, gatewayId, secret) {
 			const { gateways } = await select(organizationId, [gatewayId]);
@@ -201,18 +207,26 @@ function assertOwnGateway(gateways: Reach['gateways']): void {
 }
 
 /** @throws forbidden when the credential was revoked, has ended, or cannot be found again */
-async function callerNow({ organizationId, caller, gateways }: Reach, { store, members }: MergedParts): Promise<Caller> {
+async function callerNow({ organizationId, caller, gateways }: Reach, { store, members, boundAgain }: MergedParts): Promise<Caller> {
 	if (caller.keyId !== undefined) assertOwnGateway(gateways);
 	const [id = ''] = gateways === 'all' || gateways.length > 1 ? [] : gateways;
 	const isOver = caller.expiresAt !== undefined && caller.expiresAt.getTime() <= Date.now();
-	const now = isOver ? null : await callerAgain(caller, { gateway: { organizationId, id } }, { store, members });
+	const again = () => boundAgain(caller, organizationId) ?? callerAgain(caller, { gateway: { organizationId, id } }, { store, members });
+	const now = isOver ? null : await again();
 	if (!now) throw new GatewayError('forbidden', 'The credential of the caller who began this is no longer good.');
 	const scopes = now.scopes.filter((scope) => caller.scopes.includes(scope));
 	return deepFreeze({ ...now, scopes, ...(caller.expiresAt && { expiresAt: caller.expiresAt }) });
 }
 
+/** Counts as the address that serves the request did, in the windows of its path. */
+async function countRequest(limits: Limits, request: Request, { keyId, userId }: Caller): Promise<void> {
+	if (keyId !== undefined) await limits.ofKey(request, keyId);
+	else if (userId !== undefined) await limits.ofUser(request, userId);
+}
+
 /** The members of a scope that are the route's. */
-const routeOf = ({ lists, admission }: Pick<MergedScope, 'lists' | 'admission'>) => ({
+const routeOf = ({ lists, admission, challenge }: Pick<MergedScope, 'lists' | 'admission' | 'challenge'>) => ({
+	...(challenge && { challenge }),
 	...(lists !== undefined && { lists }),
 	...(admission && { admission }),
 });
@@ -233,52 +247,7 @@ function admits({ methods }: MountedGateway, incoming: Asking): boolean {
 function shelfOf({ gateways, shelves }: Selection, incoming: Asking): Promise<ToolShelf> {
 	const open = gateways.filter((one) => admits(one, incoming));
 	const key = open.map(({ gateway }) => gateway.id).join(' ');
-	const shelf = shelves.get(key) ?? merge(open);
+	const shelf = shelves.get(key) ?? mergeShelves(open);
 	shelves.set(key, shelf);
 	return shelf;
 }
-
-/** Merges shelves, the oldest gateway's first. A tool that several gateways have is there once, as the oldest of them has it. */
-async function merge(gateways: readonly MountedGateway[]): Promise<ToolShelf> {
-	const slice = new TimeSlice();
-	const byId = new Map<string, ToolEntry>();
-	const byName = new Map<string, ToolEntry>();
-	const taken = new Set<string>();
-	const listed: Tool[] = [];
-	for (const { gateway, methods, shelf } of gateways) {
-		const shown = new Set(shelf.list().map(({ id }) => id));
-		for (const entry of shelf.entries()) {
-			if (slice.isOver) await slice.next();
-			if (byId.has(entry.tool.id)) continue;
-			const name = freeName(entry.tool, taken);
-			taken.add(name.toLowerCase());
-			const merged: ToolEntry = { ...entry, tool: named(entry.tool, name), at: { gateway, methods } };
-			byId.set(merged.tool.id, merged);
-			byName.set(name, merged);
-			if (shown.has(merged.tool.id)) listed.push(merged.tool);
-		}
-	}
-	const tools = Object.freeze(listed);
-	return {
-		list: () => tools,
-		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,
-	};
-}
-
-/** Makes a name unique as a gateway does (decisions, 6), so that a tool keeps its name as long as those before it keep theirs. */
-function freeName({ id, name }: Tool, taken: ReadonlySet<string>): string {
-	let free = name;
-	for (let attempt = 0; taken.has(free.toLowerCase()); attempt++) {
-		const digest = createHash('sha256').update(`${id} ${attempt}`).digest('hex');
-		free = `${name.slice(0, NAME_LENGTH - SUFFIX_LENGTH)}_${digest.slice(0, SUFFIX_LENGTH - 1)}`;
-	}
-	return free;
-}
-
-/** The schemas of a tool are getters, which freeze them when they are first read. */
-const named = (tool: Tool, name: string): Tool =>
-	tool.name === name
-		? tool
-		: Object.freeze(
-				Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(tool), name: { value: name, enumerable: true } }) as Tool,
-			);

@@ -4,6 +4,7 @@ import { Router } from '@hapi/call';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { AuthMethod, GatewayRoute, TransportAdapter } from '../contract/kinds.ts';
 import type { Gateway, JsonObject, Tool } from '../contract/nouns.ts';
+import type { Skill } from '../contract/skills.ts';
 import { type KeyedGateway, noKeysYet } from '../identity/gateway-keys.ts';
 import { quote } from '../kit/clean-text.ts';
 import { deepFreeze } from '../kit/json.ts';
@@ -11,7 +12,7 @@ import { isSamePlace } from '../registry/manifest-fields.ts';
 import type { Registry } from '../registry/registry.ts';
 import { loadConfig, shownConfig } from '../registry/stored-configs.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
-import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow } from '../store/store.ts';
+import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow, SkillRow } from '../store/store.ts';
 import type { ToolShelf } from '../tools/call-parts.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import type { Invoker } from '../tools/invoke.ts';
@@ -33,6 +34,8 @@ export interface MountedGateway extends KeyedGateway {
 	plugin: string;
 	/** The transport's config. */
 	config: JsonObject;
+	/** Changes with every edit of the gateway. */
+	version: string;
 	/** Its address without the host, such as `acme/main`, for the log. */
 	place: string;
 	methods: MountedMethod[];
@@ -71,6 +74,7 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 		gateway: deepFreeze(describeGateway(row, organization, url)),
 		plugin: `transport:${transport.name}`,
 		config,
+		version: String(row.version),
 		place: organization.slug + row.endpoint,
 		methods,
 		speaker: speakerOf(transport, config),
@@ -109,10 +113,11 @@ const describeGateway = (row: GatewayRow, organization: OrganizationRow, url: st
 	endpoint: row.endpoint,
 	description: row.description,
 	status: row.status,
+	icon: row.icon,
 	url,
 });
 
-/** Collects the tools, in the order of their assignment. One whose executor is not loaded is not listed, and says so when it is called. */
+/** Collects tools and skills, in the order of their assignment. One whose executor is not loaded is not listed, and says so when it is called. */
 function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): GatewayShelf {
 	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
 	const byName = new Map<string, ToolEntry>();
@@ -121,19 +126,28 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): G
 		const api = tool.apiId === null ? null : (apis.get(tool.apiId) ?? null);
 		const credentials = snapshot.credentials.filter(({ apiId }) => apiId === tool.apiId);
 		const limit = assignment.rateLimit === null ? null : { assignmentId: assignment.id, perMinute: assignment.rateLimit };
-		const { name, description } = assignment;
-		const entry = invoker.prepare(tool, { name, description, api, credentials, limit });
+		const { name, description, confirm } = assignment;
+		const maxResultBytes = assignment.maxResultBytes ?? snapshot.gateway.maxResultBytes;
+		const entry = invoker.prepare(tool, { name, description, api, credentials, limit, maxResultBytes, confirm });
 		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}
 	const listed = [...byName.values()].map(({ tool }) => tool).filter(({ executor }) => registry.get('executor', executor) !== null);
 	const tools: readonly Tool[] = Object.freeze(listed);
+	const skills: readonly Skill[] = Object.freeze(snapshot.skills.map(describeSkill));
 	return {
 		list: () => tools,
 		find: (ref) => ('name' in ref ? byName.get(ref.name) : byId.get(ref.id)) ?? null,
 		entries: () => byName.values(),
+		skills: () => skills,
 	};
 }
+
+const describeSkill = ({ id, organizationId, name, description, frontmatter, version, ...row }: SkillRow): Skill =>
+	deepFreeze({
+		...{ id, organizationId, name, description, frontmatter: { name, description, ...frontmatter } },
+		...{ arguments: row.arguments, files: row.files, version: String(version) },
+	});
 
 function lazily<T extends object>(make: () => T): () => T {
 	let made: T | null = null;
@@ -149,7 +163,7 @@ export function speakerOf(owner: TransportAdapter | AuthMethod, config: JsonObje
 }
 
 /** Throws when two plugins of one gateway have the same route. @param titled completes the id of a plugin for the message */
-function routeTable(
+export function routeTable(
 	transport: TransportAdapter,
 	config: JsonObject,
 	methods: readonly MountedMethod[],

@@ -10,15 +10,17 @@ import type { Members } from '../identity/members.ts';
 import { inTime } from '../kit/race.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Store } from '../store/store.ts';
-import { NO_IDENTITY, PluginCall } from '../tools/call.ts';
+import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
 import type { CallReach } from '../tools/job-desk.ts';
+import { NO_IDENTITY } from '../tools/no-identity.ts';
 import { type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { checkCaller } from './check-caller.ts';
 import type { FixedRoutes } from './fixed-routes.ts';
 import type { MergedGateways } from './merged.ts';
 import type { MountedGateway } from './mount.ts';
+import type { StreamCaller } from './still-admitted.ts';
 
 /** The call from which the work began. */
 export interface CallOrigin {
@@ -79,6 +81,22 @@ export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<
 	// An auth method has no tools in a request either.
 	const shelf = plugin.startsWith('transport:') ? mounted.shelf : null;
 	return { call: new PluginCall(parts.services, { ...around, caller, shelf, countTool, ofJob: true }), config };
+}
+
+/** Returns the caller of an open stream as they are now. @throws not_found when the gateway or plugin is gone; forbidden when their rights have ended */
+export async function callerOfStream(
+	{ plugin, organizationId, gateway: at, caller, reach }: StreamCaller,
+	signal: AbortSignal,
+	parts: RebuildParts,
+): Promise<Caller> {
+	if (!at || reach) return parts.merged.callerNow({ gateways: 'all', ...reach, organizationId, caller });
+	const mounted = await parts.gateways.get(at.organizationSlug, at.endpoint);
+	if (mounted?.gateway.id !== at.id) throw notFound('Gateway');
+	configOf(plugin, mounted);
+	const { gateway, methods } = mounted;
+	const identity = parts.identities.at(mounted, null);
+	const around = { plugin, organizationId, gateway, methods, identity, signal, entry: null, listener: null };
+	return recheck(caller, { mounted, identity, around, services: parts.services });
 }
 
 /** @throws not_found when the transport is served there no more; forbidden */

@@ -2,7 +2,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
-import type { Incoming, JsonObject, Log, Reply } from '../contract/nouns.ts';
+import type { Incoming, JsonObject, Log, Reply, ServedAt } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
 import { type CheckedReply, checkReply } from './check-reply.ts';
@@ -12,13 +12,13 @@ export interface Speaker {
 	/** `kind:name`. */
 	plugin: string;
 	config: JsonObject;
-	fail?: (error: GatewayError, request: Incoming, config: JsonObject) => Reply | null;
+	fail?: (error: GatewayError, request: Incoming, config: JsonObject, at: ServedAt) => Reply | null;
 }
 
 declare module '@hapi/hapi' {
 	interface PluginsStates {
 		/** The plugin that speaks for the path of the request; absent when it leaves refusals to core. */
-		speaking?: { speaker: Speaker; incoming: Incoming };
+		speaking?: { speaker: Speaker; incoming: Incoming; at: ServedAt };
 	}
 }
 
@@ -30,9 +30,9 @@ const OF_CORE =
 /** Statuses that stay, and that no other error gets: clients act on them by their headers, which only core has. */
 const FIXED: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** Lets a plugin speak if the request is refused from now on. */
-export function letSpeak(request: Request, speaker: Speaker, incoming: Incoming): void {
-	if (speaker.fail) request.plugins.speaking = { speaker, incoming };
+/** Lets a plugin speak if the request is refused from now on. @param at the address that it speaks for */
+export function letSpeak(request: Request, speaker: Speaker, incoming: Incoming, at: ServedAt): void {
+	if (speaker.fail) request.plugins.speaking = { speaker, incoming, at };
 }
 
 /**
@@ -45,7 +45,7 @@ export function spoken(error: GatewayError, request: Request, h: ResponseToolkit
 	const { plugin, config, fail } = speaking.speaker;
 	const { status } = error;
 	try {
-		const reply: unknown = fail(copyOf(error), speaking.incoming, config);
+		const reply: unknown = fail(copyOf(error), speaking.incoming, config, speaking.at);
 		return reply === null ? null : toResponse(checkRefusal(reply, status, plugin), h);
 	} catch (thrown) {
 		const fields = { requestId: request.info.id, ...request.plugins.servedBy, plugin, code: error.code, error: describeThrown(thrown) };

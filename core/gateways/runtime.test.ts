@@ -47,6 +47,8 @@ const transport: TransportAdapter = {
 		{ ...json, path: '/raw', body: 'raw' },
 		{ method: 'GET', path: '/open', public: true, handler },
 		{ method: 'GET', path: '/items/{id}', handler },
+		{ method: 'GET', path: '/.well-known/wire', public: true, atOrganization: true, handler },
+		{ method: 'GET', path: '/.well-known/other', public: true, handler },
 	],
 };
 
@@ -234,4 +236,28 @@ test('a failed look-up is not cached', async () => {
 		await rename('away', 'gateway_auth');
 	}
 	assert.equal(await statusOf(at), 200);
+});
+
+test('a document of an organization is that of its only active gateway of the transport, and else there is one refusal for all', async () => {
+	const { slug, organizationId, id } = await publish();
+	const at = (name = 'wire', of = slug) => ask(`/${of}/.well-known/${name}`, { method: 'GET', headers: {} });
+	reply = async ({ path, base }) => ({ status: 200, body: { path, base } });
+	const { path, base } = JSON.parse((await at()).payload);
+	assert.deepEqual([path, new URL(base).pathname], ['/.well-known/wire', `/${slug}/main`]);
+	assert.equal((await ask(`/@${slug}/.well-known/wire/`, { method: 'GET', headers: {} })).statusCode, 200);
+	assert.equal(await statusOf(`/${slug}/.well-known/wire`, { headers: {} }), 405);
+	const refusals = [await at('wire', 'nobody'), await at('other'), await at('none'), await at('wire', 'No-Body')];
+	const second = await addGateway(core.store, organizationId, '/second', { type: 'wire' });
+	await core.store.changes.fresh(0);
+	refusals.push(await at());
+	await core.store.gateways.update(organizationId, second.id, { status: 'inactive' });
+	await core.store.changes.fresh(0);
+	assert.equal((await at()).statusCode, 200);
+	await core.store.gateways.update(organizationId, id, { status: 'inactive' });
+	await core.store.changes.fresh(0);
+	refusals.push(await at());
+	const told = refusals.map((one) => [one.statusCode, JSON.parse(one.payload).message]);
+	assert.deepEqual(new Set(told.map(([status]) => status)), new Set([404]));
+	assert.equal(new Set(told.map(([, message]) => message)).size, 1);
+	assert.match(String(told[0]?.[1]), /trailing slash/);
 });

@@ -10,33 +10,36 @@ import type { Caller, Gateway, Incoming, Scope } from '../contract/nouns.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
-import { placeOf } from '../http/places.ts';
+import { type Place, placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import type { Member } from '../identity/members.ts';
 import { type Reach, reachIn } from '../identity/reach.ts';
-import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
-import { STALE_MS } from '../store/staleness.ts';
-import type { GatewaySnapshot } from '../store/store.ts';
-import { type ManagementScope, managementContext, PluginCall } from '../tools/call.ts';
+import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
+import { type ManagementScope, managementContext } from '../tools/management-context.ts';
 import { admissionOf } from './admission.ts';
 import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
 import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
+import { GatewayCache } from './gateway-cache.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, incomingOf, isDiscovery, readFor } from './incoming.ts';
 import { createMerged, type MergedGateways } from './merged.ts';
-import { checkRoutes, findRoute, type MountedGateway, type MountParts, mountGateway, unmatched } from './mount.ts';
-import { type CallOrigin, type Rebuilt, rebuild } from './rebuild.ts';
+import { checkRoutes, findRoute, type MountedGateway, type MountParts, unmatched } from './mount.ts';
+import { OnlyGateways } from './only-gateways.ts';
+import { type CallOrigin, callerOfStream, type RebuildParts, type Rebuilt, rebuild } from './rebuild.ts';
 import { letSpeak } from './refusals.ts';
+import { Served } from './served.ts';
+import { StillAdmitted } from './still-admitted.ts';
 import { respondEvents } from './streaming.ts';
+import { estimateTokens, notServed } from './tokens.ts';
 import { verifyBody } from './verify-body.ts';
 
 export interface Runtime {
@@ -44,12 +47,16 @@ export interface Runtime {
 	mount(server: Server): void;
 	/** Returns the public address of a gateway. */
 	url(organizationSlug: string, endpoint: string): string;
+	/** Returns the transport's estimate of what the gateway's lists cost a model; null for one that is not active, cannot be served, or estimates nothing. */
+	tokens(organizationSlug: string, endpoint: string): Promise<Record<string, number> | null>;
 	/** Returns the context of a plugin in a route of the management API: private to the plugin and the gateway. */
 	contextAt(scope: ManagementScope): Context;
 	/** Makes a call anew for work that outlived its request, with the gateway and the caller's rights as they are now. @throws as `rebuild` */
 	rebuild(origin: CallOrigin): Promise<Rebuilt>;
 	/** Returns the reach of a member, as the holder of a credential or by themselves; null for somebody who is no member there. */
 	reachIn(member: Member, organizationId: string): Reach | null;
+	/** Follows what is served, for `call.served`. */
+	served: Served;
 	keyReach: MergedGateways['keyReach'];
 	/** Returns a call over the gateways of an organization that the caller reaches. */
 	callOf: MergedGateways['callOf'];
@@ -69,19 +76,27 @@ export interface RuntimeParts extends MountParts, IdentityParts {
 	reserved: ReservedSegments;
 }
 
-/** The number of gateways kept ready in this process; the longest unused are dropped first. */
-const MOUNTED = 1000;
 const SLUG = /^[a-z0-9-]{1,48}$/;
 const ENDPOINT = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function createRuntime(parts: RuntimeParts): Runtime {
 	checkRoutes(parts.registry);
 	const gateways = new GatewayCache(parts);
+	const only = new OnlyGateways(parts);
 	const identities = createIdentities(parts);
 	const gatewayAt = (slug: string, endpoint: string) => gateways.get(slug, endpoint);
-	const merged = createMerged({ ...parts, gatewayAt });
-	const fixed = createFixedRoutes({ ...parts, merged });
-	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, { parts, gateways, identities });
+	const merged = createMerged({ ...parts, gatewayAt, boundAgain: (caller, organizationId) => fixed.boundAgain(caller, organizationId) });
+	const rebuilding = (): RebuildParts => ({ ...parts, gateways, identities, merged, fixed });
+	const { changes } = parts.store;
+	const served = new Served({ changes, gatewayAt, merged });
+	const admitted = new StillAdmitted({
+		changes,
+		log: parts.services.log,
+		check: (who, signal) => callerOfStream(who, signal, rebuilding()),
+	});
+	const fixed = createFixedRoutes({ ...parts, merged, admitted, everywhere: { ...parts, identities } });
+	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> =>
+		serve(request, h, { parts, gateways, only, identities, admitted });
 	return {
 		mount(server) {
 			const options = { auth: false as const, ...UNREAD };
@@ -91,7 +106,9 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			fixed.mount(server);
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
-		rebuild: (origin) => rebuild(origin, { ...parts, gateways, identities, merged, fixed }),
+		tokens: async (slug, endpoint) => estimateTokens(await gatewayAt(slug, endpoint).catch(notServed), parts),
+		rebuild: (origin) => rebuild(origin, rebuilding()),
+		served,
 		contextAt: (scope) => managementContext(parts.services, scope),
 		reachIn,
 		callOf: merged.callOf,
@@ -99,87 +116,37 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		keyReach: merged.keyReach,
 		serveAt: fixed.serveAt,
 		close() {
+			admitted.close();
+			served.close();
 			merged.close();
 			gateways.close();
+			only.close();
 			identities.close();
 		},
 	};
 }
 
-/** Gateways by their address, each prepared once and dropped with the first change of its organization. */
-class GatewayCache {
-	readonly #parts: RuntimeParts;
-	readonly #mounted = new BoundedMap<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>(MOUNTED);
-	readonly #unsubscribe: () => void;
-
-	constructor(parts: RuntimeParts) {
-		this.#parts = parts;
-		this.#unsubscribe = parts.store.changes.subscribe((topics) => this.#drop(new Set(topics)));
-	}
-
-	/** Returns the prepared gateway; null when there is none, or it is not active. */
-	async get(organizationSlug: string, endpoint: string): Promise<MountedGateway | null> {
-		const look = this.#parts.store.changes.fresh(STALE_MS);
-		if (look) await look;
-		const key = organizationSlug + endpoint;
-		const known = this.#mounted.get(key);
-		if (known) return known.gateway;
-		const entry: { organizationId: string | null; gateway: Promise<MountedGateway | null> } = {
-			organizationId: null,
-			gateway: this.#load(organizationSlug, endpoint).then(({ organizationId, gateway }) => {
-				entry.organizationId = organizationId;
-				return gateway;
-			}),
-		};
-		this.#mounted.set(key, entry);
-		entry.gateway.catch(() => this.#mounted.get(key) === entry && this.#mounted.delete(key));
-		return entry.gateway;
-	}
-
-	close(): void {
-		this.#unsubscribe();
-		this.#mounted.clear();
-	}
-
-	async #load(organizationSlug: string, endpoint: string): Promise<{ organizationId: string | null; gateway: MountedGateway | null }> {
-		const snapshot = await this.#parts.store.gateways.snapshot(organizationSlug, endpoint);
-		if (!snapshot) return { organizationId: null, gateway: null };
-		const organizationId = snapshot.organization.id;
-		return { organizationId, gateway: snapshot.gateway.status === 'active' ? this.#mount(snapshot) : null };
-	}
-
-	#mount(snapshot: GatewaySnapshot): MountedGateway {
-		const url = `${this.#parts.config.publicUrls[0]}/${snapshot.organization.slug}${snapshot.gateway.endpoint}`;
-		return mountGateway(snapshot, url, this.#parts);
-	}
-
-	/**
-	 * Drops gateways of changed organizations. One that is still loading, or was missing, may belong to any of them. A gateway caches no
-	 * records and no accounts.
-	 */
-	#drop(topics: ReadonlySet<string>): void {
-		if (![...topics].some((topic) => topic === '*' || topic.startsWith('org:'))) return;
-		for (const [key, { organizationId }] of this.#mounted) {
-			if (organizationId === null || topics.has(`org:${organizationId}`) || topics.has('*')) this.#mounted.delete(key);
-		}
-	}
-}
-
 interface Serving {
 	parts: RuntimeParts;
 	gateways: GatewayCache;
+	only: OnlyGateways;
 	identities: Identities;
+	admitted: StillAdmitted;
 }
 
-async function serve(request: Request, h: ResponseToolkit, { parts, gateways, identities }: Serving): Promise<ResponseObject> {
-	const { mounted, path } = await resolve(request, gateways);
+async function serve(
+	request: Request,
+	h: ResponseToolkit,
+	{ parts, gateways, only, identities, admitted }: Serving,
+): Promise<ResponseObject> {
+	const { mounted, path } = await resolve(await only.placed(placeOf(request.path)), gateways);
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const gateway = placed(mounted.gateway, publicUrl);
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
 	request.plugins.gatewayRoute = match?.found.route;
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: gateway.url, path, match });
-	letSpeak(request, match?.found ?? mounted.speaker, incoming);
+	letSpeak(request, match?.found ?? mounted.speaker, incoming, gateway);
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);
 	const identity = identities.at(mounted, request);
@@ -201,23 +168,25 @@ async function serve(request: Request, h: ResponseToolkit, { parts, gateways, id
 	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
-	const { route, plugin } = match.found;
+	const { route, plugin, config } = match.found;
 	const servedBy = { plugin, gateway: mounted.place };
 	request.plugins.servedBy = servedBy;
 	incoming.body = await readFor(request, route, verify);
 	// A method that verified the body served the request in between.
 	request.plugins.servedBy = servedBy;
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
+	const countCall = (): Promise<void> => limits.ofGateway(request, gateway.id, subjectOf(caller));
 	const lists = route.lists === true;
-	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, lists });
+	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, countCall, lists, config });
 	const from = { plugin, gaveCookie: (cookie: string) => identity.gaveCookie(cookie) };
 	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), from);
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
 	const { events } = reply;
-	return events
-		? respondEvents(h, { ...reply, events }, { mounted: match.found, incoming, call, leaving, request, from, streams: parts.streams })
-		: respond(h, reply, call);
+	if (!events) return respond(h, reply, call);
+	const who = caller && { plugin, organizationId: gateway.organizationId, gateway: mounted.gateway, caller };
+	const streaming = { mounted: match.found, incoming, call, leaving, request, from, streams: parts.streams, admitted, who };
+	return respondEvents(h, { ...reply, events }, streaming);
 }
 
 /** The caller of a request, and the check of its body by the method that admitted the caller. */
@@ -258,8 +227,7 @@ async function admit(request: Request, incoming: Incoming, { mounted, gateway, a
 const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
 
 /** Finds the gateway of a path, in any of its spellings. @throws not_found */
-async function resolve({ path }: Request, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {
-	const place = placeOf(path);
+async function resolve(place: Place | null, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {
 	const isPossible = place !== null && SLUG.test(place.organization) && ENDPOINT.test(place.endpoint);
 	const mounted = isPossible ? await gateways.get(place.organization, `/${place.endpoint}`) : null;
 	if (!place || !mounted || (place.suffix !== '' && place.suffix !== mounted.suffix)) throw notFound('Gateway');

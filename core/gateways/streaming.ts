@@ -9,6 +9,7 @@ import { NoMoreStreams, type Streams } from '../http/streams.ts';
 import { type CheckedReply, checkReply, type EventReply, type ReplyFrom } from './check-reply.ts';
 import { discard, handle, respond } from './handling.ts';
 import type { MountedRoute } from './mount.ts';
+import type { StillAdmitted, StreamCaller } from './still-admitted.ts';
 
 interface Around {
 	request: Request;
@@ -18,6 +19,9 @@ interface Around {
 	leaving: AbortController;
 	from: ReplyFrom;
 	streams: Streams;
+	admitted: StillAdmitted;
+	/** Null on public routes. */
+	who: StreamCaller | null;
 }
 
 /** @throws rate_limited, unavailable; what the source of the events throws at once; what `whenFull` throws */
@@ -27,12 +31,17 @@ export async function respondEvents(
 	around: Around,
 ): Promise<ResponseObject> {
 	const { source, finite = false, whenFull } = reply.events;
-	const { request, call, leaving, streams } = around;
+	const { request, call, leaving, streams, admitted, who } = around;
+	// A call in flight ends by itself; whoever listens does so as long as they may.
+	const followed = who && !finite ? admitted.follow(who) : null;
+	request.raw.res.once('close', () => followed?.leave());
 	try {
-		const streaming = { account: await call.account(), leaving, log: call.log, mayFinish: finite, headers: reply.headers };
+		const own = { account: await call.account(), leaving, log: call.log, mayFinish: finite, headers: reply.headers };
+		const streaming = { ...own, ...(followed && { until: followed.signal }) };
 		if (!(source instanceof Readable)) return await streams.answer(request, source, streaming);
 		return passed(h, reply, streams.pass(request, source, streaming), call);
 	} catch (thrown) {
+		followed?.leave();
 		discard({ body: source });
 		if (whenFull && thrown instanceof NoMoreStreams) return respond(h, await answerWhole(() => whenFull(thrown), around), call);
 		throw thrown;

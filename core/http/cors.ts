@@ -22,6 +22,8 @@ export interface CorsParts {
 	reserved: ReservedSegments;
 	/** Plugins that declare headers. */
 	plugins?: Iterable<{ cors?: CorsHeaders }>;
+	/** Whether a transport is served at a path that is no gateway's: it is called as a gateway is. */
+	isTransports?: (path: string) => boolean;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -39,7 +41,8 @@ const NO_HEADERS: Headers = {};
  * Every gateway allows what any plugin declares: a preflight carries no credential, so it must neither cost a look at the database nor tell
  * whether a gateway exists, let alone which plugins it has.
  */
-export function createCors({ config: { frontendUrl }, reserved, plugins = [] }: CorsParts): Cors {
+export function createCors({ config: { frontendUrl }, reserved, plugins = [], isTransports = () => false }: CorsParts): Cors {
+	const isCalled = (path: string): boolean => reserved.isGatewayPath(path) || isTransports(path);
 	const declared = [...plugins].map(({ cors = {} }) => cors);
 	const sent = listed(
 		SENT,
@@ -60,12 +63,12 @@ export function createCors({ config: { frontendUrl }, reserved, plugins = [] }: 
 		headers({ raw, path }) {
 			const { origin } = raw.req.headers;
 			if (origin === undefined) return NO_HEADERS;
-			if (reserved.isGatewayPath(path)) return atGateways;
+			if (isCalled(path)) return atGateways;
 			return origin === frontendUrl ? toFrontend : { vary: 'origin' };
 		},
 		preflight({ raw, path }) {
 			const { origin, 'access-control-request-headers': asked } = raw.req.headers;
-			const isGateway = reserved.isGatewayPath(path);
+			const isGateway = isCalled(path);
 			if (!isGateway && origin !== frontendUrl) return NO_HEADERS;
 			return {
 				'access-control-allow-methods': METHODS,

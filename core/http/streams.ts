@@ -12,6 +12,8 @@ import { PassedBody } from './passed-body.ts';
 /** The most open streams of a process, and of one account in it. */
 const MAX_STREAMS = 1000;
 const MAX_OF_ACCOUNT = 100;
+/** The share of both that only streams of running calls may have more: whoever listens must not take the places of those who work. */
+const MORE_FOR_CALLS = 0.2;
 const HEARTBEAT_MS = 15_000;
 /** The longest stream. After it the client reconnects and is authenticated again. */
 const MAX_STREAM_MS = 60 * 60_000;
@@ -50,6 +52,8 @@ export interface Streaming {
 	/** The stream does not end when the stop begins: its events end by themselves. */
 	mayFinish?: boolean;
 	maxMs?: number;
+	/** Ends the stream in order when it aborts. */
+	until?: AbortSignal;
 	/** Further headers of the answer; those of an event stream win. */
 	headers?: Readonly<Record<string, string>>;
 }
@@ -140,7 +144,8 @@ export class Streams {
 	}
 
 	#refusal(own: number, mayFinish: boolean): NoMoreStreams | null {
-		const { perProcess, perAccount } = this.#bounds;
+		const share = mayFinish ? 1 + MORE_FOR_CALLS : 1;
+		const [perProcess, perAccount] = [this.#bounds.perProcess * share, this.#bounds.perAccount * share];
 		const headers = { 'retry-after': RETRY_SECONDS };
 		const refuse = (code: 'rate_limited' | 'unavailable', message: string) => new NoMoreStreams(code, message, { headers });
 		if (this.#stopping.aborted && !mayFinish) return refuse('unavailable', 'The service is stopping.');
@@ -156,7 +161,7 @@ export class Streams {
 	}
 
 	/** Ends the body with the client, its time or the service. */
-	#follow({ raw: { res } }: Request, body: Endable, { leaving, log, mayFinish = false, maxMs = MAX_STREAM_MS }: Streaming): void {
+	#follow({ raw: { res } }: Request, body: Endable, { leaving, log, mayFinish = false, maxMs = MAX_STREAM_MS, until }: Streaming): void {
 		const end = (reason: unknown): void => {
 			body.finish();
 			leaving.abort(reason);
@@ -166,16 +171,20 @@ export class Streams {
 		};
 		const stream: OpenStream = { end, mayFinish };
 		const tooLong = setTimeout(() => end(new GatewayError('unavailable', 'The stream has lasted as long as one may.')), maxMs).unref();
+		const onEnd = (): void => end(until?.reason);
+		until?.addEventListener('abort', onEnd, { once: true });
 		this.#open.add(stream);
 		body.on('error', (error) => log.warn({ error: describeThrown(error) }, 'the source of an event stream failed'));
 		body.once('close', () => {
 			clearTimeout(tooLong);
+			until?.removeEventListener('abort', onEnd);
 			this.#open.delete(stream);
 		});
 		if (res.closed) body.destroy();
 		else res.once('close', () => body.destroy());
 		// The stop may have come while the source was asked for its first event.
 		if (this.#stopping.aborted && !mayFinish) end(stopped());
+		if (until?.aborted) onEnd();
 	}
 
 	#stop(): void {

@@ -20,6 +20,10 @@ export interface AgainParts {
 /** The names of credentials: `access:<id of the key>`, `login:<id of the session>`, `password:<version>`. */
 const NAMED = /^(access|login|password):(.+)$/;
 
+/** Whether core's own rows hold the credential of the caller, rather than records of the method that admitted them. */
+export const isOwnCredential = ({ keyId, credential }: Caller): boolean =>
+	keyId !== undefined || (credential !== undefined && NAMED.test(credential));
+
 /** Returns the caller as they are now; null when the credential was revoked or has ended, or cannot be found again. */
 export async function callerAgain(caller: Caller, mounted: AgainAt, parts: AgainParts): Promise<Caller | null> {
 	await parts.store.changes.fresh(0);

@@ -3,7 +3,7 @@
 
 import Joi from 'joi';
 import type { ChallengeFault } from '../contract/kinds.ts';
-import type { Gateway, Incoming } from '../contract/nouns.ts';
+import type { Incoming, ServedAt } from '../contract/nouns.ts';
 
 /** The configurable part of the three locations. */
 export interface SecretPlaces {
@@ -41,7 +41,7 @@ export const secretPlaces = (places: SecretPlaces): string => `in ${keyHeaderOf(
 export const bearerToken = ({ headers }: Incoming): string | null => BEARER.exec(headers.authorization ?? '')?.[1] ?? null;
 
 /** RFC 6750 §3: "If the request lacks any authentication information […] the resource server SHOULD NOT include an error code". */
-export function bearerChallenge({ url }: Gateway, fault: ChallengeFault | null): string {
+export function bearerChallenge({ url }: ServedAt, fault: ChallengeFault | null): string {
 	const challenge = `Bearer realm="${url}"`;
 	if (fault === null) return challenge;
 	const scope = fault.error === 'insufficient_scope' ? `, scope="${fault.scopes.join(' ')}"` : '';

@@ -20,7 +20,8 @@ export const noKeysYet = (): KeyedGateway['keys'] => new BoundedMap(KEYS_KEPT);
 
 /** Returns the caller of a key; null when the key is unknown to this gateway, revoked or expired. */
 export async function gatewayKey(secret: string, mounted: KeyedGateway, store: Store): Promise<Caller | null> {
-	if (secret.length > MAX_KEY_LENGTH) return null;
+	// Without a gateway, no key of one is good.
+	if (secret.length > MAX_KEY_LENGTH || mounted.gateway.id === '') return null;
 	const id = hashId(secret);
 	const known = mounted.keys.get(id) ?? (mounted.keys.has(id) ? null : await lookUp(mounted, Buffer.from(id, 'latin1'), store));
 	if (!mounted.keys.has(id)) mounted.keys.set(id, known);

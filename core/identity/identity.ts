@@ -141,8 +141,11 @@ class GatewayIdentity implements RequestIdentity {
 	}
 
 	/** Freezes what it gives: callers of keys are cached, and belong to all requests. */
-	#give<T extends Caller | null>(caller: T): T {
-		if (caller === null) return caller;
+	#give<T extends Caller | null>(found: T): T {
+		if (found === null) return found;
+		const { id, organizationId } = this.#mounted.gateway;
+		// Without a gateway, a caller is one of the organization.
+		const caller = id === '' ? { ...found, organizationId } : found;
 		this.#given ??= [];
 		this.#given.push(deepFreeze(caller));
 		return caller;

@@ -25,6 +25,7 @@ const OPERATION: Readonly<Record<string, Check>> = {
 	key: NAME,
 	operationId: TEXT_OR_NULL,
 	name: TEXT,
+	title: [(value) => value === undefined || value === null || isText(value), 'a string, if any'],
 	description: TEXT,
 	method: TEXT,
 	path: TEXT,

@@ -1,9 +1,8 @@
 // One attempt at a job of a plugin: the call is made anew, the handler runs within its time, and its end is put into words.
 
 import { asGatewayError, ERRORS, type ErrorCode, PluginFault } from '../contract/errors.ts';
-import type { JobHandler } from '../contract/jobs.ts';
-import type { Json, JsonObject } from '../contract/nouns.ts';
-import type { Rebuilt } from '../gateways/rebuild.ts';
+import type { JobHandler, JobRun } from '../contract/jobs.ts';
+import type { Json, JsonObject, Log } from '../contract/nouns.ts';
 import { measureJson } from '../kit/json.ts';
 import { raceWith } from '../kit/race.ts';
 import { describeThrown } from '../process/strays.ts';
@@ -25,8 +24,8 @@ export interface Handling {
 	id: string;
 	attempt: number;
 	data: Json;
-	/** Makes the call anew. */
-	rebuild(signal: AbortSignal): Promise<Rebuilt>;
+	/** Returns the call: made anew, or the one with which the job begins here. */
+	rebuild(signal: AbortSignal): Promise<Pick<JobRun, 'call' | 'config'>>;
 	tell(value: Json): void;
 	seal(output: Json): JsonObject;
 }
@@ -36,7 +35,7 @@ export async function handleOnce(handling: Handling, signal: AbortSignal): Promi
 	const { title, plugin, handler, attempt, id, data, tell, seal } = handling;
 	const own = new AbortController();
 	const both = AbortSignal.any([signal, own.signal]);
-	let log: Rebuilt['call']['log'] | null = null;
+	let log: Log | null = null;
 	try {
 		const { call, config } = await handling.rebuild(both);
 		log = call.log;

@@ -8,6 +8,7 @@ import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { JobDesk } from '../tools/job-desk.ts';
 import { defineDeliveries, deliver, deliveriesAt } from './deliveries.ts';
+import { LiveCalls } from './live-calls.ts';
 import { definePluginJobs, jobsAt } from './plugin-jobs.ts';
 
 export interface JobParts {
@@ -20,8 +21,12 @@ export interface JobParts {
 	rebuild(origin: CallOrigin): Promise<Rebuilt>;
 }
 
+/** With the calls of jobs that begin in this process. */
+export type DeskParts = JobParts & { live: LiveCalls };
+
 /** Defines the kinds of run of all jobs, before runs are opened. */
-export function createJobs(parts: JobParts): JobDesk {
+export function createJobs(given: JobParts): JobDesk {
+	const parts: DeskParts = { ...given, live: new LiveCalls() };
 	definePluginJobs(parts);
 	defineDeliveries(parts);
 	return {

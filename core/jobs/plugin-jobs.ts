@@ -23,7 +23,7 @@ import {
 	storedReach,
 } from './envelopes.ts';
 import { handleOnce, MAX_DATA_CHARS } from './handling.ts';
-import type { JobParts } from './jobs.ts';
+import type { DeskParts } from './jobs.ts';
 
 const PLACES = 10;
 const PER_ACCOUNT = 3;
@@ -38,7 +38,7 @@ const LATEST_MS = 366 * DAY_MS;
 const kindOf = (plugin: string, name: string): string => `job.${plugin.replace(':', '.')}.${name}`;
 
 /** Defines a kind of run for each job of each plugin. */
-export function definePluginJobs(parts: JobParts): void {
+export function definePluginJobs(parts: DeskParts): void {
 	for (const plugin of KIND_NAMES.flatMap((kind) => parts.registry.list(kind))) {
 		for (const [name, handler] of Object.entries(plugin.jobs ?? {})) {
 			const { places = PLACES, perAccount = PER_ACCOUNT } = handler;
@@ -56,18 +56,19 @@ interface Declared {
 	handler: JobHandler;
 }
 
-async function work(run: RunContext, { plugin, name, handler }: Declared, parts: JobParts): Promise<Json> {
+async function work(run: RunContext, { plugin, name, handler }: Declared, parts: DeskParts): Promise<Json> {
 	const { secrets } = parts;
 	const row = { ...run, kind: kindOf(plugin, name) };
 	const { data = null, caller = null, reach = null, attempts, runAt } = openInput(secrets, row);
 	if (typeof runAt === 'string') await run.sleep('due', Math.max(0, Date.parse(runAt) - Date.now()));
-	const { gatewayId } = inputOf(row);
+	const { gatewayId, ref } = inputOf(row);
+	const live = parts.live.take(ref);
 	const origin = { plugin, organizationId: run.organizationId, gatewayId, caller: revivedCaller(caller), reach: revivedReach(reach) };
 	return inAttempts(run, { attempts: Number(attempts), pauseMs: PAUSE_MS }, (attempt, signal) =>
 		handleOnce(
 			{
 				...{ title: `job ${name}`, plugin, handler, id: run.id, attempt, data },
-				rebuild: (own) => parts.rebuild({ ...origin, signal: own }),
+				rebuild: async (own) => (attempt === 1 && live?.(own)) || parts.rebuild({ ...origin, signal: own }),
 				tell: (value) => run.progress(sealOut(secrets, row, value)),
 				seal: (output) => sealOut(secrets, row, output),
 			},
@@ -77,7 +78,7 @@ async function work(run: RunContext, { plugin, name, handler }: Declared, parts:
 }
 
 /** The jobs of one plugin at one place. */
-export function jobsAt(scope: JobScope, parts: JobParts): Jobs {
+export function jobsAt(scope: JobScope, parts: DeskParts): Jobs {
 	const { organizationId, plugin } = scope;
 	const { runs, secrets } = parts;
 	const prefix = kindOf(plugin, '');
@@ -97,12 +98,19 @@ export function jobsAt(scope: JobScope, parts: JobParts): Jobs {
 				reach: storedReach(scope.reach),
 				...settled(handler, options),
 			};
-			const { id } = await runs.start({
-				...{ organizationId, kind, input: sealInput(secrets, scope, kind, content) },
-				deadlineMs: deadlineOf(options),
-				dedupe: options.key === undefined ? null : dedupeOf(scope, options.key),
-			});
-			return { id };
+			const { here = false, key } = options;
+			const input = sealInput(secrets, scope, kind, content);
+			const asked = { organizationId, kind, input, deadlineMs: deadlineOf(options), here };
+			const leave = here && scope.goOn ? parts.live.lend(input.ref, scope.goOn) : null;
+			try {
+				const run = await runs.start({ ...asked, dedupe: key === undefined ? null : dedupeOf(scope, key) });
+				if (run.status === 'running' && inputOf(run).ref === input.ref) return { id: run.id };
+				leave?.();
+				return { id: run.id };
+			} catch (error) {
+				leave?.();
+				throw error;
+			}
 		},
 		async get(id) {
 			const run = await find(id);
@@ -116,7 +124,7 @@ export function jobsAt(scope: JobScope, parts: JobParts): Jobs {
 	};
 }
 
-function declared(plugin: string, name: string, { registry }: JobParts): JobHandler {
+function declared(plugin: string, name: string, { registry }: DeskParts): JobHandler {
 	const kind = KIND_NAMES.find((one) => plugin.startsWith(`${one}:`));
 	const jobs = kind && registry.get(kind, plugin.slice(kind.length + 1))?.jobs;
 	const handler = jobs && Object.hasOwn(jobs, name) ? jobs[name] : undefined;
@@ -146,7 +154,7 @@ function deadlineOf({ deadlineMs = DAY_MS, runAt }: JobOptions): number {
 	return deadlineMs + Math.max(0, (runAt?.getTime() ?? 0) - Date.now());
 }
 
-function showJob(run: Run, name: string, { secrets }: JobParts): Job {
+function showJob(run: Run, name: string, { secrets }: DeskParts): Job {
 	const { id, status, error, createdAt, startedAt, finishedAt } = run;
 	const [progress, output] = [openOut(secrets, run, run.progress), openOut(secrets, run, run.output)];
 	return { id, name, status, progress, output, error, createdAt, startedAt, finishedAt };

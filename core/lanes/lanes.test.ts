@@ -11,10 +11,12 @@ import { laneOf } from './lanes.ts';
 
 test('an API without limits of calls has no lane', () => {
 	const row = { ...apiWith({}), organizationId: 'o', type: 'openapi', baseUrl: '', description: null, status: 'active', passThrough: [] };
+	const results = { strictOutput: false, icon: null };
 	const dates = { createdAt: new Date(), updatedAt: new Date() };
 	assert.equal(laneOf(null), null);
-	for (const outbound of [null, {}, { maxQueued: 5 }, { minTimeMs: 0 }]) assert.equal(laneOf({ ...row, ...dates, outbound }), null);
-	assert.deepEqual(laneOf({ ...row, ...dates, outbound: { maxConcurrent: 1 } })?.outbound, { maxConcurrent: 1 });
+	for (const outbound of [null, {}, { maxQueued: 5 }, { minTimeMs: 0 }])
+		assert.equal(laneOf({ ...row, ...results, ...dates, outbound }), null);
+	assert.deepEqual(laneOf({ ...row, ...results, ...dates, outbound: { maxConcurrent: 1 } })?.outbound, { maxConcurrent: 1 });
 });
 
 test('without Redis a lane lets as many calls through at once as it may, in their order, and loses none', async (t) => {

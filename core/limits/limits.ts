@@ -122,7 +122,10 @@ async function countAt(request: Request, parts: Parts, subject: string | null, h
 	const failures = hasTried ? peek(failuresAt(request, parts)) : null;
 	const address = addressOf(request, parts);
 	const own = route && bucketOf(route, address);
-	await count(request, parts.windows, [failures, ...counted.map((one) => bucketOf(one, subject ?? address)), own]);
+	// A route of a transport at a fixed address may issue credentials as one of a gateway may.
+	const isStrict = request.plugins.gatewayRoute?.issuesCredentials === true;
+	const windows = counted.map((one) => bucketOf({ ...one, isStrict: one.isStrict || isStrict }, subject ?? address));
+	await count(request, parts.windows, [failures, ...windows, own]);
 }
 
 async function countAtGateway(

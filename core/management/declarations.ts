@@ -31,7 +31,7 @@ const PERMISSION = /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/;
 /** Types that the audit log records by itself; a test compares them with its list of tables. */
 export const OWN_TYPES: readonly string[] = [
 	...['organization', 'member', 'invitation', 'access_key', 'api', 'credential', 'schema', 'tool', 'gateway', 'gateway_tool'],
-	...['auth_method', 'api_key', 'import'],
+	...['auth_method', 'api_key', 'import', 'skill', 'gateway_skill', 'llm_provider'],
 ];
 
 /** Collects the permissions of all features. @throws Error naming the feature and the permission that is invalid or taken */

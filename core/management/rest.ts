@@ -27,6 +27,20 @@ export const displayName = Joi.string().min(1).max(200).pattern(/\S/, 'more than
 
 export const description = Joi.string().allow('', null).max(10_000).description('The purpose, in free text; null when there is none.');
 
+/** Each tool of a list has the icon again. */
+const MAX_ICON_CHARS = 2000;
+
+export const icon = Joi.string()
+	.max(MAX_ICON_CHARS)
+	.pattern(
+		/^(?:https:\/\/[^\s@\\/?#]+(?:[/?#]\S*)?|data:image\/(?:png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2})$/,
+		'an https URL, or a data URL of a PNG, JPEG, WebP or SVG in base64',
+	)
+	.allow(null)
+	.description(
+		'An image that clients may show: an https URL without user and password, or a data URL of a PNG, JPEG, WebP or SVG image in base64. Null: none.',
+	);
+
 // ── lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const MAX_PAGE = 100;

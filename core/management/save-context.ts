@@ -9,7 +9,7 @@ import { pluginLog } from '../tools/plugin-log.ts';
 
 interface Parts {
 	log: Log;
-	egress: Pick<Egress, 'check'>;
+	egress: Pick<Egress, 'check' | 'checkAddress'>;
 	accountOf: AccountOf;
 	registry: Registry;
 }
@@ -21,4 +21,5 @@ export const saveContext = ({ log, egress, accountOf, registry }: Parts, plugin:
 	organizationId,
 	account: () => accountOf(organizationId),
 	checkUrl: egress.check,
+	checkAddress: egress.checkAddress,
 });

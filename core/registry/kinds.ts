@@ -10,6 +10,7 @@ import {
 	configSchema,
 	corsHeaders,
 	gatewayRoutes,
+	lentSandbox,
 	limitWindow,
 	managementRoutes,
 	operatorSchema,
@@ -66,7 +67,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		inRows: true,
 		members: {
 			...{ authenticate: must, recheck: code, verifyBody: code, check, secretHeaders: code, takes: code, challenge: code },
-			...{ scheme: code, fail: code, routes: gatewayRoutes, management: managementRoutes, cors: corsHeaders },
+			...{ scheme: code, fail: code, routes: gatewayRoutes, management: managementRoutes, cors: corsHeaders, universal: Joi.valid(true) },
 		},
 	},
 	transport: {
@@ -76,7 +77,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { routes: gatewayRoutes.min(1).required(), cors: corsHeaders, fail: code, suffix: Joi.valid('.git') },
+		members: { routes: gatewayRoutes.min(1).required(), cors: corsHeaders, fail: code, suffix: Joi.valid('.git'), tokens: code },
 	},
 	importer: {
 		folder: 'importers',
@@ -94,7 +95,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: 'declared',
 		inRows: true,
-		members: { creatable: Joi.boolean(), check, execute: must, preview: code },
+		members: { creatable: Joi.boolean(), check, execute: must, preview: code, sandbox: lentSandbox },
 	},
 	provider: {
 		folder: 'plugins/providers',
@@ -103,7 +104,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { check, chat: must, models: code, prices: code },
+		members: { privateUrls: Joi.boolean(), check, chat: must, models: code, prices: code },
 	},
 	node: {
 		folder: 'plugins/nodes',

@@ -8,6 +8,8 @@ import type { GatewayRoute, ManagementRoute } from '../contract/kinds.ts';
 import type { JsonSchemaSource } from './describe.ts';
 
 export const code = Joi.function();
+/** The sandbox that an executor lends. */
+export const lentSandbox = Joi.object({ language: Joi.string().required(), run: code.required() });
 export const positive = Joi.number().integer().min(1);
 /** A list of lower-case words. */
 export const WORDS = Joi.array()
@@ -144,13 +146,19 @@ const routeFields = {
 	maxBytes: positive,
 	encodings: Joi.array().items(Joi.valid('gzip')).min(1).unique(),
 	lists: Joi.boolean(),
+	atOrganization: Joi.boolean(),
 	limit: limitWindow,
 	issuesCredentials: Joi.boolean(),
 	handler: code.required(),
 } satisfies Record<keyof GatewayRoute, Schema>;
 
+const organizationFault = ({ atOrganization, method, path, public: isPublic }: GatewayRoute): string | null =>
+	!atOrganization || (isPublic === true && method === 'GET' && /^\/\.well-known\/[^{]+$/.test(path))
+		? null
+		: 'must be a public GET of a path below /.well-known/, without parameters, to have atOrganization';
+
 export const gatewayRoutes: ArraySchema = Joi.array()
-	.items(Joi.object(routeFields))
+	.items(Joi.object(routeFields).custom(rule(organizationFault)))
 	.custom(rule((routes: GatewayRoute[]) => twinsFault(routes, isSamePlace, ({ method, path }) => `${method} ${path}`)));
 
 // ── routes of the management API ─────────────────────────────────────────────────────────────────────────────────────

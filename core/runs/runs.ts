@@ -33,11 +33,13 @@ export interface Runs {
 	kinds(): string[];
 	/** Begins to take runs, if any kind is defined. */
 	open(): Promise<void>;
-	/** Starts a run: it is durable when this resolves. With `here` it begins at once in this process. @throws not_found, rate_limited */
+	/**
+	 * Starts a run: it is durable when this resolves. With `here` it begins at once if one of the places of this process is free, and is queued
+	 * otherwise. @throws not_found, rate_limited
+	 */
 	start(asked: RunAsked): Promise<Run>;
 	/**
-	 * Starts a run that `add` adds in the transaction in which it adds the rows that the run is for. With `here` it begins at once if one of the
-	 * places of this process is free, and is queued otherwise.
+	 * Starts a run that `add` adds in the transaction in which it adds the rows that the run is for.
 	 */
 	startWith<T extends object | null>(asked: RunAsked, add: (asked: NewRun, kind: RunKind) => Promise<T & MayBegin>): Promise<T>;
 	get(place: RunPlace): Promise<Run | null>;
@@ -79,6 +81,16 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const runner = new Runner({ queue, log, startChild, ...more });
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
+	const startWith: Runs['startWith'] = async (asked, add) => {
+		const leave = asked.here ? runner.reserve(asked.kind) : null;
+		try {
+			const added = await add({ ...USUAL, ...asked, here: leave !== null }, runner.kind(asked.kind));
+			if (added?.claimed) runner.begin(added.claimed);
+			return added;
+		} finally {
+			leave?.();
+		}
+	};
 	let closing: Promise<void> | null = null;
 	return {
 		define(kind, program, { places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES } = {}) {
@@ -89,21 +101,11 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		kinds: () => runner.kinds(),
 		open: () => runner.open(),
 		async start(asked) {
-			const added = await queue.add({ ...USUAL, ...asked }, runner.kind(asked.kind));
+			const added = await startWith(asked, (run, kind) => queue.add(run, kind));
 			if (!added) throw notFound('Organization');
-			if (added.claimed) runner.begin(added.claimed);
 			return added.run;
 		},
-		async startWith(asked, add) {
-			const leave = asked.here ? runner.reserve(asked.kind) : null;
-			try {
-				const added = await add({ ...USUAL, ...asked, here: leave !== null }, runner.kind(asked.kind));
-				if (added?.claimed) runner.begin(added.claimed);
-				return added;
-			} finally {
-				leave?.();
-			}
-		},
+		startWith,
 		get: ({ organizationId, id }) => queue.get(organizationId, id),
 		steps: ({ organizationId, id }) => queue.steps(organizationId, id),
 		async wait(place, ms, signal) {

@@ -207,7 +207,7 @@ test('recalling waits when the changes are not known up to a second ago, and fai
 	const owner = await addOwner(store);
 	await store.records.put(owner.organizationId, owner, 'a', { n: 1 }, { watched: true });
 	const lost: Changes = {
-		subscribe: store.changes.subscribe,
+		...store.changes,
 		fresh: () => Promise.reject(Object.assign(new Error('x'), { code: 'unavailable' })),
 	};
 	const known = startReplica(t, store, owner);

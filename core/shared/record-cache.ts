@@ -27,7 +27,7 @@ interface LookUp {
 
 /** Watched records by cache key. Only what a change would drop is cached: neither missing records nor unwatched ones. */
 export class RecordCache {
-	readonly #changes: Changes;
+	readonly #changes: Pick<Changes, 'subscribe' | 'fresh'>;
 	/** Least recently used first. */
 	readonly #kept: BoundedMap<string, Kept>;
 	readonly #keysByTopic = new Map<Topic, string>();
@@ -38,7 +38,7 @@ export class RecordCache {
 	#chars = 0;
 	#heardChanges = 0;
 
-	constructor(changes: Changes, capacity = RECORDS_KEPT, maxChars = CHARS_KEPT) {
+	constructor(changes: Pick<Changes, 'subscribe' | 'fresh'>, capacity = RECORDS_KEPT, maxChars = CHARS_KEPT) {
 		this.#changes = changes;
 		this.#maxChars = maxChars;
 		this.#kept = new BoundedMap(capacity, { onEvicted: (_cacheKey, kept) => this.#left(kept) });

@@ -90,6 +90,7 @@ test('a watch waits for an outage of the feed, and reads what changed in it; its
 	let isLost = false;
 	const listeners = new Set<(topics: Topic[]) => void>();
 	const changes: Changes = {
+		...store.changes,
 		subscribe(listener) {
 			listeners.add(listener);
 			return () => listeners.delete(listener);

@@ -37,7 +37,7 @@ export interface Watched {
 }
 
 export interface WatchParts {
-	changes: Changes;
+	changes: Pick<Changes, 'subscribe' | 'fresh'>;
 	accountOf: AccountOf;
 }
 

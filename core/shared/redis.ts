@@ -87,7 +87,7 @@ export function connectCarrier(target: NonNullable<Config['redis']>): { publishe
 
 async function createRedis(target: NonNullable<Config['redis']>, log: Log, usualMs: number): Promise<Shared> {
 	// Commands fail at once in an outage; none is queued or resent, and the connection is restored by itself.
-	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: SILENCE_MS });
+	const redis = new Redis({ ...settings(target), lazyConnect: true, socketTimeout: Math.max(SILENCE_MS, usualMs) });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
 	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
 	const guard = async <T>(work: Promise<T>, deadlineMs = usualMs): Promise<T> =>

@@ -2,17 +2,24 @@
 
 import type { Admission } from '../contract/admission.ts';
 import type { Asker } from '../contract/asking.ts';
-import type { Identity, ProgressListener } from '../contract/context.ts';
+import type { ProgressListener } from '../contract/call-options.ts';
+import type { Identity } from '../contract/context.ts';
 import type { GatewayError } from '../contract/errors.ts';
-import type { Api, Caller, Gateway, Incoming, Log, Scope, Tool, ToolRef } from '../contract/nouns.ts';
+import type { ServedVersions } from '../contract/following.ts';
+import type { Api, Caller, Gateway, Incoming, JsonObject, Log, Scope, Tool, ToolRef } from '../contract/nouns.ts';
+import type { OrganizationChoice } from '../contract/organizations.ts';
+import type { Skill } from '../contract/skills.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { InFlight } from '../http/in-flight.ts';
 import type { Lanes } from '../lanes/lanes.ts';
+import type { ModelConnections } from '../models/connections.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import type { Memo } from '../shared/memo.ts';
+import type { NamedWorks } from '../shared/named-work.ts';
 import type { RecordServices } from '../shared/plugin-records.ts';
 import type { Shared } from '../shared/redis.ts';
+import type { SkillFiles } from '../shared/skill-files.ts';
 import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
 import type { Signer } from '../upstreams/credentials.ts';
@@ -22,6 +29,7 @@ import type { WaitingQuestions } from './asking.ts';
 import type { ToolEntry, ToolLimit } from './entry.ts';
 import type { Invoker } from './invoke.ts';
 import type { CallReach, JobDesk } from './job-desk.ts';
+import type { Budget } from './result-budget.ts';
 
 /** The parts of core that a call uses. */
 export interface Services {
@@ -33,12 +41,17 @@ export interface Services {
 	store: Store;
 	records: RecordServices;
 	memo: Memo;
+	skillFiles: SkillFiles;
 	accountOf: AccountOf;
 	signer: Signer;
 	invoker: Invoker;
 	/** Told when calls in flight have no more time, since the service stops. */
 	inFlight: InFlight;
 	jobs: JobDesk;
+	models: Pick<ModelConnections, 'of'>;
+	named: NamedWorks;
+	/** Follows the versions of what a call's gateway serves, or its gateways. */
+	followServed(call: CallParts, signal: AbortSignal): AsyncIterable<ServedVersions>;
 	/** Encrypts what clients carry, and logs nothing. */
 	seals: Secrets;
 	waitingQuestions: WaitingQuestions;
@@ -46,10 +59,11 @@ export interface Services {
 	operatorOf(plugin: string): unknown;
 }
 
-/** The tools that one caller can reach: a gateway's, or one tool of an organization. */
+/** The tools and skills that one caller can reach: a gateway's, or one tool of an organization. */
 export interface ToolShelf {
 	list(): readonly Tool[];
 	find(tool: ToolRef): ToolEntry | null;
+	skills(): readonly Skill[];
 }
 
 /** The parts of one call: the plugin, the gateway and the caller that it belongs to. */
@@ -71,9 +85,13 @@ export interface CallParts {
 	/** The gateways of a call over several of them, also inside an executor; absent in a call at one gateway. */
 	reach?: CallReach;
 	identity: Identity;
+	/** The organizations, where the request has not named one yet: `organizationId` is empty. */
+	organizations?: OrganizationChoice;
 	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;
 	signal: AbortSignal;
+	/** The config of the transport, for jobs that begin with this call; absent in calls of others. */
+	config?: JsonObject;
 	/** Whether an attempt at a job makes the call: a tool that the signal ends gives no result then. */
 	ofJob?: boolean;
 	/** The tool being run, inside an executor. */
@@ -81,6 +99,8 @@ export interface CallParts {
 	listener: ProgressListener | null;
 	/** The way to the user of the client. */
 	asker?: Asker | null;
+	/** Keeps results that are cut, and tells the client how to get them; absent where it has no way to. */
+	keep?: Budget['keep'];
 	/** Ends the run inside an executor, which the client will begin again. */
 	suspend?: ((reason: GatewayError) => void) | undefined;
 	/** Replaces the service's own record store: records are written in the name of a user. */
@@ -93,4 +113,7 @@ export interface CallParts {
 	isDry?: boolean;
 	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */
 	countTool?: (limit: ToolLimit) => Promise<void>;
+	/** Counts a tool's run as a request of the caller, where `isCounted`; absent outside a request. @throws rate_limited */
+	countCall?: () => Promise<void>;
+	isCounted?: boolean;
 }

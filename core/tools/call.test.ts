@@ -9,11 +9,14 @@ import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { failure, textOfBody } from '../../test/helpers/egress.ts';
 import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
+import { sampleSkill } from '../../testing/skills.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Scope, Tool } from '../contract/nouns.ts';
-import { managementContext, NO_IDENTITY, PluginCall } from './call.ts';
+import { PluginCall } from './call.ts';
 import type { CallParts } from './call-parts.ts';
 import type { ToolEntry } from './entry.ts';
+import { managementContext } from './management-context.ts';
+import { NO_IDENTITY } from './no-identity.ts';
 
 const ALL: Scope[] = ['tools:read', 'tools:execute'];
 const callerWith = (...scopes: Scope[]): Caller => ({ method: 'x', subject: 'x', scopes });
@@ -52,11 +55,14 @@ beforeEach(() => {
 	core.runs.length = 0;
 });
 
+const SKILL = sampleSkill({ name: 'paint' }).skill;
+
 const callOf = (parts: Partial<CallParts> = {}): PluginCall =>
 	new PluginCall(core.services, {
 		...{ plugin: 'transport:x', organizationId, gateway, caller: callerWith(...ALL), identity: NO_IDENTITY, entry: null, listener: null },
 		shelf: {
 			list: () => [entry.tool],
+			skills: () => [],
 			find(ref) {
 				steps.push('find');
 				return 'name' in ref && ref.name === 'getPet' ? entry : null;
@@ -74,6 +80,16 @@ test('tools are listed for callers who may read them', async () => {
 	);
 	assert.deepEqual(await callOf({ shelf: null }).tools(), []);
 	for (const caller of [null, callerWith(), callerWith('tools:execute')]) await failure(callOf({ caller }).tools(), 'insufficient_scope');
+});
+
+test('skills are for callers who may read tools, and without a caller for routes that declare that they list', async () => {
+	const shelf = { list: () => [], skills: () => [SKILL], find: () => null };
+	assert.deepEqual(await callOf({ shelf }).skills(), [SKILL]);
+	assert.deepEqual(await callOf({ shelf, caller: null, lists: true }).skills(), [SKILL]);
+	assert.deepEqual(await callOf({ shelf: null }).skills(), []);
+	await failure(callOf({ shelf, caller: callerWith('tools:execute'), lists: true }).skills(), 'insufficient_scope');
+	for (const refused of [callOf({ shelf, caller: null }).skills(), callOf({ shelf, caller: null }).skillFile(SKILL.id, 'SKILL.md')])
+		await assert.rejects(refused, /skills\(\) was called on a public route that does not declare lists: true/);
 });
 
 test('a missing scope is reported with the challenge of the method that admitted the caller', async () => {
@@ -101,7 +117,7 @@ test('a call checks the scope first, then finds the tool, counts it by its limit
 
 test('a tool without a limit is not counted, and an unknown name is shortened in the error', async () => {
 	const free = { ...entry, limit: null };
-	await callOf({ shelf: { list: () => [], find: () => free } }).invoke({ name: 'getPet' }, {});
+	await callOf({ shelf: { list: () => [], skills: () => [], find: () => free } }).invoke({ name: 'getPet' }, {});
 	assert.deepEqual(steps, ['run']);
 	const { message } = await failure(callOf().invoke({ name: 'x'.repeat(1000) }, {}), 'tool_not_found');
 	assert.ok(message.length < 200);
@@ -176,7 +192,13 @@ test('outside of an executor nothing is signed or renewed, and an exchange is ma
 
 test('in a route of the management API there is no caller, no tool, and no identity', async () => {
 	const { records } = core.store;
-	const context = managementContext(core.services, { plugin: 'auth:x', gateway, records, signal: new AbortController().signal });
+	const context = managementContext(core.services, {
+		plugin: 'auth:x',
+		organizationId: gateway.organizationId,
+		gateway,
+		records,
+		signal: new AbortController().signal,
+	});
 	const { identity } = context as PluginCall;
 	await failure((context as PluginCall).tools(), 'insufficient_scope');
 	await failure(identity.token('a'), 'unauthorized');

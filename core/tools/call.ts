@@ -1,33 +1,18 @@
 // The context that plugins receive, and one call of a gateway or of the management API.
 
 import type { Admission } from '../contract/admission.ts';
-import type { Answer, Asker, Question, Seals } from '../contract/asking.ts';
-import type {
-	Call,
-	CheckedAddress,
-	Context,
-	Identity,
-	KeyValue,
-	OutboundRequest,
-	OutboundResponse,
-	ProgressListener,
-	SocketProtocol,
-} from '../contract/context.ts';
+import type { Answer, Question, Seals } from '../contract/asking.ts';
+import type { CallOptions } from '../contract/call-options.ts';
+import type { Call, CheckedAddress, Identity, KeyValue, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
+import type { NamedWork, ServedVersions } from '../contract/following.ts';
 import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
-import type {
-	Api,
-	Caller,
-	Gateway,
-	Json,
-	Log,
-	OrganizationSettings,
-	Records,
-	Scope,
-	Tool,
-	ToolRef,
-	ToolResult,
-} from '../contract/nouns.ts';
+import type { Models } from '../contract/models.ts';
+import type { Api, Caller, Gateway, Json, Log, OrganizationSettings, Records, Tool, ToolRef, ToolResult } from '../contract/nouns.ts';
+import type { OrganizationChoice } from '../contract/organizations.ts';
+import type { KeptPage, RunResult } from '../contract/results.ts';
+import type { SandboxTask } from '../contract/sandbox.ts';
+import type { Skill } from '../contract/skills.ts';
 import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { checkedValues } from '../shared/check-record.ts';
@@ -36,29 +21,19 @@ import type { RecordStore } from '../store/store.ts';
 import { stream } from '../upstreams/streaming.ts';
 import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
-import type { JobDesk } from './job-desk.ts';
-import { type LogOrigin, pluginLog } from './plugin-log.ts';
+import type { JobDesk, LiveCall } from './job-desk.ts';
+import { keeping, keptBy, keptPage } from './kept-results.ts';
+import { originOf, pluginLog } from './plugin-log.ts';
+import { runInSandbox } from './sandboxes.ts';
+import { scopeMissing } from './scope-missing.ts';
 import { sealsOf } from './seals.ts';
 
 /** Time for which an organization's settings are cached: every change is seen within a second. */
 const SETTINGS_MS = 1000;
 
 const NO_TOOLS: readonly Tool[] = Object.freeze([]);
+const NO_SKILLS: readonly Skill[] = Object.freeze([]);
 const NO_ADMISSION: readonly Admission[] = Object.freeze([]);
-
-/** The identity of a call without a gateway, at which no one is known. */
-export const NO_IDENTITY: Identity = Object.freeze<Identity>({
-	credential: async () => null,
-	token: async () => {
-		throw new GatewayError('unauthorized', 'There is no gateway that could take a token.');
-	},
-	password: async () => null,
-	member: async () => null,
-	again: async () => null,
-	visitor: async () => null,
-	logIn: async () => null,
-	forgotPassword: async () => undefined,
-});
 
 export class PluginCall implements Call {
 	readonly #services: Services;
@@ -95,6 +70,9 @@ export class PluginCall implements Call {
 	get identity(): Identity {
 		return this.#parts.identity;
 	}
+	get organizations(): OrganizationChoice | null {
+		return this.#parts.organizations ?? null;
+	}
 	get seals(): Seals {
 		const { plugin, organizationId, gateway } = this.#parts;
 		return sealsOf(this.#services.seals, { plugin, organizationId, at: gateway?.id ?? organizationId });
@@ -103,10 +81,10 @@ export class PluginCall implements Call {
 		return checkedValues(this.#parts.plugin, this.#services.shared.keyValue(`kv:${this.#private()}:`));
 	}
 	get records(): Records {
-		const { plugin, organizationId, gateway, records: store = this.#services.store.records, hidesSealed = false } = this.#parts;
+		const { plugin, gateway, records: store = this.#services.store.records, hidesSealed = false } = this.#parts;
 		return new PluginRecords(
 			{ store, as: (by) => this.#recordsOf(by), services: this.#services.records, hidesSealed },
-			{ organizationId, gatewayId: gateway?.id ?? null, plugin },
+			{ organizationId: this.#organizationId(), gatewayId: gateway?.id ?? null, plugin },
 		);
 	}
 
@@ -142,7 +120,7 @@ export class PluginCall implements Call {
 	}
 
 	get jobs(): Jobs {
-		return this.#desk().jobs(this.#parts);
+		return this.#desk().jobs({ ...this.#parts, goOn: (signal) => this.#goOn(signal) });
 	}
 
 	async deliver(delivery: NewDelivery): Promise<{ id: string }> {
@@ -158,13 +136,13 @@ export class PluginCall implements Call {
 	}
 
 	settings(): Promise<OrganizationSettings> {
-		const { organizationId } = this.#parts;
+		const organizationId = this.#organizationId();
 		const { memo, store } = this.#services;
 		return memo.get(`settings:${organizationId}`, SETTINGS_MS, async () => deepFreeze(await store.organizations.settings(organizationId)));
 	}
 
 	account(): Promise<string> {
-		return this.#services.accountOf(this.#parts.organizationId);
+		return this.#services.accountOf(this.#organizationId());
 	}
 
 	async tools(): Promise<readonly Readonly<Tool>[]> {
@@ -180,20 +158,48 @@ export class PluginCall implements Call {
 		return gateway ? shelf.list() : this.tools();
 	}
 
+	async skills(): Promise<readonly Readonly<Skill>[]> {
+		const { plugin, caller, lists, shelf } = this.#parts;
+		if (!caller && shelf && !lists)
+			throw new PluginFault(plugin, 'skills() was called on a public route that does not declare lists: true.');
+		if (caller && !caller.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
+		return shelf?.skills() ?? NO_SKILLS;
+	}
+
+	async skillFile(skillId: string, path: string): Promise<Buffer | null> {
+		const skill = (await this.skills()).find(({ id }) => id === skillId);
+		return skill ? this.#services.skillFiles.read(skill, path) : null;
+	}
+
 	admission(): readonly Admission[] {
 		return this.#parts.admission?.() ?? NO_ADMISSION;
 	}
 
-	async invoke(ref: ToolRef, args: Json): Promise<ToolResult> {
+	async invoke(ref: ToolRef, args: Json): Promise<RunResult> {
 		const { caller, shelf } = this.#parts;
 		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute', this.#parts);
 		const entry = shelf?.find(ref);
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
+		if (this.#parts.isCounted) await this.#parts.countCall?.();
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
 		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, ...entry.at, caller });
 		// A tool that was interrupted has not failed: the attempt comes again.
 		if (this.#parts.ofJob && shown.isError) this.#parts.signal.throwIfAborted();
 		return shown;
+	}
+
+	get models(): Models {
+		const organizationId = this.#organizationId();
+		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool asks a model, which a dry run cannot show.');
+		return this.#services.models.of(organizationId, this.#parts.signal);
+	}
+
+	get named(): NamedWork {
+		return this.#services.named.of(this.#parts);
+	}
+
+	served(signal: AbortSignal): AsyncIterable<ServedVersions> {
+		return this.#services.followServed(this.#parts, signal);
 	}
 
 	async sign(request: OutboundRequest): Promise<OutboundRequest> {
@@ -209,6 +215,13 @@ export class PluginCall implements Call {
 		return outbound ? outbound.exchange(url, work) : work(() => undefined);
 	}
 
+	async sandbox(task: SandboxTask): Promise<ToolResult> {
+		const [services, parts] = [this.#services, this.#parts];
+		if (parts.isDry) throw new GatewayError('not_implemented', 'This tool runs code, which a dry run cannot show.');
+		const callOf = (plugin: string): Call => new PluginCall(services, { ...parts, plugin, shelf: null, entry: null });
+		return runInSandbox(task, { lender: services.invoker.lender(task.language), callOf, organizationId: parts.organizationId });
+	}
+
 	progress(done: number, total?: number, message?: string): void {
 		this.#parts.listener?.(done, total, message);
 	}
@@ -218,11 +231,19 @@ export class PluginCall implements Call {
 		return askUser(question, this.#parts, { waiting, accountOf });
 	}
 
-	with(options: { progress?: ProgressListener; signal?: AbortSignal; detached?: boolean; ask?: Asker }): Call {
+	async kept(id: string, page: number): Promise<KeptPage | null> {
+		const { caller } = this.#parts;
+		if (!caller?.scopes.includes('tools:execute')) throw scopeMissing('tools:execute', this.#parts);
+		return keptPage(id, page, keptBy(this.#services, this.#parts, caller));
+	}
+
+	with(options: CallOptions): Call {
 		const own = options.detached ? this.#services.inFlight.over : this.#parts.signal;
 		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
-		const { progress: listener = this.#parts.listener, ask: asker = this.#parts.asker ?? null } = options;
-		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker });
+		const { progress: listener = this.#parts.listener, ask: asker = this.#parts.asker ?? null, keep: link } = options;
+		const isCounted = options.counted ?? this.#parts.isCounted ?? false;
+		const kept = link && { keep: keeping(this.#services, this.#parts, link) };
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker, isCounted, ...kept });
 	}
 
 	/** Writes in the name of a user, with the client data of the request. */
@@ -234,8 +255,21 @@ export class PluginCall implements Call {
 		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
 	}
 
+	/** @throws PluginFault before the request has named an organization */
+	#organizationId(): string {
+		const { organizationId, plugin } = this.#parts;
+		if (organizationId === '') throw new PluginFault(plugin, 'used data of an organization before one was named: use `organizations`.');
+		return organizationId;
+	}
+
+	#goOn(signal: AbortSignal): LiveCall | null {
+		const { config } = this.#parts;
+		return config ? { call: new PluginCall(this.#services, { ...this.#parts, signal, listener: null, ofJob: true }), config } : null;
+	}
+
 	/** @throws not_implemented in a dry run, which has no effects */
 	#desk(): JobDesk {
+		this.#organizationId();
 		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool begins jobs, which a dry run cannot show.');
 		return this.#services.jobs;
 	}
@@ -245,41 +279,3 @@ export class PluginCall implements Call {
 		return `${this.#parts.plugin}:${this.#parts.gateway?.id ?? this.#parts.organizationId}`;
 	}
 }
-
-const originOf = ({ plugin, organizationId, gateway, incoming, entry }: CallParts): LogOrigin => ({
-	plugin,
-	organizationId,
-	...(gateway && { gateway: gateway.organizationSlug + gateway.endpoint }),
-	...(entry && { tool: entry.tool.id }),
-	...(incoming && { requestId: incoming.id }),
-});
-
-/** Builds the error with the challenge of the method that authenticated the caller, which knows where to get another scope. */
-function scopeMissing(scope: Scope, { caller, challenge: challengeOf }: CallParts): GatewayError {
-	const challenge = caller && challengeOf?.(caller, scope);
-	return new GatewayError('insufficient_scope', `The credential lacks the scope ${scope}.`, {
-		headers: challenge ? { 'www-authenticate': challenge } : {},
-	});
-}
-
-/** The scope of a plugin's context in a route of the management API, outside its gateways' requests. */
-export interface ManagementScope {
-	/** `kind:name`. */
-	plugin: string;
-	gateway: Gateway;
-	/** Writes in the name of the user who made the request. */
-	records: RecordStore;
-	signal: AbortSignal;
-}
-
-export const managementContext = (services: Services, scope: ManagementScope): Context =>
-	new PluginCall(services, {
-		...scope,
-		organizationId: scope.gateway.organizationId,
-		hidesSealed: true,
-		caller: null,
-		shelf: null,
-		identity: NO_IDENTITY,
-		entry: null,
-		listener: null,
-	});

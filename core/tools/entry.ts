@@ -12,7 +12,7 @@ import { laneOf } from '../lanes/lanes.ts';
 import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
 import { loadConfig, loadMaskedConfig, type StoredConfig } from '../registry/stored-configs.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
-import type { ApiRow, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
+import type { ApiRow, Confirming, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
 
@@ -39,6 +39,10 @@ export interface ToolEntry extends Checked {
 	passThrough: readonly PassedHeader[];
 	/** The tool's limit in this gateway; null if there is none. */
 	limit: ToolLimit | null;
+	/** The most bytes of a result; null if there is no limit. */
+	maxResultBytes: number | null;
+	/** The calls that run only when the client's user confirms them; null: none. */
+	confirm: Confirming | null;
 	/** The gateway at which the tool is called, and its methods; absent where they are those of the call. */
 	at?: { gateway: Gateway; methods: readonly LookingMethod[] };
 	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, UnfitConfig, secret_unreadable naming a secret */
@@ -54,6 +58,8 @@ export interface EntryAround {
 	api: ApiRow | null;
 	credentials: readonly CredentialRow[];
 	limit?: ToolLimit | null;
+	maxResultBytes?: number | null;
+	confirm?: Confirming | null;
 }
 
 export interface EntryParts {
@@ -75,6 +81,8 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		lane: laneOf(around.api),
 		passThrough: around.api?.passThrough ?? [],
 		limit: around.limit ?? null,
+		maxResultBytes: around.maxResultBytes ?? null,
+		confirm: around.confirm ?? null,
 		ready() {
 			if (made) return made;
 			const executor = executorOf(row, registry);
@@ -139,9 +147,10 @@ export const namedToolLocation = ({ organizationId, id, name }: Pick<ToolRow, 'o
 export const toolLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'tools', row });
 
 /** Describes a tool, which cannot be changed. Its schemas are frozen when they are first read: most tools of a gateway are not called. */
-function describeTool(row: ToolRow, { name, description }: EntryAround, filled: readonly string[]): Tool {
+function describeTool(row: ToolRow, { name, description, api }: EntryAround, filled: readonly string[]): Tool {
 	const parameters = withoutFilled(row.parameters, filled);
 	const { outputSchema } = row;
+	const isStrict = api?.strictOutput === true && outputSchema !== null;
 	return Object.freeze<Tool>({
 		id: row.id,
 		organizationId: row.organizationId,
@@ -155,8 +164,10 @@ function describeTool(row: ToolRow, { name, description }: EntryAround, filled: 
 			return deepFreeze(outputSchema);
 		},
 		annotations: deepFreeze(row.annotations),
+		...(api?.icon != null && { icon: api.icon }),
+		...(isStrict && { strictOutput: true }),
 		apiId: row.apiId,
-		// The parameters differ with each set of arguments that credentials supply.
-		version: [row.version, ...filled].join('+'),
+		// The parameters differ with each set of arguments that credentials supply, and the shown output schema with `strictOutput`.
+		version: [row.version, ...filled, ...(isStrict ? ['strict'] : [])].join('+'),
 	});
 }

@@ -10,8 +10,8 @@ import { addTenant, addTool } from '../../test/helpers/samples.ts';
 import type { Call } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller, JsonObject, ToolResult } from '../contract/nouns.ts';
+import type { RunResult } from '../contract/results.ts';
 import type { NewTool } from '../store/store.ts';
-import type { RunResult } from './invoke.ts';
 
 const caller: Caller = { method: 'management', subject: 'user:1', scopes: ['tools:execute'] };
 const PARAMETERS = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'], additionalProperties: false };

@@ -3,8 +3,10 @@
 
 import type { ArgumentChecks } from '../arguments/checks.ts';
 import { flatFault, nest } from '../arguments/flat.ts';
+import type { Question } from '../contract/asking.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
-import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts';
+import type { Caller, Json, JsonObject } from '../contract/nouns.ts';
+import type { RunResult } from '../contract/results.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -14,11 +16,15 @@ import type { Recorder } from '../store/recorder.ts';
 import type { ToolRow } from '../store/store.ts';
 import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
 import { passedOn } from '../upstreams/pass-through.ts';
-import { NO_IDENTITY, PluginCall } from './call.ts';
+import { PluginCall } from './call.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import { checkPreview, checkResult } from './check-result.ts';
+import { confirmed, isConfirmed } from './confirming.ts';
 import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
+import { NO_IDENTITY } from './no-identity.ts';
+import { findLender, type Lender } from './sandboxes.ts';
+import { settle } from './settle.ts';
 
 /** The time in which an executor ends after its signal aborted. */
 const LEAVE_MS = 5000;
@@ -26,6 +32,8 @@ const LEAVE_MS = 5000;
 const DEADLINE_MS = 120_000;
 
 export interface Invoker {
+	/** Returns the executor that lends a sandbox for a language; null when none does. */
+	lender(language: string): Lender | null;
 	prepare(row: ToolRow, around: EntryAround): ToolEntry;
 	/** Runs a tool. A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
 	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
@@ -37,9 +45,6 @@ export interface Invoker {
 		by: { caller: Caller; signal: AbortSignal; isDry?: boolean },
 	): Promise<RunResult & { durationMs: number; request?: JsonObject }>;
 }
-
-/** `error` says why a run failed; it is absent when the tool itself reported the failure in its content. */
-export type RunResult = ToolResult & { error?: { code: ErrorCode; message: string } };
 
 export interface InvokerParts {
 	services: () => Services;
@@ -56,6 +61,7 @@ const REMOVED = 'The description of the API no longer has the operation of this 
 
 export function createInvoker(parts: InvokerParts): Invoker {
 	const invoker: Invoker = {
+		lender: (language) => findLender(parts.registry, language),
 		prepare: (row, around) => toolEntry(row, around, parts),
 		async run(entry, args, callParts) {
 			const started = performance.now();
@@ -81,8 +87,11 @@ export function createInvoker(parts: InvokerParts): Invoker {
 							const { executor, config } = ready;
 							const work = async (): Promise<RunResult> => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
+								const asking = { asker: callParts.asker, ask: (question: Question) => call.ask(question) };
+								if (isConfirmed(entry.confirm, tool) && !(await confirmed(tool, complete, asking))) return DECLINED;
 								const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
-								return checkResult(`executor:${executor.name}`, result) ?? TOO_LARGE;
+								const checked = checkResult(`executor:${executor.name}`, result);
+								return checked ? settle(checked, entry, { checks: parts.argumentChecks, keep: callParts.keep, signal }) : TOO_LARGE;
 							};
 							return attempt(call, work, () => outbound.end());
 						});
@@ -232,6 +241,9 @@ async function attempt<R extends RunResult>(call: PluginCall, work: () => Promis
 function failed(code: ErrorCode, message: string): RunResult {
 	return { content: [{ type: 'text', text: message }], isError: true, error: { code, message } };
 }
+
+/** A run that nobody wanted is one that failed. */
+const DECLINED = failed('forbidden', 'The user did not confirm the call, so the tool did not run.');
 
 /** Half a result is none, and the model can ask for less. */
 const TOO_LARGE = failed('upstream_failed', 'The result of the tool is larger than 16 MiB, so it was not passed on. Ask for less.');

@@ -1,7 +1,8 @@
 // The desk at which calls begin jobs and webhooks; a room above this one has it. Types only.
 
+import type { Call } from '../contract/context.ts';
 import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
-import type { Caller, Gateway } from '../contract/nouns.ts';
+import type { Caller, Gateway, JsonObject } from '../contract/nouns.ts';
 
 /** The gateways that the caller of a call over several of them reaches. */
 export interface CallReach {
@@ -20,6 +21,14 @@ export interface JobScope {
 	caller: Caller | null;
 	/** Admitted the caller instead of a gateway's methods; absent in a call at one gateway. */
 	reach?: CallReach;
+	/** Returns this very call, for the first attempt at a job that begins in this process; null when it has no config of the plugin. */
+	goOn?(signal: AbortSignal): LiveCall | null;
+}
+
+/** A call that outlives its request in the process that received it. */
+export interface LiveCall {
+	call: Call;
+	config: JsonObject;
 }
 
 export interface JobDesk {

@@ -1,6 +1,7 @@
 // The log that plugins receive: each line names the plugin, and the request, the gateway and the tool at hand.
 
 import type { Log } from '../contract/nouns.ts';
+import type { CallParts } from './call-parts.ts';
 
 /** Fields of every line, which no line of the plugin's can replace. */
 export interface LogOrigin {
@@ -11,6 +12,15 @@ export interface LogOrigin {
 	gateway?: string;
 	tool?: string;
 }
+
+/** Returns what the lines of a call name. */
+export const originOf = ({ plugin, organizationId, gateway, incoming, entry }: CallParts): LogOrigin => ({
+	plugin,
+	organizationId,
+	...(gateway && { gateway: gateway.organizationSlug + gateway.endpoint }),
+	...(entry && { tool: entry.tool.id }),
+	...(incoming && { requestId: incoming.id }),
+});
 
 export function pluginLog(log: Log, origin: LogOrigin): Log {
 	const at =

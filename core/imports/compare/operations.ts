@@ -37,6 +37,7 @@ export async function compareOperations(
 function compareTexts(before: OperationContent, after: OperationContent): Finding[] {
 	const findings: Finding[] = [];
 	const text = (reason: string): void => void findings.push({ kind: 'text', reason });
+	if ((before.title ?? null) !== (after.title ?? null)) text('The title changed.');
 	if (before.description !== after.description) text('The description changed.');
 	if (before.operationId !== after.operationId) text('The operationId changed.');
 	if (before.tags.toSorted().join('\n') !== after.tags.toSorted().join('\n')) text('The tags changed.');

@@ -1,0 +1,32 @@
+// The model connections of an organization, as core lends them to plugins. Types only.
+
+import type { ChatChunk, ChatRequest, ChatToolCall, Usage } from './providers.ts';
+
+/** A request to a connection: what it leaves out, the connection's own defaults say. */
+export interface ModelRequest extends Omit<ChatRequest, 'model'> {
+	/** The id of the connection. */
+	providerId: string;
+	model?: string;
+}
+
+/** A whole answer. */
+export interface ModelAnswer {
+	text: string;
+	toolCalls: ChatToolCall[];
+	reason: 'stop' | 'length' | 'tool_calls' | 'content_filter';
+	/** The model that answered. */
+	model: string;
+	/** With the cost by the prices that are known; null when the provider does not tell the tokens. */
+	usage: Usage | null;
+}
+
+export interface Models {
+	/**
+	 * Asks a model and yields its answer while it arrives; the last chunk is the end, with the cost. Failures before the first chunk are
+	 * repeated, a provider's wait is kept within the call's time. @throws not_found, conflict for an inactive connection or one whose budget
+	 * does not allow the call, validation_failed, rate_limited, upstream_failed, upstream_timeout, egress_refused, secret_unreadable
+	 */
+	chat(request: ModelRequest, signal?: AbortSignal): AsyncIterable<ChatChunk>;
+	/** Asks a model for a whole answer. @throws what `chat` throws */
+	ask(request: ModelRequest, signal?: AbortSignal): Promise<ModelAnswer>;
+}

@@ -1,0 +1,208 @@
+// Calls of an organization's model connections: the row and its plugin, defaults, budget, lane, repetitions, and what the call cost.
+
+import { GatewayError, notFound } from '../contract/errors.ts';
+import type { ModelAnswer, ModelRequest, Models } from '../contract/models.ts';
+import type { JsonObject, Log } from '../contract/nouns.ts';
+import type { ChatChunk, ChatModel, ChatRequest, LlmProvider, ProviderContext, Usage } from '../contract/providers.ts';
+import type { Egress } from '../egress/egress.ts';
+import type { LaneApi } from '../lanes/lane.ts';
+import { LaneRun } from '../lanes/lane-run.ts';
+import type { Lanes } from '../lanes/lanes.ts';
+import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
+import { loadConfig } from '../registry/stored-configs.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
+import type { Memo } from '../shared/memo.ts';
+import type { LlmProviderRow, Store } from '../store/store.ts';
+import type { Breakers } from '../upstreams/breakers.ts';
+import type { Signer } from '../upstreams/credentials.ts';
+import { OutboundRun } from '../upstreams/outbound.ts';
+import { withinBudget } from './budgets.ts';
+import { costOf, mostOf } from './costs.ts';
+import { repeated } from './repeating.ts';
+
+export interface ConnectionParts {
+	store: Pick<Store, 'llmProviders'>;
+	registry: Registry;
+	secrets: Secrets;
+	egress: Egress;
+	/** The guard of connections that may be at private addresses. */
+	privateEgress: Egress;
+	breakers: Breakers;
+	lanes: Lanes;
+	signer: Signer;
+	memo: Memo;
+	log: Log;
+}
+
+/** A change of a connection is seen within a second. */
+const FRESH_MS = 1000;
+/** The time of a call with its repetitions. */
+const CALL_MS = 120_000;
+
+interface Ready {
+	row: LlmProviderRow;
+	provider: LlmProvider;
+	config: JsonObject;
+}
+
+/** Returns the place of a connection's secrets. */
+export const llmProviderLocation = ({
+	organizationId,
+	id,
+	name,
+}: Pick<LlmProviderRow, 'organizationId' | 'id' | 'name'>): NamedSecretLocation => ({
+	...{ organizationId, table: 'llm_providers', row: id },
+	of: `the LLM provider "${name}"`,
+});
+
+export class ModelConnections {
+	readonly #parts: ConnectionParts;
+
+	constructor(parts: ConnectionParts) {
+		this.#parts = parts;
+	}
+
+	/** Returns the guard that calls of this plugin's connections pass. */
+	egressOf({ privateUrls }: Pick<LlmProvider, 'privateUrls'>): Egress {
+		return privateUrls ? this.#parts.privateEgress : this.#parts.egress;
+	}
+
+	/** Returns the connections of an organization, as plugins get them. */
+	of(organizationId: string, signal: AbortSignal): Models {
+		const chat = (request: ModelRequest, own?: AbortSignal): AsyncIterable<ChatChunk> =>
+			this.#chat(organizationId, request, own ? AbortSignal.any([signal, own]) : signal);
+		return { chat, ask: (request, own) => whole(chat(request, own)) };
+	}
+
+	/** Lists the models of a connection; null when its provider has no list. @throws what a call throws */
+	async models(row: LlmProviderRow, signal: AbortSignal): Promise<ChatModel[] | null> {
+		const ready = this.#ready(row);
+		const { provider, config } = ready;
+		if (!provider.models) return null;
+		const { context, end } = this.#open(ready, signal);
+		try {
+			return await provider.models(config, context);
+		} finally {
+			end();
+		}
+	}
+
+	async *#chat(organizationId: string, { providerId, ...request }: ModelRequest, outer: AbortSignal): AsyncGenerator<ChatChunk> {
+		const { memo, store } = this.#parts;
+		const ready = await memo.get(`llm-provider:${organizationId}:${providerId}`, FRESH_MS, async () => {
+			const row = await store.llmProviders.get(organizationId, providerId);
+			if (!row) throw notFound('LLM provider');
+			return this.#ready(row);
+		});
+		if (ready.row.status !== 'active') throw new GatewayError('conflict', `The LLM provider "${ready.row.name}" is inactive.`);
+		yield* this.#counted(ready, completed(ready.row, request), outer);
+	}
+
+	async *#counted(ready: Ready, request: ChatRequest, outer: AbortSignal): AsyncGenerator<ChatChunk> {
+		const { row, provider, config } = ready;
+		const { llmProviders: store } = this.#parts.store;
+		const priced = (usage: Usage | null, model: string): Promise<number | null> =>
+			costOf(row, provider, { model, asked: request.model, config, usage });
+		const most = row.budget ? await priced(mostOf(request), request.model) : null;
+		const reservation = await withinBudget(store, row, most);
+		const late = new GatewayError('upstream_timeout', `The model provider took longer than ${CALL_MS / 1000} s.`);
+		const deadline = new AbortController();
+		const timer = setTimeout(() => deadline.abort(late), CALL_MS);
+		const signal = AbortSignal.any([outer, deadline.signal]);
+		const { context, end } = this.#open(ready, signal);
+		let [hasBegun, usage] = [false, null as Usage | null];
+		try {
+			const attempt = (): AsyncIterable<ChatChunk> => provider.chat(request, config, context);
+			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS })) {
+				hasBegun = true;
+				if (chunk.type === 'end') usage = chunk.usage && { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) };
+				yield chunk.type === 'end' ? { ...chunk, usage } : chunk;
+			}
+		} finally {
+			clearTimeout(timer);
+			end();
+			// A call that broke off in its answer was charged: the most that it may have cost is counted for the budget.
+			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
+			await this.#settle(row, charged, reservation);
+		}
+	}
+
+	async #settle(row: LlmProviderRow, usage: Usage | null, reservation: string | null): Promise<void> {
+		try {
+			await this.#parts.store.llmProviders.settle(row, usage, reservation);
+		} catch (error) {
+			this.#parts.log.error(
+				{ llmProvider: row.id, organizationId: row.organizationId, error: String(error) },
+				'a model’s call was not counted',
+			);
+		}
+	}
+
+	/** @throws not_implemented when the plugin is not loaded, UnfitConfig, secret_unreadable */
+	#ready(row: LlmProviderRow): Ready {
+		const { registry, secrets } = this.#parts;
+		const { provider: name, connection, configVersion } = row;
+		const provider = registry.get('provider', name);
+		if (!provider) throw new GatewayError('not_implemented', `The plugin of the LLM provider "${row.name}" is not loaded.`);
+		const stored = { kind: 'provider' as const, name, config: connection, version: configVersion };
+		return { row, provider, config: loadConfig(registry, stored, secrets, llmProviderLocation(row)) };
+	}
+
+	/** Returns the context of one call, and what ends its connections and its place in the lane. */
+	#open({ row, provider }: Ready, signal: AbortSignal): { context: ProviderContext; end(): void } {
+		const { breakers, lanes, log: parent, memo, registry, signer } = this.#parts;
+		const { organizationId, outbound: limits, id, name, version } = row;
+		const plugin = `provider:${provider.name}`;
+		const log = boundLog(parent, { plugin, organizationId });
+		const api: LaneApi | null = limits && { id, name, version, outbound: limits };
+		const lane = api && new LaneRun({ lanes, api, signal, deadlineMs: CALL_MS });
+		const egress = this.egressOf(provider);
+		const run = new OutboundRun({ egress, breakers, log, organizationId, lane, signal, signer, api: null, credentials: [] });
+		const context: ProviderContext = {
+			log,
+			request: (options) => run.request({ signal, ...options }),
+			stream: (options) => run.stream({ ...options, signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal }),
+			fetch: (url, init = {}) => run.fetch(url, { signal, ...init }),
+			connect: (host, port, options) => run.connect(host, port, options),
+			memo: (key, ttlMs, compute) => memo.get(`${plugin}:${organizationId}:${key}`, ttlMs, compute),
+			operator: registry.operator(plugin),
+			signal,
+		};
+		return { context, end: () => run.end() };
+	}
+}
+
+function boundLog(log: Log, origin: object): Log {
+	const at =
+		(level: keyof Log): Log[keyof Log] =>
+		(fields, message) =>
+			typeof fields === 'object' ? log[level]({ ...fields, ...origin }, message) : log[level]({ ...origin }, message ?? String(fields));
+	return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Completes a request by the defaults of its connection. @throws validation_failed without a model */
+function completed(
+	{ configuration, model: own, name }: LlmProviderRow,
+	{ model = own ?? undefined, ...request }: Omit<ModelRequest, 'providerId'>,
+): ChatRequest {
+	if (model === undefined) {
+		const message = `model is required: the LLM provider "${name}" has no default model.`;
+		throw new GatewayError('validation_failed', message, { details: [{ path: '/model', message }] });
+	}
+	// The configuration has passed the schema of a connection's defaults.
+	return { ...(configuration as Partial<ChatRequest>), ...request, model };
+}
+
+async function whole(chunks: AsyncIterable<ChatChunk>): Promise<ModelAnswer> {
+	const answer: ModelAnswer = { text: '', toolCalls: [], reason: 'stop', model: '', usage: null };
+	for await (const chunk of chunks) {
+		if (chunk.type === 'text') answer.text += chunk.text;
+		else if (chunk.type === 'end') Object.assign(answer, { reason: chunk.reason, model: chunk.model, usage: chunk.usage });
+		else if (chunk.type === 'tool_call') {
+			const call = answer.toolCalls[chunk.index];
+			if (call) call.arguments += chunk.text;
+			else answer.toolCalls[chunk.index] = { id: chunk.id ?? '', name: chunk.name ?? '', arguments: chunk.text };
+		}
+	}
+	return answer;
+}

@@ -1,0 +1,54 @@
+// Prices of models, and what a call costs by them: the organization's own prices, then the provider's, then a public list. An unknown price
+// is null, never 0.
+
+import type { ChatRequest, LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
+import { lazy } from '../kit/lazy.ts';
+import type { LlmProviderRow } from '../store/store.ts';
+
+/** The list is some megabytes, which few services need. */
+const list = lazy(() => import('@pydantic/genai-prices'));
+
+const MILLION = 1_000_000;
+/** Characters of a token, on average; text in other scripts than Latin has fewer. */
+const CHARS_PER_TOKEN = 3;
+/** The tokens of an answer whose request sets no limit. */
+const DEFAULT_OUTPUT = 8192;
+
+type Pricing = Pick<LlmProviderRow, 'provider' | 'prices'>;
+
+/** Returns what a call costs in millionths of a US dollar; null when it is unknown. */
+export async function costOf(
+	row: Pricing,
+	provider: LlmProvider,
+	{ model, asked, config, usage }: { model: string; asked: string; config: unknown; usage: Usage | null },
+): Promise<number | null> {
+	if (!usage) return null;
+	if (usage.costMicroUsd !== null) return usage.costMicroUsd;
+	const own = row.prices?.[model] ?? row.prices?.[asked] ?? provider.prices?.(model, config) ?? provider.prices?.(asked, config);
+	return own ? byPrices(own, usage) : ((await listed(row.provider, model, usage)) ?? (await listed(row.provider, asked, usage)));
+}
+
+function byPrices({ input, output, cached = input }: ModelPrices, usage: Usage): number {
+	const fresh = usage.inputTokens - usage.cachedTokens;
+	return (fresh * input + usage.cachedTokens * cached + usage.outputTokens * output) / MILLION;
+}
+
+/** Looks a model up in the public list, under the provider's name: the same model has other prices elsewhere. */
+async function listed(provider: string, model: string, usage: Usage): Promise<number | null> {
+	const { calcPrice } = await list();
+	const { inputTokens, outputTokens, cachedTokens } = usage;
+	try {
+		const tokens = { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_tokens: cachedTokens };
+		const found = calcPrice(tokens, model, { providerId: provider });
+		return found && Number.isFinite(found.total_price) ? found.total_price * MILLION : null;
+	} catch {
+		return null;
+	}
+}
+
+/** Estimates the most that a request uses, which a budget has to allow: parts that are no text count by their size, too. */
+export const mostOf = ({ messages, tools, maxTokens = DEFAULT_OUTPUT }: Omit<ChatRequest, 'model'>): Usage => ({
+	inputTokens: Math.ceil(JSON.stringify([messages, tools ?? []]).length / CHARS_PER_TOKEN),
+	outputTokens: maxTokens,
+	...{ cachedTokens: 0, costMicroUsd: null },
+});

@@ -1,0 +1,124 @@
+// Asks a language model of the AI SDK's specification, and yields its answer as our contract has it. Only the provider packages are used:
+// their interface is a wire format of each provider turned into one, without retries, loops or telemetry.
+
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
+import { callOptionsOf } from './call-options.ts';
+
+type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+
+const REASONS: Partial<Record<Finish['finishReason']['unified'], ChatEnd['reason']>> = {
+	stop: 'stop',
+	length: 'length',
+	'tool-calls': 'tool_calls',
+	'content-filter': 'content_filter',
+};
+
+/**
+ * @param model whose requests go out by `providerFetch`
+ * @param own options of the provider's package, by its name
+ * @throws upstream_failed, also for an answer that breaks off or is none; what `providerFetch` throws
+ */
+export async function* askLanguageModel(
+	model: LanguageModelV4,
+	request: ChatRequest,
+	{ signal }: Pick<ProviderContext, 'signal'>,
+	own: Record<string, Record<string, boolean>> = {},
+): AsyncGenerator<ChatChunk> {
+	signal.throwIfAborted();
+	const { stream } = await readable(signal, () => model.doStream({ ...callOptionsOf(request), abortSignal: signal, providerOptions: own }));
+	const reader = stream.getReader();
+	const answer = new Answer(request.model);
+	try {
+		for (;;) {
+			const { done, value } = await readable(signal, () => reader.read());
+			if (done) break;
+			const chunk = answer.take(value);
+			if (chunk) yield chunk;
+		}
+		yield answer.end();
+	} finally {
+		// Closes the connection, also when the consumer has left; an error of it was told already.
+		await reader.cancel().catch(() => undefined);
+	}
+}
+
+/** Turns the library's errors, which hold requests and answers, into ours. */
+async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
+	try {
+		return await work();
+	} catch (error) {
+		signal.throwIfAborted();
+		throw ours(error);
+	}
+}
+
+function ours(error: unknown): GatewayError {
+	const cause = error instanceof Error ? error.cause : null;
+	return asGatewayError(error) ?? asGatewayError(cause) ?? unreadable();
+}
+
+const unreadable = (): GatewayError => new GatewayError('upstream_failed', 'The model provider sent what cannot be read.');
+
+/** One answer while it arrives. */
+class Answer {
+	#model: string;
+	#finish: Finish | null = null;
+	readonly #calls = new Map<string, number>();
+
+	constructor(model: string) {
+		this.#model = model;
+	}
+
+	/** @throws upstream_failed */
+	take(part: LanguageModelV4StreamPart): ChatChunk | null {
+		switch (part.type) {
+			case 'text-delta':
+				return part.delta === '' ? null : { type: 'text', text: part.delta };
+			case 'reasoning-delta':
+				return part.delta === '' ? null : { type: 'reasoning', text: part.delta };
+			case 'tool-input-start':
+				return this.#begin(part.id, part.toolName, '');
+			case 'tool-input-delta':
+				return { type: 'tool_call', index: this.#calls.get(part.id) ?? 0, text: part.delta };
+			case 'tool-call':
+				// The pieces have come already, unless the provider sends calls whole.
+				return this.#calls.has(part.toolCallId) ? null : this.#begin(part.toolCallId, part.toolName, part.input);
+			case 'response-metadata':
+				this.#model = part.modelId ?? this.#model;
+				return null;
+			case 'finish':
+				this.#finish = part;
+				return null;
+			case 'error':
+				throw ours(part.error);
+			default:
+				return null;
+		}
+	}
+
+	/** @throws upstream_failed when the answer breaks off */
+	end(): ChatEnd {
+		const finish = this.#finish;
+		const reason = finish && (REASONS[finish.finishReason.unified] ?? (finish.finishReason.raw ? 'stop' : null));
+		if (!finish || !reason || finish.finishReason.unified === 'error')
+			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
+		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage) };
+	}
+
+	#begin(id: string, name: string, text: string): ChatChunk {
+		const index = this.#calls.size;
+		this.#calls.set(id, index);
+		return { type: 'tool_call', index, id, name, text };
+	}
+}
+
+function usageOf({ inputTokens, outputTokens }: Finish['usage']): Usage | null {
+	const [input, output] = [inputTokens?.total, outputTokens?.total];
+	if (!isCount(input) || !isCount(output)) return null;
+	const cached = inputTokens.cacheRead;
+	return { inputTokens: input, outputTokens: output, cachedTokens: isCount(cached) ? Math.min(cached, input) : 0, costMicroUsd: null };
+}
+
+const isCount = (value: number | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -1,0 +1,98 @@
+// The `fetch` for libraries that speak a provider's wire: it goes through the guard and the lane, and refusals are our errors before the
+// library sees them, since its own errors hold headers and bodies.
+
+import { GatewayError } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/nouns.ts';
+import type { ProviderContext } from '../contract/providers.ts';
+import type { StreamResponse } from '../contract/streamed-answers.ts';
+import { cleanText } from '../kit/clean-text.ts';
+import { withoutSecrets } from '../kit/hidden-secrets.ts';
+import { isObject } from '../kit/json.ts';
+
+/** Time until a model begins to answer: one that reads a long prompt, or reasons, is silent for long. */
+const ANSWER_MS = 120_000;
+/** Silence between two pieces of an answer. */
+const SILENCE_MS = 60_000;
+const MAX_REASON_BYTES = 16_384;
+const MAX_REASON_CHARS = 300;
+const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422]);
+/** Headers of the wire, which do not describe the decoded body. */
+const OF_THE_WIRE = ['content-encoding', 'content-length', 'transfer-encoding', 'connection'];
+
+/** The type of the global function, which libraries take. */
+export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+export interface ProviderFetch {
+	/** Texts that no message may repeat: keys. */
+	secrets?: readonly string[];
+	/** Members that are added to the request, unless the library has set them. */
+	extra?: JsonObject;
+}
+
+/** Returns a `fetch` whose answers stream. It throws what `LlmProvider.chat` throws. */
+export function providerFetch(
+	context: Pick<ProviderContext, 'stream' | 'signal'>,
+	{ secrets = [], extra = {} }: ProviderFetch = {},
+): FetchLike {
+	return async (input, init) => {
+		const body = typeof init?.body === 'string' ? withMembers(init.body, extra) : null;
+		const answer = await context.stream({
+			method: init?.method ?? 'GET',
+			url: input instanceof Request ? input.url : String(input),
+			headers: Object.fromEntries(new Headers(init?.headers)),
+			...{ body, timeoutMs: ANSWER_MS, idleMs: SILENCE_MS, signal: init?.signal ?? context.signal },
+		});
+		if (answer.status >= 300) throw await refusal(answer, secrets);
+		const headers = Object.entries(answer.headers).filter(([name]) => !OF_THE_WIRE.includes(name));
+		return new Response(ReadableStream.from(answer.body), { status: answer.status, headers });
+	};
+}
+
+const withMembers = (body: string, extra: JsonObject): string =>
+	Object.keys(extra).length === 0 ? body : JSON.stringify({ ...extra, ...(JSON.parse(body) as JsonObject) });
+
+async function refusal({ status, headers, body }: StreamResponse, secrets: readonly string[]): Promise<GatewayError> {
+	const reason = REFUSED.has(status) ? reasonIn(await beginningOf(body), secrets) : '';
+	if (!REFUSED.has(status)) for await (const _part of body) break;
+	if (status === 429) {
+		const after = headers['retry-after'];
+		const given = after === undefined ? {} : { headers: { 'retry-after': after } };
+		return new GatewayError('rate_limited', 'The model provider asks to wait.', given);
+	}
+	if (REFUSED.has(status)) return new GatewayError('validation_failed', `The model provider refused the request (${status})${reason}.`);
+	if (status === 401 || status === 403) {
+		const message = `The model provider refused the key (${status}).`;
+		// The details say that a repetition is of no use.
+		return new GatewayError('upstream_failed', message, { details: [{ path: '/apiKey', message }] });
+	}
+	return new GatewayError('upstream_failed', `The model provider answered ${status}.`);
+}
+
+/** Reads the beginning of a body; leaving the rest closes its connection. */
+async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+	const parts: Uint8Array[] = [];
+	let size = 0;
+	try {
+		for await (const part of body) {
+			parts.push(part);
+			size += part.length;
+			if (size >= MAX_REASON_BYTES) break;
+		}
+	} catch {
+		// The status says enough.
+	}
+	return Buffer.concat(parts).toString('utf8');
+}
+
+/** Returns what the provider says in its error, without secrets; nothing if it says none. */
+function reasonIn(text: string, secrets: readonly string[]): string {
+	try {
+		const { error } = JSON.parse(text) as { error?: unknown };
+		const message = isObject(error) ? error['message'] : error;
+		if (typeof message !== 'string' || message === '') return '';
+		const shown = cleanText(withoutSecrets(message, secrets), MAX_REASON_CHARS);
+		return `: ${shown.replace(/\.$/, '')}`;
+	} catch {
+		return '';
+	}
+}

@@ -1,0 +1,49 @@
+// Repeats a request to a model while nothing of its answer has come.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { ChatChunk } from '../contract/providers.ts';
+
+const ATTEMPTS = 3;
+const FIRST_WAIT_MS = 500;
+const MAX_WAIT_MS = 30_000;
+const PASSING: readonly string[] = ['upstream_failed', 'upstream_timeout', 'rate_limited'];
+
+export interface Repeating {
+	signal: AbortSignal;
+	/** The time by `performance.now()` at which the call has to be over. */
+	endsAtMs: number;
+}
+
+/**
+ * Yields the chunks of the first attempt that has any. An error with details is of the request or the connection, and is not repeated.
+ * @throws the error of the last attempt, upstream_failed for an answer without an end
+ */
+export async function* repeated(attempt: () => AsyncIterable<ChatChunk>, { signal, endsAtMs }: Repeating): AsyncGenerator<ChatChunk> {
+	for (let count = 1; ; count++) {
+		let hasBegun = false;
+		try {
+			for await (const chunk of attempt()) {
+				hasBegun = true;
+				yield chunk;
+				if (chunk.type === 'end') return;
+			}
+			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
+		} catch (thrown) {
+			signal.throwIfAborted();
+			const waitMs = hasBegun || count === ATTEMPTS ? null : waitAfter(thrown, count);
+			if (waitMs === null || performance.now() + waitMs >= endsAtMs) throw thrown;
+			await sleep(waitMs, null, { signal });
+		}
+	}
+}
+
+/** Returns the pause before the next attempt; null when there is none. */
+function waitAfter(thrown: unknown, count: number): number | null {
+	const error = asGatewayError(thrown);
+	if (!error || !PASSING.includes(error.code) || error.details.length > 0) return null;
+	const told = error.headers['retry-after'];
+	if (told === undefined) return FIRST_WAIT_MS * 2 ** (count - 1);
+	const waitMs = /^\d+$/.test(told) ? Number(told) * 1000 : Date.parse(told) - Date.now();
+	return Number.isFinite(waitMs) && waitMs <= MAX_WAIT_MS ? Math.max(0, waitMs) : null;
+}

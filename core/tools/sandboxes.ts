@@ -1,0 +1,37 @@
+// Lends plugins the sandbox of an executor, for code that clients send.
+
+import type { Call } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { ToolExecutor } from '../contract/kinds.ts';
+import type { ToolResult } from '../contract/nouns.ts';
+import type { Sandbox, SandboxTask } from '../contract/sandbox.ts';
+import type { Registry } from '../registry/registry.ts';
+import { checkResult } from './check-result.ts';
+
+export interface Lender {
+	/** `executor:name`. */
+	plugin: string;
+	sandbox: Sandbox;
+}
+
+/** Finds the executor that lends a sandbox for a language; null when none does. */
+export function findLender(registry: Registry, language: string): Lender | null {
+	const [found] = registry
+		.list('executor')
+		.flatMap(({ name, sandbox }: ToolExecutor) => (sandbox?.language === language ? [{ name, sandbox }] : []));
+	return found ? { plugin: `executor:${found.name}`, sandbox: found.sandbox } : null;
+}
+
+interface Lending {
+	lender: Lender | null;
+	/** The call as the executor gets it. */
+	callOf(plugin: string): Call;
+	organizationId: string;
+}
+
+/** @throws not_implemented when no executor lends one, and what `Sandbox.run` throws */
+export async function runInSandbox(task: SandboxTask, { lender, callOf, organizationId }: Lending): Promise<ToolResult> {
+	if (!lender) throw new GatewayError('not_implemented', `No plugin of this service lends a sandbox for ${task.language}.`);
+	const result = checkResult(lender.plugin, await lender.sandbox.run(task, callOf(lender.plugin), organizationId));
+	return result ?? { content: [{ type: 'text', text: 'The result of the code is larger than 16 MiB. Return less.' }], isError: true };
+}

@@ -8,17 +8,25 @@ import {
 	type Incoming,
 	isObject,
 	type JsonObject,
-	TimeSlice,
+	type Reply,
 	type Tool,
 	VERSION,
 } from '../../core/index.ts';
 import { encodeFailure, encodeResult } from './content.ts';
 import { describeTool } from './listing.ts';
 import { CODES, ProtocolError, type RequestMessage } from './messages.ts';
+import { pageOf } from './pages.ts';
+import { SKILLS_EXTENSION } from './resources/skills-extension.ts';
+import { iconsOf } from './results/icons.ts';
+import { keepingCall } from './results/kept.ts';
+import { callAny } from './search/own-calls.ts';
+import { describeOwn, type Exposure, exposureOf } from './search/own-tools.ts';
+import { writtenPage } from './written-lists.ts';
 
 export interface McpConfig {
 	allowedOrigins: string[];
 	instructions?: string;
+	toolExposure?: Exposure;
 }
 
 /** One request on its way through the adapter. */
@@ -34,6 +42,8 @@ export type Method = (exchange: Exchange) => Promise<JsonObject>;
 /** Everything that differs between the revisions that open with `initialize` and those without a handshake. */
 export interface Era {
 	methods: ReadonlyMap<string, Method>;
+	/** Methods that are answered by a stream of notifications. */
+	streams: ReadonlyMap<string, (exchange: Exchange) => Promise<Reply>>;
 	/** Checks what every request must carry. @throws ProtocolError */
 	check(message: RequestMessage, headers: Incoming['headers']): void;
 	unknownMethodStatus: 200 | 404;
@@ -48,8 +58,6 @@ export interface Era {
 	/** The session of a client that answers questions on the stream of its call; null when it does not. */
 	askingSession(headers: Incoming['headers']): string | null;
 }
-
-const PAGE = 500;
 
 /**
  * `http`: core answers, with its status and challenge. `result`: the tool could not do what was asked, which a model can
@@ -115,35 +123,13 @@ export function asProtocolError(thrown: unknown): ProtocolError {
 }
 
 /** Lists tools in the gateway's own order, which changes only when its tools do. */
-export const listTools: Method = async ({ message, call }) => {
+export const listTools: Method = async ({ message, config, call }) => {
 	const tools = await call.tools();
-	const start = message.params.cursor === undefined ? 0 : positionAfter(message.params.cursor, tools);
-	const page = tools.slice(start, start + PAGE);
-	const last = page.at(-1);
-	return {
-		tools: await describeAll(page, call),
-		...(last && start + PAGE < tools.length && { nextCursor: Buffer.from(last.id).toString('base64url') }),
-	};
+	const exposure = exposureOf({ message, config });
+	if (exposure !== 'full') return { tools: describeOwn(exposure, tools) };
+	const { items: page, start, more } = pageOf(tools, message.params.cursor, ({ id }) => id);
+	return { tools: await writtenPage(tools, { start, page, describe: (tool) => describeTool(tool, call) }), ...more };
 };
-
-/** Describes tools in small steps: reading the large schemas of hundreds for the first time takes a while. */
-async function describeAll(tools: readonly Tool[], call: Call): Promise<JsonObject[]> {
-	const slice = new TimeSlice();
-	const described: JsonObject[] = [];
-	for (const tool of tools) {
-		described.push(await describeTool(tool, call));
-		if (slice.isOverNow) await slice.next();
-	}
-	return described;
-}
-
-/** "Invalid cursors SHOULD result in an error with code -32602" (utilities, "Pagination"). */
-function positionAfter(cursor: unknown, tools: readonly Tool[]): number {
-	const id = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : null;
-	const index = tools.findIndex((tool) => tool.id === id);
-	if (index === -1) throw new ProtocolError(CODES.invalidParams, 'params.cursor is not one of this list; list again from the start.');
-	return index + 1;
-}
 
 export interface ToolRequest {
 	name: string;
@@ -157,16 +143,22 @@ export function readToolRequest({ name, arguments: args = {} }: JsonObject): Too
 	return { name, args };
 }
 
-export const callTool: Method = async ({ message, call }) => {
-	const { name, args } = readToolRequest(message.params);
-	const tool = await seenTool(call, name);
+export const callTool: Method = async (exchange) => {
+	readToolRequest(exchange.message.params);
 	try {
-		return encodeResult(await call.invoke({ name }, args), tool?.outputSchema ?? null);
+		return await callAny(exchange, callOrganizations);
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error && OUTCOMES[error.code] === 'result') return encodeFailure(error);
 		throw thrown;
 	}
+};
+
+/** Runs a tool of the organization. */
+const callOrganizations: Method = async ({ message, headers, call }) => {
+	const { name, args } = readToolRequest(message.params);
+	const tool = await seenTool(call, name);
+	return encodeResult(await keepingCall(call, headers).invoke({ name }, args), tool);
 };
 
 /** Finds the tool as this caller may have listed it; null for callers without `tools:read`, who were shown no schema. */
@@ -178,11 +170,19 @@ export async function seenTool(call: Call, name: string): Promise<Tool | null> {
 /** The `Implementation` object of both eras. */
 export function describeServer({ gateway }: Call): JsonObject {
 	if (!gateway) return { name: 'gatehouse', version: VERSION };
-	return { name: `${gateway.organizationSlug}${gateway.endpoint}`, title: gateway.name, version: VERSION };
+	const { icon } = gateway;
+	const name = `${gateway.organizationSlug}${gateway.endpoint}`;
+	return { name, title: gateway.name, version: VERSION, ...(icon != null && { icons: iconsOf(icon) }) };
 }
 
-/** Capabilities: tools only, without `listChanged`, since nothing is pushed. */
-export const describeAbilities = ({ config }: Exchange): JsonObject => ({
-	capabilities: { tools: {} },
+/**
+ * Capabilities, with `listChanged` for what `listening/lists.ts` tells of. They do not depend on the skills that the gateway has at the
+ * moment: a client asks once, and lists may be empty.
+ */
+export const describeAbilities = ({ config }: Pick<Exchange, 'config'>) => ({
+	capabilities: {
+		...{ tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true }, completions: {} },
+		extensions: { [SKILLS_EXTENSION]: { directoryRead: true } },
+	} as JsonObject,
 	...(config.instructions !== undefined && { instructions: config.instructions }),
 });

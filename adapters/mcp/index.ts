@@ -5,6 +5,8 @@ import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type T
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
 import { askOnStream, takeAnswer } from './elicitation.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
+import { noResponse, takeCancellation, unlessCancelled } from './listening/cancelling.ts';
+import { listenByGet } from './listening/get.ts';
 import {
 	errorMessage,
 	errorReply,
@@ -17,7 +19,10 @@ import {
 } from './messages.ts';
 import { isModern, MODERN_VERSION, modern } from './modern.ts';
 import { fail, isForeignPage } from './refusals.ts';
+import { EXPOSURES } from './search/own-tools.ts';
+import { estimateTokens } from './search/tokens.ts';
 import { answerWithProgress } from './stream.ts';
+import { bodyOf } from './written-lists.ts';
 
 const origin = (value: string, helpers: Joi.CustomHelpers): unknown =>
 	URL.canParse(value) && new URL(value).origin === value ? value : helpers.error('string.uri');
@@ -35,8 +40,18 @@ export default {
 			.default([])
 			.description('Origins of web pages that may call the gateway, such as https://app.example.com; others are refused.'),
 		instructions: Joi.string().max(20_000).description('How to use these tools, for the model: clients read it when they connect.'),
+		toolExposure: Joi.string()
+			.valid(...EXPOSURES)
+			.default('full')
+			.description(
+				'What clients list: all tools (`full`), or two that stand for them: `search_tools` with `execute_tool` (`search`) or `run_code` (`code`).',
+			),
 	}),
-	routes: [{ method: 'POST', path: '/', handler: serve }],
+	tokens: (tools) => estimateTokens(tools),
+	routes: [
+		{ method: 'POST', path: '/', handler: serve },
+		{ method: 'GET', path: '/', handler: listenOn },
+	],
 	fail,
 	cors: { send: ['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'], read: ['mcp-session-id'] },
 } satisfies TransportAdapter<McpConfig>;
@@ -47,8 +62,14 @@ async function serve(request: Incoming, config: McpConfig, call: Call): Promise<
 	if (message instanceof ProtocolError) return errorReply(null, message);
 	if (message.kind === 'request') return answer(message, { request, config, call });
 	if (message.kind === 'response') await takeAnswer(message, request.headers, call);
+	else takeCancellation(message.method, message.params, request.headers, call);
 	// "If the input consists solely of responses or notifications, the server MUST return 202 Accepted with no body" (transports).
 	return { status: 202 };
+}
+
+async function listenOn(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
+	refuseForeignPage(request, config);
+	return listenByGet(request, config, call);
 }
 
 /** "Servers MUST validate the Origin header […] If the Origin header is present and invalid, servers MUST respond with 403" (transports). */
@@ -94,21 +115,35 @@ function eraOf({ method, params }: RequestMessage, { headers }: Incoming): Era {
 
 async function run(era: Era, exchange: Exchange): Promise<Reply> {
 	const { message, headers } = exchange;
-	const call = era.leavingCancels ? exchange.call : exchange.call.with({ detached: true });
+	const stream = era.streams.get(message.method);
+	if (stream) {
+		era.check(message, headers);
+		return stream(exchange);
+	}
 	const complete = async (its: Call) => resultMessage(message.id, await dispatch(era, { ...exchange, call: its }));
 	const given = metaOf(message.params).progressToken;
 	const token = isProgressToken(given) ? given : null;
 	const session = era.askingSession(headers);
 	if (message.method !== 'tools/call' || (token === null && session === null) || !takesEvents(headers)) {
-		return { status: 200, headers: era.headersOf(message), body: await complete(call) };
+		const answered = await attempt(era, exchange, complete);
+		if (!answered) return noResponse(takesEvents(headers));
+		const { body, headers: its } = bodyOf(answered);
+		return { status: 200, headers: { ...era.headersOf(message), ...its }, body };
 	}
 	const leaving = exchange.call.signal;
-	return answerWithProgress(call, {
+	return answerWithProgress(exchange.call, {
 		token,
-		run: (its, stream) => complete(session === null ? its : its.with({ ask: askOnStream({ call: its, session, leaving, ...stream }) })),
+		run: (reporting, stream) =>
+			attempt(era, { ...exchange, call: reporting }, (its) =>
+				complete(session === null ? its : its.with({ ask: askOnStream({ call: its, session, leaving, ...stream }) })),
+			),
 		fail: (thrown) => errorMessage(message.id, asProtocolError(thrown)),
 	});
 }
+
+/** Runs a call until it ends or is cancelled, as the era says. @returns null when it was cancelled and must not be answered */
+const attempt = <T>(era: Era, { call, message, headers }: Exchange, work: (call: Call) => Promise<T>): Promise<T | null> =>
+	era.leavingCancels ? work(call) : unlessCancelled(call, message, headers, work);
 
 const isProgressToken = (token: unknown): token is string | number => typeof token === 'string' || typeof token === 'number';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { VERSION } from '../../core/index.ts';
-import { mcpEndpoint, request } from '../../test/helpers/mcp.ts';
+import { ABILITIES, mcpEndpoint, request } from '../../test/helpers/mcp.ts';
 import { LEGACY_VERSIONS } from './legacy.ts';
 
 const initialize = (protocolVersion: unknown) =>
@@ -26,7 +26,7 @@ describe('initialize', () => {
 		const { result } = (await mcpEndpoint({ config: { instructions: 'Greet first.' } })(initialize('2025-11-25'))).message;
 		assert.deepEqual(result, {
 			protocolVersion: '2025-11-25',
-			capabilities: { tools: {} },
+			capabilities: ABILITIES,
 			instructions: 'Greet first.',
 			serverInfo: { name: 'acme/main', title: 'Acme main', version: VERSION },
 		});
@@ -61,7 +61,7 @@ test('a version header that is not supported is refused with 400, naming what is
 });
 
 test('a method that is not there is the error -32601 on HTTP 200 (JSON-RPC 2.0 §5.1)', async () => {
-	for (const method of ['resources/list', 'logging/setLevel', 'server/discover', 'constructor', '__proto__']) {
+	for (const method of ['resources/follow', 'logging/setLevel', 'server/discover', 'constructor', '__proto__']) {
 		const { status, message } = await mcpEndpoint()(request(method));
 		assert.deepEqual([status, message.error.code], [200, -32601], method);
 	}

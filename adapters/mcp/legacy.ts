@@ -3,7 +3,10 @@
 import type { Incoming, Json } from '../../core/index.ts';
 import { callTool, describeAbilities, describeServer, type Era, listTools, type Method } from './dispatch.ts';
 import { askingSession, newSession } from './elicitation.ts';
+import { subscribe, unsubscribe } from './listening/following.ts';
 import { CODES, ProtocolError } from './messages.ts';
+import { getPrompt } from './prompts/prompts.ts';
+import { completion, keepable } from './shelves.ts';
 
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 
@@ -40,7 +43,13 @@ export const legacy: Era = {
 		['ping', async () => ({})],
 		['tools/list', listTools],
 		['tools/call', callTool],
+		['prompts/get', getPrompt],
+		completion,
+		['resources/subscribe', subscribe],
+		['resources/unsubscribe', unsubscribe],
+		...keepable(CODES.resourceNotFound),
 	]),
+	streams: new Map(),
 	check: () => undefined,
 	unknownMethodStatus: 200,
 	seal: (result) => result,

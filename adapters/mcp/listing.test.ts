@@ -10,10 +10,20 @@ import { documentOutput } from './listing.ts';
 describe('tools/list', () => {
 	test('a tool is shown with its title, schema and annotations (tools, “Tool”)', async () => {
 		const parameters = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', $defs: { a: { $anchor: 'x' } }, if: {} };
-		const tool = sampleTool({ parameters, annotations: { title: 'Greet', readOnlyHint: true } });
+		const icon = 'data:image/png;base64,AA==';
+		const tool = sampleTool({ parameters, annotations: { title: 'Greet', readOnlyHint: true }, icon });
 		const { tools } = (await mcpEndpoint({ tools: [tool] })(request('tools/list'))).message.result;
-		const annotations = { title: 'Greet', readOnlyHint: true };
-		assert.deepEqual(tools, [{ name: 'greet', title: 'Greet', description: 'Greets.', inputSchema: parameters, annotations }]);
+		const annotations = { title: 'Greet', readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true };
+		const icons = [{ src: icon, mimeType: 'image/png' }];
+		assert.deepEqual(tools, [{ name: 'greet', title: 'Greet', description: 'Greets.', icons, inputSchema: parameters, annotations }]);
+	});
+
+	test('hints that a tool lacks are written out, and a server has its icon (basic, “Icons”)', async () => {
+		const post = mcpEndpoint({ gateway: { icon: 'https://acme.example/i.svg' } });
+		const [tool] = (await post(request('tools/list'))).message.result.tools;
+		assert.deepEqual(tool.annotations, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true });
+		const { serverInfo } = (await post(request('initialize', { protocolVersion: '2025-11-25' }))).message.result;
+		assert.deepEqual(serverInfo.icons, [{ src: 'https://acme.example/i.svg' }]);
 	});
 
 	test('pages keep the gateway’s order, each tool once, until no cursor is left (utilities, “Pagination”)', async () => {
@@ -130,5 +140,40 @@ describe('structuredContent (tools, “Structured Content”)', () => {
 
 	test('is not made up for a failure', async () => {
 		assert.deepEqual(await answerOf({ content, isError: true }, promised), { content, isError: true });
+	});
+});
+
+describe('a strict output schema', () => {
+	const listed = async (outputSchema: JsonSchema): Promise<JsonSchema> =>
+		(await mcpEndpoint({ tools: [sampleTool({ outputSchema, strictOutput: true })] })(request('tools/list'))).message.result.tools[0]
+			.outputSchema;
+	const answered = async (outputSchema: JsonSchema, result: ToolResult): Promise<unknown> => {
+		const post = mcpEndpoint({ tools: [sampleTool({ outputSchema, strictOutput: true })], run: async () => result });
+		return (await post(request('tools/call', { name: 'greet' }))).message.result.structuredContent;
+	};
+
+	test('is shown as it is, and its data too', async () => {
+		const schema = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
+		assert.deepEqual(await listed(schema), schema);
+		assert.deepEqual(await answered(schema, { content: [], structured: { id: 1 } }), { id: 1 });
+	});
+
+	test('that allows other data than objects is wrapped with all data, so that every client can check it', async () => {
+		const schema = { $defs: { pet: { type: 'object' } }, anyOf: [{ type: 'array', items: { $ref: '#/$defs/pet' } }, { type: 'object' }] };
+		const shown = await listed(schema);
+		const check = new AjvJsonSchemaValidator().getValidator(shown as never);
+		for (const structured of [[{}], { a: 1 }])
+			assert.equal(check(await answered(schema, { content: [], structured })).valid, true, JSON.stringify(structured));
+		assert.equal(check(await answered(schema, { content: [], structured: [1] })).valid, false);
+		assert.deepEqual(await listed({ type: 'array', items: { $ref: '#' } }), {
+			type: 'object',
+			properties: { result: {} },
+			required: ['result'],
+		});
+	});
+
+	test('takes no text in place of data, and none is asked of a failed call', async () => {
+		const schema = { type: 'object', required: ['id'] };
+		assert.equal(await answered(schema, { content: [{ type: 'text', text: 'No.' }], isError: true }), undefined);
 	});
 });

@@ -1,23 +1,38 @@
 // Shows a tool as `tools/list` does, with an output schema that no result can break.
 
-import { atFragment, type Call, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
+import { atFragment, type Call, hintsOf, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
+import { iconsOf } from './results/icons.ts';
+import { strictSchema } from './results/strict.ts';
 
 const KEPT_MS = 600_000;
 /** Levels of fields that an output schema documents; deeper ones cost every client tokens and tell it little. */
 const DOCUMENTED_DEPTH = 3;
 const MAX_REFERENCES = 8;
 
+/** Shows a tool as lists do; the schema of its output is made once for each version. */
 export async function describeTool(tool: Tool, call: Call): Promise<JsonObject> {
-	const { name, description, parameters, outputSchema, annotations } = tool;
+	if (!tool.outputSchema) return showTool(tool);
+	return showTool(tool, await call.memo(`output:${tool.id}:${tool.version}`, KEPT_MS, async () => outputOf(tool) ?? {}));
+}
+
+/** Returns the output schema that clients are shown. */
+export function outputOf({ outputSchema, strictOutput = false }: Tool): JsonSchema | undefined {
+	if (!outputSchema) return undefined;
+	return strictOutput ? strictSchema(outputSchema) : documentOutput(outputSchema);
+}
+
+/** @param outputSchema the one that clients are shown */
+export function showTool({ name, description, parameters, annotations, icon }: Tool, outputSchema?: JsonSchema): JsonObject {
+	const { title } = annotations;
 	return {
 		name,
-		...(annotations.title !== undefined && { title: annotations.title }),
+		...(title !== undefined && { title }),
 		description,
+		...(icon !== undefined && { icons: iconsOf(icon) }),
 		inputSchema: parameters,
-		...(outputSchema && {
-			outputSchema: await call.memo(`output:${tool.id}:${tool.version}`, KEPT_MS, async () => documentOutput(outputSchema)),
-		}),
-		...(Object.keys(annotations).length > 0 && { annotations: { ...annotations } }),
+		...(outputSchema && { outputSchema }),
+		// Clients take a hint that is missing for the worst, and revisions before 2025-06-18 have the title here.
+		annotations: { ...(title !== undefined && { title }), ...hintsOf(annotations) },
 	};
 }
 

@@ -27,6 +27,8 @@ export const CODES = {
 	methodNotFound: -32601,
 	invalidParams: -32602,
 	internalError: -32603,
+	/** For legacy clients alone (2025-11-25, resources, "Error Handling"); 2026-07-28 uses `invalidParams`. */
+	resourceNotFound: -32002,
 	headerMismatch: -32020,
 	missingClientCapability: -32021,
 	unsupportedProtocolVersion: -32022,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError, VERSION as RELEASE } from '../../core/index.ts';
-import { META, mcpEndpoint, modernRequest, request, sampleTool } from '../../test/helpers/mcp.ts';
+import { ABILITIES, META, mcpEndpoint, modernRequest, request, sampleTool } from '../../test/helpers/mcp.ts';
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -113,9 +113,9 @@ test('server/discover says versions, capabilities and how long that holds (disco
 	assert.deepEqual(result, {
 		resultType: 'complete',
 		supportedVersions: ['2026-07-28'],
-		capabilities: { tools: {} },
+		capabilities: ABILITIES,
 		instructions: 'Greet first.',
-		ttlMs: 10_000,
+		ttlMs: 60_000,
 		cacheScope: 'private',
 		_meta: { 'io.modelcontextprotocol/serverInfo': { name: 'acme/main', title: 'Acme main', version: RELEASE } },
 	});
@@ -134,7 +134,7 @@ test('the result of a call is complete (basic, “Result Types”)', async () =>
 });
 
 test('methods that are not there, the removed ones too, are -32601 on HTTP 404 (transports, “Sending Messages”)', async () => {
-	for (const method of ['initialize', 'ping', 'logging/setLevel', 'subscriptions/listen', 'no/such', 'constructor']) {
+	for (const method of ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'no/such', 'constructor']) {
 		const { status, message } = await mcpEndpoint()(...modernRequest(method));
 		assert.deepEqual([status, message.error.code, message.id], [404, -32601, 1], method);
 	}

@@ -3,19 +3,28 @@
 
 import { type GatewayError, type Incoming, isObject, type JsonObject } from '../../core/index.ts';
 import { callTool, describeAbilities, describeServer, type Era, listTools, type Method, readToolRequest, seenTool } from './dispatch.ts';
+import { listen } from './listening/subscriptions.ts';
 import { CODES, metaOf, ProtocolError, type RequestMessage } from './messages.ts';
 import { checkParamHeaders, declaredHeaders, decodeHeader } from './param-headers.ts';
+import { getPrompt } from './prompts/prompts.ts';
 import { takesForms } from './questions.ts';
 import { callInRounds } from './rounds.ts';
+import { completion, keepable } from './shelves.ts';
 
 export const MODERN_VERSION = '2026-07-28';
 
+/** The parameter that `Mcp-Name` repeats (transports, "Standard Headers"). */
+const NAMED: ReadonlyMap<string, string> = new Map([
+	['tools/call', 'name'],
+	['prompts/get', 'name'],
+	['resources/read', 'uri'],
+]);
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
 
-/** The time for which a client may keep a list: short, since no notification follows a change. Calls always use the current tools. */
-const LIST_TTL_MS = 10_000;
+/** The time for which a client may keep a list: one that listens is told of changes, one that does not lists again. Calls always use the current tools. */
+const LIST_TTL_MS = 60_000;
 /** Lists differ by credential: a shared cache "MUST NOT" keep what is `private` (utilities, "Caching"). */
 const CACHEABLE = { ttlMs: LIST_TTL_MS, cacheScope: 'private' };
 /** `ErrorDetail.path` by which an executor names an ability of the client that it needs and does not have. */
@@ -27,7 +36,9 @@ export const isModern = (params: JsonObject, headers: Incoming['headers']): bool
 
 const discover: Method = async (exchange) => ({ supportedVersions: [MODERN_VERSION], ...describeAbilities(exchange), ...CACHEABLE });
 
-const listCacheably: Method = async (exchange) => ({ ...(await listTools(exchange)), ...CACHEABLE });
+const cacheably =
+	(method: Method): Method =>
+	async (exchange) => ({ ...(await method(exchange)), ...CACHEABLE });
 
 const callWithHeaders: Method = async (exchange) => {
 	const { message, headers, call } = exchange;
@@ -38,12 +49,20 @@ const callWithHeaders: Method = async (exchange) => {
 	return takesForms(metaOf(message.params)[CAPABILITIES_KEY]) ? callInRounds(exchange, callTool) : callTool(exchange);
 };
 
+/** A prompt asks for the arguments that it needs. */
+const getPromptAsking: Method = (exchange) =>
+	takesForms(metaOf(exchange.message.params)[CAPABILITIES_KEY]) ? callInRounds(exchange, getPrompt) : getPrompt(exchange);
+
 export const modern: Era = {
 	methods: new Map([
 		['server/discover', discover],
-		['tools/list', listCacheably],
+		['tools/list', cacheably(listTools)],
 		['tools/call', callWithHeaders],
+		['prompts/get', getPromptAsking],
+		completion,
+		...keepable(CODES.invalidParams).map(([name, method]): [string, Method] => [name, cacheably(method)]),
 	]),
+	streams: new Map([['subscriptions/listen', (exchange) => listen(exchange, (result) => modern.seal(result, exchange))]]),
 	check(message, headers) {
 		const version = checkMeta(message);
 		checkHeaders(message, headers, version);
@@ -81,7 +100,9 @@ function checkHeaders({ method, params }: RequestMessage, headers: Incoming['hea
 		});
 	}
 	checkHeader(headers, 'mcp-method', method);
-	if (method === 'tools/call' && typeof params.name === 'string') checkHeader(headers, 'mcp-name', params.name);
+	const named = NAMED.get(method);
+	const name = named && params[named];
+	if (typeof name === 'string') checkHeader(headers, 'mcp-name', name);
 }
 
 function checkHeader(headers: Incoming['headers'], name: string, expected: string): void {

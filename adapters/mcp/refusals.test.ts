@@ -5,13 +5,14 @@ import { test } from 'node:test';
 import { ERRORS, type ErrorCode, GatewayError, type Incoming } from '../../core/index.ts';
 import { fail } from './refusals.ts';
 
+const AT = { url: 'https://gatehouse.example/acme/main', name: 'Main' };
 const CONFIG = { allowedOrigins: ['https://app.example'] };
 // No other member of the request is read.
 const post = (change: Partial<Incoming> = {}): Incoming =>
-	({ method: 'POST', path: '/', origin: { value: null, trusted: false }, ...change }) as Incoming;
-const told = (code: ErrorCode, request = post()) => fail(new GatewayError(code, 'Not so.'), request, CONFIG);
+	({ method: 'POST', path: '/', headers: {}, origin: { value: null, trusted: false }, ...change }) as Incoming;
+const told = (code: ErrorCode, request = post()) => fail(new GatewayError(code, 'Not so.'), request, CONFIG, AT);
 
-const OF_AUTHORIZATION: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'insufficient_scope'];
+const OF_AUTHORIZATION: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'insufficient_scope', 'no_organization'];
 
 for (const code of Object.keys(ERRORS) as ErrorCode[]) {
 	if (OF_AUTHORIZATION.includes(code)) continue;
@@ -24,7 +25,7 @@ for (const code of Object.keys(ERRORS) as ErrorCode[]) {
 
 test('fields are named in the data of the error', () => {
 	const details = [{ path: 'query/a', message: 'is not UTF-8.' }];
-	const { body } = fail(new GatewayError('validation_failed', 'No.', { details }), post(), CONFIG) ?? {};
+	const { body } = fail(new GatewayError('validation_failed', 'No.', { details }), post(), CONFIG, AT) ?? {};
 	assert.deepEqual(body, { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'No.', data: { details } } });
 });
 

@@ -31,7 +31,7 @@ interface State {
 	/** Its own id, by which it is used once. */
 	id: string;
 	subject: string | null;
-	/** The hash of the tool's name and its arguments. */
+	/** The hash of the method, the name of the tool or prompt, and its arguments. */
 	request: string;
 	answers: Answered[];
 	/** The questions that the client was sent: their keys and hashes. */
@@ -49,8 +49,9 @@ const NONE: Before = { answers: [], rounds: 0 };
 export async function callInRounds(exchange: Exchange, run: Method): Promise<JsonObject> {
 	const { call, message } = exchange;
 	const { name, args } = readToolRequest(message.params);
-	const request = (): string => hashOf([name, args]);
-	const round = new Round(message.params.requestState === undefined ? NONE : await openState(exchange, request()));
+	// The run fills in what is missing in the arguments.
+	const request = hashOf([message.method, name, args]);
+	const round = new Round(message.params.requestState === undefined ? NONE : await openState(exchange, request));
 	try {
 		const result = await run({ ...exchange, call: call.with({ ask: round.ask }) });
 		if (round.asked.length === 0) return result;
@@ -58,7 +59,7 @@ export async function callInRounds(exchange: Exchange, run: Method): Promise<Jso
 		// The run ends with an error where it asks.
 		if (round.asked.length === 0) throw thrown;
 	}
-	return inputRequired(round, request(), call);
+	return inputRequired(round, request, call);
 }
 
 /** One run of the tool: its questions get the answers that the client brought. */

@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Call, Feed, type GatewayError, type Json, type JsonObject, type Reply, type ServerEvent } from '../../core/index.ts';
+import { noResponse } from './listening/cancelling.ts';
 
 /** The stream opens after this time even without progress, so that something is sent while the tool works. */
 const OPEN_AFTER_MS = 1000;
@@ -19,8 +20,8 @@ export interface MessageStream {
 export interface Progressing {
 	/** The token that the client gave, echoed in every report; null when it asked for none. */
 	token: Json;
-	/** Makes the complete message that answers. */
-	run(call: Call, stream: MessageStream): Promise<JsonObject>;
+	/** Makes the complete message that answers; null when there must be none. */
+	run(call: Call, stream: MessageStream): Promise<JsonObject | null>;
 	/** The message that answers instead when `run` fails after the stream has begun. */
 	fail(thrown: unknown): JsonObject;
 }
@@ -36,21 +37,23 @@ export async function answerWithProgress(call: Call, { token, run, fail }: Progr
 		return events.give({ event: 'message', data }, data.length);
 	};
 	const timer = new AbortController();
-	const waits: Promise<JsonObject | 'stream'>[] = [started.promise];
+	const waits: Promise<JsonObject | null | 'stream'>[] = [started.promise];
 	if (token !== null) waits.push(delay(OPEN_AFTER_MS, 'stream' as const, { signal: timer.signal }).catch(() => 'stream' as const));
 	const stream = { send, unseen: unseen.signal };
 	const outcome = run(token === null ? call : call.with({ progress: progressReporter(token, send) }), stream);
 	try {
 		const first = await Promise.race([outcome, ...waits]);
+		if (first === null) return noResponse(true);
 		if (first !== 'stream') return { status: 200, body: first };
 	} finally {
 		timer.abort();
 	}
 	// Nothing follows: "Progress notifications MUST stop after completion".
-	outcome.catch(fail).then((data) => events.end({ event: 'message', data }));
+	outcome.catch(fail).then((data) => (data === null ? events.end() : events.end({ event: 'message', data })));
 	const whenFull = async (refused: GatewayError): Promise<Reply> => {
 		unseen.abort(refused);
-		return { status: 200, body: await outcome };
+		const body = await outcome;
+		return body ? { status: 200, body } : noResponse(false);
 	};
 	return { status: 200, body: events, stream: { finite: true, whenFull } };
 }

@@ -1,6 +1,6 @@
 // Reads a client's authorization request and writes the answer to it (OAuth 2.1 §4.1.1, §4.1.2).
 
-import type { Call, Reply, Scope } from '../../../core/index.ts';
+import type { Call, Incoming, Reply, Scope } from '../../../core/index.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { acceptedTexts, matchesRedirect, redirectFault } from './clients/redirect-uris.ts';
 import { isChallenge } from './codes.ts';
@@ -51,7 +51,7 @@ function onlyRedirect({ redirectUris: [first, ...more] }: Client): string {
 }
 
 /** Reads the request. @throws OAuthFault for the client */
-export function readRequest(parameters: Parameters, destination: Destination, call: Call): AuthorizationRequest {
+export function readRequest(parameters: Parameters, destination: Destination, request: Pick<Incoming, 'base'>): AuthorizationRequest {
 	parameters.assertOnce();
 	for (const name of ['request', 'request_uri'] as const) {
 		if (parameters.get(name) !== null) throw new OAuthFault(`${name}_not_supported`, `${printable(name)} is not supported`);
@@ -60,7 +60,7 @@ export function readRequest(parameters: Parameters, destination: Destination, ca
 	const mode = parameters.get('response_mode');
 	if (mode !== null && mode !== 'query') throw new OAuthFault('invalid_request', 'response_mode must be query');
 	const challenge = readChallenge(parameters);
-	assertResource(parameters, call);
+	assertResource(parameters, request);
 	return { ...destination, scopes: askedScopes(parameters.get('scope')), challenge };
 }
 

@@ -2,24 +2,28 @@
 
 import type { Call, Incoming, Reply, Scope, Visitor } from '../../../core/index.ts';
 import { type AuthorizationRequest, redirectTo } from './authorization-request.ts';
+import { type Choice, choicesOf } from './choices.ts';
 import { issueCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { agree, ask, isAgreed, isAnswerTo, withdraw } from './consents.ts';
 import { OAuthFault } from './faults.ts';
-import { gatewayUrl } from './metadata.ts';
 import { consentPage, loginPage, strangerPage } from './pages/pages.ts';
 import { answeringForm, NOT_AGREED, orWait, type PageContext, pageOf, visiting } from './pages/visit.ts';
 import type { Parameters } from './parameters.ts';
+import { named } from './places.ts';
 
 /** A valid request of a client, and the logged-in user who decides about it. */
 interface Decision {
 	asked: AuthorizationRequest;
 	visitor: Visitor;
-	/** The requested scopes that the visitor holds. */
+	/** The place that the decision is for. */
+	choice: Choice;
+	/** The requested scopes that the visitor holds there. */
 	scopes: Scope[];
 }
 
 const AGAIN = 'This page was answered before, or was open for too long. Please decide again.';
+const CHOOSE = 'Choose the organization that the program may work in.';
 
 export const authorize = (request: Incoming, config: OAuthConfig, call: Call): Promise<Reply> =>
 	visiting({ request, config, call }, async (asked) => {
@@ -40,26 +44,34 @@ export const answerForm = (request: Incoming, config: OAuthConfig, call: Call): 
 		return settle(form, { asked, visitor }, context);
 	});
 
-/** Shows the consent page, or redirects at once if the user has agreed before. @param alert why the user is asked again */
+/**
+ * Shows the consent page, or redirects at once if the user has agreed before and there is nothing to choose.
+ * @param alert why the user is asked again
+ */
 async function decide(
 	asked: AuthorizationRequest,
 	visitor: Visitor,
 	{ request, call, alert }: PageContext & { alert?: string },
 ): Promise<Reply> {
 	const page = pageOf(request, asked, call);
-	if (!visitor.caller) return strangerPage(page, visitor.email);
-	const decision = { asked, visitor, scopes: holdable(asked, visitor) };
-	if (await isAgreed(asked.client, agreementOf(decision), call)) return letIn(decision, call);
-	const slip = await ask({ sessionId: visitor.sessionId, request: request.query.toString() }, call);
-	return consentPage(page, { email: visitor.email, scopes: decision.scopes, slip, alert });
+	const choices = await choicesOf(visitor, call);
+	const [first, second] = choices;
+	if (!first) return strangerPage(page, visitor.email);
+	const scopes = [...new Set(choices.flatMap((choice) => held(asked, choice)))];
+	if (scopes.length === 0) throw nothingHeld();
+	if (!second) {
+		const decision = { asked, visitor, choice: first, scopes };
+		if (await isAgreed(asked.client, agreementOf(decision), first.context)) return letIn(decision, request);
+	}
+	// The slip is kept in the first of the places, whichever is chosen later.
+	const slip = await ask({ sessionId: visitor.sessionId, request: request.query.toString() }, first.context);
+	return consentPage(page, { email: visitor.email, scopes, slip, alert, choices: call.organizations ? choices : [] });
 }
 
-/** Returns the requested scopes that the visitor holds. @throws access_denied when there is none */
-function holdable({ scopes }: AuthorizationRequest, { caller }: Visitor): Scope[] {
-	const held = scopes.filter((scope) => caller?.scopes.includes(scope));
-	if (held.length === 0) throw new OAuthFault('access_denied', 'the user does not have any of the requested scopes');
-	return held;
-}
+/** Returns the requested scopes that the visitor holds at a place. */
+const held = ({ scopes }: AuthorizationRequest, { caller }: Choice): Scope[] => scopes.filter((scope) => caller.scopes.includes(scope));
+
+const nothingHeld = (): OAuthFault => new OAuthFault('access_denied', 'the user does not have any of the requested scopes');
 
 async function logIn(form: Parameters, asked: AuthorizationRequest, { request, call }: PageContext): Promise<Reply> {
 	const page = pageOf(request, asked, call);
@@ -74,30 +86,36 @@ async function logIn(form: Parameters, asked: AuthorizationRequest, { request, c
 	}
 }
 
-async function settle(form: Parameters, { asked, visitor }: Omit<Decision, 'scopes'>, context: PageContext): Promise<Reply> {
+async function settle(form: Parameters, { asked, visitor }: Pick<Decision, 'asked' | 'visitor'>, context: PageContext): Promise<Reply> {
 	const { request, call } = context;
 	const { sessionId } = visitor;
-	const isAnswer = await isAnswerTo(form.get('slip') ?? '', { sessionId, request: request.query.toString() }, call);
+	const choices = await choicesOf(visitor, call);
+	const [first, second] = choices;
+	const isAnswer = first && (await isAnswerTo(form.get('slip') ?? '', { sessionId, request: request.query.toString() }, first.context));
 	// The form was sent twice or has expired, so the page asks again.
-	if (!isAnswer || !visitor.caller) return decide(asked, visitor, { ...context, alert: AGAIN });
-	const scopes = holdable(asked, visitor);
+	if (!isAnswer) return decide(asked, visitor, { ...context, alert: AGAIN });
+	const choice = second ? choices.find(({ organization }) => organization?.id === form.get('organization')) : first;
 	if (form.get('action') !== 'allow') {
-		await withdraw(asked.client, visitor.userId, call);
+		if (choice) await withdraw(asked.client, visitor.userId, choice.context);
 		throw new OAuthFault('access_denied', NOT_AGREED);
 	}
-	await agree(asked.client, agreementOf({ asked, visitor, scopes }), call);
-	return letIn({ asked, visitor, scopes }, call);
+	if (!choice) return decide(asked, visitor, { ...context, alert: CHOOSE });
+	const scopes = held(asked, choice);
+	if (scopes.length === 0) throw nothingHeld();
+	await agree(asked.client, agreementOf({ visitor, choice, scopes }), choice.context);
+	return letIn({ asked, visitor, choice, scopes }, request);
 }
 
-const agreementOf = ({ visitor: { userId, email, caller }, scopes }: Decision) => ({
+const agreementOf = ({ visitor: { userId, email }, choice: { caller }, scopes }: Omit<Decision, 'asked'>) => ({
 	userId,
 	email,
 	scopes,
-	since: caller?.memberSince ?? null,
+	since: caller.memberSince ?? null,
 });
 
-async function letIn({ asked, visitor, scopes }: Decision, call: Call): Promise<Reply> {
+async function letIn({ asked, visitor, choice, scopes }: Decision, { base }: Incoming): Promise<Reply> {
 	const { client, redirectUri, isRedirectNamed, challenge } = asked;
 	const approval = { clientId: client.id, userId: visitor.userId, email: visitor.email, redirectUri, isRedirectNamed, challenge, scopes };
-	return redirectTo(asked, { code: await issueCode(approval, call) }, gatewayUrl(call));
+	const code = named(await issueCode(approval, choice.context), choice.organization?.id ?? null);
+	return redirectTo(asked, { code }, base);
 }

@@ -44,6 +44,11 @@ export async function issueCode(approval: Approval, { records }: Context): Promi
 	return code;
 }
 
+/** Whether a code is kept, used or not. */
+export const isCode = async (code: string, { records }: Context): Promise<boolean> => (await records.get(keyOf(code))) !== null;
+
+export const UNKNOWN_CODE = 'the code is not known, or has expired';
+
 export interface Redemption {
 	code: string;
 	/** Null when the redemption names none. */
@@ -62,10 +67,10 @@ export async function redeemCode(
 ): Promise<Tokens> {
 	const { records } = context;
 	const record = await records.get(keyOf(code));
-	if (!record) throw refused('the code is not known, or has expired');
+	if (!record) throw refused(UNKNOWN_CODE);
 	// The value has the form that `issueCode` stored.
 	const approved = record.value as Code;
-	if (approved.clientId !== client.id) throw refused('the code is not known, or has expired');
+	if (approved.clientId !== client.id) throw refused(UNKNOWN_CODE);
 	if (record.takenAt) {
 		// RFC 6749 §4.1.2: "the authorization server MUST deny the request and SHOULD revoke (when possible) all tokens previously issued".
 		if (record.readAt.getTime() - record.takenAt.getTime() > GRACE_MS) await endGrant(approved.grantId, context);

@@ -52,7 +52,7 @@ export async function agree(client: Client, agreement: Agreement, context: Conte
 	const former = await findConsent(id, agreement, context);
 	const all = [...new Set([...(former?.scopes ?? []), ...scopes])];
 	const consent: Consent = { id, clientId: client.id, clientName: client.name, userId, email, scopes: all };
-	await rememberClient(client, context);
+	await rememberClient(client, context, { userId, email });
 	await context.records.put(keyOf(id), consent, {
 		tags: [CONSENTS, consentTag(id), clientTag(client.id), userTag(userId)],
 		audited: { type: 'oauth_consent', name: client.name || client.id, by: { userId, email } },

@@ -8,6 +8,7 @@ import { findAccess, findGrant, grantor } from './grants.ts';
 import { management } from './management.ts';
 import { metadataRoutes, RESOURCE_METADATA, SERVER_METADATA } from './metadata.ts';
 import { askForMail, forgottenPassword } from './pages/forgotten-password.ts';
+import { placeOf } from './places.ts';
 import { register } from './register.ts';
 import { revoke } from './revoke.ts';
 import { MEANINGS, USUAL } from './scopes.ts';
@@ -24,13 +25,15 @@ export default {
 	summary: 'Admits clients that a member has allowed, through the gateway’s own OAuth 2.1 server: clients need only the URL.',
 	spec: 'OAuth 2.1 (draft 15), RFC 7591, 7636, 7009, 7523, 8414, 8707, 9207, 9728; client ID metadata documents',
 	config: CONFIG,
+	universal: true,
 
 	async authenticate(request: Incoming, _config: OAuthConfig, context: Context) {
 		const [, secret] = BEARER.exec(request.headers.authorization ?? '') ?? [];
 		if (secret === undefined) return null;
-		const access = await findAccess(secret, context);
-		const member = access && (await grantor(access, context));
-		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid for this gateway.');
+		const place = await placeOf(secret, context);
+		const access = place && (await findAccess(place.secret, place.context));
+		const member = access && (await grantor(access, place.context));
+		if (!member) throw new GatewayError('unauthorized', 'The access token is not valid here.');
 		// A scope that the user has lost since is lost to the token, too.
 		const scopes = access.scopes.filter((scope) => member.scopes.includes(scope));
 		return { ...member, method: 'oauth2', scopes, credential: access.grantId };

@@ -1,25 +1,16 @@
 // The documents from which a client that knows only the gateway's URL learns the rest (RFC 8414, RFC 9728).
 
-import { type Call, type Gateway, type GatewayRoute, type JsonObject, notFound, PUBLIC_KEY_ALGORITHMS } from '../../../core/index.ts';
+import { type Call, type GatewayRoute, type Incoming, type JsonObject, PUBLIC_KEY_ALGORITHMS } from '../../../core/index.ts';
 import type { OAuthConfig } from './config.ts';
 import { SCOPES, USUAL } from './scopes.ts';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 export const SERVER_METADATA = '/.well-known/oauth-authorization-server';
+/** The name of the resource at an address over all organizations. */
+const ALL_GATEWAYS = 'All gateways of your organization';
 const CLIENT_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 /** The headers of the documents, which change only when the gateway's address does. */
 const HEADERS = { 'cache-control': 'public, max-age=300' };
-
-/**
- * The gateway's address, which identifies the server and the resource: RFC 8414 §3.3 requires it to be "identical" to the URL that the
- * client started from.
- */
-export const gatewayUrl = (call: Pick<Call, 'gateway'>): string => gatewayOf(call).url;
-
-export function gatewayOf({ gateway }: Pick<Call, 'gateway'>): Gateway {
-	if (!gateway) throw notFound('Gateway');
-	return gateway;
-}
 
 const serverMetadata = (issuer: string, { dynamicRegistration, clientMetadataDocuments }: OAuthConfig): JsonObject => ({
 	issuer,
@@ -50,18 +41,22 @@ const resourceMetadata = (resource: string, name: string): JsonObject => ({
 	bearer_methods_supported: ['header'],
 });
 
-const document = (path: string, body: (config: OAuthConfig, call: Call) => JsonObject): GatewayRoute<OAuthConfig> => ({
+const document = (path: string, body: (request: Incoming, config: OAuthConfig, call: Call) => JsonObject): GatewayRoute<OAuthConfig> => ({
 	method: 'GET',
 	path,
 	public: true,
-	handler: async (_request, config, call) => ({ status: 200, headers: HEADERS, body: body(config, call) }),
+	handler: async (request, config, call) => ({ status: 200, headers: HEADERS, body: body(request, config, call) }),
 });
 
-const server = (config: OAuthConfig, call: Call): JsonObject => serverMetadata(gatewayUrl(call), config);
+/**
+ * Describes the server. The address identifies server and resource: RFC 8414 §3.3 requires it to be "identical" to the URL that the client
+ * started from.
+ */
+const server = ({ base }: Incoming, config: OAuthConfig): JsonObject => serverMetadata(base, config);
 
 export const metadataRoutes: GatewayRoute<OAuthConfig>[] = [
 	document(SERVER_METADATA, server),
 	// Clients that know OpenID Connect look here, before or after the other.
 	document('/.well-known/openid-configuration', server),
-	document(RESOURCE_METADATA, (_config, call) => resourceMetadata(gatewayUrl(call), call.gateway?.name ?? '')),
+	document(RESOURCE_METADATA, ({ base }, _config, call) => resourceMetadata(base, call.gateway?.name ?? ALL_GATEWAYS)),
 ];

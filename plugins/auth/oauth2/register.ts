@@ -34,8 +34,7 @@ export const register = (request: Incoming, config: OAuthConfig, call: Call): Pr
 		});
 		const secret = metadata.method.startsWith('client_secret_') ? mintSecret() : null;
 		const client: Client = { ...metadata, id: mintId(), isDocument: false, secret: secret && digest(secret) };
-		await addClient(client, call);
-		return { status: 201, headers: NO_STORE, body: describe(client, secret) };
+		return { status: 201, headers: NO_STORE, body: describe(await addClient(client, call), secret) };
 	});
 
 /** Describes the registered client. §3.2.1: all that is registered, "including any fields provisioned by the authorization server itself". */

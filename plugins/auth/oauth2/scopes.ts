@@ -14,6 +14,13 @@ export const MEANINGS: Readonly<Record<Scope, string>> = {
 	'gateway:read': 'See how the gateway is set up',
 };
 
+/** The same at an address over all gateways of an organization. */
+export const MEANINGS_EVERYWHERE: typeof MEANINGS = {
+	'tools:read': 'See which tools the organization’s gateways have',
+	'tools:execute': 'Use all these tools in your name, as far as your role allows',
+	'gateway:read': 'See how the gateways are set up',
+};
+
 const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
 
 /** A scope token by RFC 6749 §3.3. */

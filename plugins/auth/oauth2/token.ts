@@ -1,19 +1,23 @@
 // The token endpoint (RFC 6749 §3.2): exchanges a code or a refresh token for a new pair.
 
-import type { Call, Incoming, Reply } from '../../../core/index.ts';
+import type { Call, Context, Incoming, Reply } from '../../../core/index.ts';
 import { authenticateClient } from './clients/authentication.ts';
 import { type Client, rememberClient } from './clients/clients.ts';
-import { redeemCode } from './codes.ts';
+import { redeemCode, UNKNOWN_CODE } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { ACCESS_SECONDS, endGrant, findRefresh, grantor, memberAt, rotate, type Tokens } from './grants.ts';
+import { keptAt } from './kept-at.ts';
 import { assertNoneInQuery, formParameters, type Parameters } from './parameters.ts';
+import { named, type Placed } from './places.ts';
 import { assertResource } from './resource.ts';
 import { refreshedScopes } from './scopes.ts';
 
 interface TokenRequestContext {
 	config: OAuthConfig;
 	call: Call;
+	/** The place of the code or refresh token; null when it names none. */
+	place: Placed | null;
 }
 
 type Grant = (client: Client, parameters: Parameters, context: TokenRequestContext) => Promise<Tokens>;
@@ -24,47 +28,62 @@ export const token = (request: Incoming, config: OAuthConfig, call: Call): Promi
 	answering(async () => {
 		assertNoneInQuery(request);
 		const parameters = formParameters(request.body, request.headers['content-type']);
-		const client = await authenticateClient(request, parameters, { config, call });
+		const sent = parameters.get(parameters.get('grant_type') === 'refresh_token' ? 'refresh_token' : 'code');
+		const place = sent === null ? null : await keptAt(sent, call);
+		const client = await authenticateClient(request, parameters, { config, call, place });
 		const type = parameters.require('grant_type');
 		const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
 		if (!grant) throw new OAuthFault('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
-		assertResource(parameters, call);
-		const tokens = await grant(client, parameters, { config, call });
-		await rememberClient(client, call);
-		return { status: 200, headers: NO_STORE, body: present(tokens) };
+		assertResource(parameters, request);
+		const tokens = await grant(client, parameters, { config, call, place });
+		if (place) await rememberClient(client, place.context);
+		return { status: 200, headers: NO_STORE, body: present(tokens, place?.organizationId ?? null) };
 	});
 
-const present = ({ access, refresh: next, scopes }: Tokens) => ({
-	access_token: access,
+const present = ({ access, refresh: next, scopes }: Tokens, organizationId: string | null) => ({
+	access_token: named(access, organizationId),
 	token_type: 'Bearer',
 	expires_in: ACCESS_SECONDS,
-	...(next !== null && { refresh_token: next }),
+	...(next !== null && { refresh_token: named(next, organizationId) }),
 	scope: scopes.join(' '),
 });
 
-function redeem(client: Client, parameters: Parameters, { call }: TokenRequestContext): Promise<Tokens> {
-	const code = parameters.require('code');
+async function redeem(client: Client, parameters: Parameters, { place }: TokenRequestContext): Promise<Tokens> {
+	const { context, secret: code } = placed(place, 'code', parameters);
 	const redemption = { code, redirectUri: parameters.get('redirect_uri'), verifier: parameters.get('code_verifier') };
 	return redeemCode(client, redemption, {
-		context: call,
-		mayUse: async (userId, agreedAt) => (await memberAt(agreedAt, userId, call))?.scopes ?? null,
+		context,
+		mayUse: async (userId, agreedAt) => (await memberAt(agreedAt, userId, context))?.scopes ?? null,
 	});
 }
 
-async function refresh(client: Client, parameters: Parameters, { config, call }: TokenRequestContext): Promise<Tokens> {
-	const sent = parameters.require('refresh_token');
-	if (!client.mayRefresh) throw new OAuthFault('unauthorized_client', 'the client has not registered the grant type refresh_token');
-	const found = await findRefresh(sent, call);
-	if (!found || found.clientId !== client.id) throw refused();
-	const scopes = refreshedScopes(parameters.get('scope'), found.scopes);
-	if (!(await grantor(found, call))) throw refused();
-	return settle(await rotate(found, { scopes, graceMs: config.refreshGraceSeconds * 1000 }, call), found.grantId, call);
+/** Returns the place of the parameter. @throws invalid_request when it is absent, invalid_grant when it names no place */
+function placed(place: Placed | null, name: 'code' | 'refresh_token', parameters: Parameters): Placed {
+	parameters.require(name);
+	if (!place) throw name === 'code' ? new OAuthFault('invalid_grant', UNKNOWN_CODE) : refused();
+	return place;
 }
 
-async function settle(rotation: Awaited<ReturnType<typeof rotate>>, grantId: string, call: Call): Promise<Tokens> {
+async function refresh(client: Client, parameters: Parameters, { config, call, place }: TokenRequestContext): Promise<Tokens> {
+	parameters.require('refresh_token');
+	if (!client.mayRefresh) throw new OAuthFault('unauthorized_client', 'the client has not registered the grant type refresh_token');
+	const { context, secret } = placed(place, 'refresh_token', parameters);
+	const found = await findRefresh(secret, context);
+	if (!found || found.clientId !== client.id) throw refused();
+	const scopes = refreshedScopes(parameters.get('scope'), found.scopes);
+	if (!(await grantor(found, context))) throw refused();
+	const rotation = await rotate(found, { scopes, graceMs: config.refreshGraceSeconds * 1000 }, context);
+	return settle(rotation, found.grantId, { context, gatewayId: call.gateway?.id });
+}
+
+async function settle(
+	rotation: Awaited<ReturnType<typeof rotate>>,
+	grantId: string,
+	{ context, gatewayId }: { context: Context; gatewayId: string | undefined },
+): Promise<Tokens> {
 	if (rotation === 'stolen') {
-		await endGrant(grantId, call);
-		call.log.warn({ grantId, gatewayId: call.gateway?.id }, 'former refresh token reused, grant ended');
+		await endGrant(grantId, context);
+		context.log.warn({ grantId, gatewayId }, 'former refresh token reused, grant ended');
 	}
 	if (typeof rotation === 'string') throw refused();
 	return rotation;

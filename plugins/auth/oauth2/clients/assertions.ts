@@ -1,9 +1,16 @@
 // Authenticates clients by a signed assertion: `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3).
 
 import { decodeJwt, errors, type JWTPayload } from 'jose';
-import { asGatewayError, audiencesOf, type Call, type KeySetRules, PUBLIC_KEY_ALGORITHMS, verifyToken } from '../../../../core/index.ts';
+import {
+	asGatewayError,
+	audiencesOf,
+	type Call,
+	type Context,
+	type KeySetRules,
+	PUBLIC_KEY_ALGORITHMS,
+	verifyToken,
+} from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
-import { gatewayUrl } from '../metadata.ts';
 import type { Parameters } from '../parameters.ts';
 import { digest } from '../secrets.ts';
 import type { Client, ClientKeys } from './clients.ts';
@@ -46,19 +53,27 @@ function subjectOf(assertion: string): string {
 	throw bad('sub of client_assertion must be the client_id');
 }
 
-/** Verifies an assertion and records that it was used. @throws invalid_client, saying what is wrong with it */
-export async function assertSigned(client: Client, assertion: string, call: Call): Promise<void> {
+/**
+ * Verifies an assertion and records that it was used. @param place null where the request names no place for the record: it will be refused
+ * @throws invalid_client, saying what is wrong with it
+ */
+export async function assertSigned(
+	client: Client,
+	assertion: string,
+	{ call, base, place }: { call: Call; base: string; place: Context | null },
+): Promise<void> {
 	if (client.keys === null) throw bad('the client has published no keys with which client_assertion could be checked');
 	const algorithms = client.signingAlg === null ? [...PUBLIC_KEY_ALGORITHMS] : [client.signingAlg];
 	// RFC 7523 §3: "For client authentication, the subject MUST be the "client_id" of the OAuth client", who issues it as well (RFC 7521
 	// §5.1); "The JWT MUST contain an "exp" (expiration time) claim".
 	const expected = { issuer: client.id, subject: client.id, requiredClaims: ['exp'], clockTolerance: TOLERANCE_SECONDS };
 	const claims = await verifyToken(assertion, toTokenKeys(client.keys), { algorithms, ...expected }, call).catch(refuse);
-	assertAudience(claims, gatewayUrl(call));
+	assertAudience(claims, base);
 	const leftSeconds = Number(claims.exp) - Date.now() / 1000;
 	if (leftSeconds > MAX_SECONDS + TOLERANCE_SECONDS) throw bad('exp of client_assertion must be at most an hour away');
 	const ttlMs = (leftSeconds + TOLERANCE_SECONDS + MARGIN_SECONDS) * 1000;
-	if (!(await call.records.add(usedKey(client, claims, assertion), {}, { ttlMs }))) throw bad('client_assertion has been used');
+	const key = usedKey(client, claims, assertion);
+	if (place && !(await place.records.add(key, {}, { ttlMs }))) throw bad('client_assertion has been used');
 }
 
 const toTokenKeys = (keys: ClientKeys) => ('url' in keys ? { url: keys.url, rules: RULES } : keys);

@@ -4,6 +4,7 @@ import type { Call, Incoming } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
 import { OAuthFault } from '../faults.ts';
 import type { Parameters } from '../parameters.ts';
+import type { Placed } from '../places.ts';
 import { digest, isSame } from '../secrets.ts';
 import { assertSigned, presentAssertion } from './assertions.ts';
 import { type Client, type ClientMethod, findClient } from './clients.ts';
@@ -17,16 +18,18 @@ interface Presented {
 
 /** Authenticates the client of a request. @throws invalid_request, invalid_client */
 export async function authenticateClient(
-	{ headers }: Pick<Incoming, 'headers'>,
+	{ headers, base }: Pick<Incoming, 'headers' | 'base'>,
 	parameters: Parameters,
-	{ config, call }: { config: OAuthConfig; call: Call },
+	{ config, call, place }: { config: OAuthConfig; call: Call; place: Placed | null },
 ): Promise<Client> {
 	const presented = present(headers.authorization, parameters);
 	const isChallenged = presented.method === 'client_secret_basic';
 	const client = await findClient(presented.id, config, call);
 	if (!client || !mayPresent(client, presented))
 		throw new OAuthFault('invalid_client', 'the client is not known or not authenticated', { isChallenged });
-	if (presented.method === 'private_key_jwt' && presented.proof !== null) await assertSigned(client, presented.proof, call);
+	if (presented.method === 'private_key_jwt' && presented.proof !== null) {
+		await assertSigned(client, presented.proof, { call, base, place: place?.context ?? null });
+	}
 	return client;
 }
 

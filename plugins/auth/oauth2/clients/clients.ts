@@ -1,9 +1,17 @@
 // Stores clients: those that registered themselves, and those that an https URL describes.
 
 import type { JSONWebKeySet } from 'jose';
-import { type Context, GatewayError, type JsonObject, type PublicKeyAlgorithm, type StoredRecord } from '../../../../core/index.ts';
+import {
+	type Call,
+	type Context,
+	GatewayError,
+	type JsonObject,
+	type PublicKeyAlgorithm,
+	type StoredRecord,
+} from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
 import { digest } from '../secrets.ts';
+import { carried, uncarried } from './carried.ts';
 import { readClientDocument } from './documents.ts';
 
 export type ClientMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
@@ -37,6 +45,8 @@ const USED_MS = 90 * DAY_MS;
 const MAX_UNUSED = 10_000;
 
 const MAX_SHOWN = 100;
+/** The most characters of an id in the audit log. */
+const MAX_AUDITED = 1000;
 
 export const CLIENTS = 'client';
 /** The tag of clients that no user has allowed yet. */
@@ -45,19 +55,25 @@ const keyOf = (id: string): string => `client:${digest(id)}`;
 /** The tag of every record that belongs to the client. */
 export const clientTag = (id: string): string => `client:${digest(id)}`;
 
-/** Adds a client that has registered itself. @throws conflict when too many wait for a user */
-export async function addClient(client: Client, { records }: Context): Promise<void> {
+/** Adds a client that has registered itself, and returns it with its id. @throws conflict when too many wait for a user */
+export async function addClient(client: Client, call: Call): Promise<Client> {
+	if (call.organizations) return carried(client, call);
+	const { records } = call;
 	if ((await records.count(UNUSED, MAX_UNUSED)) >= MAX_UNUSED)
 		throw new GatewayError('conflict', 'Too many clients have registered that nobody uses. Try again tomorrow.');
 	const tags = [CLIENTS, clientTag(client.id), UNUSED];
 	await records.put(keyOf(client.id), toRecord(client), { tags, ttlMs: UNUSED_MS, ...audited(client) });
+	return client;
 }
 
-const audited = ({ name, id }: Client) => ({ audited: { type: 'oauth_client', name: name || id } });
+const audited = ({ name, id }: Client, by?: { userId: string; email: string }) => ({
+	audited: { type: 'oauth_client', name: (name || id).slice(0, MAX_AUDITED), ...(by && { by }) },
+});
 
 /** Finds a client; null when there is none with this id. */
-export async function findClient(id: string, config: OAuthConfig, context: Context): Promise<Client | null> {
+export async function findClient(id: string, config: OAuthConfig, context: Call): Promise<Client | null> {
 	if (isDocumentId(id)) return config.clientMetadataDocuments ? readClientDocument(id, context) : null;
+	if (context.organizations) return uncarried(id, context);
 	const record = await context.records.get(keyOf(id));
 	return record && toClient(record);
 }
@@ -65,13 +81,19 @@ export async function findClient(id: string, config: OAuthConfig, context: Conte
 /** Finds the stored record of a client, for the gateway's owners. */
 export const findStored = (id: string, { records }: Context): Promise<StoredRecord | null> => records.get(keyOf(id));
 
-/** Keeps a client that a user allows as long as it is used. A client that describes itself elsewhere is stored, so that the gateway's owners see it. */
-export async function rememberClient(client: Client, { records }: Context): Promise<void> {
+/**
+ * Keeps a client that a user allows as long as it is used. A client that describes itself elsewhere, or in its id, is stored, so that the
+ * owners see it. @param by the user who allows it
+ */
+export async function rememberClient(client: Client, { records }: Context, by?: { userId: string; email: string }): Promise<void> {
 	const record = await records.get(keyOf(client.id));
-	const options = { tags: [CLIENTS, clientTag(client.id)], ttlMs: USED_MS, ...audited(client) };
+	const options = { tags: [CLIENTS, clientTag(client.id)], ttlMs: USED_MS, ...audited(client, by) };
 	if (record) await records.update(keyOf(client.id), record.revision, toRecord(client), { tags: options.tags, ttlMs: USED_MS });
-	else if (client.isDocument) await records.put(keyOf(client.id), toRecord(client), options);
+	else if (client.isDocument || isCarried(client.id)) await records.put(keyOf(client.id), toRecord(client), options);
 }
+
+/** Ids that a gateway gives have 22 characters. */
+const isCarried = (id: string): boolean => id.length > 100;
 
 export const isDocumentId = (id: string): boolean => /^https?:\/\//i.test(id);
 

@@ -26,8 +26,13 @@ export function clientIn(name: string, otherwise: string): Html {
 	return text === '' ? html`${otherwise}` : quoted(text);
 }
 
-/** Names the gateway, as in: “Main” of Acme. A name that shows nothing is replaced by its part of the gateway's address. */
-export function gatewayIn({ name, endpoint, organizationName, organizationSlug }: Gateway): Html {
+/**
+ * Names the gateway, as in: “Main” of Acme. A name that shows nothing is replaced by its part of the gateway's address.
+ * @param gateway null at an address over all organizations
+ */
+export function gatewayIn(gateway: Readonly<Gateway> | null): Html {
+	if (!gateway) return html`all gateways of your organization`;
+	const { name, endpoint, organizationName, organizationSlug } = gateway;
 	const organization = organizationIn({ organizationName, organizationSlug });
 	return html`${quoted(shown(name, MOST_IN_SENTENCE) || endpoint.slice(1))} of ${organization}`;
 }

@@ -1,15 +1,17 @@
 // The pages on which a member logs in and decides about a client, and those that lead back from problems.
 
-import type { Gateway, Reply, Scope } from '../../../../core/index.ts';
+import type { Gateway, Reply, Scope, UserOrganization } from '../../../../core/index.ts';
+import type { Choice } from '../choices.ts';
 import { type Client, isDocumentId } from '../clients/clients.ts';
 import { isLoopback, isPrivateUse } from '../clients/redirect-uris.ts';
-import { MEANINGS } from '../scopes.ts';
+import { MEANINGS, MEANINGS_EVERYWHERE } from '../scopes.ts';
 import { type Html, html, NOTHING, reply } from './html.ts';
 import { clientIn, gatewayIn, organizationIn, shownInFull } from './names.ts';
 
 /** The data of the request that a page is about, and the addresses that it links to. */
 export interface Page {
-	gateway: Gateway;
+	/** Null at an address over all organizations. */
+	gateway: Readonly<Gateway> | null;
 	client: Client;
 	redirectUri: string;
 	/** The path of the login page, to which its forms are posted. */
@@ -27,7 +29,7 @@ export function loginPage(page: Page, given: { email?: string; alert?: string; i
 	const again = isWrong ? html` aria-invalid="true" aria-describedby="alert"` : NOTHING;
 	const body = html`
 <h1>Log in</h1>
-<p>${wish(page)} Log in as a member of ${organizationIn(page.gateway)} to allow or deny it.</p>
+<p>${wish(page)} Log in${page.gateway ? html` as a member of ${organizationIn(page.gateway)}` : NOTHING} to allow or deny it.</p>
 ${about(page)}
 ${alerting(alert)}
 <form method="post" action="${page.action}">
@@ -49,32 +51,50 @@ interface Question {
 	slip: string;
 	/** The reason for asking again. */
 	alert?: string | undefined;
+	/** The organizations of the user, of which one is allowed; empty at a gateway. */
+	choices: readonly Choice[];
 }
 
-export function consentPage(page: Page, { email, scopes, slip, alert }: Question): Reply {
+export function consentPage(page: Page, { email, scopes, slip, alert, choices }: Question): Reply {
+	const names = choices.map(({ organization }) => organization).filter((one) => one !== null);
+	const meanings = page.gateway ? MEANINGS : MEANINGS_EVERYWHERE;
 	const body = html`
 <h1>${wish(page, '')}</h1>
 ${alerting(alert)}
 ${about(page, email)}
 <p>If you allow it, the program can:</p>
-<ul>${scopes.map((scope) => html`<li>${MEANINGS[scope]}</li>`)}</ul>
+<ul>${scopes.map((scope) => html`<li>${meanings[scope]}</li>`)}</ul>
 <p class="note">Anyone can give a program any name. Allow it only if you started this just now and know where you will be sent.</p>
 <form method="post" action="${page.action}">
-<input type="hidden" name="slip" value="${slip}">
+<input type="hidden" name="slip" value="${slip}">${choosing(names)}
 <button name="action" value="allow">Allow</button>
-<button name="action" value="deny" class="plain">Deny</button>
+<button name="action" value="deny" class="plain" formnovalidate>Deny</button>
 </form>
 ${below(switchForm(page, 'link'))}`;
 	return reply({ title: alert === undefined ? 'Allow or deny access' : 'Allow or deny access: not decided yet' }, body);
 }
 
+/** Lets the user choose one of several organizations, or names the only one. */
+function choosing(organizations: readonly UserOrganization[]): Html {
+	const [first, second] = organizations;
+	if (!first) return NOTHING;
+	const nameOf = ({ name, slug }: UserOrganization): Html => organizationIn({ organizationName: name, organizationSlug: slug });
+	if (!second) return html`\n<p>It will work in ${nameOf(first)}, and nowhere else.</p>`;
+	const options = organizations.map(
+		(one) =>
+			html`\n<label class="choice"><input type="radio" name="organization" value="${one.id}" required> ${nameOf(one)} <span class="note">${one.slug}</span></label>`,
+	);
+	return html`\n<fieldset>\n<legend>In which organization?</legend>${options}\n</fieldset>`;
+}
+
 /** The page for a logged-in user who is no member of this organization. */
 export function strangerPage(page: Page, email: string): Reply {
-	const organization = organizationIn(page.gateway);
+	const { gateway } = page;
+	const organization = gateway ? organizationIn(gateway) : html`an organization`;
 	const body = html`
 <h1>This account cannot decide</h1>
 <p>${wish(page)} Only members of ${organization} can allow it.</p>
-<p>You are logged in as <strong><bdi>${email}</bdi></strong>, who is not a member. Use another account, or ask ${organization} to invite you.</p>
+<p>You are logged in as <strong><bdi>${email}</bdi></strong>, who is not a member${gateway ? '' : ' of any'}. Use another account, or ask ${gateway ? organization : 'one'} to invite you.</p>
 ${switchForm(page, 'plain')}
 ${below(wayBack(page))}`;
 	return reply({ status: 403, title: 'This account cannot decide' }, body);
@@ -113,7 +133,7 @@ ${below(wayBack(page))}`;
 }
 
 /** The page for faults that cannot be sent to the client, since the request does not identify it or its address. */
-export function faultPage(gateway: Gateway, description: string): Reply {
+export function faultPage(gateway: Readonly<Gateway> | null, description: string): Reply {
 	const body = html`
 <h1>This link does not work</h1>
 <p>The program that sent you here asked for access to ${gatewayIn(gateway)} in a way that cannot be answered:</p>

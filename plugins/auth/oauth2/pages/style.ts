@@ -26,6 +26,9 @@ li { margin: .25rem 0; }
 a { color: var(--deed); }
 label { display: block; margin: 1rem 0 .25rem; }
 input { width: 100%; padding: .6rem .7rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: .5rem; }
+fieldset { margin: 1rem 0; padding: .5rem 1rem .75rem; border: 1px solid var(--line); border-radius: .5rem; }
+.choice { margin: .4rem 0 0; }
+.choice input { width: auto; margin-right: .4rem; }
 button, .button { display: block; width: 100%; margin-top: 1rem; padding: .7rem 1rem; font: inherit; font-weight: 600; color: var(--on-deed); background: var(--deed); border: 1px solid var(--deed); border-radius: .5rem; cursor: pointer; text-align: center; text-decoration: none; }
 .plain { color: var(--ink); background: transparent; border-color: var(--line); }
 .link { display: inline-block; width: auto; margin: 0; padding: .65rem 0; font-weight: 600; color: var(--deed); background: none; border: 0; text-align: left; text-decoration: underline; }

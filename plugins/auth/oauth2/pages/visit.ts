@@ -11,7 +11,6 @@ import {
 } from '../authorization-request.ts';
 import type { OAuthConfig } from '../config.ts';
 import { answering, OAuthFault } from '../faults.ts';
-import { gatewayOf, gatewayUrl } from '../metadata.ts';
 import { Parameters } from '../parameters.ts';
 import { faultPage, leavingPage, type Page, troublePage } from './pages.ts';
 
@@ -37,12 +36,12 @@ export async function visiting(context: PageContext, answer: Answer): Promise<Re
 		destination = await readDestination(parameters, config, call);
 	} catch (thrown) {
 		if (!(thrown instanceof OAuthFault)) throw thrown;
-		return wantsPage(request) ? faultPage(gatewayOf(call), thrown.description) : answering(() => Promise.reject(thrown));
+		return wantsPage(request) ? faultPage(call.gateway, thrown.description) : answering(() => Promise.reject(thrown));
 	}
 	try {
-		return await answer(readRequest(parameters, destination, call));
+		return await answer(readRequest(parameters, destination, request));
 	} catch (thrown) {
-		if (thrown instanceof OAuthFault) return sendFault(thrown, destination, call);
+		if (thrown instanceof OAuthFault) return sendFault(thrown, destination, request);
 		return troubled(thrown, request, pageOf(request, destination, call));
 	}
 }
@@ -67,8 +66,8 @@ export async function answeringForm(
  */
 const wantsPage = ({ headers: { accept = '' } }: Incoming): boolean => accept.includes('text/html') || !accept.includes('json');
 
-const sendFault = ({ error, description }: OAuthFault, destination: Destination, call: Call): Reply =>
-	redirectTo(destination, { error, error_description: description }, gatewayUrl(call));
+const sendFault = ({ error, description }: OAuthFault, destination: Destination, { base }: Incoming): Reply =>
+	redirectTo(destination, { error, error_description: description }, base);
 
 /** Checks the form's origin: a page of another site can make a browser send a form, but not with our origin. */
 function assertOwnPage({ origin, publicUrl }: Incoming): void {
@@ -94,15 +93,15 @@ export function orWait(thrown: unknown, request: Incoming, page: (alert: string)
 }
 
 export function pageOf(request: Incoming, asked: Destination, call: Call): Page {
-	const path = `${new URL(gatewayUrl(call)).pathname}/authorize`;
+	const path = `${new URL(request.base).pathname}/authorize`;
 	const { client, redirectUri } = asked;
 	return {
-		gateway: gatewayOf(call),
+		gateway: call.gateway,
 		client,
 		redirectUri,
 		action: `${path}?${request.query}`,
 		forgotten: `${path}/forgotten-password?${request.query}`,
 		// RFC 6749 §4.1.2.1: "If the resource owner denies the access request […] the authorization server informs the client".
-		back: answerUrl(asked, { error: 'access_denied', error_description: NOT_AGREED }, gatewayUrl(call)),
+		back: answerUrl(asked, { error: 'access_denied', error_description: NOT_AGREED }, request.base),
 	};
 }

@@ -1,0 +1,52 @@
+// Tests that the official client's own schema reads the manual, whatever the tools' schemas are, and the `auth` of each kind of method.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UtcpManualSerializer } from '@utcp/sdk';
+import '@utcp/http';
+import type { Admission, JsonSchema, Reply } from '../../core/index.ts';
+import { fakeCall } from '../../testing/index.ts';
+import { fakeRequest } from '../../testing/samples.ts';
+import { authOf } from './auth.ts';
+import { inputsOf } from './inputs.ts';
+import { ownManual } from './manual.ts';
+
+const HOSTILE: readonly JsonSchema[] = [
+	{ type: 'object', properties: { any: true, none: false } },
+	{ type: 'object', properties: { n: { type: 'integer', minimum: 'one', maximum: null } }, required: 'n' },
+	{ type: ['object', 7], properties: { list: { items: true, examples: 'x', enum: {} } }, title: 3, $schema: 4 },
+	{ type: 'thing', additionalProperties: 'no', anyOf: {}, properties: [] },
+	{ type: 'object', properties: { deep: { items: [true, { properties: { x: false } }], additionalProperties: true } } },
+];
+
+test('the official client reads a manual of tools with any schemas', async () => {
+	const tools = HOSTILE.map((parameters, at) => ({
+		name: `tool_${at}`,
+		parameters,
+		outputSchema: parameters,
+		run: () => ({ content: [] }),
+	}));
+	await using fake = fakeCall({ tools });
+	const reply: Reply = await ownManual(fakeRequest({ method: 'GET' }), { discovery: 'full' }, fake.call);
+	const manual = new UtcpManualSerializer().validateDict(JSON.parse(String(reply.body)));
+	assert.equal(manual.tools.length, HOSTILE.length);
+});
+
+test('references lead to where the schema is in the document', () => {
+	const own = { type: 'object', properties: { at: { $ref: '#/$defs/p' } }, $defs: { p: { type: 'number' } }, required: ['at'] };
+	const { properties, required } = inputsOf(own) as { properties: { body: typeof own }; required: string[] };
+	assert.deepEqual([properties.body.properties.at.$ref, required], ['#/properties/body/$defs/p', ['body']]);
+});
+
+test('each kind of method is an auth that the client knows, and variables are the only dollars', () => {
+	const of = (...schemes: Admission['scheme'][]) =>
+		authOf(schemes.map((scheme) => ({ method: 'm', required: true, ...(scheme !== undefined && { scheme }) })));
+	const flow = { tokenUrl: 'https://a.example/token', scopes: { read: '', write: '' } };
+	const own = of({ type: 'oauth2', flows: { clientCredentials: flow } });
+	const [id, secret] = ['CLIENT_ID', 'CLIENT_SECRET'].map((name) => `\${${name}}`);
+	assert.deepEqual(own, { auth_type: 'oauth2', token_url: flow.tokenUrl, client_id: id, client_secret: secret, scope: 'read write' });
+	assert.equal(of({ type: 'apiKey', in: 'header', name: 'X-$KEY' }), null);
+	assert.equal(of({ type: 'mutualTLS' }, undefined, { type: 'http', scheme: 'Basic' })?.['auth_type'], 'basic');
+	assert.equal(of({ type: 'apiKey', in: 'cookie', name: 'k' }, { type: 'apiKey', in: 'query', name: 'q' })?.['var_name'], 'q');
+	assert.equal(of({ type: 'http', scheme: 'basic' }, null), null, 'everybody is admitted');
+});

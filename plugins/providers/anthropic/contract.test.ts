@@ -1,0 +1,14 @@
+import { modelServer } from '../../../test/helpers/models.ts';
+import { MESSAGES } from '../../../test/helpers/models-anthropic.ts';
+import { KEY, providerContract } from '../../../testing/provider.ts';
+import provider from './index.ts';
+
+providerContract(provider, {
+	start: (t, behaviour) => modelServer(t, behaviour, MESSAGES),
+	config: (origin) => ({ baseUrl: origin, apiKey: KEY }),
+	bad: [
+		{ config: { baseUrl: 'https://api.example.com' }, says: /"apiKey" is required/ },
+		{ config: { apiKey: 'x', baseUrl: 'ftp://api.example.com' }, says: /"baseUrl" must be a valid uri/ },
+	],
+	priced: null,
+});

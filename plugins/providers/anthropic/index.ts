@@ -1,0 +1,45 @@
+// Anthropic's models, by their messages.
+
+import Joi from 'joi';
+import { askLanguageModel, httpUrl, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+
+interface Config {
+	apiKey: string;
+	baseUrl: string;
+}
+
+const VERSION = '2023-06-01';
+const sdk = lazy(() => import('@ai-sdk/anthropic'));
+
+export default {
+	kind: 'provider',
+	api: 1,
+	name: 'anthropic',
+	summary: 'The models of Anthropic.',
+	spec: 'Anthropic API, messages, version 2023-06-01',
+	config: Joi.object<Config>({
+		apiKey: Joi.string().max(4096).required().meta({ secret: true }).description('The key, sent as `x-api-key`.'),
+		baseUrl: httpUrl
+			.max(2000)
+			.default('https://api.anthropic.com/v1')
+			.meta({ destination: true })
+			.description('The address before /messages.'),
+	}),
+	check: ({ baseUrl }, context) => context.checkUrl(baseUrl, '/baseUrl'),
+	async *chat(request, { apiKey, baseUrl }, context) {
+		const { parallelToolCalls, extra } = request;
+		const send = providerFetch(context, { secrets: [apiKey], ...(extra && { extra }) });
+		const { createAnthropic } = await sdk();
+		const models = createAnthropic({ apiKey, baseURL: baseUrl, fetch: send });
+		yield* askLanguageModel(
+			models(request.model),
+			request,
+			context,
+			parallelToolCalls === undefined ? {} : { anthropic: { disableParallelToolUse: !parallelToolCalls } },
+		);
+	},
+	models: ({ apiKey, baseUrl }, context) =>
+		listModels(providerFetch(context, { secrets: [apiKey] }), `${baseUrl.replace(/\/+$/, '')}/models?limit=1000`, {
+			...{ 'x-api-key': apiKey, 'anthropic-version': VERSION },
+		}),
+} satisfies LlmProvider<Config>;

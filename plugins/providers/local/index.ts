@@ -1,0 +1,40 @@
+// Models on a machine of the operator, which may have a private address where LOCALMODEL_ALLOW_PRIVATE_URLS allows it.
+
+import Joi from 'joi';
+import { askLanguageModel, httpUrl, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+
+interface Config {
+	apiKey?: string;
+	baseUrl: string;
+}
+
+const sdk = lazy(() => import('@ai-sdk/openai-compatible'));
+
+export default {
+	kind: 'provider',
+	api: 1,
+	name: 'local',
+	summary: 'A server of your own that speaks the chat completions of OpenAI, such as one of Ollama, llama.cpp or vLLM.',
+	spec: 'OpenAI API, chat completions, 2026-11',
+	config: Joi.object<Config>({
+		apiKey: Joi.string().max(4096).meta({ secret: true }).description('The key, sent as a Bearer token.'),
+		baseUrl: httpUrl.max(2000).required().meta({ destination: true }).description('The address before /chat/completions.'),
+	}),
+	privateUrls: true,
+	check: ({ baseUrl }, context) => context.checkUrl(baseUrl, '/baseUrl'),
+	async *chat(request, { apiKey, baseUrl }, context) {
+		const { parallelToolCalls: parallel, extra } = request;
+		const members = { ...extra, ...(parallel !== undefined && { parallel_tool_calls: parallel }) };
+		const send = providerFetch(context, { secrets: apiKey === undefined ? [] : [apiKey], extra: members });
+		const { createOpenAICompatible } = await sdk();
+		const settings = { name: 'local', baseURL: baseUrl, includeUsage: true, supportsStructuredOutputs: true };
+		const models = createOpenAICompatible({ ...settings, fetch: send, ...(apiKey !== undefined && { apiKey }) });
+		yield* askLanguageModel(models.chatModel(request.model), request, context);
+	},
+	models: ({ apiKey, baseUrl }, context) =>
+		listModels(
+			providerFetch(context, { secrets: apiKey === undefined ? [] : [apiKey] }),
+			`${baseUrl.replace(/\/+$/, '')}/models`,
+			apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+		),
+} satisfies LlmProvider<Config>;

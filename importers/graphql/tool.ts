@@ -1,6 +1,6 @@
 // Makes a tool of the `graphql` executor from a stored operation.
 
-import type { Operation, ToolDraft } from '../../core/index.ts';
+import { hintsOf, isAdding, type Operation, type ToolDraft } from '../../core/index.ts';
 import { SELECT } from './config.ts';
 
 export function toTool({ name, description, method, parameters, outputSchema, definition }: Operation): ToolDraft {
@@ -12,7 +12,7 @@ export function toTool({ name, description, method, parameters, outputSchema, de
 		parameters,
 		outputSchema,
 		// Only the fields of a mutation may have side effects (§6.2.2).
-		annotations: { readOnlyHint: method === 'QUERY', openWorldHint: true },
+		annotations: hintsOf({ readOnlyHint: method === 'QUERY', destructiveHint: !isAdding(name) }),
 		executionConfig: { query, ...(selects === true ? { selectArgument: SELECT } : {}) },
 	};
 }

@@ -51,6 +51,7 @@ export const ADDITIONAL: ReadonlySet<string> = new Set(
 	].flatMap((methods) => methods.split(' ')),
 );
 const MAX_DESCRIPTION_CHARS = 1000;
+const MAX_TITLE_CHARS = 120;
 const MAX_TAGS = 20;
 const MAX_REASONS = 20;
 
@@ -119,6 +120,7 @@ export function convertOperation(listed: ListedOperation, name: string, context:
 		key: `${method} ${path}`,
 		operationId,
 		name,
+		title: titleOf(operation),
 		description: describe(operation, inWords(operationId, `${method} ${path}`)),
 		method,
 		path,
@@ -212,6 +214,12 @@ function describe({ summary, description, deprecated }: JsonObject, fallback: st
 	if (parts.length === 2 && parts[1]?.startsWith(parts[0] ?? '')) parts.shift();
 	if (deprecated === true) parts.unshift('Deprecated.');
 	return cleanText(parts.join('\n\n'), MAX_DESCRIPTION_CHARS) || fallback;
+}
+
+/** Returns the summary in one line, which names the operation for people; null where there is none. */
+function titleOf({ summary }: JsonObject): string | null {
+	if (typeof summary !== 'string') return null;
+	return cleanText(summary.slice(0, MAX_DESCRIPTION_CHARS).replaceAll(/\s+/g, ' '), MAX_TITLE_CHARS).replace(/\.$/, '') || null;
 }
 
 /** Turns `listUserRepos` into "List user repos (GET /users/{id}/repos)", since a model needs some description to choose a tool by. */

@@ -45,17 +45,22 @@ test('an operation’s or a path’s own server makes the URL absolute, unless i
 	assert.equal(await urlOf({ get, servers: [{ url: 'https://u:p@x.example.com' }] }, undefined), '/pets/{id}');
 });
 
-test('annotations say what the method promises, and no more', async () => {
-	const annotationsOf = async (method: string): Promise<unknown> => (await toolOf({ [method]: get }, undefined)).annotations;
-	assert.deepEqual(await annotationsOf('get'), { readOnlyHint: true, openWorldHint: true });
-	assert.deepEqual(await annotationsOf('post'), { readOnlyHint: false, openWorldHint: true });
-	assert.deepEqual(await annotationsOf('put'), { readOnlyHint: false, openWorldHint: true, idempotentHint: true });
-	assert.deepEqual(await annotationsOf('delete'), {
-		readOnlyHint: false,
-		openWorldHint: true,
-		destructiveHint: true,
-		idempotentHint: true,
-	});
+test('all hints are written out, as the method promises and the names say', async () => {
+	const annotationsOf = async (method: string, named: object = {}): Promise<unknown> =>
+		(await toolOf({ [method]: { ...get, ...named } }, undefined)).annotations;
+	const hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+	assert.deepEqual(await annotationsOf('get'), { ...hints, readOnlyHint: true, destructiveHint: false, idempotentHint: true });
+	assert.deepEqual(await annotationsOf('post'), hints);
+	assert.deepEqual(await annotationsOf('post', { operationId: 'createPet' }), { ...hints, destructiveHint: false });
+	assert.deepEqual(await annotationsOf('patch', { operationId: 'createPet' }), hints);
+	for (const method of ['put', 'delete']) assert.deepEqual(await annotationsOf(method), { ...hints, idempotentHint: true });
+});
+
+test('the summary is the title, in one line', async () => {
+	const titleOf = async (summary: unknown): Promise<unknown> => (await toolOf({ get: { ...get, summary } }, undefined)).annotations.title;
+	assert.equal(await titleOf(' Find\n a  pet. '), 'Find a pet');
+	assert.equal(String(await titleOf('x'.repeat(200))).length, 120);
+	for (const none of [undefined, '', ' ', 5]) assert.equal(await titleOf(none), undefined);
 });
 
 test('the executor gets its config and nothing of the importer’s own', async () => {

@@ -4,7 +4,9 @@ import {
 	type Api,
 	type CredentialNeed,
 	type Fillable,
+	hintsOf,
 	holdsSecret,
+	isAdding,
 	isObject,
 	type Json,
 	type JsonObject,
@@ -24,7 +26,7 @@ export function toTool(operation: Operation, api: Api): ToolDraft {
 		executor: 'http',
 		parameters: operation.parameters,
 		outputSchema: operation.outputSchema,
-		annotations: annotationsOf(operation.method),
+		annotations: annotationsOf(operation),
 		executionConfig: { ...config, ...requestBodyOf(config['requestBody']), url: `${prefix ?? ''}${String(path)}` },
 		...bodyArgumentOf(config['requestBody']),
 		...fillableOf(fillable, config, prefix),
@@ -75,11 +77,16 @@ function rootPath(rootServer: Json | undefined, baseUrl: string): string {
 
 const SAFE = new Set(['GET', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH']);
 
-/** Tells which methods are safe and which are idempotent (RFC 9110 §9.2, IANA registry). The effects of POST and PATCH are unknown. */
-function annotationsOf(method: string): ToolAnnotations {
-	if (SAFE.has(method)) return { readOnlyHint: true, openWorldHint: true };
-	const annotations: ToolAnnotations = { readOnlyHint: false, openWorldHint: true };
-	if (method === 'DELETE') annotations.destructiveHint = true;
-	if (method === 'DELETE' || method === 'PUT') annotations.idempotentHint = true;
-	return annotations;
+/**
+ * Tells which methods are safe and which are idempotent (RFC 9110 §9.2, IANA registry). What POST does is told by the names of the operation,
+ * if by anything; the other methods replace or remove something.
+ */
+function annotationsOf({ method, operationId, path, title }: Operation): ToolAnnotations {
+	const isHarmless = method === 'POST' && isAdding(`${operationId ?? ''} ${title ?? ''}`, path);
+	const hints = hintsOf({
+		readOnlyHint: SAFE.has(method),
+		destructiveHint: !isHarmless,
+		idempotentHint: method === 'DELETE' || method === 'PUT',
+	});
+	return { ...(title != null && { title }), ...hints };
 }

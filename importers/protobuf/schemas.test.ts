@@ -19,9 +19,9 @@ async function only(body: string, syntax = 'proto3'): Promise<Operation> {
 
 const echo = named('Shop_Echo');
 const FORMS: [field: string, good: Json[], bad: Json[]][] = [
-	['aDouble', [1.5, -3, 'NaN', 'Infinity', '-Infinity'], ['1,5', 'inf', true, null]],
+	['aDouble', [1.5, -3, 'NaN', 'Infinity', '-Infinity'], ['1,5', 'inf', true]],
 	['aFloat', [0.1, 'NaN'], ['nan', {}]],
-	['anInt32', [2 ** 31 - 1, -(2 ** 31)], [2 ** 31, 1.5, '1', null]],
+	['anInt32', [2 ** 31 - 1, -(2 ** 31)], [2 ** 31, 1.5, '1']],
 	['anInt64', ['9223372036854775807', '-9223372036854775808', 7], ['1.5', 'x', 1.5]],
 	['aUint32', [2 ** 32 - 1], [-1, 2 ** 32]],
 	['aUint64', ['18446744073709551615', 0], ['-1', -1]],

@@ -1,6 +1,6 @@
 // Makes a tool of the `grpc` executor from a stored operation.
 
-import type { Operation, ToolDraft } from '../../core/index.ts';
+import { hintsOf, isAdding, type Operation, type ToolDraft } from '../../core/index.ts';
 
 export function toTool({ name, description, parameters, outputSchema, definition }: Operation): ToolDraft {
 	const { readOnly, idempotent, ...executionConfig } = definition;
@@ -10,7 +10,7 @@ export function toTool({ name, description, parameters, outputSchema, definition
 		executor: 'grpc',
 		parameters,
 		outputSchema,
-		annotations: { readOnlyHint: readOnly === true, ...(idempotent === true ? { idempotentHint: true } : {}), openWorldHint: true },
+		annotations: hintsOf({ readOnlyHint: readOnly === true, destructiveHint: !isAdding(name), idempotentHint: idempotent === true }),
 		executionConfig,
 	};
 }

@@ -1,6 +1,6 @@
 // Makes a tool of the `soap` executor from a stored operation.
 
-import type { Api, Json, Operation, ToolDraft } from '../../core/index.ts';
+import { type Api, hintsOf, isAdding, type Json, type Operation, type ToolDraft } from '../../core/index.ts';
 
 export function toTool({ name, description, parameters, outputSchema, definition }: Operation, api: Api): ToolDraft {
 	// Only these two are the importer's own; the rest is the executor's config.
@@ -12,8 +12,8 @@ export function toTool({ name, description, parameters, outputSchema, definition
 		executor: 'soap',
 		parameters,
 		outputSchema,
-		// WSDL does not say whether an operation changes anything.
-		annotations: { readOnlyHint: false, openWorldHint: true },
+		// WSDL does not say whether an operation changes anything, but its name may.
+		annotations: hintsOf({ readOnlyHint: false, destructiveHint: !isAdding(name) }),
 		executionConfig: { ...config, ...(endpoint === null ? {} : { endpoint }) },
 	};
 }

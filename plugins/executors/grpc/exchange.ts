@@ -10,6 +10,8 @@ export interface Exchange {
 	messages: Buffer[];
 	metadata: Metadata;
 	timeoutMs: number;
+	/** Told of each message of the server, with their number up to then. */
+	received?: ((count: number) => void) | undefined;
 	/** The call is cancelled after so many messages of the server. */
 	maxMessages: number;
 	signal: AbortSignal;
@@ -30,7 +32,10 @@ export interface Outcome {
 const same = (bytes: Buffer): Buffer => bytes;
 
 /** @throws the reason of the aborted signal */
-export function exchange(client: Client, { path, messages, metadata, timeoutMs, maxMessages, signal }: Exchange): Promise<Outcome> {
+export function exchange(
+	client: Client,
+	{ path, messages, metadata, timeoutMs, maxMessages, received, signal }: Exchange,
+): Promise<Outcome> {
 	signal.throwIfAborted();
 	const startedMs = performance.now();
 	const stream = client.makeBidiStreamRequest(path, same, same, metadata, { deadline: Date.now() + timeoutMs });
@@ -52,6 +57,7 @@ export function exchange(client: Client, { path, messages, metadata, timeoutMs, 
 		if (sizeBytes + bytes.length > MAX_RECEIVED_BYTES) return cut('bytes');
 		sizeBytes += bytes.length;
 		outcome.messages.push(bytes);
+		received?.(outcome.messages.length);
 	});
 	stream.on('status', (given) => {
 		const status = wellFormed(given);

@@ -38,7 +38,8 @@ export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Co
 	const request = requestTo(path, target);
 	const { timeoutMs, maxMessages } = config;
 	const isStream = codec.method.methodKind === 'server_streaming' || codec.method.methodKind === 'bidi_streaming';
-	const parts = { path, messages, timeoutMs, signal: call.signal, maxMessages: isStream ? maxMessages : 1 };
+	const received = isStream ? (count: number): void => call.progress(count, undefined, 'messages received') : undefined;
+	const parts = { path, messages, timeoutMs, signal: call.signal, maxMessages: isStream ? maxMessages : 1, received };
 	const send = (signed: OutboundRequest): Promise<Outcome> =>
 		call.exchange(target.origin, async (failed) => {
 			const channel = await channelTo(target, config.rootCertificates, call);

@@ -3,6 +3,7 @@ import { executorContract, SECRET } from '../../../testing/executor.ts';
 import http from './index.ts';
 
 const TYPE = 'application/json';
+const SECRET_PARTS = { text: { headers: { authorization: 'Bearer key' } } };
 
 executorContract(http, {
 	start: (t, behaviour) =>
@@ -13,7 +14,11 @@ executorContract(http, {
 			endless: { type: TYPE, begin: '[1', piece: ',1' },
 		}),
 	config: (origin, more) => ({ method: 'POST', url: `${origin}/x`, ...more }),
-	secretConfig: (origin) => ({ method: 'POST', url: `${origin}/x`, headers: { authorization: 'Bearer key' } }),
+	secretConfig: (origin) => ({
+		...{ method: 'POST', url: `${origin}/x`, headers: { authorization: 'Bearer key' } },
+		parameters: [{ arg: 'q', name: 'q', in: 'querystring', contentType: 'application/x-www-form-urlencoded', parts: SECRET_PARTS }],
+		requestBody: { arg: 'text', contentType: 'multipart/form-data', parts: SECRET_PARTS },
+	}),
 	echoed: ({ structured }) => (structured as { text: string }).text,
 	bad: [
 		{ config: { url: 'https://api.example.com' }, says: /"method" is required/ },

@@ -9,16 +9,19 @@ const LONG = JSON.stringify('x'.repeat(100_000));
 const PLAIN = JSON.stringify({ url: 'http://x', method: 'GET', headers: {} });
 
 /** Creates the host calls of a run that may make requests. @param answers whether each request is answered at once */
-function hostCallsOf({ answers = false } = {}): { hostCalls: HostCalls; heard: [id: string, request: SandboxRequest][] } {
+function hostCallsOf({ answers = false } = {}): { hostCalls: HostCalls; heard: [id: string, request: SandboxRequest][]; called: string[] } {
 	const heard: [string, SandboxRequest][] = [];
+	const called: string[] = [];
 	const hostCalls: HostCalls = new HostCalls({
 		request(id, request) {
 			heard.push([id, request]);
 			if (answers) hostCalls.deliver(id, { fault: 'No.' });
 		},
+		progress: () => undefined,
+		call: (_id, name) => called.push(name),
 	});
 	hostCalls.mayRequest = true;
-	return { hostCalls, heard };
+	return { hostCalls, heard, called };
 }
 
 test('requests beyond the limit of a run are refused at once, and queued nowhere', () => {
@@ -131,4 +134,22 @@ test('an answer is decoded by its charset, in the thread', () => {
 	const { hostCalls } = hostCallsOf({ answers: false });
 	hostCalls.deliver('1', { status: 200, headers: {}, url: 'http://x/', body: new Uint8Array([0x82, 0xa0]), charset: 'shift_jis' });
 	assert.deepEqual(hostCalls.next(), ['1', '{"status":200,"headers":{},"url":"http://x/","text":"あ"}']);
+});
+
+test('calls are refused unless they were lent, and beyond their number; a text that is no JSON is passed on, and nothing is kept twice', () => {
+	const { hostCalls, called } = hostCallsOf();
+	const ask = (id: number, name = 'x', argument = '{}'): string | undefined =>
+		hostCalls.serve('call', [JSON.stringify(String(id)), JSON.stringify(name), argument]);
+	assert.equal(ask(1), '"This run may not make calls."');
+	hostCalls.calls.allow({ namespace: 'tools', most: 6, parallel: 1 });
+	assert.equal(ask(1), undefined);
+	assert.equal(ask(1), '"A call needs an id of its own."');
+	assert.equal(ask(2, 'x'.repeat(201)), '"A name has 1 to 200 characters."');
+	assert.match(ask(2, 'x', '['.repeat(200)) ?? '', /nested deeper/);
+	assert.equal(ask(2, 'second', 'no JSON'), undefined);
+	assert.deepEqual(called, ['x']);
+	hostCalls.deliver('1', { json: '1' });
+	assert.deepEqual(called, ['x', 'second']);
+	assert.equal(ask(3), undefined);
+	assert.equal(ask(4), '"A run may make 6 calls."');
 });

@@ -2,10 +2,13 @@
 // is trusted.
 
 import { randomUUID } from 'node:crypto';
-import { cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type SandboxRequest } from './messages.ts';
-import { preludeBase } from './prelude-base.ts';
-import { preludeFaults } from './prelude-faults.ts';
-import { preludeWeb } from './prelude-web.ts';
+import { CodeCalls } from './code-calls.ts';
+import { cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type Progress, type SandboxRequest } from './messages.ts';
+import { preludeBase } from './prelude/base.ts';
+import { preludeCalls } from './prelude/calls.ts';
+import { preludeFaults } from './prelude/faults.ts';
+import { preludeWeb } from './prelude/web.ts';
+import { readProgress } from './progress.ts';
 import { readRequest } from './request.ts';
 import { measure } from './result.ts';
 import { changedUrl, fromBase64, toBase64 } from './web.ts';
@@ -15,6 +18,7 @@ const MAX_ID_CHARS = 16;
 /** Parts of the prelude, which it loads when they are needed. */
 const PARTS: Readonly<Record<string, string>> = {
 	base: JSON.stringify(`(${preludeBase})`),
+	calls: JSON.stringify(`(${preludeCalls})`),
 	faults: JSON.stringify(`(${preludeFaults})`),
 	web: JSON.stringify(`(${preludeWeb})`),
 };
@@ -22,24 +26,31 @@ const PARTS: Readonly<Record<string, string>> = {
 export interface HostCallsParts {
 	/** Sends a request, which is answered by `deliver`. */
 	request(id: string, request: SandboxRequest): void;
+	progress(progress: Progress): void;
+	/** Makes a call, which is answered by `deliver`. */
+	call(id: string, name: string, argument: string): void;
 }
 
 export class HostCalls {
 	/** How the run ended; null while it goes on. */
 	ending: Ending | null = null;
 	mayRequest = false;
+	/** The calls of functions that were lent. */
+	readonly calls: CodeCalls;
 	readonly #parts: HostCallsParts;
 	readonly #lines: string[] = [];
 	readonly #timers = new Map<string, NodeJS.Timeout>();
 	readonly #due: [id: string, text: string][] = [];
-	readonly #verbs: Readonly<Record<string, (first: string, second: string) => string | undefined>> = {
+	readonly #verbs: Readonly<Record<string, (first: string, second: string, third: string) => string | undefined>> = {
 		returned: (json) => this.#end(measure(json)),
 		unusable: (json) => this.#end({ type: 'unusable', message: asText(json).slice(0, 300) }),
 		threw: (json) => this.#end({ type: 'threw', fault: asFault(json) }),
+		progress: (told) => this.#report(parsed(told)),
 		log: (level, line) => this.#print(asText(level), asText(line)),
 		timer: (id, delayMs) => this.#startTimer(asId(id), Number(delayMs)),
 		clear: (id) => this.#clearTimer(asId(id)),
 		request: (id, asked) => this.#send(asId(id), asked),
+		call: (id, name, argument) => this.calls.ask(asId(id), asText(name), argument),
 		part: (name) => PARTS[asText(name)],
 		uuid: () => JSON.stringify(randomUUID()),
 		url: (texts) => changedUrl(parsed(texts)),
@@ -47,6 +58,8 @@ export class HostCalls {
 		btoa: (text) => toBase64(asText(text)),
 	};
 	#requests = 0;
+	#reports = 0;
+	#progress = Number.NEGATIVE_INFINITY;
 	/** Requests without an answer yet. */
 	#open = 0;
 	#logBytes = 0;
@@ -55,11 +68,12 @@ export class HostCalls {
 
 	constructor(parts: HostCallsParts) {
 		this.#parts = parts;
+		this.calls = new CodeCalls((id, name, argument) => parts.call(id, name, argument));
 	}
 
 	/** Handles one call of the sandbox. @param texts JSON, if the caller is the prelude */
-	serve(verb: string, [first = '', second = '']: string[]): string | undefined {
-		return Object.hasOwn(this.#verbs, verb) ? this.#verbs[verb]?.(first, second) : undefined;
+	serve(verb: string, [first = '', second = '', third = '']: string[]): string | undefined {
+		return Object.hasOwn(this.#verbs, verb) ? this.#verbs[verb]?.(first, second, third) : undefined;
 	}
 
 	logs(): string[] {
@@ -67,7 +81,7 @@ export class HostCalls {
 	}
 
 	deliver(id: string, answer: HostAnswer): void {
-		this.#open--;
+		if (!this.calls.answered(id)) this.#open--;
 		this.#due.push([id, JSON.stringify(readable(answer))]);
 		this.#wake();
 	}
@@ -84,7 +98,7 @@ export class HostCalls {
 	/** Resolves when there is something to deliver or check; a run that waits for nothing has ended. */
 	news(): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
-		if (this.#timers.size + this.#open > 0) this.#wake = resolve;
+		if (this.#timers.size + this.#open + this.calls.open > 0) this.#wake = resolve;
 		else {
 			this.#end({ type: 'stuck' });
 			resolve();
@@ -112,6 +126,15 @@ export class HostCalls {
 		}
 		this.#logBytes += Math.min(sizeBytes, room);
 		this.#lines.push(sizeBytes <= room ? text : `${Buffer.from(text).toString('utf8', 0, room)}…`);
+	}
+
+	/** Passes on what is new, up to a number of reports: nobody needs more of them. */
+	#report(told: unknown): undefined {
+		const progress = this.#reports < LIMITS.progress ? readProgress(told, this.#progress) : null;
+		if (!progress) return;
+		this.#reports++;
+		this.#progress = progress.done;
+		this.#parts.progress(progress);
 	}
 
 	/** @returns the fault, if any */
@@ -147,7 +170,7 @@ export class HostCalls {
 
 /** Converts an answer into the form that the prelude expects. */
 function readable(answer: HostAnswer): object {
-	if ('fault' in answer) return answer;
+	if ('fault' in answer || 'json' in answer) return answer;
 	const { body, charset, ...rest } = answer;
 	return { ...rest, text: new TextDecoder(charset).decode(body) };
 }

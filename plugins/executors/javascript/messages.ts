@@ -14,6 +14,9 @@ export const LIMITS = {
 	logLines: 200,
 	logBytes: 16 * 1024,
 	timers: 100,
+	/** Reports of progress; further ones are dropped. */
+	progress: 500,
+	progressChars: 500,
 	requests: 20,
 	parallelRequests: 5,
 	urlBytes: 8 * 1024,
@@ -22,6 +25,7 @@ export const LIMITS = {
 	/** Size of all header names and values of a request. The egress guard has the same limit for answers. */
 	headerBytes: 16 * 1024,
 	requestBytes: 1024 * 1024,
+	callNameChars: 200,
 	/** Size of the bodies of all answers together. */
 	answerBytes: 5 * 1024 * 1024,
 } as const;
@@ -50,6 +54,16 @@ export interface RunTask {
 	parameters: string;
 	memoryBytes: number;
 	mayRequest: boolean;
+	/** The calls that the code may make; absent for none. */
+	calls?: CallBounds;
+}
+
+/** The calls of a run, as functions of an object of this name. */
+export interface CallBounds {
+	namespace: string;
+	/** The most calls, and of them at once: others wait. */
+	most: number;
+	parallel: number;
 }
 
 /** Code that is compiled but not run. */
@@ -63,9 +77,18 @@ export interface SandboxRequest {
 	body: string | null;
 }
 
+/** A report of code about its progress. */
+export interface Progress {
+	done: number;
+	total?: number;
+	message?: string;
+}
+
 /** The answer to a request. `charset` is a name that TextDecoder knows: decoding megabytes is the thread's work, not the main thread's. */
 export type HostAnswer =
 	| { status: number; headers: Record<string, string>; url: string; body: Uint8Array<ArrayBuffer>; charset: string }
+	/** The answer to a call. */
+	| { json: string }
 	| { fault: string };
 
 /** A fault as the engine reports it: lines and columns are those of the wrapped text, not of the user's. */
@@ -98,6 +121,9 @@ export type ToThread =
 export type FromThread =
 	| { type: 'ready' }
 	| { type: 'request'; id: string; request: SandboxRequest }
+	| { type: 'progress'; progress: Progress }
+	/** A call of a function that was lent. `argument` is JSON, of bounded size and depth. */
+	| { type: 'call'; id: string; name: string; argument: string }
 	/** The run only waits for a timer or an answer, or it goes on. A short wait is not reported. */
 	| { type: 'waiting'; isWaiting: boolean }
 	/**

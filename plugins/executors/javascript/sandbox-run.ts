@@ -4,7 +4,7 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { HostCalls, type HostCallsParts } from './host-calls.ts';
 import { BEFORE, cutFault, type Ending, type EngineFault, type HostAnswer, LIMITS, type RunTask } from './messages.ts';
-import { prelude } from './prelude.ts';
+import { prelude } from './prelude/main.ts';
 
 /** C stack of the engine. The thread's own stack is far larger, so that the engine's limit is reached first. */
 const STACK_BYTES = 512 * 1024;
@@ -49,6 +49,8 @@ export interface SandboxRunParts {
 	/** Returns whether the run must end. */
 	isStopped(): boolean;
 	request: HostCallsParts['request'];
+	progress: HostCallsParts['progress'];
+	call: HostCallsParts['call'];
 	/** Awaits `news` while the run has nothing to do. */
 	wait(news: Promise<void>): Promise<void>;
 }
@@ -64,13 +66,13 @@ export class SandboxRun {
 	readonly #kernel: QuickJSHandle | null;
 
 	/** Prepares everything that does not depend on the code. @throws Error like `run` */
-	constructor({ module, isStopped, request, wait }: SandboxRunParts) {
+	constructor({ module, isStopped, request, progress, call, wait }: SandboxRunParts) {
 		this.#runtime = newRuntime(module, { memoryBytes: PRELUDE_MEMORY_BYTES, isStopped });
 		const context = this.#runtime.newContext();
 		this.#context = context;
 		this.#isStopped = isStopped;
 		this.#wait = wait;
-		this.#hostCalls = new HostCalls({ request });
+		this.#hostCalls = new HostCalls({ request, progress, call });
 		const host = this.#hold(context.newFunction('host', (verb, ...texts) => this.#serve([verb, ...texts])));
 		const install = this.#keep(context.evalCode(PRELUDE, 'prelude.js'));
 		const indent = this.#hold(context.newNumber(BEFORE.length));
@@ -128,7 +130,9 @@ export class SandboxRun {
 		const run = this.#hold(context.getProp(kernel, 'run'));
 		const parameters = this.#hold(context.newString(task.parameters));
 		const mayRequest = task.mayRequest ? context.true : context.false;
-		this.#keep(context.callFunction(run, context.undefined, tool, parameters, mayRequest));
+		this.#hostCalls.calls.allow(task.calls ?? null);
+		const namespace = this.#hold(context.newString(task.calls?.namespace ?? ''));
+		this.#keep(context.callFunction(run, context.undefined, tool, parameters, mayRequest, namespace));
 		return kernel;
 	}
 

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import baseVariant from '@jitl/quickjs-wasmfile-release-sync';
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant, type QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { Brake } from './brake.ts';
-import type { CheckTask, Ending, FromThread, RunTask, SandboxRequest, ThreadData, ToThread } from './messages.ts';
+import type { CheckTask, Ending, FromThread, Progress, RunTask, SandboxRequest, ThreadData, ToThread } from './messages.ts';
 import { checkCode, SandboxRun } from './sandbox-run.ts';
 
 const PAGE_BYTES = 64 * 1024;
@@ -81,7 +81,7 @@ async function run(task: RunTask): Promise<void> {
 	if (isClean && !isUnsound) keep(instance, task.organization);
 }
 
-const newSandboxRun = ({ module }: Instance): SandboxRun => new SandboxRun({ module, isStopped, request, wait });
+const newSandboxRun = ({ module }: Instance): SandboxRun => new SandboxRun({ module, isStopped, request, progress, call, wait });
 
 /** Prepares the next run, while nobody waits for it; if that fails, the next run begins with a new instance. */
 function keep(instance: Instance, organization: string): void {
@@ -106,6 +106,14 @@ function disposes(sandboxRun: SandboxRun): boolean {
 
 function request(id: string, asked: SandboxRequest): void {
 	send({ type: 'request', id, request: asked });
+}
+
+function progress(told: Progress): void {
+	send({ type: 'progress', progress: told });
+}
+
+function call(id: string, name: string, argument: string): void {
+	send({ type: 'call', id, name, argument });
 }
 
 async function wait(news: Promise<void>): Promise<void> {

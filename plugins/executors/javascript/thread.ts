@@ -7,6 +7,7 @@ import {
 	type Ending,
 	type FromThread,
 	type HostAnswer,
+	type Progress,
 	type RunTask,
 	type SandboxRequest,
 	type ThreadData,
@@ -25,6 +26,9 @@ export interface RunLimits {
 	/** Aborted when the caller stops waiting for the run. */
 	signal: AbortSignal;
 	request(request: SandboxRequest, signal: AbortSignal): Promise<HostAnswer>;
+	progress?(progress: Progress): void;
+	/** Answers a call of a function that was lent. */
+	call?(name: string, argument: string, signal: AbortSignal): Promise<HostAnswer>;
 }
 
 export interface Ended {
@@ -36,6 +40,9 @@ export interface Ended {
 	/** CPU time of the run; all the time that passed if the thread had to be killed. */
 	computedMs: number;
 }
+
+/** A message by which a run asks its host for something. */
+type Asked = Extract<FromThread, { type: 'request' | 'call' }>;
 
 type Job = Extract<ToThread, { type: 'run' | 'check' }>;
 
@@ -87,14 +94,17 @@ export class Thread {
 		// The controller is made lazily: most runs make no request, and aborting costs more than all else that is done here for a run.
 		const requests: { controller?: AbortController } = {};
 		try {
-			return await this.#work({ type: 'run', task }, limits, (id, request) => {
+			return await this.#work({ type: 'run', task }, limits, (asked) => {
+				const { id } = asked;
 				requests.controller ??= new AbortController();
 				const { signal } = requests.controller;
 				// An answer that arrives after the run must not reach the next one.
 				const answer = (given: HostAnswer): void => {
 					if (!signal.aborted) this.#post({ type: 'answer', id, answer: given }, 'body' in given ? [given.body.buffer] : []);
 				};
-				limits.request(request, signal).then(answer, () => answer({ fault: 'The request failed.' }));
+				const answering =
+					asked.type === 'request' ? limits.request(asked.request, signal) : limits.call?.(asked.name, asked.argument, signal);
+				if (answering) answering.then(answer, () => answer({ fault: 'The request failed.' }));
 			});
 		} finally {
 			requests.controller?.abort();
@@ -115,8 +125,8 @@ export class Thread {
 	/** Runs one job, and settles soon after the deadline at the latest. */
 	async #work(
 		job: Job,
-		{ timeoutMs, signal }: Pick<RunLimits, 'timeoutMs' | 'signal'>,
-		onRequest: (id: string, request: SandboxRequest) => void,
+		{ timeoutMs, signal, progress }: Pick<RunLimits, 'timeoutMs' | 'signal' | 'progress'>,
+		onAsked: (asked: Asked) => void,
 	): Promise<Ended> {
 		const { promise, resolve } = Promise.withResolvers<Ended>();
 		const started = performance.now();
@@ -138,7 +148,8 @@ export class Thread {
 		const deadline = setTimeout(() => wishEnd('late'), timeoutMs);
 		signal.addEventListener('abort', leave, { once: true });
 		this.#onMessage = (message) => {
-			if (message.type === 'request') onRequest(message.id, message.request);
+			if (message.type === 'request' || message.type === 'call') onAsked(message);
+			if (message.type === 'progress') progress?.(message.progress);
 			if (message.type === 'waiting') this.#wait(message.isWaiting);
 			if (message.type !== 'ended') return;
 			if (message.isUnsound) this.kill();

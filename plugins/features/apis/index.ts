@@ -17,6 +17,7 @@ import {
 	type Feature,
 	filterOf,
 	httpUrl,
+	icon,
 	listQuery,
 	type NewApi,
 	notFound,
@@ -49,8 +50,13 @@ const status = Joi.string()
 	.description('`inactive`: its tools are in no gateway, whatever their own status says.');
 const type = Joi.string().max(64);
 
+const strictOutput = Joi.boolean().description(
+	'The API keeps its word: clients are shown the real output schemas of its tools, and an answer that breaks one is a failed call that names ' +
+		'the fields. Default false: schemas are shown as documentation, and no answer is refused.',
+);
+
 /** Fields that are optional both in a new API and in a change. */
-const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH };
+const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH, strictOutput, icon };
 
 const CREATE = body({
 	name: displayName.required(),

@@ -27,6 +27,8 @@ const fields = {
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: its tools are in no gateway, whatever their own status says.'),
 	outbound: OUTBOUND.allow(null),
 	passThrough: PASS_THROUGH,
+	strictOutput: Joi.boolean().description('Answers that break the output schema of their tool are failed calls.'),
+	icon: text.allow(null).description('An image for clients; null: none.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
 };

@@ -215,3 +215,31 @@ test('an assignment of another gateway or organization is a 404, and stays as it
 	assert.equal((await stranger.patch(path, { name: 'stolen' })).status, 404);
 	assert.equal((await toolsOf(one.id))[0]?.name, 'one');
 });
+
+test('results of a gateway and of an assignment are settings of theirs, and other values are refused by name', async () => {
+	const { id } = await publishGateway(account);
+	const results = { maxResultBytes: 100_000, icon: 'data:image/svg+xml;base64,PHN2Zy8+' };
+	const gateway = must(await account.patch(`/gateways/${id}`, results), 200).body.data;
+	assert.deepEqual([gateway.maxResultBytes, gateway.icon], Object.values(results));
+	const toolId = await addTool('settled');
+	const settings = { maxResultBytes: 5000, confirm: 'always', rateLimit: 9 };
+	const assigned = must(await account.post(`/gateways/${id}/tools`, { toolId, ...settings }), 201).body.data;
+	const path = `/gateways/${id}/tools/${assigned.gatewayToolId}`;
+	assert.deepEqual([assigned.maxResultBytes, assigned.confirm, assigned.rateLimit], Object.values(settings));
+	must(await account.post(`/gateways/${id}/tools`, { toolId }), 201);
+	const kept = must(await account.patch(path, { confirm: null }), 200).body.data;
+	assert.deepEqual([kept.maxResultBytes, kept.confirm, kept.rateLimit], [5000, null, 9]);
+	const wrong: [path: string, body: object][] = [
+		[`/gateways/${id}`, { maxResultBytes: 255 }],
+		[`/gateways/${id}`, { icon: 'http://a.example/i.png' }],
+		[`/gateways/${id}`, { icon: 'https://user@a.example/i.png' }],
+		[`/gateways/${id}`, { icon: 'data:text/html;base64,AAAA' }],
+		[path, { confirm: 'never' }],
+		[path, { maxResultBytes: 0 }],
+	];
+	for (const [at, body] of wrong) {
+		const { status, body: answer } = await account.patch(at, body);
+		assert.equal(status, 400, JSON.stringify(body));
+		assert.match(JSON.stringify(answer), new RegExp(Object.keys(body)[0] ?? ''));
+	}
+});

@@ -4,6 +4,7 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	type AssignmentChange,
+	type AssignmentSettings,
 	body,
 	type Core,
 	filterOf,
@@ -28,23 +29,29 @@ import {
 	presentGatewayTool,
 	REMOVED_ASSIGNMENT,
 } from './present.ts';
+import { BYTES, confirm, maxResultBytes } from './result-fields.ts';
 
 const toolId = Joi.string().guid();
 const EXAMPLE_ID = '5f0c6a52-8f0e-4d36-9c39-0d0c1a7e4f11';
 
-const ASSIGN = body({ toolId: toolId.required() }).example({ toolId: EXAMPLE_ID });
+const rateLimit = Joi.number()
+	.integer()
+	.min(1)
+	.max(1_000_000)
+	.allow(null)
+	.description('Calls per minute that each caller may make of the tool through this gateway; null for no limit of its own.');
+
+/** Options that may be given with the assignment, too. */
+const SETTINGS = { rateLimit, maxResultBytes: maxResultBytes.description(`${BYTES} Null: as the gateway says.`), confirm };
+
+const ASSIGN = body({ toolId: toolId.required(), ...SETTINGS }).example({ toolId: EXAMPLE_ID, confirm: 'destructive' });
 
 const BULK = body({
 	toolIds: Joi.array().items(toolId).unique().min(1).max(2000).required().description('All of them are assigned, or none.'),
 }).example({ toolIds: [EXAMPLE_ID] });
 
 const OPTIONS = body({
-	rateLimit: Joi.number()
-		.integer()
-		.min(1)
-		.max(1_000_000)
-		.allow(null)
-		.description('Calls per minute that each caller may make of the tool through this gateway; null for no limit of its own.'),
+	...SETTINGS,
 	name: Joi.string()
 		.pattern(/^[A-Za-z0-9_-]{1,64}$/, 'a name of letters, digits, "_" and "-", at most 64')
 		.allow(null)
@@ -104,7 +111,7 @@ const assignTool = (core: Core): ServerRoute =>
 		method: 'POST',
 		path: '/gateways/{id}/tools',
 		id: 'assignTool',
-		summary: 'Assigns a tool to a gateway; an existing assignment stays as it is.',
+		summary: 'Assigns a tool to a gateway; an existing assignment keeps the options that are not given.',
 		description: 'A name that is taken in the gateway gets a suffix of eight hexadecimal digits.',
 		need: 'gateway:write',
 		body: ASSIGN,
@@ -113,8 +120,8 @@ const assignTool = (core: Core): ServerRoute =>
 		idempotent: true,
 		handler: async (request) => {
 			// The body has passed ASSIGN.
-			const { toolId: wanted } = request.payload as { toolId: string };
-			const [row] = await assign(request, [wanted], core);
+			const { toolId: wanted, ...settings } = request.payload as { toolId: string } & AssignmentSettings;
+			const [row] = await assign(request, [wanted], core, settings);
 			if (!row) throw notFound('Tool');
 			return presentAssignment(row);
 		},
@@ -145,7 +152,7 @@ const updateTool = (core: Core): ServerRoute =>
 		// removal shares.
 		path: '/gateways/{id}/tools/{toolId}',
 		id: 'updateGatewayTool',
-		summary: 'Sets a tool’s name, description and rate limit in a gateway.',
+		summary: 'Sets a tool’s name, description and options in a gateway.',
 		description: '`toolId` is a `gatewayToolId` or the id of the tool.',
 		need: 'gateway:write',
 		body: OPTIONS,
@@ -170,8 +177,8 @@ const unassignTool = (core: Core): ServerRoute =>
 		},
 	});
 
-const assign = (request: Request, toolIds: string[], core: Core) =>
-	storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds);
+const assign = (request: Request, toolIds: string[], core: Core, settings?: AssignmentSettings) =>
+	storeOf(request, core).gateways.assign(organizationOf(request).id, String(request.params['id']), toolIds, settings);
 
 async function update(request: Request, core: Core) {
 	const { id: gatewayId, toolId: either } = request.params as { id: string; toolId: string };

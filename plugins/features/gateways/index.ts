@@ -17,6 +17,7 @@ import {
 	type GatewayFilter,
 	type GatewayRow,
 	gatewayLocation,
+	icon,
 	type JsonObject,
 	listQuery,
 	type NewGateway,
@@ -38,7 +39,8 @@ import { authRoutes } from './auth.ts';
 import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
 import { managementRoutes } from './management.ts';
-import { GATEWAY, presentGateway, storedGateway } from './present.ts';
+import { GATEWAY, GATEWAY_WITH_TOKENS, presentGateway, storedGateway } from './present.ts';
+import { BYTES, maxResultBytes } from './result-fields.ts';
 
 const type = Joi.string().max(64).meta({ plugin: 'transport' }).description('The transport of the gateway.');
 const status = Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.');
@@ -48,7 +50,7 @@ const endpoint = Joi.string()
 const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('The options of the transport.');
 
 /** Fields that are optional both in a new gateway and in a change. */
-const given = { description, configuration };
+const given = { description, configuration, maxResultBytes: maxResultBytes.description(`${BYTES} Null: no limit.`), icon };
 
 const CREATE = body({
 	name: displayName.required(),
@@ -68,7 +70,7 @@ export default {
 	name: 'gateways',
 	summary: 'Gateways with their tools, authentication methods and API keys.',
 	config: Joi.object({}),
-	segments: ['gateways'],
+	segments: ['gateways', 'organizations'],
 	register(server: Server, _config, core) {
 		server.route([
 			listGateways(core),
@@ -125,10 +127,19 @@ const getGateway = (core: Core): ServerRoute =>
 		summary: 'Shows a gateway.',
 		need: 'gateway:read',
 		gatewayKeys: true,
-		answer: GATEWAY,
+		answer: GATEWAY_WITH_TOKENS,
 		versioned: true,
-		handler: async (request) => show(request, await findGateway(request, core), core),
+		handler: async (request) => {
+			const row = await findGateway(request, core);
+			return { ...show(request, row, core), tokens: await tokensOf(request, row, core) };
+		},
 	});
+
+/** Their number tells about tools, so whoever may not read these is shown none. */
+async function tokensOf(request: Request, { endpoint }: GatewayRow, { runtime }: Core): Promise<Record<string, number> | null> {
+	const { permissions } = request.auth.credentials;
+	return permissions.has('tools:read') ? runtime.tokens(organizationOf(request).slug, endpoint) : null;
+}
 
 const updateGateway = (core: Core): ServerRoute =>
 	operation({
@@ -152,7 +163,7 @@ const deleteGateway = (core: Core): ServerRoute =>
 		summary: 'Removes a gateway with its assignments, authentication methods and API keys.',
 		need: 'gateway:write',
 		query: removalQuery,
-		answer: removal('assignments', 'authMethods', 'apiKeys', 'records'),
+		answer: removal('assignments', 'skills', 'authMethods', 'apiKeys', 'records'),
 		errors: ['conflict'],
 		versioned: true,
 		handler: (request) => remove(request, core),

@@ -27,14 +27,29 @@ import {
 import { findGateway } from './find.ts';
 
 export const managementRoutes = (core: Core): ServerRoute[] =>
-	core.registry.list('auth').flatMap((plugin) => (plugin.management ?? []).map((route) => mount(plugin, route, core)));
+	core.registry.list('auth').flatMap((plugin) => (plugin.management ?? []).flatMap((route) => mounted(plugin, route, core)));
 
-function mount(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRoute {
-	const { method, path, id, summary, list, body, answer, errors, idempotent, versioned } = route;
+/** Mounts a route for each gateway; that of a method that admits to all gateways at once, for the organization as well. */
+function mounted(plugin: AuthMethod, route: ManagementRoute, core: Core): ServerRoute[] {
+	const own = mount(plugin, route, { path: `/gateways/{id}${route.path}`, id: route.id, summary: route.summary, core });
+	if (!plugin.universal) return [own];
+	const summary = `${route.summary.replace(/\.$/, '')}: of the address over all gateways.`;
+	return [own, mount(plugin, route, { path: `/organizations/{orgId}${route.path}`, id: `${route.id}OfOrganization`, summary, core })];
+}
+
+interface Mounting {
+	path: string;
+	id: string;
+	summary: string;
+	core: Core;
+}
+
+function mount(plugin: AuthMethod, route: ManagementRoute, { path, id, summary, core }: Mounting): ServerRoute {
+	const { method, list, body, answer, errors, idempotent, versioned } = route;
 	const query = queryOf(route);
 	return operation({
 		method,
-		path: `/gateways/{id}${path}`,
+		path,
 		id,
 		summary,
 		need: method === 'GET' ? 'gateway:read' : 'gateway:write',
@@ -59,12 +74,16 @@ const strictly = (schema: ObjectSchema): ObjectSchema =>
 	schema.required().prefs({ convert: false }).label('body').messages({ 'object.unknown': '{{#label}} is not a field of this body' });
 
 async function handle(request: Request, { name }: AuthMethod, route: ManagementRoute, core: Core) {
-	const gateway = await describeGateway(await findGateway(request, core), organizationOf(request).id, core);
+	const { id: organizationId } = organizationOf(request);
+	const isOfGateway = request.params['id'] !== undefined;
+	const gateway = isOfGateway ? await describeGateway(await findGateway(request, core), organizationId, core) : null;
 	const { records } = storeOf(request, core);
 	const plugin = `auth:${name}`;
-	request.plugins.servedBy = { plugin, gateway: gateway.organizationSlug + gateway.endpoint };
-	const context = core.runtime.contextAt({ plugin, gateway, records, signal: clientSignal(request) });
-	const answer = await askManagement(plugin, route, { gateway, ...inputOf(request, route) }, context);
+	request.plugins.servedBy = { plugin, ...(gateway && { gateway: gateway.organizationSlug + gateway.endpoint }) };
+	const context = core.runtime.contextAt({ plugin, organizationId, gateway, records, signal: clientSignal(request) });
+	// A method that has no gateway there knows that it may have none.
+	const input = { ...(gateway && { gateway }), ...inputOf(request, route) } as ManagementRequest;
+	const answer = await askManagement(plugin, route, input, context);
 	if (!showsRevision(route)) return answer;
 	// It was checked with the answer.
 	const { data, revision } = answer as { data: JsonObject; revision: number };
@@ -73,8 +92,8 @@ async function handle(request: Request, { name }: AuthMethod, route: ManagementR
 }
 
 function inputOf(request: Request, { list, query, body, versioned }: ManagementRoute): Omit<ManagementRequest, 'gateway'> {
-	// hapi puts the gateway's id beside the route's own parameters, which are all strings.
-	const { id: _id, ...params } = request.params as Record<string, string>;
+	// hapi puts the id of the gateway or organization beside the route's own parameters, which are all strings.
+	const { id: _id, orgId: _orgId, ...params } = request.params as Record<string, string>;
 	return {
 		params,
 		page: list === undefined ? {} : inOrder(request),

@@ -20,7 +20,7 @@ import {
 	uuid,
 } from '../../../core/features.ts';
 
-export const GATEWAY = shape({
+const gateway = {
 	id: uuid,
 	name: Joi.string(),
 	type: Joi.string().description('The transport of the gateway.'),
@@ -29,12 +29,27 @@ export const GATEWAY = shape({
 	configuration: jsonObject.description(
 		'The options of the transport, as they were given. Secrets are left out; in lists and maps they are shown as `••••`.',
 	),
+	maxResultBytes: count.allow(null).description('The most bytes of a tool’s result; longer ones are cut. Null: no limit.'),
+	icon: text.allow(null).description('An image for clients; null: none.'),
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.'),
 	toolCount: count.description('Number of assigned tools.'),
 	url: Joi.string().uri().description('The URL for clients.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
-}).meta({ schema: 'Gateway' });
+};
+
+export const GATEWAY = shape(gateway).meta({ schema: 'Gateway' });
+
+export const GATEWAY_WITH_TOKENS = shape({
+	...gateway,
+	tokens: Joi.object()
+		.pattern(Joi.string(), count)
+		.allow(null)
+		.description(
+			'Estimated tokens of the lists that clients get, by exposure: `full`, `search` and `code` for mcp. A quarter of the characters of their JSON. ' +
+				'Null where the transport estimates nothing, the gateway is inactive, or the caller may not read tools.',
+		),
+}).meta({ schema: 'GatewayWithTokens' });
 
 export const storedGateway = (row: GatewayRow): StoredConfig => ({
 	kind: 'transport',
@@ -58,6 +73,11 @@ const assignment = {
 		.min(1)
 		.allow(null)
 		.description('Calls per minute that each caller may make of it through this gateway; null for no limit of its own.'),
+	maxResultBytes: count.allow(null).description('The most bytes of its result through this gateway; null: as the gateway says.'),
+	confirm: Joi.string()
+		.valid('destructive', 'always')
+		.allow(null)
+		.description('The calls that run only when the client’s user confirms them; null: none.'),
 	createdAt: timestamp.description('Time of the assignment.'),
 };
 

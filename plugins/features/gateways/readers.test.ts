@@ -49,7 +49,8 @@ test('it shows what a member sees, whether it comes as X-API-Key or as a Bearer 
 	const member = must(await account.get(path), 200);
 	for (const headers of [asKey(key), asBearer(key), { authorization: `bearer  ${key}` }]) {
 		const answer = must(await ask(path, headers), 200);
-		assert.deepEqual(answer.body, member.body);
+		// Tokens tell about tools, which this key may not read.
+		assert.deepEqual(answer.body.data, { ...member.body.data, tokens: null });
 		assert.equal(judge.fault('GET /gateways/{id}', answer), null);
 		assert.equal(answer.headers.get('etag'), member.headers.get('etag'));
 	}

@@ -30,7 +30,7 @@ import {
 } from '../../../core/features.ts';
 
 /** The body of a new tool; its type names the executor. */
-export type ToolBody = Omit<NewTool, 'executor' | 'outputSchema' | 'annotations'>;
+export type ToolBody = Omit<NewTool, 'executor' | 'outputSchema'>;
 
 export async function addTool(request: Request, { type, code = null, ...tool }: ToolBody, core: Core): Promise<ToolRow> {
 	const creatable = core.registry.list('executor').filter((executor) => executor.creatable);
@@ -50,7 +50,6 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 		...tool,
 		type,
 		executor: type,
-		annotations: {},
 		code,
 		executionConfig,
 		configVersion: configVersion(core.registry, 'executor', type),
@@ -59,7 +58,7 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 }
 
 /** The fields that a change of an imported tool must not set, since a re-import replaces them. */
-const OF_THE_API = ['parameters', 'code', 'executionConfig'] as const;
+const OF_THE_API = ['parameters', 'annotations', 'code', 'executionConfig'] as const;
 
 export async function changeTool(request: Request, change: ToolChange, core: Core): Promise<ToolRow> {
 	const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));

@@ -141,3 +141,13 @@ test('answers are what the document says, from making a tool to removing it, and
 	const refused = must(await account.post(`${tools}/${tool}/execute`, { parameters: { id: 7 } }), 400);
 	assert.equal(judge.fault(execute, refused), null);
 });
+
+test('a tool has the annotations that its author gives it', async () => {
+	const annotations = { title: 'A pet', readOnlyHint: true };
+	const { id, annotations: shown } = must(await account.post(tools, { ...HTTP, annotations }), 201).body.data;
+	assert.deepEqual(shown, annotations);
+	const changed = must(await account.patch(`/tools/${id}`, { annotations: { destructiveHint: false } }), 200).body.data;
+	assert.deepEqual(changed.annotations, { destructiveHint: false });
+	for (const wrong of [{ title: 'two\nlines' }, { readOnlyHint: 1 }, { more: true }])
+		assert.equal((await account.post(tools, { ...HTTP, annotations: wrong })).status, 400, JSON.stringify(wrong));
+});

@@ -30,6 +30,18 @@ import { presentTool, TOOL } from './present.ts';
 
 const description = Joi.string().allow('').max(10_000).description('What the tool does, for models.');
 const parameters = Joi.object().unknown().description('JSON Schema (2020-12) of the arguments; its root describes an object.');
+const hint = Joi.boolean();
+const annotations = Joi.object({
+	title: Joi.string()
+		.min(1)
+		.max(120)
+		.pattern(/^\S(?:[^\n\r]*\S)?$/, 'one line')
+		.description('A short name for people.'),
+	readOnlyHint: hint.description('A call changes nothing. Default false.'),
+	destructiveHint: hint.description('A call may destroy or overwrite something. Default true, unless it only reads.'),
+	idempotentHint: hint.description('The same call again has no further effect. Default false, unless it only reads.'),
+	openWorldHint: hint.description('A call reaches beyond the organization’s own data. Default true.'),
+}).description('MCP’s hints about what a call does, which `confirm: destructive` of an assignment goes by, too.');
 const code = Joi.string().max(262_144).description('The source, for types that run code.');
 const executionConfig = Joi.object().unknown().meta({ pluginConfig: 'executor' });
 const type = Joi.string().max(64);
@@ -41,6 +53,7 @@ const CREATE = body({
 	description: description.default(''),
 	type: type.required().meta({ plugin: 'executor' }).description('The executor of the tool.'),
 	parameters: parameters.default({ type: 'object', properties: {} }),
+	annotations: annotations.default({}),
 	code,
 	executionConfig: executionConfig.default({}).description('The options of the type.'),
 }).example({
@@ -57,6 +70,7 @@ const UPDATE = body({
 	name: displayName.allow(null).description(OWN),
 	description: description.allow(null).description(`What the tool does, for models. ${OWN}`),
 	parameters,
+	annotations,
 	code,
 	executionConfig: executionConfig.description(
 		'The options of the type. A change replaces the whole object, but a secret given as `••••` keeps its stored value.',

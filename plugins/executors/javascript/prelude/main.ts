@@ -21,6 +21,8 @@ export interface Kernel {
 	/** Columns by which the wrapper shifts the user's first line. */
 	indent: number;
 	mayRequest: boolean;
+	/** The name of the object whose functions the code may call; empty without one. */
+	namespace: string;
 	/** `JSON.parse` and `JSON.stringify` from before the code could change them. */
 	parse: typeof JSON.parse;
 	stringify: typeof JSON.stringify;
@@ -31,7 +33,7 @@ export interface Kernel {
 	forget(id: string): void;
 	wake(id: string, text: string): void;
 	/** Calls the user's function, and reports to the host how it ended. */
-	run(tool: (parameters: unknown) => unknown, parameters: string, mayRequest: boolean): void;
+	run(tool: (parameters: unknown) => unknown, parameters: string, mayRequest: boolean, namespace: string): void;
 }
 
 export function prelude(host: Host, indent: number): Kernel {
@@ -83,6 +85,7 @@ export function prelude(host: Host, indent: number): Kernel {
 		host,
 		indent,
 		mayRequest: false,
+		namespace: '',
 		parse,
 		stringify,
 		define(name, value) {
@@ -108,8 +111,10 @@ export function prelude(host: Host, indent: number): Kernel {
 				end((faults) => faults.fail(thrown));
 			}
 		},
-		async run(tool, parameters, mayRequest) {
+		async run(tool, parameters, mayRequest, namespace) {
 			kernel.mayRequest = mayRequest;
+			kernel.namespace = namespace;
+			if (namespace !== '') lazily('calls', [namespace]);
 			if (mayRequest) lazily('web', ['fetch']);
 			let result: unknown;
 			try {
@@ -125,7 +130,7 @@ export function prelude(host: Host, indent: number): Kernel {
 			}
 		},
 	};
-	lazily('base', ['console', 'setTimeout', 'clearTimeout', 'queueMicrotask', 'crypto', 'atob', 'btoa']);
+	lazily('base', ['console', 'progress', 'setTimeout', 'clearTimeout', 'queueMicrotask', 'crypto', 'atob', 'btoa']);
 	lazily('web', ['URL', 'URLSearchParams']);
 	return kernel;
 }

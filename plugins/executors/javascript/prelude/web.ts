@@ -1,7 +1,7 @@
 // Runs inside the sandbox when the code first uses one of the web APIs defined here. Like the prelude it is passed in as text, and refers
 // to nothing outside of itself.
 
-import type { Kernel } from './prelude.ts';
+import type { Kernel } from './main.ts';
 
 interface Parts extends Record<string, string> {
 	href: string;

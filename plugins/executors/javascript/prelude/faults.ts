@@ -1,7 +1,7 @@
 // Runs inside the sandbox when a value is thrown or shown, or is not JSON. Like the prelude it is passed in as text, and refers to
 // nothing outside of itself.
 
-import type { Faults, Kernel } from './prelude.ts';
+import type { Faults, Kernel } from './main.ts';
 
 export function preludeFaults({ host, indent, stringify }: Kernel): Faults {
 	const tag = Object.prototype.toString;

@@ -1,7 +1,7 @@
 // Runs inside the sandbox when the code first prints, waits, or uses another name defined here. Like the prelude it is passed in as text,
 // and refers to nothing outside of itself.
 
-import type { Kernel } from './prelude.ts';
+import type { Kernel } from './main.ts';
 
 export function preludeBase({ host, parse, stringify, define, faults, wait, forget }: Kernel): void {
 	const print =
@@ -10,6 +10,11 @@ export function preludeBase({ host, parse, stringify, define, faults, wait, forg
 			host('log', stringify(level), stringify(values.map(faults().show).join(' ').slice(0, 4096)));
 		};
 	define('console', { log: print('log'), info: print('info'), warn: print('warn'), error: print('error'), debug: print('debug') });
+
+	define('progress', (done: unknown, total?: unknown, message?: unknown): void => {
+		if (typeof done !== 'number') throw new TypeError('progress takes numbers: progress(done, total, message).');
+		host('progress', stringify([done, total, message === undefined ? null : String(message).slice(0, 500)]));
+	});
 
 	define('setTimeout', (action: unknown, delay?: unknown, ...values: unknown[]): number => {
 		if (typeof action !== 'function') throw new TypeError('setTimeout takes a function.');

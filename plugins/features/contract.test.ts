@@ -1,0 +1,68 @@
+import { type FeatureStory, featureContract } from '../../testing/index.ts';
+import accessKeys from './access-keys/index.ts';
+import audit from './audit/index.ts';
+import plugins from './plugins/index.ts';
+import skills from './skills/index.ts';
+
+/** They are a part of every service. */
+const service = { plugins: [] };
+const bad = [
+	{ config: { size: 1 }, says: /"size" is not allowed/ },
+	{ config: { key: 'x' }, says: /"key" is not allowed/ },
+];
+
+featureContract(accessKeys, {
+	...{ config: {}, bad, service },
+	samples: [
+		{ name: 'no keys', method: 'GET', path: '/access-keys', status: 200, has: '"accessKeys":[]' },
+		{ name: 'a new key', method: 'POST', path: '/access-keys', body: { name: 'Laptop' }, status: 201, has: /"key":"ak_live_/, shows: true },
+		{ name: 'the keys', method: 'GET', path: '/access-keys', status: 200, has: '"name":"Laptop"' },
+		{
+			...{ name: 'the end of a key', method: 'DELETE', status: 200, has: /"revokedAt":"2/ },
+			path: ({ answers }) => `/access-keys/${answers['a new key']?.body.data.id}`,
+		},
+	],
+});
+
+featureContract(audit, {
+	...{ config: {}, bad, service },
+	samples: [
+		{ name: 'the log', method: 'GET', path: '/audit-log?limit=5', status: 200, has: '"entries":[' },
+		{ name: 'the creations', method: 'GET', path: '/audit-log?action=create', status: 200, has: '"action":"create"' },
+	],
+});
+
+featureContract(plugins, {
+	...{ config: {}, bad, service },
+	samples: [{ name: 'the plugins', method: 'GET', path: '/plugins', status: 200, has: '"name":"access_keys"' }],
+});
+
+const idOf = ({ answers }: FeatureStory): string => answers['a new skill']?.body.data.id;
+const assigned = ({ made }: FeatureStory): string => `/gateways/${made['gateway']}/skills`;
+const skill = { name: 'greet-well', description: 'Greets people. Use it when somebody says hello.', body: 'Say hello.' };
+
+featureContract(skills, {
+	...{ config: {}, bad, service },
+	async prepare(owner) {
+		const { body } = await owner.send('POST', '/gateways', { name: 'Main', type: 'mcp', endpoint: '/main' });
+		return { gateway: body.data.id };
+	},
+	samples: [
+		{ name: 'no skills', method: 'GET', path: '/skills', status: 200, has: '"skills":[]' },
+		{
+			name: 'a new skill',
+			method: 'POST',
+			path: '/skills',
+			body: { ...skill, files: { 'words.txt': { text: 'Hello' } } },
+			status: 201,
+			has: 'greet-well',
+		},
+		{ name: 'the skill', method: 'GET', path: (story) => `/skills/${idOf(story)}`, status: 200, has: 'Say hello.' },
+		{ name: 'a file', method: 'GET', path: (story) => `/skills/${idOf(story)}/files?path=words.txt`, status: 200, has: 'Hello' },
+		{ name: 'a change', method: 'PATCH', path: (story) => `/skills/${idOf(story)}`, body: { body: 'Say good day.' }, status: 200 },
+		{ name: 'an assignment', method: 'POST', path: assigned, body: (story) => ({ skillId: idOf(story) }), status: 201 },
+		{ name: 'the assignments', method: 'GET', path: assigned, status: 200, has: 'greet-well' },
+		{ name: 'the end of an assignment', method: 'DELETE', path: (story) => `${assigned(story)}/${idOf(story)}`, status: 200 },
+		{ name: 'the end of a skill', method: 'DELETE', path: (story) => `/skills/${idOf(story)}`, status: 200 },
+	],
+});

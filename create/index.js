@@ -22,7 +22,7 @@ const KINDS = {
 	feature: 'does anything else, with access to the whole core',
 };
 
-const USAGE = `Usage: npm create gatehouse-plugin <name> -- --kind <${Object.keys(KINDS).join('|')}>`;
+const USAGE = `Usage: npm create gatehouse-plugin <name> -- --kind <${Object.keys(KINDS).join('|')}> [--gatehouse <tarball, folder or version>]`;
 /** The name in the templates, in each of its spellings. */
 const NAMES = { package: 'my-plugin', plugin: 'my_plugin', type: 'MyPlugin' };
 /** npm's rule for names, without capitals; a plugin's own name has at most 32 characters. */
@@ -30,7 +30,7 @@ const NAME = /^(?:@[a-z0-9-][a-z0-9-._]*\/)?([a-z][a-z0-9-]{0,31})$/;
 
 /** Writes the package and says what to do next. @param {string[]} args */
 async function main(args) {
-	const { name, kind: given } = readArguments(args);
+	const { name, kind: given, gatehouse } = readArguments(args);
 	const match = NAME.exec(name);
 	if (!match?.[1])
 		throw new Error(`"${name}" cannot be the name: use up to 32 small letters, digits and -, with a letter first, as in acme-hello.`);
@@ -39,22 +39,26 @@ async function main(args) {
 	const kind = given ?? (await askKind());
 	if (!Object.hasOwn(KINDS, kind)) throw new Error(`"${kind}" is no kind of plugin: it must be one of ${Object.keys(KINDS).join(', ')}.`);
 	for (const template of [COMMON, kind]) write(join(TEMPLATES, template), folder, { name, base: match[1], kind });
+	if (gatehouse !== undefined) dependOn(join(folder, 'package.json'), gatehouse);
+	const install = gatehouse === undefined ? 'npm install --save-dev <the tarball or folder of Gatehouse>' : 'npm install';
 	return `Wrote the ${kind} plugin ${name} into ${folder}. Next:
 
   cd ${basename(folder)}
-  npm install
+  ${install}
   npm test            its tests
   npm run check       whether the service would load it, and its config as users see it
   npm run dev         a service with it, started again after each change
 `;
 }
 
+const OPTIONS = /** @type {const} */ ({ kind: { type: 'string', short: 'k' }, gatehouse: { type: 'string' } });
+
 /** @param {string[]} args */
 function readArguments(args) {
 	try {
-		const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { kind: { type: 'string', short: 'k' } } });
+		const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
 		const [name, ...more] = positionals;
-		if (name !== undefined && more.length === 0) return { name, kind: values.kind };
+		if (name !== undefined && more.length === 0) return { name, kind: values.kind, gatehouse: values.gatehouse };
 	} catch {
 		// The usage names every option.
 	}
@@ -69,6 +73,17 @@ async function askKind() {
 	const answer = await terminal.question(`Which kind of plugin?\n${lines.join('')}> `);
 	terminal.close();
 	return answer.trim();
+}
+
+/**
+ * Names the Gatehouse that the package is tested with. There is no default: on npm, the name `gatehouse` belongs to somebody else.
+ * @param {string} file @param {string} gatehouse a version, or a path from where the command runs
+ */
+function dependOn(file, gatehouse) {
+	const described = JSON.parse(readFileSync(file, 'utf8'));
+	const spec = existsSync(gatehouse) ? `file:${resolve(gatehouse)}` : gatehouse;
+	described.devDependencies = { ...described.devDependencies, gatehouse: spec };
+	writeFileSync(file, `${JSON.stringify(described, null, '\t')}\n`);
 }
 
 /**

@@ -72,6 +72,20 @@ test('a scope is a part of the package’s name, and not of the folder’s and t
 	assert.match(readFileSync(join(room, 'shout/src/index.ts'), 'utf8'), /name: 'shout'/);
 });
 
+test('the Gatehouse that it is tested with is the one that is named, and none without a name', () => {
+	const described = (name: string) =>
+		JSON.parse(readFileSync(join(room, name, 'package.json'), 'utf8')) as Record<string, Record<string, unknown>>;
+	const named = create('acme-named', '--kind', 'node', '--gatehouse', built);
+	assert.match(named.stdout, /\n {2}npm install\n/);
+	assert.equal(described('acme-named')['devDependencies']?.['gatehouse'], `file:${built}`);
+	assert.equal(create('acme-newer', '--kind', 'node', '--gatehouse', '^1.2.0').status, 0);
+	assert.equal(described('acme-newer')['devDependencies']?.['gatehouse'], '^1.2.0');
+	assert.match(create('acme-nameless', '--kind', 'node').stdout, /npm install --save-dev <the tarball or folder of Gatehouse>/);
+	const { devDependencies, peerDependenciesMeta } = described('acme-nameless');
+	// npm would install a peer that is not optional from its registry, where the name is somebody else’s.
+	assert.deepEqual([devDependencies?.['gatehouse'], peerDependenciesMeta?.['gatehouse']], [undefined, { optional: true }]);
+});
+
 test('an existing folder, a bad name, an unknown or missing kind are refused with a sentence, and nothing is written', () => {
 	mkdirSync(join(room, 'taken'));
 	const refused = (sentence: RegExp, ...args: string[]): void => {
@@ -95,6 +109,7 @@ test('the packed command brings every template', () => {
 		{ files: { path: string }[] },
 	];
 	const paths = files.map(({ path }) => path);
+	assert.ok(paths.includes('LICENSE'));
 	for (const kind of KIND_NAMES)
 		for (const file of ['src/index.ts', 'test/index.test.ts']) assert.ok(paths.includes(`templates/${kind}/${file}`));
 	for (const file of ['gitignore', 'package.json', 'README.md', 'tsconfig.json', 'tsconfig.build.json'])

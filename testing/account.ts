@@ -56,6 +56,8 @@ export interface Account {
 	gateway(gateway?: NewGateway): Promise<MadeGateway>;
 	/** Runs a tool over the management API, as its owner. @throws Error showing the answer when it is refused */
 	execute(toolId: string, args: JsonObject): Promise<Answer>;
+	/** Registers a new user who joins this account's organization; their requests are for that one. @throws Error showing the answer when it is refused */
+	member(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<Account>;
 }
 
 const PASSWORD = 'Correct1Horse';
@@ -77,8 +79,15 @@ export async function registerAccount(url: string, organizationName = `Org ${uni
 	const email = `${unique()}@example.com`;
 	const form = { email, password: PASSWORD, firstName: 'Ada', lastName: 'Byron', organizationName };
 	const { token, organization } = must(await send(`${url}/auth/register`, 'POST', form)).data;
+	return accountOf(url, { token, email, organization }, {});
+}
+
+type Identified = Pick<Account, 'token' | 'email' | 'organization'>;
+
+/** @param always headers of every request */
+function accountOf(url: string, { token, email, organization }: Identified, always: Record<string, string>): Account {
 	const ask: Account['send'] = (method, path, body, headers = {}) =>
-		send(url + path, method, body, { authorization: `Bearer ${token}`, ...headers });
+		send(url + path, method, body, { authorization: `Bearer ${token}`, ...always, ...headers });
 	const post = async (path: string, body: unknown) => must(await ask('POST', path, body)).data;
 	return {
 		...{ token, email, password: PASSWORD, organization, send: ask },
@@ -91,6 +100,12 @@ export async function registerAccount(url: string, organizationName = `Org ${uni
 			if (auth) await post(`/gateways/${made.id}/auth`, auth);
 			const key = auth?.type === 'api_key' ? (await post(`/gateways/${made.id}/auth/api-keys`, { name: 'test' })).key : null;
 			return { id: made.id, url: made.url, key };
+		},
+		async member(role) {
+			const joining = await registerAccount(url);
+			const invited = await post(`/organizations/${organization.id}/invitations`, { email: joining.email, role });
+			must(await joining.send('POST', '/invitations/accept', { token: invited.token }));
+			return accountOf(url, { ...joining, organization }, { 'x-organization-id': organization.id });
 		},
 		execute: (toolId, args) => ask('POST', `/organizations/${organization.id}/tools/${toolId}/execute`, { parameters: args }),
 	};

@@ -8,7 +8,7 @@ import { asGatewayError } from '../core/contract/errors.ts';
 import type { AuthMethod } from '../core/contract/kinds.ts';
 import type { Caller, Incoming, JsonObject } from '../core/contract/nouns.ts';
 import { checkCaller } from '../core/gateways/check-caller.ts';
-import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
+import { assertHidden, CANARY, isSecretive, type PlantedPlugin, plantedFor, type SecretConfigs } from './canary.ts';
 import { type ConfigSamples, describeManifest } from './config.ts';
 import { type FakeCall, fakeCall } from './fake-call.ts';
 import { fakeRequest, sampleGateway } from './samples.ts';
@@ -17,8 +17,10 @@ import { patiently } from './waiting.ts';
 export interface AuthOptions extends Omit<ConfigSamples, 'good'> {
 	/** A config with which the requests below are admitted or refused, each of its secrets a text. */
 	config: JsonObject;
-	/** A config that holds a text for each secret of the schema. Default: `config`. */
-	secretConfig?: JsonObject;
+	/** Configs that hold each secret of the schema; fields that may be added to `config` are filled without it. Default: `config`. */
+	secretConfig?: SecretConfigs;
+	/** The operator's configuration. */
+	operator?: JsonObject;
 	/** Requests whose credential is good; none for a method whose callers come otherwise. */
 	admitted: readonly Partial<Incoming>[];
 	/** Requests with a credential of this kind that is no good. */
@@ -97,20 +99,26 @@ export function authContract(method: AuthMethod, options: AuthOptions): void {
 			if (scheme) assert.deepEqual(JSON.parse(JSON.stringify(scheme)), scheme);
 		});
 
-		if (hasSecrets(method.config))
+		if (isSecretive(method))
 			test('a secret of the config is in no caller, refusal, challenge, scheme or line of the log', async () => {
-				const planted = withCanary(method.config, options.secretConfig ?? config);
-				const parsed = parse(fixture, planted);
-				const gateway = sampleGateway();
-				for (const request of [{}, ...options.admitted, ...options.refused, { headers: { authorization: `Bearer ${CANARY}x` } }]) {
-					const { caller, refusal, fake } = await attempt(fixture, request, planted);
-					for (const [what, seen] of Object.entries({ caller, refusal, log: fake.lines })) assertHidden(`the ${what}`, seen);
-				}
-				assertHidden('takes', method.takes?.(parsed) ?? null);
-				assertHidden('the challenge', method.challenge?.(gateway, parsed, { error: 'invalid_token' }) ?? null);
-				assertHidden('the scheme', method.scheme?.(gateway, parsed) ?? null);
+				for (const planted of await plantedFor(method, options.secretConfig ?? config, options.operator))
+					await assertKept(fixture, planted);
 			});
 	});
+}
+
+async function assertKept(fixture: AuthFixture, { config, operator, texts }: PlantedPlugin): Promise<void> {
+	const { method, admitted, refused } = fixture;
+	const parsed = parse(fixture, config);
+	const gateway = sampleGateway();
+	const planted = { ...fixture, ...(operator && { operator }) };
+	for (const request of [{}, ...admitted, ...refused, { headers: { authorization: `Bearer ${CANARY}x` } }]) {
+		const { caller, refusal, fake } = await attempt(planted, request, config);
+		for (const [what, seen] of Object.entries({ caller, refusal, log: fake.lines })) assertHidden(`the ${what}`, seen, texts);
+	}
+	assertHidden('takes', method.takes?.(parsed) ?? null, texts);
+	assertHidden('the challenge', method.challenge?.(gateway, parsed, { error: 'invalid_token' }) ?? null, texts);
+	assertHidden('the scheme', method.scheme?.(gateway, parsed) ?? null, texts);
 }
 
 interface Attempt {
@@ -121,9 +129,10 @@ interface Attempt {
 
 /** Authenticates a request, with nothing kept from others. @throws what is no error of ours */
 async function attempt(fixture: AuthFixture, request: Partial<Incoming>, config = fixture.config): Promise<Attempt> {
-	const { method, identity = {}, allow = [] } = fixture;
+	const { method, identity = {}, allow = [], operator } = fixture;
 	const given = new Map<string, Caller>();
-	await using fake = fakeCall({ plugin: method, caller: null, request, allow, identity: noting(identity, given) });
+	const options = { plugin: method, caller: null, request, allow, identity: noting(identity, given), ...(operator && { operator }) };
+	await using fake = fakeCall(options);
 	try {
 		const work = method.authenticate(fakeRequest(request), parse(fixture, config), fake.call as GateContext);
 		const found = await patiently(work, 'authenticate');

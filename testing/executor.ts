@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
 import type { Api, Call, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
-import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
+import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type FakeCallOptions, fakeCall } from './fake-call.ts';
 import { assertResult, isRefusal, outcome } from './outcome.ts';
 import type { Upstream } from './upstream.ts';
@@ -31,8 +31,12 @@ export interface ExecutorOptions {
 	bad: { config: JsonObject; says: RegExp }[];
 	/** The field of the config, in milliseconds, that ends a call; null when there is none. */
 	timeoutField: string | null;
-	/** Builds a config that holds each kind of secret that the schema marks, as a text. Default: `config`. */
-	secretConfig?(origin: string): JsonObject;
+	/**
+	 * Builds configs that hold each secret that the schema marks; fields that may be added to `config` are filled without it. Default: `config`.
+	 */
+	secretConfig?(origin: string): SecretConfigs;
+	/** The operator's configuration. */
+	operator?: JsonObject;
 	/** Adds SECRET to a request; null where requests are not signed. */
 	signed: ((request: OutboundRequest) => OutboundRequest) | null;
 	/** Whether the config holds the address of the calls, so that saving can refuse it. */
@@ -74,7 +78,11 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 	const run = async (origin: string, args: JsonObject, call: Call, more: JsonObject = {}): Promise<ToolResult> =>
 		executor.execute(args, await parse(fixture.config(origin, more)), call);
 	const lend = (t: TestContext, origin: string, more: FakeCallOptions = {}): Call =>
-		loopbackCall(t, { ...more, plugin: executor, ...(fixture.api && { api: fixture.api(origin) }) });
+		loopbackCall(t, {
+			...{ ...more, plugin: executor },
+			...(fixture.api && { api: fixture.api(origin) }),
+			...(fixture.operator && { operator: fixture.operator }),
+		});
 
 	describe(`${executor.name} keeps the executors’ contract`, () => {
 		test('it says what it is, in one sentence', () => {
@@ -137,7 +145,7 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 			assert.ok(!said.includes(Buffer.from(SECRET).toString('base64')), said);
 		});
 
-		if (hasSecrets(executor.config))
+		if (isSecretive(executor))
 			test('a secret of the config is in no result, error, preview or line of the log', async (t) => {
 				for (const behaviour of ['echo', 'fail', 'reset', 'nonsense', 'endless'] as const)
 					await assertKept(fixture, (await fixture.start(t, behaviour)).origin);
@@ -162,18 +170,23 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 	});
 }
 
-async function assertKept({ executor, config, secretConfig = config, api }: ExecutorFixture, origin: string): Promise<void> {
-	await using fake = fakeCall({ plugin: executor, allow: ['127.0.0.1'], ...(api && { api: api(origin) }) });
-	const planted = await executor.config.validateAsync(withCanary(executor.config, secretConfig(origin)));
-	const seen: [string, unknown][] = [];
-	const see = (what: string, work: Promise<unknown>): Promise<unknown> =>
-		work.then(
-			(value) => seen.push([what, value]),
-			(error: unknown) => seen.push([`the error of ${what}`, error]),
-		);
-	await see('the result', executor.execute({ text: 'x' }, planted, fake.call));
-	if (executor.preview) await see('the preview', executor.preview({ text: 'x' }, planted, fake.call));
-	for (const [what, value] of [...seen, ['the log', fake.lines] as const]) assertHidden(what, value);
+async function assertKept(
+	{ executor, config, secretConfig = config, api, operator: given }: ExecutorFixture,
+	origin: string,
+): Promise<void> {
+	for (const { config: planted, operator, texts } of await plantedFor(executor, secretConfig(origin), given)) {
+		const options = { plugin: executor, allow: ['127.0.0.1'], ...(api && { api: api(origin) }), ...(operator && { operator }) };
+		await using fake = fakeCall(options);
+		const parsed = await executor.config.validateAsync(planted);
+		const see = async (what: string, work: Promise<unknown> | undefined): Promise<void> => {
+			const [seen] = await Promise.allSettled([work]);
+			assertHidden(seen.status === 'fulfilled' ? what : `the error of ${what}`, seen, texts);
+		};
+		await see('the result', executor.execute({ text: 'x' }, parsed, fake.call));
+		await see('the preview', executor.preview?.({ text: 'x' }, parsed, fake.call));
+		await see('the check', executor.check?.(parsed, saving()));
+		assertHidden('the log', fake.lines, texts);
+	}
 }
 
 function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixture): void {
@@ -197,7 +210,7 @@ function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixt
 		// An API's address is checked when the API is saved.
 		if (!executor.check || !hasAddress || api) return;
 		const egress = createEgress({ allow: [] });
-		const context = saving(egress.check);
+		const context = saving(egress.check, egress.checkAddress);
 		try {
 			await executor.check(await executor.config.validateAsync(config('http://93.184.215.14')), context);
 			for (const origin of [...PRIVATE, ...LOOPBACK]) {

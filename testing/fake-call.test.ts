@@ -107,6 +107,41 @@ test('a job begins by itself, is followed to its end, and one that waits can be 
 	assert.equal((await byHand.call.jobs.get(id))?.status, 'cancelled');
 });
 
+test('a job waits for its time, runs in as many places as it declares, and ends with its deadline', async () => {
+	let [running, most] = [0, 0];
+	const gate = Promise.withResolvers<void>();
+	const jobs = {
+		work: {
+			perAccount: 2,
+			run: async () => {
+				most = Math.max(most, ++running);
+				await new Promise((resolve) => setImmediate(resolve));
+				running -= 1;
+			},
+		},
+		stuck: { run: () => gate.promise },
+	};
+	await using fake = fakeCall({ plugin: plugin({ jobs }), jobs: 'by hand' });
+	const { jobs: own } = fake.call;
+	const later = new Date(Date.now() + 3_600_000);
+	const { id } = await own.add('work', null, { runAt: later });
+	for (let at = 0; at < 5; at++) await own.add('work', at);
+	await fake.runJobs();
+	assert.deepEqual([(await own.get(id))?.status, most], ['waiting', 2]);
+	await fake.runJobs(later);
+	assert.equal((await own.get(id))?.status, 'succeeded');
+	const stuck = await own.add('stuck', null, { deadlineMs: 20 });
+	await fake.runJobs();
+	const { status, error } = (await own.get(stuck.id)) ?? {};
+	assert.deepEqual([status, error?.code], ['failed', 'timed_out']);
+	await assert.rejects(
+		async () => {
+			for (let at = 0; at <= 1_000; at++) await own.add('work', at);
+		},
+		{ code: 'rate_limited' },
+	);
+});
+
 test('a webhook is sent again until its receiver takes it', async () => {
 	let count = 0;
 	await using receiver = await listen(() => ({ status: ++count < 3 ? 503 : 200, body: '' }));
@@ -150,4 +185,25 @@ test('log, progress, identity, signature and the operator’s configuration are 
 	leaving.abort();
 	assert.ok(call.signal.aborted);
 	assert.throws(() => fakeCall({ plugin: plugin({ operator }), operator: { size: 'large' } }), /size/);
+});
+
+test('its skills are listed and read like those of a gateway', async () => {
+	const skills = [{ name: 'paint', body: '# Paint', files: { 'a.md': 'text', 'b.bin': Buffer.from([1]) } }];
+	await using fake = fakeCall({ skills });
+	const [skill] = await fake.call.skills();
+	assert.deepEqual(
+		skill?.files.map(({ path, isText, size }) => [path, isText, size]),
+		[
+			['SKILL.md', true, 55],
+			['a.md', true, 4],
+			['b.bin', false, 1],
+		],
+	);
+	assert.throws(() => Object.assign(skill ?? {}, { name: 'other' }), TypeError);
+	assert.match(String(await fake.call.skillFile(skill?.id ?? '', 'SKILL.md')), /^---\nname: paint\n.*# Paint$/s);
+	assert.equal(await fake.call.skillFile(skill?.id ?? '', 'none'), null);
+	assert.equal(await fake.call.skillFile('none', 'SKILL.md'), null);
+	await using other = fakeCall({ skills, caller: { scopes: ['tools:execute'] } });
+	await assert.rejects(other.call.skills(), { code: 'insufficient_scope' });
+	await assert.rejects(other.call.skillFile(skill?.id ?? '', 'SKILL.md'), { code: 'insufficient_scope' });
 });

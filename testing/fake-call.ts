@@ -5,24 +5,31 @@ import { createArgumentChecks } from '../core/arguments/checks.ts';
 import type { Admission } from '../core/contract/admission.ts';
 import type { Asker } from '../core/contract/asking.ts';
 import type { Call, Identity, OutboundRequest } from '../core/contract/context.ts';
+import { notFound } from '../core/contract/errors.ts';
+import type { ServedVersions } from '../core/contract/following.ts';
 import type { Plugin, ToolExecutor } from '../core/contract/kinds.ts';
+import type { Models } from '../core/contract/models.ts';
 import type { Api, Caller, Gateway, Incoming, JsonObject, OrganizationSettings, Tool, ToolResult } from '../core/contract/nouns.ts';
 import { createEgress } from '../core/egress/egress.ts';
+import { versionsOf } from '../core/gateways/served.ts';
 import { InFlight } from '../core/http/in-flight.ts';
 import { createJobs } from '../core/jobs/jobs.ts';
 import { createLanes } from '../core/lanes/lanes.ts';
 import { Registry } from '../core/registry/registry.ts';
 import { createSecrets } from '../core/secrets/envelopes.ts';
 import { Memo } from '../core/shared/memo.ts';
+import { NamedWorks } from '../core/shared/named-work.ts';
 import { createRecordServices } from '../core/shared/plugin-records.ts';
 import { createLocal } from '../core/shared/redis.ts';
+import { SkillFiles } from '../core/shared/skill-files.ts';
 import type { Recorder } from '../core/store/recorder.ts';
 import type { Store } from '../core/store/store.ts';
 import { WaitingQuestions } from '../core/tools/asking.ts';
-import { NO_IDENTITY, PluginCall } from '../core/tools/call.ts';
+import { PluginCall } from '../core/tools/call.ts';
 import type { CallParts, Services, ToolShelf } from '../core/tools/call-parts.ts';
 import type { ToolEntry } from '../core/tools/entry.ts';
 import { createInvoker } from '../core/tools/invoke.ts';
+import { NO_IDENTITY } from '../core/tools/no-identity.ts';
 import { Breakers } from '../core/upstreams/breakers.ts';
 import type { Signer } from '../core/upstreams/credentials.ts';
 import { OutboundRun } from '../core/upstreams/outbound.ts';
@@ -30,6 +37,7 @@ import { type LogLine, logInto } from './collected-log.ts';
 import { MemoryRecords } from './memory-records.ts';
 import { createMemoryRuns } from './memory-runs.ts';
 import { fakeRequest, ORGANIZATION, sampleCaller, sampleGateway, sampleTool } from './samples.ts';
+import { type FakeSkill, type SampleSkill, sampleSkill, storedSkills } from './skills.ts';
 
 /** A tool that a call can list and invoke; `run` is its executor. */
 export interface FakeTool extends Partial<Omit<Tool, 'name'>> {
@@ -53,6 +61,10 @@ export interface FakeCallOptions {
 	request?: Partial<Incoming>;
 	/** The tools of the gateway. */
 	tools?: readonly FakeTool[];
+	/** The skills of the gateway. */
+	skills?: readonly FakeSkill[];
+	/** The model connections of the organization. Default: it has none. */
+	models?: Models;
 	/** The tool that runs, and its API: what an executor gets. */
 	tool?: Partial<Tool>;
 	api?: Api;
@@ -74,8 +86,11 @@ export interface FakeCall<O = unknown> extends AsyncDisposable {
 	readonly lines: readonly LogLine[];
 	/** The progress that was told, oldest first. */
 	readonly progress: readonly { done: number; total: number | undefined; message: string | undefined }[];
-	/** Runs the jobs and webhooks that wait, and resolves when none is left. Pauses between attempts take no time. */
-	runJobs(): Promise<void>;
+	/**
+	 * Runs the jobs and webhooks that are due at that time, by default now, and resolves when none is left. Pauses between attempts take no
+	 * time; a job with a later `runAt` goes on waiting.
+	 */
+	runJobs(at?: Date): Promise<void>;
 	/** Ends what the call left open. */
 	close(): Promise<void>;
 }
@@ -108,7 +123,7 @@ export function fakeCall<O = unknown>(options: FakeCallOptions = {}): FakeCall<O
 	};
 	// The plugin declares the type of its operator's configuration, which was parsed above.
 	const call = new PluginCall(services, parts) as Call<unknown> as Call<O>;
-	return { call, lines, progress, runJobs: () => runs.runAll(), close: end, [Symbol.asyncDispose]: end };
+	return { call, lines, progress, runJobs: (at) => runs.runAll(at), close: end, [Symbol.asyncDispose]: end };
 }
 
 function registryWith({ plugin, operator }: FakeCallOptions): Registry {
@@ -139,7 +154,8 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 	const settings = async (): Promise<OrganizationSettings> => options.settings ?? { codeMayFetch: true };
 	const accountOf = async (): Promise<string> => ACCOUNT;
 	// A call reads nothing else of the store.
-	const store = { records: memory, changes: memory, organizations: { settings, account: accountOf } } as unknown as Store;
+	const skills = storedSkills(options.skills ?? []);
+	const store = { records: memory, changes: memory, organizations: { settings, account: accountOf }, skills } as unknown as Store;
 	const records = createRecordServices({ store, secrets, accountOf });
 	const argumentChecks = createArgumentChecks(accountOf);
 	const recorder = { add: () => undefined } as unknown as Recorder;
@@ -147,8 +163,12 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 	const services: Services = {
 		...{ log, egress, breakers: new Breakers(), lanes, shared: createLocal(), store, records, memo: new Memo(MEMOS), accountOf },
 		...{ signer: UNSIGNED, invoker, inFlight: new InFlight(), seals: secrets, waitingQuestions: new WaitingQuestions(stopping) },
+		skillFiles: new SkillFiles(store),
 		operatorOf: (plugin) => registry.operator(plugin),
+		models: { of: () => options.models ?? NO_MODELS },
 		jobs: { jobs: notYet, deliver: notYet, deliveries: notYet },
+		named: new NamedWorks(memory),
+		followServed: unchanging,
 	};
 	const close = async (): Promise<void> => {
 		records.close();
@@ -157,11 +177,22 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 	return { services, close };
 }
 
+/** The tools of a test do not change. */
+async function* unchanging({ shelf }: CallParts, signal: AbortSignal): AsyncGenerator<ServedVersions, void> {
+	if (!signal.aborted) yield versionsOf(shelf, '');
+	await new Promise((resolve) => (signal.aborted ? resolve(null) : signal.addEventListener('abort', resolve, { once: true })));
+}
+
 const notYet = (): never => {
 	throw new Error('The desk of jobs is made after the rest.');
 };
 
 /** There are no stored credentials: `options.sign` signs. */
+const noConnection = (): never => {
+	throw notFound('LLM provider');
+};
+const NO_MODELS: Models = { chat: noConnection, ask: async () => noConnection() };
+
 const UNSIGNED: Signer = {
 	sign: async (request) => ({ request, secrets: [], token: null }),
 	preview: (request) => request,
@@ -174,7 +205,7 @@ function callParts(options: FakeCallOptions, services: Services): CallParts {
 	const caller = options.caller === null ? null : sampleCaller(options.caller);
 	const isExecutor = plugin === undefined || plugin.kind === 'executor';
 	const organizationId = gateway?.organizationId ?? ORGANIZATION;
-	const shelf = shelfOf(options.tools ?? []);
+	const shelf = shelfOf(options.tools ?? [], (options.skills ?? []).map(sampleSkill));
 	return {
 		...{ plugin: plugin ? `${plugin.kind}:${plugin.name}` : 'executor:fake', organizationId, gateway, caller, shelf, signal },
 		...{ identity: { ...NO_IDENTITY, ...options.identity }, listener: null, asker: ask, lists: true },
@@ -199,11 +230,13 @@ class SigningRun extends OutboundRun {
 	}
 }
 
-function shelfOf(tools: readonly FakeTool[]): ToolShelf {
+function shelfOf(tools: readonly FakeTool[], skills: readonly SampleSkill[]): ToolShelf {
 	const entries = tools.map((tool, at) => entryOf(tool, at));
 	const list = Object.freeze(entries.map(({ tool }) => tool));
+	const listed = Object.freeze(skills.map(({ skill }) => skill));
 	return {
 		list: () => list,
+		skills: () => listed,
 		find: (ref) => entries.find(({ tool }) => ('name' in ref ? tool.name === ref.name : tool.id === ref.id)) ?? null,
 	};
 }
@@ -214,6 +247,6 @@ function entryOf({ run, ...more }: FakeTool, at: number): ToolEntry {
 	const ready = (): { executor: ToolExecutor; config: JsonObject } => ({ executor, config: {} });
 	return {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
-		...{ limit: null, ready, masked: ready },
+		...{ limit: null, maxResultBytes: null, confirm: null, ready, masked: ready },
 	};
 }

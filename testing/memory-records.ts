@@ -46,6 +46,10 @@ export class MemoryRecords implements RecordStore, Changes {
 		return undefined;
 	}
 
+	announce(...topics: Topic[]): void {
+		for (const listener of this.#listeners) listener(topics);
+	}
+
 	async get(organizationId: string, scope: RecordScope, key: string): Promise<StoredRecord | null> {
 		const row = this.#live(placeOf(organizationId, scope), key);
 		return row ? shown(row) : null;
@@ -173,10 +177,6 @@ export class MemoryRecords implements RecordStore, Changes {
 	#delete(row: Row): void {
 		this.#rows.delete(idOf(row.place, row.record.key));
 		this.#tell(row.watched ? topicOf(row) : null);
-	}
-
-	announce(topic: Topic): void {
-		for (const listener of this.#listeners) listener([topic]);
 	}
 
 	#tell(topic: Topic | null): void {

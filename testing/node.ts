@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { ChatChunk, Json, JsonObject, NodeCall, NodeEffect, NodeGraph, NodeInput, NodeOutput, PipelineNode } from '../core/index.ts';
+import { assertHidden, isSecretive, plantedFor } from './canary.ts';
+import { type LogLine, logInto } from './collected-log.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
 import { lentBy, loopbackCall, saving, SILENT as silent } from './waiting.ts';
 
@@ -29,6 +31,8 @@ export interface NodeOptions extends Omit<ConfigSamples, 'good'> {
 	samples: readonly NodeSample[];
 	/** Graphs around a node whose `check` finds faults, each with the pointers that it names. */
 	wrong?: readonly { config: JsonObject; graph: NodeGraph; paths: readonly string[] }[];
+	/** The operator's configuration. */
+	operator?: JsonObject;
 }
 
 const EFFECTS: readonly NodeEffect[] = ['none', 'repeatable', 'once'];
@@ -50,6 +54,8 @@ export function nodeContract(node: PipelineNode, options: NodeOptions): void {
 		});
 
 		for (const sample of samples) describe(`with ${sample.name}`, () => describeSample(fixture, sample));
+
+		if (isSecretive(node)) test('a secret of the config is in no output, fault, error or line of the log', (t) => assertKept(fixture, t));
 
 		for (const [at, { config, graph, paths }] of (fixture.wrong ?? []).entries())
 			test(`the faults of graph ${at} are found all at once, each with a pointer into its config`, async () => {
@@ -143,6 +149,27 @@ function describeSample({ node, start }: NodeFixture, sample: NodeSample): void 
 			};
 			assert.deepEqual(await node.check?.(config, graph, saving()), []);
 		});
+}
+
+/** Runs every sample with canaries in its config; together they hold each secret of the schema. */
+async function assertKept({ node, start, samples, operator: given }: NodeFixture, t: TestContext): Promise<void> {
+	const origin = (await start?.(t))?.origin ?? 'https://api.example.com';
+	const configs = samples.map(({ config }) => config(origin));
+	for (const [at, { config, operator, texts }] of (await plantedFor(node, configs, given)).entries()) {
+		const sample = samples[at] ?? assert.fail();
+		const lines: LogLine[] = [];
+		const parts = { log: logInto(lines), operator: node.operator?.validate(operator ?? {}).value ?? {} };
+		const call = lentBy(lend(t, sample, { answered: true }), parts) as NodeCall;
+		const graph = { nodeId: 'it', nodes: [{ id: 'it', type: node.name }], edges: [], ancestors: [] };
+		for (const work of [
+			async () => node.run(sample.input, parse(node, config), call),
+			async () => node.check?.(parse(node, config), graph, saving()),
+		]) {
+			const [seen] = await Promise.allSettled([work()]);
+			assertHidden(seen.status === 'fulfilled' ? 'the output' : 'the error', seen, texts);
+		}
+		assertHidden('the log', lines, texts);
+	}
 }
 
 interface CallOptions {

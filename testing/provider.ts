@@ -4,8 +4,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
-import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../core/index.ts';
+import type { ChatChunk, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../core/index.ts';
+import { assertHidden, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
+import { type LogLine, logInto } from './collected-log.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { type Folded, fold } from './provider-answers.ts';
 import type { Upstream } from './upstream.ts';
 import { isBeforeTimer, lentBy, loopbackCall, saving, SILENT as silent, until } from './waiting.ts';
 
@@ -26,6 +29,10 @@ export interface ProviderOptions extends Omit<ConfigSamples, 'good'> {
 	config(origin: string): JsonObject;
 	/** A model whose price the provider itself knows; null when there is none. */
 	priced: string | null;
+	/** Builds configs that hold each secret of the schema; fields that may be added to `config` are filled without it. Default: `config`. */
+	secretConfig?(origin: string): SecretConfigs;
+	/** The operator's configuration. */
+	operator?: JsonObject;
 }
 
 export const KEY = 'canary-0123456789abcdef';
@@ -68,13 +75,6 @@ const FULL: ChatRequest = {
 	seed: 7,
 	extra: { user: 'ada' },
 };
-
-/** An answer as a caller that wants it whole gets it. */
-interface Folded {
-	text: string;
-	calls: ChatToolCall[];
-	end: ChatEnd;
-}
 
 type ProviderFixture = ProviderOptions & { provider: LlmProvider };
 
@@ -130,6 +130,11 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 		describe('It fails', () => describeFailures(fixture, ask));
 		describe('It stops', () => describeStops(fixture, ask));
 
+		if (isSecretive(provider))
+			test('a secret of the config is in no piece, model, price, error or line of the log', async (t) => {
+				for (const behaviour of ANSWERING) await assertKept(fixture, (await start(t, behaviour)).origin, t);
+			});
+
 		if (provider.check)
 			test('a connection to a private address is refused when it is saved', async () => {
 				const egress = createEgress({ allow: [] });
@@ -161,6 +166,35 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 				for (const price of [input, output, cached]) assert.ok(Number.isFinite(price) && price >= 0);
 			});
 	});
+}
+
+/** The behaviours after which a chat ends by itself. */
+const ANSWERING = ['echo', 'tools', 'refuse', 'key', 'busy', 'fail', 'reset', 'break', 'cut', 'nonsense'] as const;
+
+async function assertKept(
+	{ provider, config, secretConfig = config, operator: given }: ProviderFixture,
+	origin: string,
+	t: TestContext,
+): Promise<void> {
+	for (const { config: planted, operator, texts } of await plantedFor(provider, secretConfig(origin), given)) {
+		const lines: LogLine[] = [];
+		const context = { ...lend(t), log: logInto(lines), operator: provider.operator?.validate(operator ?? {}).value ?? {} };
+		const parsed: unknown = await provider.config.validateAsync(planted);
+		const chunks: ChatChunk[] = [];
+		const chat = async (): Promise<void> => {
+			for await (const chunk of provider.chat(asking('hello'), parsed, context)) chunks.push(chunk);
+		};
+		const see = async (what: string, work: Promise<unknown> | undefined): Promise<void> => {
+			const [seen] = await Promise.allSettled([work]);
+			assertHidden(seen.status === 'fulfilled' ? what : `the error of ${what}`, seen, texts);
+		};
+		await see('the chat', chat());
+		await see('the models', provider.models?.(parsed, context));
+		await see('the check', provider.check?.(parsed, saving()));
+		assertHidden('the prices', provider.prices?.('small', parsed) ?? null, texts);
+		assertHidden('the answer', chunks, texts);
+		assertHidden('the log', lines, texts);
+	}
 }
 
 type Ask = (origin: string, request: ChatRequest, context: ProviderContext) => AsyncIterable<ChatChunk>;
@@ -229,36 +263,6 @@ function describeStops({ start }: ProviderFixture, ask: Ask): void {
 function lend(t: TestContext, signal = new AbortController().signal): ProviderContext {
 	const { request, stream, fetch, connect, memo, operator } = lentBy(loopbackCall(t, { signal }), {});
 	return { log: silent, request, stream, fetch, connect, memo, operator, signal };
-}
-
-/** Puts an answer together, and checks each of its pieces. */
-async function fold(chunks: AsyncIterable<ChatChunk>): Promise<Folded> {
-	let text = '';
-	const calls: ChatToolCall[] = [];
-	let end: ChatEnd | null = null;
-	for await (const chunk of chunks) {
-		assert.equal(end, null, 'nothing follows the end');
-		if (chunk.type === 'end') end = chunk;
-		else if (chunk.type === 'text') text += chunk.text;
-		else if (chunk.type === 'tool_call') addPiece(calls, chunk);
-		else assert.equal(chunk.type, 'reasoning');
-	}
-	assert.ok(end, 'there is an end');
-	assert.ok(typeof end.model === 'string' && end.model !== '');
-	for (const count of end.usage ? [end.usage.inputTokens, end.usage.outputTokens, end.usage.cachedTokens] : [])
-		assert.ok(Number.isSafeInteger(count) && count >= 0);
-	return { text, calls, end };
-}
-
-function addPiece(calls: ChatToolCall[], { index, id, name, text }: ChatChunk & { type: 'tool_call' }): void {
-	const call = calls[index];
-	if (call) {
-		call.arguments += text;
-		return;
-	}
-	assert.equal(index, calls.length, 'calls are counted from 0');
-	assert.ok(id && name, 'the first piece of a call has its id and its name');
-	calls.push({ id, name, arguments: text });
 }
 
 const withCode = (code: string) => (error: unknown) => {

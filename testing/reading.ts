@@ -14,6 +14,10 @@ interface ReadingOptions extends Partial<SchemaSource> {
 	options?: object;
 	/** Replaces the request function that fails the test of an importer that sends requests. */
 	request?: ImportContext['request'];
+	/** The operator's configuration, parsed. */
+	operator?: unknown;
+	/** Receives what the importer logs, beside `warnings`. */
+	log?: ImportContext['log'];
 }
 
 const noWayOut = (): never => {
@@ -24,17 +28,21 @@ export async function readWith(
 	importer: SchemaImporter,
 	text: string,
 	url: string | null = null,
-	{ options = {}, request = noWayOut, ...more }: ReadingOptions = {},
+	{ options = {}, request = noWayOut, operator = {}, log, ...more }: ReadingOptions = {},
 ): Promise<Reading> {
 	const warnings: Reading['warnings'] = [];
-	const warn = (fields: object, message: string): void => void warnings.push({ fields, message });
+	const warn = (fields: object, message: string): void => {
+		log?.warn(fields, message);
+		warnings.push({ fields, message });
+	};
 	const quiet = (): void => undefined;
+	const { debug, info } = log ?? { debug: quiet, info: quiet };
 	const context: ImportContext = {
-		log: { debug: quiet, info: quiet, warn, error: warn },
+		log: { debug, info, warn, error: warn },
 		fetch: noWayOut,
 		request,
 		signal: new AbortController().signal,
-		operator: {},
+		operator,
 	};
 	const operations: Operation[] = [];
 	const reading = importer.parse(

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import Joi from 'joi';
 import type { ToolExecutor, TransportAdapter } from '../core/contract/kinds.ts';
+import { installPackages } from '../test/helpers/packages.ts';
 import { startGatehouse } from './start.ts';
+import { until } from './waiting.ts';
 
 const upper: ToolExecutor = {
 	...{ kind: 'executor', api: 1, name: 'acme_upper', summary: 'Writes a text in capitals.', creatable: true },
@@ -45,6 +47,24 @@ test('a service with plugins of this process runs a tool of one at a gateway of 
 		await gatehouse.stop();
 	}
 	await assert.rejects(fetch(gatehouse.url));
+});
+
+test('a package that was packed and installed is loaded by its name, and configured by its operator', async () => {
+	using packages = installPackages('feature-jobs-plugin');
+	await using gatehouse = await startGatehouse({ packages: packages.names, operator: { 'feature:chores': { replica: 'two' } } });
+	const account = await gatehouse.register();
+	const { id } = (await account.send('POST', '/chores', { data: { n: 1 } })).body;
+	const read = async () => (await account.send('GET', `/chores/${id}`)).body;
+	await until(async () => (await read()).finishedAt !== null, 'the job has ended');
+	assert.equal((await read()).status, 'succeeded');
+	const { plugins } = (await account.send('GET', '/plugins')).body.data;
+	const { package: from, operator, config } = plugins.find((plugin: { name: string }) => plugin.name === 'chores');
+	assert.equal(from.name, packages.names[0]);
+	assert.ok('replica' in (operator ?? config).properties);
+	const wrong = { packages: packages.names, operator: { 'feature:chores': { replica: 2 } } };
+	await assert.rejects(startGatehouse(wrong), /feature:chores.*replica/s);
+	const viewer = await account.member('viewer');
+	assert.equal((await viewer.send('POST', '/chores', { data: { n: 1 } })).status, 403);
 });
 
 test('a plugin at fault stops the start with its name', async () => {

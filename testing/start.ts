@@ -1,14 +1,17 @@
 // The whole service for the tests of a plugin: in this process, on an embedded database in a folder of its own.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../core/config/config.ts';
 import { createLog } from '../core/config/log.ts';
 import type { Plugin } from '../core/contract/kinds.ts';
-import { startService } from '../core/main.ts';
+import type { Window } from '../core/contract/limits.ts';
+import type { JsonObject } from '../core/contract/nouns.ts';
+import type { LimitTable } from '../core/limits/table.ts';
+import { type Service, startService } from '../core/main.ts';
 import { type Account, registerAccount } from './account.ts';
 
 export interface GatehouseOptions {
@@ -16,6 +19,10 @@ export interface GatehouseOptions {
 	plugins?: readonly Plugin[];
 	/** Names of installed packages of plugins, as in GATEWAY_PLUGINS. */
 	packages?: readonly string[];
+	/** The operator's configuration of plugins by `kind:name`, as in the file GATEWAY_PLUGINS_CONFIG. */
+	operator?: Readonly<Record<string, JsonObject>>;
+	/** The limits of requests: those of the service, or none that a test reaches. Default `usual`. */
+	limits?: 'usual' | 'none';
 	/** Further variables of the service. By default calls may go to 127.0.0.1, and nothing is logged to the terminal. */
 	env?: Readonly<Record<string, string>>;
 	/** Receives each line of the log, as JSON, of every level. */
@@ -32,27 +39,46 @@ export interface Gatehouse extends AsyncDisposable {
 }
 
 /** Starts the service. It takes some seconds, most of them for the database. @throws Error with one sentence per fault, as at any start */
-export async function startGatehouse({ plugins = [], packages = [], env = {}, onLog }: GatehouseOptions = {}): Promise<Gatehouse> {
+export const startGatehouse = async (options: GatehouseOptions = {}): Promise<Gatehouse> => (await startWhole(options)).gatehouse;
+
+/** Starts the service and gives its parts, too. @throws as `startGatehouse` does */
+export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse: Gatehouse; service: Service }> {
+	const { plugins = [], onLog, limits = 'usual' } = options;
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-testing-'));
 	const remove = (): void => rmSync(folder, { recursive: true, force: true });
 	try {
-		const config = loadConfig({
-			...{ HOST: '127.0.0.1', PORT: String(await freePort()), SVC_DATA_DIR: join(folder, 'data'), EGRESS_ALLOW: '127.0.0.1' },
-			...{ LOG_LEVEL: 'fatal', GATEWAY_PLUGINS: packages.join(','), JWT_SECRET: secret(), ENCRYPTION_KEY: secret(), ...env },
-		});
+		const config = loadConfig(await environmentOf(options, folder));
 		const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
-		const service = await startService(config, log, { plugins, passwordCost: LEAST_COST });
+		const given = { plugins, passwordCost: LEAST_COST, ...(limits === 'none' && { limits: WIDE }) };
+		const service = await startService(config, log, given);
 		const { url } = service;
 		const stop = async (): Promise<void> => {
 			await service.stop();
 			remove();
 		};
-		return { url, register: (name) => registerAccount(url, name), stop, [Symbol.asyncDispose]: stop };
+		return { gatehouse: { url, register: (name) => registerAccount(url, name), stop, [Symbol.asyncDispose]: stop }, service };
 	} catch (error) {
 		remove();
 		throw error;
 	}
 }
+
+async function environmentOf(
+	{ packages = [], operator, env = {} }: GatehouseOptions,
+	folder: string,
+): Promise<Readonly<Record<string, string>>> {
+	const file = join(folder, 'plugins.json');
+	if (operator) writeFileSync(file, JSON.stringify(operator));
+	return {
+		...{ HOST: '127.0.0.1', PORT: String(await freePort()), SVC_DATA_DIR: join(folder, 'data'), EGRESS_ALLOW: '127.0.0.1' },
+		...{ LOG_LEVEL: 'fatal', GATEWAY_PLUGINS: packages.join(','), JWT_SECRET: secret(), ENCRYPTION_KEY: secret() },
+		...(operator && { GATEWAY_PLUGINS_CONFIG: file }),
+		...env,
+	};
+}
+
+const wide: Window = { max: 1_000_000, seconds: 60 };
+const WIDE: LimitTable = { global: wide, categories: { health: null }, invoke: wide, gateways: null, routes: {} };
 
 /** The least that bcrypt allows: the passwords of a test are worth nothing. */
 const LEAST_COST = 4;

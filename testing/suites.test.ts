@@ -1,8 +1,11 @@
-// The suites are tested by plugins with one fault each: the run of its suite in a process of its own must fail, at the test that is for it.
+// The suites are tested by plugins with one fault each: the run of its suite, in another process, must fail at the test that is for it.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
+import { testDatabase } from '../test/helpers/postgres.ts';
+import { type TestRedis, testRedis } from '../test/helpers/redis.ts';
+import { databaseVariables, SECRETS } from '../test/helpers/service.ts';
 
 const entry = (path: string): string => new URL(path, import.meta.url).href;
 const COMMON = `
@@ -42,6 +45,67 @@ const transport = (more) => ({ kind: 'transport', api: 1, name: 'x', summary: 'R
 const holdTransport = (more) => kit.transportContract(transport(more), { config: { title: 'T', key: 'k' },
 	bad: [{ config: { title: 1 }, says: /string/ }, { config: { key: 1 }, says: /string/ }],
 	samples: [{ name: 'a call', method: 'POST', path: '/', request: { body: { text: 'hello' } }, status: 200, has: 'hello' }] });
+const importer = (more) => ({ kind: 'importer', api: 1, name: 'x', summary: 'Imports one operation a line.',
+	config: Joi.object({ prefix: Joi.string().description('A prefix.'), key: Joi.string().meta({ secret: true }).description('A key.') }),
+	detect: (text) => (text.startsWith('# x\\n') ? 1 : 0),
+	async *parse({ text }) {
+		if (!text.startsWith('# x\\n')) throw new kit_core.GatewayError('schema_invalid', 'It does not begin with the head.');
+		const lines = text.split('\\n').slice(1).filter((line) => line !== '');
+		for (const [at, line] of lines.entries()) {
+			const [, word, about] = /^([a-z]{1,20}) ?(.*)$/.exec(line) ?? [];
+			if (word === undefined) throw new kit_core.GatewayError('schema_invalid', 'Line ' + (at + 2) + ' is no operation.');
+			if (lines.findIndex((one) => one.split(' ')[0] === word) < at) continue;
+			yield { key: word, name: word, method: 'GET', path: '/' + word, description: kit_core.cleanText(about, 1000), operationId: null, tags: [], deprecated: false,
+				parameters: { type: 'object', properties: {} }, outputSchema: null, definition: {}, outcome: 'converted', reasons: [] };
+		}
+		return { format: 'x', title: null, version: null, servers: [] };
+	},
+	tool: ({ name, description, parameters, outputSchema }) => ({ name, description, parameters, outputSchema, executor: 'x', annotations: { readOnlyHint: true }, executionConfig: { url: 'https://api.example.com' } }), ...more });
+const holdImporter = (more) => kit.importerContract(importer(more), { executors: [executor()],
+	samples: [{ name: 'two', text: '# x\\na One.\\nb Two.', operations: 2, shuffled: '# x\\nb Two.\\na One.' }, { name: 'one', text: '# x\\na One.', operations: 1, shuffled: null }],
+	foreign: ['{"a":1}'], broken: [{ text: '# x\\na\\n%', at: /Line 3/ }], described: (text) => '# x\\na ' + text.replace(/\\n/g, ' ') });
+const node = (more) => ({ kind: 'node', api: 1, name: 'x', summary: 'Repeats a value.', effect: 'none',
+	config: Joi.object({ value: Joi.string().required().description('A value.'), auth: Joi.object({ key: Joi.string().meta({ secret: true }).description('A key.') }).description('Who calls.') }),
+	run: async (input, { value }, call) => ({ output: call.fill(value) }), ...more });
+const holdNode = (more) => kit.nodeContract(node(more), {
+	bad: [{ config: {}, says: /required/ }, { config: { value: 1 }, says: /string/ }],
+	samples: [{ name: 'a value', config: () => ({ value: 'v' }), effect: 'none', input: { input: null, from: [] }, expected: { output: 'v' } }] });
+`;
+/** A provider that keeps the contract, and its server. */
+const PROVIDER = `
+import { modelServer } from '${entry('../test/helpers/models.ts')}';
+import provider from '${entry('../test/fixtures/model-plugin/provider.js')}';
+const holdProvider = (more) => kit.providerContract({ ...provider, ...more }, { start: modelServer, config: (origin) => ({ baseUrl: origin, apiKey: kit.KEY }),
+	bad: [{ config: { apiKey: 'x' }, says: /required/ }, { config: { baseUrl: 1 }, says: /string/ }], priced: 'acme-own' });
+`;
+/** A feature that keeps notes of organizations, each with a word that nobody is told. */
+const FEATURE = `
+import * as core from '${entry('../core/features.ts')}';
+const NOTE = Joi.object({ name: Joi.string().required() }).meta({ schema: 'Note' });
+const put = ({ records }, more) => core.operation({ method: 'PUT', path: '/acme-notes/{name}', id: 'putNote', summary: 'Writes a note.', need: 'acme-notes:write', answer: NOTE,
+	body: core.body({ word: Joi.string().required().meta({ secret: true }) }),
+	async handler(request) {
+		await records(core.organizationOf(request).id).put(request.params.name, { word: request.payload.word }, { sealed: ['/word'] });
+		return { name: request.params.name };
+	}, ...more });
+const get = ({ records }, more) => core.operation({ method: 'GET', path: '/acme-notes/{name}', id: 'getNote', summary: 'Reads a note.', need: 'acme-notes:read', answer: NOTE,
+	async handler(request) {
+		if (!(await records(core.organizationOf(request).id).get(request.params.name))) throw core.notFound('Note');
+		return { name: request.params.name };
+	}, ...more });
+const feature = (routes, more) => ({ kind: 'feature', api: 1, name: 'acme_notes', summary: 'Keeps notes.', segments: ['acme-notes'],
+	permissions: { 'acme-notes:write': 'admin', 'acme-notes:read': 'viewer' },
+	config: Joi.object({ max: Joi.number().default(3).description('A number.') }),
+	jobs: { count: { run: async ({ n }) => n + 1 } },
+	register(server, config, given) {
+		const parts = { records: (organizationId) => given.recordsOf({ organizationId }), config, core: given };
+		server.route(routes?.(parts) ?? [put(parts), get(parts)]);
+	}, ...more });
+const withKey = Joi.object({ max: Joi.number().default(3).description('A number.'), key: Joi.string().meta({ secret: true }).description('A key.') });
+const holdFeature = (routes, more, plugin = feature(routes, more)) => kit.featureContract(plugin, { config: { max: 2 }, service: { plugins: [plugin], env: JSON.parse(process.env.TEST_SERVICE) },
+	bad: [{ config: { max: 'x' }, says: /number/ }, { config: { max: [] }, says: /number/ }], jobs: [{ name: 'count', data: { n: 1 }, output: 2 }],
+	samples: [{ name: 'a note', method: 'PUT', path: '/acme-notes/a', body: { word: 'w' }, status: 200, strangers: 200 },
+		{ name: 'the note', method: 'GET', path: '/acme-notes/a', status: 200, has: '"name":"a"' }].slice(0, more?.samples) });
 `;
 
 /** The suites of the kinds, with a fault of the plugin, and the test that shows it; null: there is none. */
@@ -115,17 +179,152 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		`holdTransport({ routes: [{ ...transport().routes[0], handler: async () => ({ status: 999 }) }] })`,
 		/it answers a call/,
 	],
+	[
+		'a field that no canary can reach',
+		`holdTransport({ config: Joi.object({ title: Joi.string().description('A title.'), keys: Joi.array().items(Joi.object({ id: Joi.string().required(), key: Joi.string().meta({ secret: true }) })).description('Keys.') }) })`,
+		/a secret of the config is in no answer/,
+	],
+	['an importer that keeps the contract', 'holdImporter({})', null],
+	[
+		'an importer that writes its secret into its tools',
+		`holdImporter({ async *parse(source, options) { for await (const one of importer().parse(source)) yield { ...one, definition: { from: options.key } }; return { format: 'x', title: null, version: null, servers: [] }; } })`,
+		/a secret of the options is in no operation/,
+	],
+	[
+		'an importer that shows its secret in a refusal',
+		`holdImporter({ async *parse(source, { key = '' }) { try { return yield* importer().parse(source); } catch (error) { throw new kit_core.GatewayError('schema_invalid', error.message + key); } } })`,
+		/a secret of the options is in no operation/,
+	],
+	[
+		'an importer that warns of its secret',
+		`holdImporter({ async *parse(source, options, context) { context.log.warn({ options }, 'Reading.'); return yield* importer().parse(source); } })`,
+		/a secret of the options is in no operation/,
+	],
+	['a node that keeps the contract', 'holdNode({})', null],
+	[
+		'a node that gives its secret as its output',
+		`holdNode({ run: async (input, { value, auth }, call) => ({ output: auth ? auth.key : call.fill(value) }) })`,
+		/a secret of the config is in no output/,
+	],
+	[
+		'a node that shows its secret in an error',
+		`holdNode({ run: async (input, { value, auth }, call) => { if (auth) throw new kit_core.GatewayError('upstream_failed', 'Refused ' + btoa(auth.key)); return { output: call.fill(value) }; } })`,
+		/a secret of the config is in no output/,
+	],
+	[
+		'a node that logs its config',
+		`holdNode({ run: async (input, config, call) => { call.log.info({ config }, 'Running.'); return { output: call.fill(config.value) }; } })`,
+		/a secret of the config is in no output/,
+	],
+	['a provider that keeps the contract', `holdProvider({});`, null],
+	[
+		'a provider that shows its key in a piece',
+		`holdProvider({ async *chat(request, config, context) { for await (const chunk of provider.chat(request, config, context)) yield chunk.type === 'end' ? { ...chunk, model: config.apiKey } : chunk; } });`,
+		/a secret of the config is in no piece/,
+	],
+	[
+		'a provider that shows its key in an error',
+		`holdProvider({ async *chat(request, config, context) { try { yield* provider.chat(request, config, context); } catch (error) { throw Object.assign(error, { message: error.message + config.pools?.[0].key }); } } });`,
+		/a secret of the config is in no piece/,
+	],
+	[
+		'a provider that logs its key',
+		`holdProvider({ async *chat(request, config, context) { context.log.debug({ key: config.apiKey }, 'Asking.'); yield* provider.chat(request, config, context); } });`,
+		/a secret of the config is in no piece/,
+	],
+	['a feature that keeps the contract', `holdFeature(undefined, { config: withKey });`, null],
+	[
+		'a feature that keeps all notes in one organization',
+		`let first; holdFeature((parts) => { const records = (organizationId) => parts.records(first ??= organizationId); return [put({ records }), get({ records })]; });`,
+		/what is in this one does not exist/,
+	],
+	[
+		'a feature whose reading needs no login',
+		`holdFeature((parts) => [put(parts), { method: 'GET', path: '/acme-notes/{name}', options: { auth: false }, handler: () => 'x' }]);`,
+		/it registers with a service/,
+	],
+	[
+		'a feature that tells a stranger of an organization',
+		`let owner; holdFeature((parts) => [put(parts), get(parts, { answer: Joi.any(), async handler(request) { owner ??= core.organizationOf(request).id; return { name: 'a', owner }; } })]);`,
+		/what is in this one does not exist/,
+	],
+	[
+		'a feature that answers otherwise than it declares',
+		`holdFeature((parts) => [put(parts, { handler: () => ({ names: 1 }) }), get(parts, { handler: () => ({ name: 'a' }) })]);`,
+		/it is answered as its operation promises/,
+	],
+	[
+		'a feature that crashes at odd input',
+		`holdFeature((parts) => [put(parts, { body: Joi.any(), async handler(request) { return { name: request.payload.word.trim() }; } }), get(parts)]);`,
+		/with input that nobody expects/,
+	],
+	[
+		'a feature that stores the secret of a body in clear',
+		`holdFeature((parts) => [put(parts, { async handler(request) { await parts.records(core.organizationOf(request).id).put(request.params.name, { word: request.payload.word }); return { name: request.params.name }; } }), get(parts)]);`,
+		/secrets of bodies are in no line/,
+	],
+	[
+		'a feature that logs the secret of its configuration',
+		`holdFeature((parts) => { parts.core.log.info({}, 'Ready with ' + parts.config.key); return [put(parts), get(parts)]; }, { config: withKey });`,
+		/a secret of its configuration is in no answer/,
+	],
+	['a feature of which an operation has no sample', `holdFeature(undefined, { samples: 1 });`, /every operation has a sample/],
+	[
+		'a feature whose job fails when it comes again',
+		`let times = 0; holdFeature(undefined, { jobs: { count: { attempts: 1, run: async () => { if (times++) throw new Error('again'); return 2; } } } });`,
+		/count ends as it should/,
+	],
 ];
 
-for (const [what, code, shown] of CASES)
-	test(`the suite ${shown ? 'shows' : 'passes'} ${what}`, () => {
-		// A child of a test runner would report to it.
-		const { NODE_TEST_CONTEXT: _runner, ...env } = process.env;
-		const { stdout, stderr, status } = spawnSync(process.execPath, ['--test-reporter=tap', '--input-type=module', '-e', COMMON + code], {
-			...{ env, encoding: 'utf8', timeout: 200_000 },
-		});
-		const failed = [...stdout.matchAll(/^\s+not ok \d+ - (.*)$/gm)].map(([, name = '']) => name);
-		assert.equal(stderr, '');
-		if (!shown) assert.deepEqual([failed, status], [[], 0], stdout);
-		else assert.ok(status !== 0 && failed.some((name) => shown.test(name)), `${failed.join('; ')}\n${stdout.slice(-2000)}`);
+/** The cases of one process, each a suite of its own. */
+const GROUPS = [
+	{ title: 'simple kinds', setup: COMMON, isOf: (code: string) => !/hold(?:Provider|Feature)\(/.test(code) },
+	{ title: 'providers', setup: COMMON + PROVIDER, isOf: (code: string) => code.includes('holdProvider(') },
+	{ title: 'features', setup: COMMON + FEATURE, isOf: (code: string) => code.includes('holdFeature(') },
+];
+
+/** The features of all cases are held on one database, since making one takes longer than the rest. */
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let redis: TestRedis;
+let serviceEnv: Record<string, string>;
+before(async () => {
+	database = await testDatabase();
+	redis = await testRedis();
+	serviceEnv = { ...databaseVariables(database.database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS };
+});
+after(async () => {
+	await database.drop();
+	await redis.stop();
+});
+
+/** Runs cases, and returns what TAP tells of each by its name. */
+function runCases(setup: string, cases: typeof CASES): Map<string, string> {
+	const suites = cases.map(([what, code]) => `describe(${JSON.stringify(what)}, () => { ${code} });`).join('\n');
+	const program = `import { describe } from 'node:test';\n${setup}\n${suites}`;
+	// A child of a test runner would report to it.
+	const { NODE_TEST_CONTEXT: _runner, ...own } = process.env;
+	const env = { ...own, TEST_SERVICE: JSON.stringify(serviceEnv) };
+	const { stdout, stderr } = spawnSync(process.execPath, ['--test-reporter=tap', '--input-type=module', '-e', program], {
+		...{ env, encoding: 'utf8', timeout: 400_000, maxBuffer: 64 * 1024 * 1024 },
+	});
+	assert.equal(stderr, '');
+	const parts = stdout.split(/^# Subtest: (.*)$/m).slice(1);
+	return new Map(parts.flatMap((name, at) => (at % 2 === 0 ? [[name, parts[at + 1] ?? ''] as const] : [])));
+}
+
+for (const { title, setup, isOf } of GROUPS)
+	test(`the suites of ${title} pass what is right, and show each fault at the test that is for it`, async (t) => {
+		const cases = CASES.filter(([, code]) => isOf(code));
+		const told = runCases(setup, cases);
+		for (const [what, , shown] of cases)
+			await t.test(what, () => {
+				const tap = told.get(what) ?? assert.fail('it did not run');
+				const failed = [...tap.matchAll(/^\s+not ok \d+ - (.*)$/gm)].map(([, name = '']) => name);
+				if (!shown) assert.deepEqual(failed, [], tap);
+				else
+					assert.ok(
+						failed.some((name) => shown.test(name)),
+						`${failed.join('; ')}\n${tap.slice(-2000)}`,
+					);
+			});
 	});

@@ -6,10 +6,10 @@ import { asGatewayError, ERRORS, type ErrorCode, GatewayError } from '../core/co
 import type { GatewayRoute, TransportAdapter } from '../core/contract/kinds.ts';
 import type { Incoming, JsonObject } from '../core/contract/nouns.ts';
 import { type CheckedReply, checkReply } from '../core/gateways/check-reply.ts';
-import { assertHidden, CANARY, hasSecrets, withCanary } from './canary.ts';
+import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
 import { type FakeCallOptions, type FakeTool, fakeCall } from './fake-call.ts';
-import { fakeRequest } from './samples.ts';
+import { fakeRequest, sampleGateway } from './samples.ts';
 import { patiently } from './waiting.ts';
 
 /** A request to one of the routes. */
@@ -29,8 +29,10 @@ export interface TransportSample {
 
 export interface TransportOptions extends Omit<ConfigSamples, 'good'> {
 	config: JsonObject;
-	/** A config that holds a text for each secret of the schema. Default: `config`. */
-	secretConfig?: JsonObject;
+	/** Configs that hold each secret of the schema; fields that may be added to `config` are filled without it. Default: `config`. */
+	secretConfig?: SecretConfigs;
+	/** The operator's configuration. */
+	operator?: JsonObject;
 	/** Requests that are answered; TOOLS are the tools of the gateway. One of them should run `echo`. */
 	samples: readonly TransportSample[];
 	/** Replaces parts of the call. */
@@ -97,21 +99,21 @@ export function transportContract(adapter: TransportAdapter, options: TransportO
 		test('every error has a form, or core’s, and the form has the status of an error', () => {
 			const config = parsed(fixture, options.config);
 			for (const code of Object.keys(ERRORS) as ErrorCode[]) {
-				const reply = adapter.fail?.(new GatewayError(code, 'A sentence.'), fakeRequest(), config) ?? null;
+				const reply = adapter.fail?.(new GatewayError(code, 'A sentence.'), fakeRequest(), config, sampleGateway()) ?? null;
 				if (reply === null) continue;
 				const { status } = checkReply(reply, from(adapter));
 				assert.ok(status === 200 || status >= 400, `${code}: ${status}`);
 			}
 		});
 
-		if (hasSecrets(adapter.config))
+		if (isSecretive(adapter))
 			test('a secret of the config is in no answer, refusal or line of the log', async () => {
-				const planted = withCanary(adapter.config, options.secretConfig ?? options.config);
-				for (const sample of options.samples) {
-					const { text, lines } = await ask(fixture, sample, planted);
-					assertHidden(`the answer to ${sample.name}`, text);
-					assertHidden('the log', lines);
-				}
+				for (const { config, operator, texts } of await plantedFor(adapter, options.secretConfig ?? options.config, options.operator))
+					for (const sample of options.samples) {
+						const { text, lines } = await ask({ ...fixture, ...(operator && { operator }) }, sample, config);
+						assertHidden(`the answer to ${sample.name}`, text, texts);
+						assertHidden('the log', lines, texts);
+					}
 			});
 
 		test('the secrets of the request are in no answer and no line of the log', async () => {
@@ -134,7 +136,7 @@ interface Answered {
 
 /** Lets a route handle a request as core would. @throws whatever the handler throws that is no error of ours */
 async function ask(fixture: TransportFixture, sample: TransportSample, config = fixture.config): Promise<Answered> {
-	const { adapter, call = {} } = fixture;
+	const { adapter, call = {}, operator } = fixture;
 	const route = adapter.routes.find(({ method, path }) => method === sample.method && path === sample.path);
 	assert.ok(route, `there is no route ${sample.method} ${sample.path}`);
 	const leaving = new AbortController();
@@ -143,6 +145,7 @@ async function ask(fixture: TransportFixture, sample: TransportSample, config = 
 	await using fake = fakeCall({
 		tools: TOOLS,
 		...(route.public && { caller: null }),
+		...(operator && { operator }),
 		...call,
 		plugin: adapter,
 		request,
@@ -155,7 +158,7 @@ async function ask(fixture: TransportFixture, sample: TransportSample, config = 
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (!error) throw thrown;
-		const reply = adapter.fail?.(error, request, parsed(fixture, config) as never) ?? null;
+		const reply = adapter.fail?.(error, request, parsed(fixture, config) as never, sampleGateway()) ?? null;
 		const { status, body } = reply ? checkReply(reply, from(adapter)) : { status: error.status, body: error.message };
 		return { status, text: String(body), lines: fake.lines };
 	} finally {

@@ -73,13 +73,17 @@ export const lentBy = <T extends object>(call: Call, others: T): Call & T =>
 		// The call keeps what is not replaced.
 	}) as Call & T;
 
-/** Makes the context of a `check`; by default every URL passes. */
-export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined): SaveContext => ({
+/** Makes the context of a `check`; by default every URL and address passes. */
+export const saving = (
+	checkUrl: SaveContext['checkUrl'] = async () => undefined,
+	checkAddress: SaveContext['checkAddress'] = async () => undefined,
+): SaveContext => ({
 	log: SILENT,
 	operator: {},
 	organizationId: ORGANIZATION,
 	account: async () => 'account',
 	checkUrl,
+	checkAddress,
 });
 
 const nothing = (): void => undefined;

@@ -1,27 +1,27 @@
+// The contract of authentication methods, and what this one promises beside it.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Incoming } from 'gatehouse';
+import { authContract, fakeCall, fakeRequest } from 'gatehouse/testing';
 import plugin, { type Config } from '../src/index.ts';
 
 const config: Config = { header: 'x-passphrase', passphrase: 'open, please, sesame' };
-const incoming = (headers: Record<string, string>): Incoming => ({ headers }) as Incoming;
+const withPassphrase = (passphrase: string) => ({ headers: { 'x-passphrase': passphrase } });
 
-test('a request without the header is left to other methods', async () => {
-	assert.equal(await plugin.authenticate(incoming({}), config), null);
+authContract(plugin, {
+	config: { ...config },
+	bad: [
+		{ config: {}, says: /"passphrase" is required/ },
+		{ config: { passphrase: 'short' }, says: /at least 12/ },
+		{ config: { ...config, header: 'X-Passphrase' }, says: /"header"/ },
+	],
+	admitted: [withPassphrase(config.passphrase)],
+	refused: [withPassphrase('guessed')],
 });
 
-test('the passphrase admits', async () => {
-	const caller = await plugin.authenticate(incoming({ 'x-passphrase': config.passphrase }), config);
-	assert.deepEqual(caller?.scopes, ['tools:read', 'tools:execute']);
-});
-
-test('another one is refused, and not repeated', async () => {
-	await assert.rejects(plugin.authenticate(incoming({ 'x-passphrase': 'guessed' }), config), {
-		code: 'unauthorized',
-		message: 'The passphrase is wrong.',
-	});
-});
-
-test('a short passphrase cannot be stored', () => {
-	assert.match(plugin.config.validate({ passphrase: 'short' }).error?.message ?? '', /at least 12/);
+test('a wrong passphrase is refused in words that a client can use', async () => {
+	await using fake = fakeCall({ plugin, caller: null });
+	const request = fakeRequest(withPassphrase('guessed'));
+	await assert.rejects(plugin.authenticate(request, config), { code: 'unauthorized', message: 'The passphrase is wrong.' });
+	assert.deepEqual(fake.lines, []);
 });

@@ -1,6 +1,6 @@
 // Runs a tool by posting its arguments to an address.
 
-import { failedResult, httpUrl, jsonResult, secretsAdded, type ToolExecutor } from 'gatehouse';
+import { failedResult, httpUrl, jsonResult, secretsAdded, type ToolExecutor, withoutSecrets } from 'gatehouse';
 import Joi from 'joi';
 
 export interface Config {
@@ -30,7 +30,9 @@ export default {
 		// A credential that is stored beside the API is added here.
 		const signed = await call.sign(request);
 		const response = await call.request(signed);
-		if (response.status >= 400) return failedResult(response, [...secretsAdded(request, signed), ...(token === undefined ? [] : [token])]);
-		return jsonResult(response.body.toString('utf8'));
+		// A server may repeat what it was sent.
+		const secrets = [...secretsAdded(request, signed), ...(token === undefined ? [] : [token])];
+		if (response.status >= 400) return failedResult(response, secrets);
+		return jsonResult(withoutSecrets(response.body.toString('utf8'), secrets));
 	},
 } satisfies ToolExecutor<Config>;

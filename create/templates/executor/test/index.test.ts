@@ -1,39 +1,40 @@
+// The contract of executors, and what this one promises beside it.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Call, OutboundRequest } from 'gatehouse';
-import plugin, { type Config } from '../src/index.ts';
+import { CANARY, executorContract, fakeCall, httpBehaviour, httpUpstream } from 'gatehouse/testing';
+import plugin from '../src/index.ts';
 
-/** Makes a call as far as this plugin uses it, with an upstream that answers each request. */
-function callWith(status: number, body: string): { call: Call; sent: OutboundRequest[] } {
-	const sent: OutboundRequest[] = [];
-	const call = {
-		signal: new AbortController().signal,
-		sign: async (request: OutboundRequest) => request,
-		request: async (request: OutboundRequest) => {
-			sent.push(request);
-			return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(body), url: request.url };
-		},
-	};
-	return { call: call as unknown as Call, sent };
-}
+const TYPE = 'application/json';
 
-const config: Config = { url: 'https://api.example/run', token: 'top-secret' };
-
-test('the arguments are posted, and the answer is the result', async () => {
-	const { call, sent } = callWith(200, '{"sum":3}');
-	const { structured } = await plugin.execute({ a: 1, b: 2 }, config, call);
-	assert.deepEqual(structured, { sum: 3 });
-	assert.equal(sent[0]?.body, '{"a":1,"b":2}');
-	assert.equal(sent[0]?.headers?.['authorization'], 'Bearer top-secret');
+executorContract(plugin, {
+	// The servers that it calls: one that echoes, one that fails, one that tells what it was sent, one without an end.
+	start: (t, behaviour) =>
+		httpBehaviour(t, behaviour, {
+			echo: (body) => ({ type: TYPE, body }),
+			fail: { status: 500, type: TYPE, body: '{"message":"no"}' },
+			tell: (request) => ({ type: TYPE, body: request }),
+			endless: { type: TYPE, begin: '[1', piece: ',1' },
+		}),
+	config: (origin, more) => ({ url: `${origin}/run`, ...more }),
+	echoed: ({ structured }) => (structured as { text: string }).text,
+	bad: [
+		{ config: {}, says: /"url" is required/ },
+		{ config: { url: 'ftp://api.example' }, says: /"url"/ },
+		{ config: { url: 'https://api.example', token: 1 }, says: /"token" must be a string/ },
+	],
+	timeoutField: null,
+	signed: (request) => ({ ...request, headers: { ...request.headers, 'x-key': CANARY } }),
+	hasAddress: true,
 });
 
-test('a refusal is a failed run that does not repeat the token', async () => {
-	const { call } = callWith(400, '{"message":"top-secret is wrong"}');
-	const result = await plugin.execute({}, config, call);
-	assert.equal(result.isError, true);
-	assert.ok(!JSON.stringify(result).includes('top-secret'));
-});
-
-test('the address is required', () => {
-	assert.match(plugin.config.validate({}).error?.message ?? '', /url/);
+test('the arguments are posted with the token', async (t) => {
+	const seen: unknown[] = [];
+	const { origin } = await httpUpstream(t, (request, response) => {
+		seen.push(request.method, request.headers.authorization);
+		response.setHeader('content-type', TYPE).end('{"sum":3}');
+	});
+	await using fake = fakeCall({ plugin, allow: ['127.0.0.1'] });
+	const { structured } = await plugin.execute({ a: 1, b: 2 }, { url: origin, token: 'top-secret' }, fake.call);
+	assert.deepEqual([structured, seen], [{ sum: 3 }, ['POST', 'Bearer top-secret']]);
 });

@@ -1,27 +1,21 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Server, ServerRoute } from '@hapi/hapi';
-import type { Core } from 'gatehouse/features';
+// The contract of features: each request is sent by everybody who must be refused, then by the owner of an organization.
+
+import { featureContract } from 'gatehouse/testing';
 import plugin from '../src/index.ts';
 
-/** Collects the routes that the feature registers. */
-function routesOf(): ServerRoute[] {
-	const routes: ServerRoute[] = [];
-	const server = { route: (given: ServerRoute[]) => routes.push(...given) } as unknown as Server;
-	plugin.register(server, { maxChars: 10 }, {} as Core);
-	return routes;
-}
+const path = '/my-plugin/first';
 
-test('each route is below its segment and declares what it needs', () => {
-	const routes = routesOf();
-	assert.equal(routes.length, 2);
-	for (const { path, options } of routes) {
-		assert.match(path, /^\/my-plugin\//);
-		assert.match(JSON.stringify(options), /"need":"my-plugin:(?:read|write)"/);
-	}
-});
-
-test('the length of notes has a default that an operator may change', () => {
-	assert.deepEqual(plugin.config.validate({}).value, { maxChars: 1000 });
-	assert.match(plugin.config.validate({ maxChars: 0 }).error?.message ?? '', /maxChars/);
+featureContract(plugin, {
+	config: { maxChars: 100 },
+	bad: [
+		{ config: { maxChars: 0 }, says: /"maxChars" must be greater than or equal to 1/ },
+		{ config: { maxChars: 'many' }, says: /"maxChars" must be a number/ },
+	],
+	samples: [
+		{ name: 'a note that is not there', method: 'GET', path, status: 404 },
+		// Whoever has another organization writes a note of their own.
+		{ name: 'a new note', method: 'PUT', path, body: { text: 'Hello.' }, status: 200, has: '"text":"Hello."', strangers: 200 },
+		{ name: 'a note that is too long', method: 'PUT', path, body: { text: 'x'.repeat(101) }, status: 400, strangers: 400 },
+		{ name: 'the note', method: 'GET', path, status: 200, has: '"text":"Hello."' },
+	],
 });

@@ -20,6 +20,7 @@ export default {
 	}),
 	detect: (text) => (text.startsWith(`${HEAD}\n`) ? 1 : 0),
 	async *parse({ text }, { prefix }) {
+		if (!text.startsWith(`${HEAD}\n`)) throw new GatewayError('schema_invalid', `The list must begin with the line “${HEAD}”.`);
 		const found = linesOf(text).filter(({ path }) => path.startsWith(prefix));
 		const names = nameOperations(found.map(({ method, path }) => ({ method, path, operationId: null })));
 		for (const [at, line] of found.entries()) yield operationOf(line, names[at] ?? '');

@@ -1,43 +1,28 @@
+// The contract of importers, and what this one promises beside it.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api, Operation, SchemaSource } from 'gatehouse';
+import { importerContract } from 'gatehouse/testing';
 import plugin from '../src/index.ts';
 
-const LIST = '# operations\nGET /pets/{id} Shows a pet.\nPOST /pets\n\nGET /shops Lists shops.\n';
-const api = { baseUrl: 'https://pets.example/v1/' } as Api;
+const HEAD = '# operations';
+const PETS = [HEAD, 'GET /pets/{id} Shows a pet.', 'POST /pets', 'GET /shops Lists shops.'].join('\n');
+const SHUFFLED = [HEAD, 'GET /shops Lists shops.', 'POST /pets', 'GET /pets/{id} Shows a pet.'].join('\n');
 
-async function operationsOf(text: string, prefix = ''): Promise<Operation[]> {
-	const source: SchemaSource = { text, url: null, path: null, files: new Map() };
-	const found: Operation[] = [];
-	for await (const operation of plugin.parse(source, { prefix })) found.push(operation);
-	return found;
-}
-
-test('it knows its own format', () => {
-	assert.equal(plugin.detect(LIST), 1);
-	assert.equal(plugin.detect('{"openapi":"3.1.0"}'), 0);
-});
-
-test('each line becomes an operation with a name and its arguments', async () => {
-	const found = await operationsOf(LIST, '/pets');
-	assert.deepEqual(
-		found.map(({ key, name }) => [key, name]),
-		[
-			['GET /pets/{id}', 'get_pets_id'],
-			['POST /pets', 'post_pets'],
-		],
-	);
-	assert.deepEqual(found[0]?.parameters['required'], ['id']);
+importerContract(plugin, {
+	samples: [
+		{ name: 'pets and shops', text: PETS, operations: 3, shuffled: SHUFFLED },
+		{ name: 'one operation', text: `${HEAD}\nDELETE /pets/{id} Removes a pet.\n`, operations: 1, shuffled: null },
+	],
+	foreign: ['{"openapi":"3.1.0","paths":{}}', 'type Query { a: String }'],
+	broken: [{ text: `${HEAD}\nFETCH it`, at: /^Line 2 / }],
+	described: (text) => `${HEAD}\nGET /pets ${text.replaceAll('\n', ' ')}`,
 });
 
 test('an operation becomes a tool at the address of the API', async () => {
-	const [first] = await operationsOf(LIST);
-	assert.ok(first);
-	const { executor, executionConfig } = plugin.tool(first, api);
-	assert.equal(executor, 'http');
-	assert.equal(executionConfig['url'], 'https://pets.example/v1/pets/{id}');
-});
-
-test('a line that is no operation is named', async () => {
-	await assert.rejects(operationsOf('# operations\nFETCH it'), { code: 'schema_invalid', message: /^Line 2 is no operation/ });
+	const parsing = plugin.parse({ text: PETS, url: null, path: null, files: new Map() }, { prefix: '/pets' });
+	const { value } = await parsing.next();
+	assert.ok(value && 'key' in value);
+	const api = { id: 'a', organizationId: 'o', name: 'Pets', type: 'my_plugin', baseUrl: 'https://pets.example/v1/' };
+	assert.equal(plugin.tool(value, api).executionConfig['url'], 'https://pets.example/v1/pets/{id}');
 });

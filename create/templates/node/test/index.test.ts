@@ -1,19 +1,38 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Json, NodeCall, NodeOutput } from 'gatehouse';
+// The contract of pipeline nodes: each sample is a node of a graph with what it makes of an input.
+
+import { nodeContract } from 'gatehouse/testing';
 import plugin from '../src/index.ts';
 
-/** Runs the node with a placeholder that stands for `given`. */
-const run = (given: Json, least: number): Promise<NodeOutput> =>
-	plugin.run({ input: null, from: [] }, { value: '{{ input }}', least }, { fill: () => given } as unknown as NodeCall);
+const input = { input: { count: 5 }, from: [] };
+const config = (least: number) => () => ({ value: '{{ input.count }}', least });
 
-test('a large number goes on by "enough", and anything else by "less"', async () => {
-	assert.deepEqual(await run(5, 5), { output: 5, port: 'enough' });
-	assert.deepEqual(await run(4, 5), { output: 4, port: 'less' });
-	assert.deepEqual(await run('many', 5), { output: 'many', port: 'less' });
-});
-
-test('a limit that is no whole number is a fault of the graph', () => {
-	assert.deepEqual(plugin.check({ value: 'x', least: 1 }), []);
-	assert.deepEqual(plugin.check({ value: 'x', least: 0.5 }), [{ path: '/least', message: 'It must be a whole number.' }]);
+nodeContract(plugin, {
+	bad: [
+		{ config: {}, says: /"value" is required/ },
+		{ config: { value: 'x', least: 'many' }, says: /"least" must be a number/ },
+	],
+	samples: [
+		{
+			...{ name: 'a number that is large enough', config: config(5), effect: 'none', input },
+			values: { '{{ input.count }}': 5 },
+			expected: { output: 5, port: 'enough' },
+		},
+		{
+			...{ name: 'a number that is too small', config: config(6), effect: 'none', input },
+			values: { '{{ input.count }}': 5 },
+			expected: { output: 5, port: 'less' },
+		},
+		{
+			...{ name: 'no number at all', config: config(0), effect: 'none', input },
+			values: { '{{ input.count }}': 'many' },
+			expected: { output: 'many', port: 'less' },
+		},
+	],
+	wrong: [
+		{
+			config: { value: 'x', least: 0.5 },
+			graph: { nodeId: 'it', nodes: [{ id: 'it', type: 'my_plugin' }], edges: [], ancestors: [] },
+			paths: ['/least'],
+		},
+	],
 });

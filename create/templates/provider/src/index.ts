@@ -1,6 +1,7 @@
-// A family of language models whose servers answer with lines of JSON: `{"text":"…"}`, and `{"done":true}` at the end.
+// A family of language models whose servers answer with lines of JSON: `{"text":"…"}`, `{"call":{"id":"…","name":"…","arguments":"…"}}`, and
+// `{"done":true}` at the end.
 
-import { GatewayError, httpUrl, type Json, type LlmProvider, linesOf, type StreamResponse } from 'gatehouse';
+import { type ChatToolCall, GatewayError, httpUrl, type LlmProvider, linesOf, type StreamResponse } from 'gatehouse';
 import Joi from 'joi';
 
 export interface Config {
@@ -10,9 +11,11 @@ export interface Config {
 
 interface Line {
 	text?: string;
+	call?: ChatToolCall;
 	done?: boolean;
 	inputTokens?: number;
 	outputTokens?: number;
+	cachedTokens?: number;
 }
 
 export default {
@@ -25,22 +28,24 @@ export default {
 		key: Joi.string().meta({ secret: true }).description('Sent as a Bearer token.'),
 	}),
 	check: ({ url }, context) => context.checkUrl(url, '/url'),
-	async *chat({ model, messages, maxTokens = null }, { url, key }, context) {
+	async *chat({ model, messages, tools = [], maxTokens = null }, { url, key }, context) {
 		const response = await context.stream({
 			method: 'POST',
 			url,
 			headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
-			// Messages are JSON, but for their readonly lists.
-			body: JSON.stringify({ model, messages: messages as unknown as Json, maxTokens }),
+			body: JSON.stringify({ model, messages, tools, maxTokens }),
 		});
 		await refuse(response);
+		let calls = 0;
 		for await (const text of linesOf(response.body)) {
 			const line = parsed(text);
 			if (line.text !== undefined) yield { type: 'text', text: line.text };
+			if (line.call) yield { type: 'tool_call', index: calls++, id: line.call.id, name: line.call.name, text: line.call.arguments };
 			if (line.done !== true) continue;
-			const { inputTokens = 0, outputTokens = 0 } = line;
+			const { inputTokens = 0, outputTokens = 0, cachedTokens = 0 } = line;
 			// A cost that is unknown is null, never 0.
-			yield { type: 'end', reason: 'stop', model, usage: { inputTokens, outputTokens, cachedTokens: 0, costMicroUsd: null } };
+			const usage = { inputTokens, outputTokens, cachedTokens, costMicroUsd: null };
+			yield { type: 'end', reason: calls > 0 ? 'tool_calls' : 'stop', model, usage };
 			return;
 		}
 		throw new GatewayError('upstream_failed', 'The answer of the model breaks off.');

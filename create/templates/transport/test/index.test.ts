@@ -1,30 +1,38 @@
+// The contract of transports, and a client that speaks this one with the whole service.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Call, Incoming, Json, ToolRef } from 'gatehouse';
+import { startGatehouse, transportContract } from 'gatehouse/testing';
 import plugin from '../src/index.ts';
 
-/** Makes a call with one tool, which echoes its arguments or fails. */
-const call = {
-	tools: async () => [{ name: 'echo', description: 'Echoes.', parameters: { type: 'object' }, id: 'hidden' }],
-	invoke: async (_tool: ToolRef, args: Json) => ({
-		content: [{ type: 'text', text: 'echoed' }],
-		structured: args,
-		isError: JSON.stringify(args) === '{}',
-	}),
-} as unknown as Call;
+const POST = { method: 'POST', path: '/{tool}' } as const;
 
-const [list, run] = plugin.routes;
-assert.ok(list && run);
-const incoming = (given: Partial<Incoming>): Incoming => ({ params: {}, body: null, ...given }) as Incoming;
-
-test('the list has the names and parameters of the tools, and nothing else of them', async () => {
-	const { status, body } = await list.handler(incoming({}), { greeting: 'Ours' }, call);
-	assert.equal(status, 200);
-	assert.deepEqual(body, { title: 'Ours', tools: [{ name: 'echo', description: 'Echoes.', parameters: { type: 'object' } }] });
+// The suite’s gateway has two tools: `echo` answers with its argument `text`, and `fail` fails.
+transportContract(plugin, {
+	config: { greeting: 'Ours' },
+	bad: [
+		{ config: { greeting: 1 }, says: /"greeting" must be a string/ },
+		{ config: { greetings: 'x' }, says: /"greetings" is not allowed/ },
+	],
+	samples: [
+		{ ...POST, name: 'a call', request: { params: { tool: 'echo' }, body: { text: 'hello' } }, status: 200, has: '"texts":["hello"]' },
+		{ ...POST, name: 'a call that fails', request: { params: { tool: 'fail' }, body: {} }, status: 422, has: 'no luck' },
+		{ ...POST, name: 'a call of no tool', request: { params: { tool: 'none' }, body: {} }, status: 404 },
+		{ ...POST, name: 'a call with wrong arguments', request: { params: { tool: 'echo' }, body: { text: 1 } }, status: 400 },
+		{ name: 'the list', method: 'GET', path: '/', status: 200, has: /"title":"Ours","tools":\[\{"name":"echo"/ },
+	],
 });
 
-test('a tool runs with the body as its arguments, and a failed run is a 422', async () => {
-	const one = await run.handler(incoming({ params: { tool: 'echo' }, body: { a: 1 } }), { greeting: '' }, call);
-	assert.deepEqual(one, { status: 200, body: { texts: ['echoed'], structured: { a: 1 } } });
-	assert.equal((await run.handler(incoming({ params: { tool: 'echo' } }), { greeting: '' }, call)).status, 422);
+test('a client runs a tool of a gateway that speaks it', async () => {
+	await using gatehouse = await startGatehouse({ plugins: [plugin] });
+	const account = await gatehouse.register();
+	const executionConfig = { code: 'return { said: parameters.text };' };
+	const parameters = { type: 'object', properties: { text: { type: 'string' } } };
+	const tool = await account.tool({ name: 'say', type: 'javascript', executionConfig, parameters });
+	const { url, key } = await account.gateway({ type: 'my_plugin', tools: [tool] });
+	const request = { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': key ?? '' }, body: '{"text":"hello"}' };
+	const answer = await fetch(`${url}/say`, request);
+	assert.equal(answer.status, 200);
+	assert.match(await answer.text(), /hello/);
+	assert.equal((await fetch(`${url}/say`, { method: 'POST' })).status, 401);
 });

@@ -52,6 +52,12 @@ test('a test calls for itself, a helper for the tests that import it', () => {
 	assert.ok(tests.includes('core/server.test.ts') && !tests.includes('core/kit/race.test.ts'));
 });
 
+test('packages of strangers call for the tests of all of them, and so does whatever is packed', () => {
+	for (const file of ['test/outside/acme-sql/src/index.ts', 'testing/executor.ts', 'plugins/executors/http/index.ts'])
+		assert.ok(has(of(file), 'test/outside/'), file);
+	assert.ok(!has(of('test/helpers/core.ts'), 'test/outside/'));
+});
+
 test('documents call for the tests that read them, files that concern everything for all tests, and a removed file for its room', () => {
 	assert.deepEqual(of('README.md'), of());
 	assert.deepEqual(of('package.json'), all.toSorted());

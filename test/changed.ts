@@ -7,6 +7,8 @@ import { floorOf, pluginFolder, ROOMS, ROOT, readSources, type Source } from './
 const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/setup\.ts|test\/rooms\.ts|test\/changed\.ts)$/;
 /** Documents and settings concern only the tests that read all sources. */
 const SILENT = /\.md$|^(biome\.json|\.[^/]+)/;
+/** The folder of the packages that strangers would write, and of their tests. */
+const STRANGERS = 'test/outside/';
 /** Tests that always run: they read every source and every README, and take seconds. */
 const ALWAYS = ['test/changed.test.ts', 'test/layers.test.ts', 'test/readme.test.ts', 'test/words.test.ts'];
 
@@ -27,6 +29,8 @@ export function testsOf(changed: readonly string[], sources: readonly Source[]):
 /** Tells whether a change of `file` can affect `test`. */
 function concerns(file: string, test: string, reached: (test: string) => ReadonlySet<string>): boolean {
 	if (file.endsWith('.test.ts')) return file === test;
+	// The packages of strangers are made of themselves, and of all that is packed.
+	if (test.startsWith(STRANGERS) && (file.startsWith(STRANGERS) || ROOMS.includes(file.split('/')[0] ?? ''))) return true;
 	// A helper concerns the tests that import it, a fixture the flows.
 	if (file.startsWith('test/')) return reached(test).has(file) || isFixtureOf(file, test);
 	if (test.startsWith('test/') || test.startsWith('demo/')) return belongs(file, test, reached);

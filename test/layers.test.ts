@@ -97,8 +97,12 @@ test('core has the rooms in the list of floors, and eight files of its own', () 
 
 /** The rooms without which nothing is served; the root is core's own files. */
 const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gateways', 'tools', 'egress', 'secrets', 'store', 'shared'];
-/** The most lines of these rooms together; raising it needs a reason. */
-const MAX_LINES = 15500;
+/**
+ * The most lines of these rooms together; raising it needs a reason. The last ones: open streams (what they follow, and who still may),
+ * authentication methods at an address over all organizations (`gateways/everywhere.ts`), skills, results that are cut, kept, checked and
+ * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists.
+ */
+const MAX_LINES = 18000;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));
@@ -134,7 +138,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 /** Every room of core and of db, and each folder beside them that has a README. */
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
-	...['embedded', 'people', 'gateways', 'imports', 'runs'].map((room) => `db/${room}`),
+	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm'].map((room) => `db/${room}`),
 	...['core', 'db', 'testing', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 

@@ -23,6 +23,11 @@ test('every kind has a page, which the reference links, and a template; no other
 	for (const kind of kinds) assert.ok(reference.includes(`[${kind}](../docs/plugins/${kind}.md)`), kind);
 });
 
+test('the example of a test is that of the template of transports', () => {
+	const [, example] = /<!-- testing -->\n```ts\n([\s\S]*?)```\n<!-- \/testing -->/.exec(read('plugins/README.md')) ?? [];
+	assert.equal(example, read('create/templates/transport/test/index.test.ts'));
+});
+
 for (const kind of KIND_NAMES) {
 	test(`the example of ${kind} is the source of its template`, () => {
 		const examples = [...read(`docs/plugins/${kind}.md`).matchAll(EXAMPLE)].map(([, code]) => code);

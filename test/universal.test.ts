@@ -16,6 +16,7 @@ const REASONS = {
 	prefixes: 'the prefixes of section 8.1',
 	credentials: 'the credential types of section 2',
 	standards: 'words of other standards',
+	words: 'everyday words, which libraries and sentences have too',
 } as const;
 
 interface Exception {
@@ -35,15 +36,15 @@ const standards = (names: readonly string[], as: string, file?: string): Excepti
 	...{ reason: 'standards', names, as, ...(file !== undefined && { file }) },
 });
 
-/** All exceptions. Another one needs a reason of these four. */
+/** All exceptions. Another one needs a reason of these five. */
 const EXCEPTIONS: readonly Exception[] = [
 	{
 		reason: 'segments',
-		names: ['mcp', 'graphql', 'openapi', 'oauth2'],
+		names: ['mcp', 'a2a', 'graphql', 'openapi', 'oauth2'],
 		file: 'core/http/reserved.ts',
 		as: 'paths that no organization may take',
 	},
-	{ reason: 'prefixes', names: ['mcp'], file: 'core/limits/table.ts', as: 'paths with a window of their own' },
+	{ reason: 'prefixes', names: ['mcp', 'a2a'], file: 'core/limits/table.ts', as: 'paths with a window of their own' },
 	credentials('core/contract/nouns.ts', 'the types'),
 	credentials('core/upstreams/credential-types.ts', 'the fields of each type'),
 	credentials('core/upstreams/credentials.ts', 'how each type is sent'),
@@ -60,7 +61,11 @@ const EXCEPTIONS: readonly Exception[] = [
 	standards(['jwt'], 'a token of RFC 7519 by an issuer', 'core/identity/key-sets.ts'),
 	standards(['jwt'], 'the subject of a token of RFC 7519', 'core/identity/signed-tokens.ts'),
 	standards(['javascript', 'graphql'], 'media types (RFC 9239, GraphQL over HTTP)', 'core/kit/tool-results.ts'),
+	standards(['skills'], 'skills of an organization (agentskills.io), a resource of the management API and its tables'),
+	{ reason: 'words', names: ['custom', 'local'], as: 'the English words, and Joi’s functions; a scope of a setting of PostgreSQL' },
 	standards(['grpc'], 'the headers of gRPC over HTTP/2, `grpc-*`', 'core/upstreams/pass-through.ts'),
+	{ reason: 'segments', names: ['utcp'], file: 'core/http/reserved.ts', as: 'a path that no organization may take' },
+	{ reason: 'prefixes', names: ['utcp'], file: 'core/limits/table.ts', as: 'a path with a window of its own' },
 ];
 
 let names: ReadonlySet<string>;

@@ -49,6 +49,45 @@ export async function prepareCall(server: string, urls: { upstream: string; serv
 	return { ...callOf(server, keyed.url, { 'x-api-key': key }), server };
 }
 
+/** Prepares the same call with the same access key at a gateway, which is the baseline, and at the universal endpoint. */
+export async function prepareUniversal(urls: { upstream: string; service: string }): Promise<Path[]> {
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
+	const toolId = await createTool(rest, organization.id, urls.upstream);
+	const { url } = await publish(rest, toolId, { type: 'api_key' });
+	for (const endpoint of ['/second', '/third'])
+		await publish(rest, await createTool(rest, organization.id, urls.upstream), { type: 'api_key', endpoint });
+	const { key } = await rest<{ key: string }>('POST', '/access-keys', { name: 'bench' });
+	const credential = { authorization: `Bearer ${key}` };
+	const everywhere = `${urls.service}/mcp`;
+	return [
+		callOf('gateway, 2025-11-25', url, credential),
+		callOf('/mcp, 2025-11-25', everywhere, credential),
+		modernCallOf('gateway, 2026-07-28', url, credential),
+		modernCallOf('/mcp, 2026-07-28', everywhere, credential),
+	];
+}
+
+/** Prepares the same call over each transport whose plugin is loaded, and over all gateways; the first is the baseline. */
+export async function prepareTransports(urls: { upstream: string; service: string }): Promise<Path[]> {
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
+	const toolId = await createTool(rest, organization.id, urls.upstream);
+	const { plugins } = await rest<{ plugins: { kind: string; name: string }[] }>('GET', '/plugins');
+	const { key } = await rest<{ key: string }>('POST', '/access-keys', { name: 'bench' });
+	const credential = { 'x-api-key': key };
+	const urlOf = async (transport: string): Promise<string> =>
+		(await publish(rest, toolId, { type: 'api_key', transport, endpoint: `/over-${transport}` })).url;
+	const paths = [callOf('mcp', await urlOf('mcp'), credential), callOf('the universal endpoint', `${urls.service}/mcp`, credential)];
+	for (const transport of ['utcp', 'skills']) {
+		if (!plugins.some(({ kind, name }) => kind === 'transport' && name === transport)) continue;
+		const url = `${await urlOf(transport)}/tools/${TOOL}`;
+		paths.push({
+			...{ name: transport, server: 'service', url, method: 'POST' },
+			...{ headers: { 'content-type': 'application/json', ...credential }, body: JSON.stringify(PARAMS.arguments) },
+		});
+	}
+	return paths;
+}
+
 interface Method {
 	name: string;
 	type: string;
@@ -89,9 +128,14 @@ async function createTool(rest: Rest, organizationId: string, upstream: string):
 async function publish(
 	rest: Rest,
 	toolId: string,
-	{ type, configuration = {}, endpoint = `/${type}` }: { type: string; configuration?: object; endpoint?: string },
+	{
+		type,
+		configuration = {},
+		endpoint = `/${type}`,
+		transport = 'mcp',
+	}: { type: string; configuration?: object; endpoint?: string; transport?: string },
 ): Promise<{ id: string; url: string }> {
-	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: type, type: 'mcp', endpoint });
+	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: type, type: transport, endpoint });
 	await rest('POST', `/gateways/${gateway.id}/tools/bulk`, { toolIds: [toolId] });
 	await rest('POST', `/gateways/${gateway.id}/auth`, { type, configuration });
 	return gateway;

@@ -91,11 +91,9 @@ async function settledPolls(path: string): Promise<number> {
 	}
 }
 
-test('GET and DELETE are answered with 405 and Allow (2025-11-25, transports, “Listening for Messages” and “Session Management”)', async () => {
-	for (const method of ['GET', 'DELETE']) {
-		const { status, headers } = await fetch(gateway.url, { method, headers: { authorization: `Bearer ${gateway.key}` } });
-		assert.deepEqual([status, headers.get('allow')], [405, 'POST'], method);
-	}
+test('DELETE is answered with 405 and Allow (2025-11-25, transports, “Session Management”)', async () => {
+	const { status, headers } = await fetch(gateway.url, { method: 'DELETE', headers: { authorization: `Bearer ${gateway.key}` } });
+	assert.deepEqual([status, headers.get('allow')], [405, 'GET, POST']);
 });
 
 test('events reach a client that takes gzip one by one, while the tool still runs', async () => {

@@ -69,10 +69,10 @@ const authorized = (secret = key.key) => ({ authorization: `Bearer ${secret}` })
 async function across(url: string | URL, init: RequestInit = {}): Promise<Response> {
 	const sent = typeof init.body === 'string' ? JSON.parse(init.body) : {};
 	const isAnswer = (sent.method === undefined && 'result' in sent) || sent.params?.requestState !== undefined;
-	return fetch(isAnswer ? `${replica.url}/mcp` : url, init);
+	return fetch(isAnswer ? `${replica.url}/a2a/all` : url, init);
 }
 
-const transportParts = () => [new URL(`${service.url}/mcp`), { requestInit: { headers: authorized() }, fetch: across }] as const;
+const transportParts = () => [new URL(`${service.url}/a2a/all`), { requestInit: { headers: authorized() }, fetch: across }] as const;
 
 test('a client of the SDK is asked, and its answer reaches the tool by way of the other replica', async (t) => {
 	const client = new Client(INFO, FORMS);
@@ -97,7 +97,7 @@ for (const mode of ['legacy', 'auto'] as const)
 
 test('progress is an event stream, whose events come while the tool runs', async () => {
 	const params = { name: 'poll', arguments: { url: upstreamUrl(), times: 40 }, _meta: { progressToken: 'token' } };
-	const response = await fetch(`${service.url}/mcp`, {
+	const response = await fetch(`${service.url}/a2a/all`, {
 		method: 'POST',
 		headers: {
 			...authorized(),
@@ -119,7 +119,7 @@ test('progress is an event stream, whose events come while the tool runs', async
 	assert.deepEqual(messages.at(-1).result.content, [{ type: 'text', text: 'Done.' }]);
 });
 
-const post = (body: unknown, headers: Record<string, string>) => send(`${service.url}/mcp`, 'POST', { body, headers });
+const post = (body: unknown, headers: Record<string, string>) => send(`${service.url}/a2a/all`, 'POST', { body, headers });
 
 test('refusals of messages are JSON-RPC errors with their status', async () => {
 	const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
@@ -128,7 +128,7 @@ test('refusals of messages are JSON-RPC errors with their status', async () => {
 		[415, -32_600, post(ping, { ...authorized(), 'content-type': 'text/plain' })],
 		[413, -32_600, post('x'.repeat(6 * 1024 * 1024), json)],
 		[403, -32_600, post(ping, { ...json, origin: 'https://evil.example' })],
-		[400, -32_600, send(`${service.url}/mcp?a=%zz`, 'POST', { body: ping, headers: json })],
+		[400, -32_600, send(`${service.url}/a2a/all?a=%zz`, 'POST', { body: ping, headers: json })],
 	];
 	for (const [status, code, answer] of refused) {
 		const { status: given, body } = await answer;
@@ -142,14 +142,14 @@ test('refusals of credentials are HTTP’s, with their challenge', async () => {
 		const { status, headers: sent, body } = await post(ping, headers);
 		assert.deepEqual([status, sent.get('www-authenticate'), body.error], [401, 'Bearer', 'UNAUTHORIZED']);
 	}
-	const other = await send(`${service.url}/mcp/nothing`, 'POST', { body: ping, headers: authorized() });
+	const other = await send(`${service.url}/a2a/all/nothing`, 'POST', { body: ping, headers: authorized() });
 	assert.deepEqual([other.status, other.body.error], [404, 'NOT_FOUND'], 'a path that is not the protocol’s');
 });
 
 test('a job runs on whichever replica with the tools of all gateways, its transport’s config and its caller’s rights', async () => {
-	const desk = (at: TestService, path: string, headers = authorized()) => send(`${at.url}/mcp/desk${path}`, 'GET', { headers });
+	const desk = (at: TestService, path: string, headers = authorized()) => send(`${at.url}/a2a/desk${path}`, 'GET', { headers });
 	const add = async (data: object, headers = authorized(), options = {}): Promise<string> =>
-		must(await send(`${service.url}/mcp/desk/jobs/echo`, 'POST', { body: { data, options }, headers }), 202).body.id;
+		must(await send(`${service.url}/a2a/desk/jobs/echo`, 'POST', { body: { data, options }, headers }), 202).body.id;
 	const ended = async (id: string, headers = authorized()) => {
 		const read = async () => must(await desk(replica, `/jobs/${id}`, headers), 200).body;
 		await until(async () => ['failed', 'succeeded'].includes((await read()).status), 'the job ends');

@@ -6,7 +6,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Client as DualClient, StreamableHTTPClientTransport as DualTransport } from '@modelcontextprotocol/client';
+import { until } from '../helpers/clock.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
+import { methodsOf, openGet, openListen } from '../helpers/mcp-streams.ts';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
 import {
 	type Account,
@@ -61,7 +63,7 @@ const NAMES = ['cats', 'list-cats', 'dogs', 'list-dogs'];
 const headers = () => ({ authorization: `Bearer ${key.key}` });
 
 test('a client of the revisions with a handshake lists and calls the tools of all gateways', async (t) => {
-	const client = await mcpClient(`${service.url}/mcp`, headers(), t);
+	const client = await mcpClient(`${service.url}/a2a/all`, headers(), t);
 	assert.equal(client.getInstructions(), 'All tools.');
 	assert.deepEqual(
 		(await client.listTools()).tools.map(({ name }) => name),
@@ -72,7 +74,7 @@ test('a client of the revisions with a handshake lists and calls the tools of al
 
 test('a client of 2026-07-28 does the same', async (t) => {
 	const client = new DualClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
-	await client.connect(new DualTransport(new URL(`${replica.url}/mcp`), { requestInit: { headers: headers() } }));
+	await client.connect(new DualTransport(new URL(`${replica.url}/a2a/all`), { requestInit: { headers: headers() } }));
 	t.after(() => client.close());
 	assert.equal(client.getNegotiatedProtocolVersion(), '2026-07-28');
 	assert.deepEqual(
@@ -83,20 +85,30 @@ test('a client of 2026-07-28 does the same', async (t) => {
 });
 
 test('another replica sees a new tool, and that a key is revoked', async (t) => {
-	const client = await mcpClient(`${replica.url}/mcp`, headers(), t);
+	const client = await mcpClient(`${replica.url}/a2a/all`, headers(), t);
 	const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name);
 	await names();
+	const streams = [
+		await openGet(`${replica.url}/mcp`, headers()),
+		await openListen(`${replica.url}/mcp`, { toolsListChanged: true }, headers()),
+	];
+	for (const { seen } of streams) await until(() => seen.length > 0, 'the stream begins');
 	must(await account.post(`/gateways/${gateways[0]?.id}/tools`, { toolId: await tool('birds') }), 201);
 	await soon(async () => (await names()).includes('birds'), 'the new tool is listed');
+	for (const stream of streams) await until(() => methodsOf(stream).includes('notifications/tools/list_changed'), 'the stream tells of it');
 	must(await account.del(`/access-keys/${key.id}`), 200);
 	const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-	const statusNow = async (): Promise<number> => (await send(`${replica.url}/mcp`, 'POST', { body: ping, headers: headers() })).status;
+	const statusNow = async (): Promise<number> => (await send(`${replica.url}/a2a/all`, 'POST', { body: ping, headers: headers() })).status;
 	await soon(async () => (await statusNow()) === 401, 'the revoked key is refused');
+	await Promise.all(streams.map(({ ended }) => ended));
 });
 
 test('a client without a credential is challenged, and one of another place is not admitted', async () => {
 	const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-	const answer = await send(`${service.url}/mcp`, 'POST', { body: ping });
+	const answer = await send(`${service.url}/a2a/all`, 'POST', { body: ping });
 	assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer']);
-	assert.equal((await send(`${service.url}/mcp`, 'POST', { body: ping, headers: { authorization: 'Bearer ak_live_none' } })).status, 401);
+	assert.equal(
+		(await send(`${service.url}/a2a/all`, 'POST', { body: ping, headers: { authorization: 'Bearer ak_live_none' } })).status,
+		401,
+	);
 });

@@ -52,6 +52,8 @@ export const CONFORMANCE_TOOLS: readonly ConformanceTool[] = [
 	{ name: 'test_input_required_result_request_state', behaviour: 'confirmation' },
 	{ name: 'test_input_required_result_tampered_state', behaviour: 'confirmation' },
 	{ name: 'test_input_required_result_multi_round', behaviour: 'two_questions' },
+	// Its documentation is a resource by a template.
+	{ name: '123', behaviour: 'simple_text' },
 	{ name: 'test_logging_tool', behaviour: 'simple_text' },
 	{
 		name: 'test_x_mcp_header',

@@ -12,6 +12,9 @@ const REASONS: Record<string, string> = {
 	'spectral info-contact': 'Whoever runs a service is the one to ask, and this project does not know them.',
 };
 
+/** A provider's config is described whole for its users; in bodies its fields are members beside others, so that nothing refers to it. */
+const isOfProvider = ([rule, message]: Finding): boolean => rule.includes('unused-component') && /schemas\/provider\.\w+$/.test(message);
+
 let service: SharedService;
 let text: string;
 before(async () => {
@@ -39,7 +42,7 @@ async function lintWithSpectral(source: string): Promise<Finding[]> {
 
 test('Redocly and Spectral have nothing to say of the document but what has a reason', async () => {
 	const findings = [...(await lintWithRedocly(text)), ...(await lintWithSpectral(text))];
-	const unexplained = findings.filter(([rule]) => REASONS[rule] === undefined);
+	const unexplained = findings.filter((finding) => REASONS[finding[0]] === undefined && !isOfProvider(finding));
 	assert.deepEqual(unexplained, [], 'mend the document, or say in REASONS why it stays as it is');
 	const said = new Set(findings.map(([rule]) => rule));
 	const idle = Object.keys(REASONS).filter((rule) => !said.has(rule));

@@ -88,7 +88,7 @@ test('every plugin’s configuration is in it, and so are the types that a clien
 	const { schemas } = judge.document.components;
 	for (const name of ['auth.api_key', 'transport.mcp', 'importer.openapi', 'executor.http']) assert.ok(schemas[name], name);
 	const types = JSON.stringify(judge.document.paths['/gateways'].post.requestBody);
-	assert.match(types, /"enum":\["mcp"\]/);
+	assert.match(types, /"enum":\["a2a","mcp","skills","utcp"\]/);
 });
 
 test('the example of every body is one that the operation takes', () => {
@@ -153,6 +153,7 @@ function otherThan(route: RequestRoute): object {
 	if (fields.includes('name')) return { name: 'another' };
 	if (fields.includes('toolIds')) return { toolIds: [NOBODY] };
 	if (fields.includes('toolId')) return { toolId: NOBODY };
+	if (fields.includes('skillId')) return { skillId: NOBODY };
 	if (fields.includes('isRequired')) return { isRequired: false };
 	if (fields.includes('operationIds')) return { operationIds: ['another'] };
 	return { parameters: { another: 1 } };
@@ -230,7 +231,7 @@ test('real answers of every operation are what its page promises: done', async (
 		const name = nameOf(route);
 		if (ELSEWHERE[name]) continue;
 		const token = isPublic(route) ? null : needOf(route) === 'login' ? await freshLogin(account) : live;
-		const body = bodyOf(route, () => spare.pop() ?? '');
+		const body = bodyOf(route, (meaning) => (meaning === 'skill' ? (tenant.ids['skill'] ?? '') : (spare.pop() ?? '')));
 		const query = name.endsWith('check-organization-name') ? '?name=Acme' : '';
 		const unique =
 			typeof body === 'object' && body !== null && 'email' in body && name.includes('register') ? { email: 'fresh@example.com' } : {};
@@ -240,7 +241,7 @@ test('real answers of every operation are what its page promises: done', async (
 				: body === undefined
 					? undefined
 					: { ...body, ...unique };
-		const endpoint = name === 'POST /gateways' ? { endpoint: '/done' } : {};
+		const endpoint = name === 'POST /gateways' ? { endpoint: '/done' } : name === 'POST /skills' ? { name: 'done' } : {};
 		const answer = await ask(route, { query, token, body: given === undefined ? undefined : { ...given, ...endpoint } });
 		assert.ok(answer.status < 300, `${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
 		if (name !== 'PATCH /auth/change-password') continue;

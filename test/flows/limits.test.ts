@@ -86,11 +86,13 @@ test('a login and all access keys of a user are one client; another user is anot
 		['a', 'b'].map(async (name) => must(await account.post('/access-keys', { name }), 201).body.data.key as string),
 	);
 	const tokens = [account.token, ...keys];
-	let at = 0;
-	const answers = await flood(200, (replica) =>
-		send(`${replica}/apis`, 'GET', { headers: { authorization: `Bearer ${tokens[at++ % tokens.length]}`, ...newcomer() } }),
-	);
-	assert.deepEqual(tally(answers), { 200: 50, 429: 150 });
+	const answers: Answer[] = [];
+	// One after the other, so that no busy database answers in place of the limit; the test above sends all at once.
+	for (let at = 0; at < 72; at++) {
+		const headers = { authorization: `Bearer ${tokens[at % tokens.length]}`, ...newcomer() };
+		answers.push(await send(`${at % 2 === 0 ? first.url : second.url}/apis`, 'GET', { headers }));
+	}
+	assert.deepEqual(tally(answers), { 200: 50, 429: 22 });
 	assert.equal(remaining(must(await other.get('/apis'), 200)), 49);
 	assert.equal((await account.get('/tools/00000000-0000-4000-8000-000000000000')).status, 404, 'the other categories are untouched');
 });

@@ -164,7 +164,7 @@ test('a re-import keeps ids and the users’ own names, and marks what is gone',
 		operations.map(({ name, change, reasons }: { name: string; change: string; reasons: string[] }) => [name, change, ...reasons]),
 		[
 			['deletePet', 'removed'],
-			['getPet', 'changed', 'The description changed.'],
+			['getPet', 'changed', 'The title changed.', 'The description changed.'],
 		],
 	);
 	const afterwards = must(await account.get(toolsPath), 200).body.data.tools;
@@ -209,7 +209,15 @@ test('every verb of gateways, tools and APIs answers as decided: 201, 200, and 4
 	const tools = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200).body.data.tools;
 	const gateway = await publishGateway(account);
 	const assigned = must(await account.post(`/gateways/${gateway.id}/tools`, { toolId: tools[0].id }), 201).body.data;
-	assert.deepEqual(Object.keys(assigned).sort(), ['createdAt', 'gatewayToolId', 'name', 'rateLimit', 'toolId']);
+	assert.deepEqual(Object.keys(assigned).sort(), [
+		'confirm',
+		'createdAt',
+		'gatewayToolId',
+		'maxResultBytes',
+		'name',
+		'rateLimit',
+		'toolId',
+	]);
 	assert.equal(must(await account.get(`/gateways/${gateway.id}`), 200).body.data.toolCount, 1);
 	const available = must(await account.get(`/gateways/${gateway.id}/tools/available`), 200).body.data.tools;
 	assert.ok(!available.some((tool: { id: string }) => tool.id === tools[0].id));

@@ -1,6 +1,7 @@
 // A third party's provider and nodes: they keep the contracts of their kinds, and are loaded, described and sealed as all plugins are.
 
 import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
 import { after, before, test } from 'node:test';
 import type { JsonObject, Kind, LlmProvider, PipelineNode } from '../../core/index.ts';
 import { loadPlugins } from '../../core/registry/loader.ts';
@@ -66,19 +67,23 @@ nodeContract(route, {
 	],
 });
 
+/** Tells whether a request has the key, and does not repeat it. */
+const knowledgeOf = ({ authorization = '' }: IncomingHttpHeaders): string =>
+	authorization === `Bearer ${KEY}` ? 'with the key' : authorization === '' ? 'without a key' : 'with another key';
+
 nodeContract(notify, {
 	bad: [
 		{ config: {}, says: /"url" is required/ },
 		{ config: { url: 'https://api.example.com', method: 'PUT' }, says: /"method" must be one of/ },
 	],
-	start: (t) => httpUpstream(t, (request, response) => void response.end(`${request.method} ${request.headers.authorization}`)),
+	start: (t) => httpUpstream(t, (request, response) => void response.end(`${request.method} ${knowledgeOf(request.headers)}`)),
 	samples: [
 		{
 			name: 'a GET',
 			config: (url) => ({ url, method: 'GET', token: KEY }),
 			effect: 'repeatable',
 			input: INPUT,
-			expected: { output: { status: 200, text: `GET Bearer ${KEY}` } },
+			expected: { output: { status: 200, text: 'GET with the key' } },
 		},
 		{
 			name: 'a POST to which a person agrees',
@@ -86,7 +91,7 @@ nodeContract(notify, {
 			effect: 'once',
 			input: INPUT,
 			agreed: { agreed: true },
-			expected: { output: { status: 200, text: 'POST undefined' } },
+			expected: { output: { status: 200, text: 'POST without a key' } },
 		},
 	],
 });

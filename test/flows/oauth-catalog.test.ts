@@ -167,6 +167,8 @@ test('52: the eleventh registration of five minutes from one address at a gatewa
 		must(await from('192.0.2.2'), 201);
 		for (let time = 0; time < 10; time++) must(await from('192.0.2.1', beside, time % 2 === 0 ? limited : replica), 201);
 		must(await from('192.0.2.1', beside), 429);
+		for (let time = 0; time < 10; time++) must(await from('192.0.2.1', '/mcp', time % 2 === 0 ? limited : replica), 201);
+		must(await from('192.0.2.1', '/mcp'), 429);
 		must(await send(`${limited.url}${at}/register/`, 'POST', { body: METADATA, headers: { 'x-forwarded-for': '192.0.2.1' } }), 429);
 	} finally {
 		await replica.stop();

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { alternating, modernDriver } from '../helpers/a2a.ts';
+import { until } from '../helpers/clock.ts';
 import { type Connected, connectApi, get } from '../helpers/connected.ts';
 import { type Recorded, recorder } from '../helpers/executor.ts';
 import { guardedGateway, type MethodBody } from '../helpers/gateway-auth.ts';
@@ -9,7 +11,7 @@ import { graphqlServer } from '../helpers/graphql.ts';
 import { grpcServer } from '../helpers/grpc.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { administer, type Endpoint } from '../helpers/postgres.ts';
-import { type Account, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
 let service: TestService;
@@ -63,6 +65,22 @@ describe('a caller’s own credential for the API', () => {
 		assert.equal(own.take().headers['authorization'], undefined);
 		await call('plain', { 'x-pets-token': '', 'x-other': 'canary' });
 		assertNone(own.take());
+	});
+
+	test('goes with a task of an agent, too, whether its client waits, follows it, or comes back', async (t) => {
+		const { own, api } = await furnish(t);
+		const { url, key } = await publishGateway(account, { type: 'a2a', toolIds: Object.values(api.toolIds) });
+		const headers = { 'x-api-key': key, 'x-pets-token': 'Bearer canary-ada' };
+		const client = await modernDriver(url, alternating([service.url], headers), 'JSONRPC');
+		const part = { data: { skill: 'plain' } };
+		const assertPassed = (): void => assert.equal(own.take().headers['authorization'], 'Bearer canary-ada');
+		assert.equal((await client.send(part)).state, 'completed');
+		assertPassed();
+		for await (const event of client.stream(part)) assert.ok(event);
+		assertPassed();
+		const { id } = await client.send(part, { returnImmediately: true });
+		await until(async () => (await client.get(id)).state === 'completed', 'it has ended');
+		assertPassed();
 	});
 
 	test('is each caller’s own, also at the same time', async (t) => {

@@ -118,7 +118,7 @@ test('a re-import reports the change of each operation, the gravest first, and t
 		change('gone', 'removed', 'breaking'),
 		change('breaking', 'changed', 'breaking', ...limit),
 		change('additive', 'changed', 'additive', ...kind),
-		change('text', 'changed', 'text', 'The description changed.'),
+		change('text', 'changed', 'text', 'The title changed.', 'The description changed.'),
 		change('new', 'added', null),
 	]);
 	const answer = must(await account.get(`/apis/${api.apiId}/schemas`), 200);
@@ -157,7 +157,7 @@ test('a tool follows its operation with every import, whether or not tools are t
 	assert.deepEqual([moved.changed, moved.breaking, moved.toolsUpdated, moved.added, moved.removed], [1, 1, 1, 0, 0]);
 	assert.deepEqual(
 		moved.operations.map(({ key, name, reasons }: Record<string, unknown>) => [key, name, reasons]),
-		[['GET /new/{id}', 'read', ['The path changed.', 'The description changed.']]],
+		[['GET /new/{id}', 'read', ['The path changed.', 'The title changed.', 'The description changed.']]],
 	);
 	const now = await api.tools();
 	assert.deepEqual(Object.keys(now), ['read'], 'no tool was made that nobody had asked for');

@@ -191,6 +191,8 @@ test('a tool whose account has no more streams is run and answered with JSON', a
 	const theirs = await published(busy);
 	seen.release = Promise.withResolvers();
 	const open = await Promise.all(Array.from({ length: 100 }, () => at('/idle', theirs)));
+	// Streams of running tools may take a fifth more.
+	const working = await Promise.all(Array.from({ length: 20 }, () => askSlowly(busy)));
 	const answer = askSlowly(busy);
 	// The stream would open after a second of silence.
 	setTimeout(seen.release.resolve, 1500);
@@ -198,6 +200,7 @@ test('a tool whose account has no more streams is run and answered with JSON', a
 	await ended;
 	assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/json; charset=utf-8']);
 	assert.match(JSON.parse(text()).result.content[0].text, /ready/);
+	await Promise.all(working.map((one) => one.ended));
 	for (const { leave } of open) leave();
 });
 

@@ -91,7 +91,7 @@ export async function tellStory(service: TestService): Promise<Story> {
 
 /** Gives records readable names and texts, and imports a description with operations. */
 async function describe({ account, ids }: Tenant, petStore: string): Promise<void> {
-	const { organization, api, tool, gateway } = ids;
+	const { organization, api, tool, skill, gateway } = ids;
 	must(await account.patch(`/organizations/${organization}`, { name: 'Acme' }), 200);
 	must(await account.patch('/auth/profile', { firstName: 'Ada', lastName: 'Lovelace' }), 200);
 	must(await account.patch(`/apis/${api}`, { name: 'Pet store', baseUrl: petStore, description: 'Pets and their owners.' }), 200);
@@ -102,6 +102,8 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	const executionConfig = { method: 'GET', url: `${petStore}/pets/{id}` };
 	const find = { name: 'find_pet', description: 'Finds one pet by its id.', parameters, executionConfig };
 	must(await account.patch(`/tools/${tool}`, find), 200);
+	const care = { name: 'care-for-pets', description: 'Cares for pets. Use when a pet is ill.', body: 'Find the pet with find_pet first.' };
+	must(await account.patch(`/skills/${skill}`, { ...care, files: { 'references/vets.md': { text: 'Call 555 0100.' } } }), 200);
 	const schemaContent = JSON.stringify(PET_STORE);
 	const imported = must(await account.post(`/apis/${api}/import-schema`, { schemaContent, generateTools: true }), 200);
 	ids['schema'] = imported.body.data.schema.id;

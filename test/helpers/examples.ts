@@ -104,6 +104,7 @@ function timeless(recorded: Examples, { tenant, petStore }: Story, { url, config
 		const same = replaced.reduce((so, [from, to]) => so.replaceAll(from, to), value);
 		return SECRETS.reduce((so, [pattern, shown]) => so.replaceAll(pattern, shown), same)
 			.replaceAll(EMAIL, 'grace@example.com')
+			.replaceAll(/127\.0\.0\.1:(?!7777)\d+/g, '127.0.0.1:7777')
 			.replaceAll(UUID, (id) => known.get(id) ?? remember(known, id, uuid))
 			.replaceAll(TIME, (time) => shift(time, start));
 	};

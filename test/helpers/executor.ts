@@ -43,6 +43,7 @@ export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined
 	organizationId: TOOL.organizationId,
 	account: async () => 'account',
 	checkUrl,
+	checkAddress: async () => undefined,
 });
 
 type Lent =

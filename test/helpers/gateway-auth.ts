@@ -20,9 +20,14 @@ export interface GuardedGateway {
 	authIds: string[];
 }
 
-export async function guardedGateway(account: Account, methods: MethodBody[], toolIds: string[] = []): Promise<GuardedGateway> {
+export async function guardedGateway(
+	account: Account,
+	methods: MethodBody[],
+	toolIds: string[] = [],
+	type = 'mcp',
+): Promise<GuardedGateway> {
 	const endpoint = `/g${Math.random().toString(36).slice(2)}`;
-	const { id, url } = must(await account.post('/gateways', { name: 'Guarded', type: 'mcp', endpoint }), 201).body.data;
+	const { id, url } = must(await account.post('/gateways', { name: 'Guarded', type, endpoint }), 201).body.data;
 	if (toolIds.length > 0) must(await account.post(`/gateways/${id}/tools/bulk`, { toolIds }), 201);
 	const authIds: string[] = [];
 	for (const method of methods) authIds.push(must(await account.post(`/gateways/${id}/auth`, method), 201).body.data.id);

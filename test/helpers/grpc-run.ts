@@ -30,7 +30,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 	const egress = createEgress({ allow: options.allow ?? ['127.0.0.1'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
 	t.after(() => egress.close());
 	const memo = new Memo(100);
-	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool'> = {
+	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'progress'> = {
 		request: (request) => egress.request(request),
 		connect: (host, port) => {
 			options.onConnect?.(host, port);
@@ -43,6 +43,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 		signal: options.signal ?? new AbortController().signal,
 		api: options.api ?? null,
 		tool: options.tool ?? null,
+		progress: () => undefined,
 	};
 	return call as Call;
 }

@@ -5,6 +5,7 @@ import type { Call } from '../../core/contract/context.ts';
 import type { JsonObject, Tool, ToolResult } from '../../core/contract/nouns.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import javascript from '../../plugins/executors/javascript/index.ts';
+import { silent } from './postgres.ts';
 
 export interface CodeCallOptions {
 	organizationId?: string;
@@ -18,12 +19,13 @@ export interface CodeCallOptions {
 export function codeCall(t: TestContext | null, options: CodeCallOptions = {}): Call {
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	t?.after(() => egress.close());
-	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'account' | 'request'> = {
+	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'account' | 'request' | 'log'> = {
 		tool: { organizationId: options.organizationId ?? 'acme' } as Tool,
 		signal: options.signal ?? new AbortController().signal,
 		settings: async () => ({ codeMayFetch: options.codeMayFetch ?? false }),
 		account: async () => options.account ?? options.organizationId ?? 'acme',
 		request: (request) => egress.request(request),
+		log: silent,
 	};
 	return call as Call;
 }

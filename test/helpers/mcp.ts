@@ -1,20 +1,29 @@
 // The MCP adapter without a server: its real route and core's real call, on tools that a test brings.
 
 import mcp from '../../adapters/mcp/index.ts';
-import type { Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
+import type { Gateway, Incoming, JsonObject, Reply, Scope, Tool, ToolResult } from '../../core/contract/nouns.ts';
 import type { ServerEvent } from '../../core/contract/server-events.ts';
 import { InFlight } from '../../core/http/in-flight.ts';
 import { Memo } from '../../core/shared/memo.ts';
-import { NO_IDENTITY, PluginCall } from '../../core/tools/call.ts';
+import { NamedWorks } from '../../core/shared/named-work.ts';
+import { SkillFiles } from '../../core/shared/skill-files.ts';
+import type { Store } from '../../core/store/store.ts';
+import { PluginCall } from '../../core/tools/call.ts';
 import type { CallParts, Services } from '../../core/tools/call-parts.ts';
+import { NO_IDENTITY } from '../../core/tools/no-identity.ts';
+import javascript from '../../plugins/executors/javascript/index.ts';
+import { MemoryRecords } from '../../testing/memory-records.ts';
+import { type FakeSkill, sampleSkill, storedSkills } from '../../testing/skills.ts';
 import { silent } from './postgres.ts';
 
 export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;
 
 export interface EndpointOptions {
 	tools?: Tool[];
+	skills?: FakeSkill[];
 	run?: RunTool;
 	scopes?: Scope[];
+	gateway?: Partial<Gateway>;
 	/** The gateway's configuration. */
 	config?: object;
 	/** The origin of the page that sends the request. */
@@ -73,7 +82,13 @@ export function mcpEndpoint(options: EndpointOptions = {}): Post {
 		const reply = await route.handler(incoming(body, headers, options), config.value, endpointCall(options));
 		const { status, headers: sent = {}, body: answer = null, stream } = reply;
 		const isMessage = answer !== null && typeof answer === 'object' && 'jsonrpc' in answer;
-		return { status, headers: sent, message: isMessage ? JSON.parse(JSON.stringify(answer)) : null, body: answer, stream };
+		const text = (): string => (Buffer.isBuffer(answer) ? answer.toString() : isMessage ? JSON.stringify(answer) : 'null');
+		return {
+			...{ status, headers: sent, body: answer, stream },
+			get message() {
+				return JSON.parse(text());
+			},
+		};
 	};
 }
 
@@ -98,20 +113,27 @@ function incoming(body: unknown, headers: Record<string, string>, { origin = { v
 }
 
 function endpointCall(options: EndpointOptions): PluginCall {
+	const skills = (options.skills ?? []).map(sampleSkill);
+	const skillFiles = new SkillFiles({ skills: storedSkills(options.skills ?? []) } as unknown as Store);
 	const { tools = [sampleTool()], scopes = ['tools:read', 'tools:execute'], signal = new AbortController().signal } = options;
 	const run: RunTool = options.run ?? (async (name) => ({ content: [{ type: 'text', text: `ran ${name}` }] }));
 	const invoker = {
 		run: ({ tool }: { tool: Tool }, args: JsonObject, parts: CallParts) => run(tool.name, args, parts),
+		lender: () => ({ plugin: 'executor:javascript', sandbox: javascript.sandbox }),
 	};
 	// The adapter uses no other services of core.
-	const services = { log: silent, memo: new Memo(100), invoker, inFlight: new InFlight() } as unknown as Services;
+	const named = new NamedWorks(new MemoryRecords());
+	const accountOf = async () => 'account';
+	const shares = { named, skillFiles, inFlight: new InFlight(), accountOf };
+	const services = { log: silent, memo: new Memo(100), invoker, ...shares } as unknown as Services;
 	return new PluginCall(services, {
 		plugin: 'transport:mcp',
 		organizationId: 'organization',
-		gateway: GATEWAY,
+		gateway: { ...GATEWAY, ...options.gateway },
 		caller: { method: 'none', subject: 'anonymous', scopes },
 		shelf: {
 			list: () => tools,
+			skills: () => skills.map(({ skill }) => skill),
 			find: (ref) => {
 				const tool = tools.find(({ id, name }) => ('name' in ref ? name === ref.name : id === ref.id));
 				// The invoker above reads only `tool`.
@@ -132,6 +154,12 @@ export const request = (method: string, params?: object, id: unknown = 1): objec
 	...(params && { params }),
 });
 
+/** The capabilities of every gateway. */
+export const ABILITIES = {
+	...{ tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true }, completions: {} },
+	extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
+};
+
 export const META = {
 	'io.modelcontextprotocol/protocolVersion': '2026-07-28',
 	'io.modelcontextprotocol/clientCapabilities': {},
@@ -140,7 +168,8 @@ export const META = {
 /** Makes a request of 2026-07-28 with the headers that belong to it. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}): [object, Record<string, string>] {
 	const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
-	const named = typeof params['name'] === 'string' ? { 'mcp-name': params['name'] } : {};
+	const name = method === 'resources/read' ? params['uri'] : params['name'];
+	const named = typeof name === 'string' ? { 'mcp-name': name } : {};
 	return [request(method, { _meta: META, ...params }), { ...headers, ...named }];
 }
 

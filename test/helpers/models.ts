@@ -15,14 +15,26 @@ const ANSWERS: Partial<Record<ModelBehaviour, [status: number, headers: Record<s
 	fail: [500, {}],
 };
 
-export async function modelServer(t: TestContext, behaviour: ModelBehaviour): Promise<Upstream & { requests(): number }> {
+/** Writes the events of an answer in the form of a wire; `open` lets it begin, `more` is one piece. */
+export interface Wire {
+	key: string;
+	eventsOf(behaviour: ModelBehaviour, request: { messages: { content: unknown }[] }): string[];
+	more: string;
+	end: string;
+}
+
+export async function modelServer(
+	t: TestContext,
+	behaviour: ModelBehaviour,
+	wire: Wire = CHAT_COMPLETIONS,
+): Promise<Upstream & { requests(): number }> {
 	let count = 0;
 	const upstream = await httpUpstream(t, async (request, response) => {
 		count += 1;
-		if (request.url === '/models') return void json(response, { object: 'list', data: [{ id: 'small', object: 'model' }] });
+		if (request.url?.startsWith('/models')) return void json(response, { object: 'list', data: [{ id: 'small', object: 'model' }] });
 		// The caller may have left by then.
 		const body = await textOf(request).catch(() => null);
-		if (body !== null) await behave(behaviour, { body, request, response });
+		if (body !== null) await behave(behaviour, { body, request, response, wire });
 	});
 	return { ...upstream, requests: () => count };
 }
@@ -34,21 +46,22 @@ interface Exchange {
 	body: string;
 	request: IncomingMessage;
 	response: ServerResponse;
+	wire: Wire;
 }
 
-async function behave(behaviour: ModelBehaviour, { body, request, response }: Exchange): Promise<void> {
+async function behave(behaviour: ModelBehaviour, { body, request, response, wire }: Exchange): Promise<void> {
 	if (behaviour === 'hang') return;
 	if (behaviour === 'reset') return void response.socket?.destroy();
 	const answer = ANSWERS[behaviour];
-	const sent = `${request.headers.authorization} is not ${KEY}`;
+	const sent = `${request.headers[wire.key]} is not ${KEY}`;
 	if (answer) return void json(response, { error: { message: sent } }, ...answer);
 	response.writeHead(200, { 'content-type': 'text/event-stream' });
-	for (const event of eventsOf(behaviour, JSON.parse(body))) await writeTorn(response, `data: ${event}\n\n`);
+	for (const event of wire.eventsOf(behaviour, JSON.parse(body))) await writeTorn(response, `data: ${event}\n\n`);
 	if (behaviour === 'cut') return void response.end();
 	if (behaviour === 'pause') return;
-	if (behaviour === 'flood') return flood(response);
+	if (behaviour === 'flood') return flood(response, wire.more);
 	if (behaviour === 'break') return void response.write(': soon\n\n', () => response.socket?.destroy());
-	response.end('data: [DONE]\n\n');
+	response.end(wire.end);
 }
 
 /** Sends a text in two pieces, the first of which ends within its first character of several bytes. */
@@ -74,13 +87,17 @@ const usage = JSON.stringify({
 	},
 });
 
-function eventsOf(behaviour: ModelBehaviour, { messages }: { messages: { content: string }[] }): string[] {
+function eventsOf(behaviour: ModelBehaviour, { messages }: { messages: { content: unknown }[] }): string[] {
 	if (behaviour === 'nonsense') return ['{"choices": [{"delta": '];
 	if (behaviour === 'tools') return [...CALLS.flatMap(toolEvents), event({}, 'tool_calls'), usage];
 	if (behaviour !== 'echo') return [event({ role: 'assistant', content: 'a' })];
-	const pieces = [...(messages.at(-1)?.content ?? '')].map((content) => event({ content }));
+	const pieces = [...textIn(messages.at(-1)?.content)].map((content) => event({ content }));
 	return [event({ role: 'assistant', content: '' }), ...pieces, event({}, 'stop'), usage];
 }
+
+/** Returns the text of a message, whose content may be a list of parts. */
+export const textIn = (content: unknown): string =>
+	typeof content === 'string' ? content : ((content as { text?: string }[] | undefined) ?? []).map(({ text = '' }) => text).join('');
 
 function toolEvents({ id, name, arguments: text }: (typeof CALLS)[number], index: number): string[] {
 	const piece = (more: object): string => event({ tool_calls: [{ index, ...more }] });
@@ -92,11 +109,13 @@ function toolEvents({ id, name, arguments: text }: (typeof CALLS)[number], index
 	];
 }
 
-function flood(response: ServerResponse): void {
-	const piece = `data: ${event({ content: 'more' })}\n\n`.repeat(500);
+function flood(response: ServerResponse, one: string): void {
+	const piece = `data: ${one}\n\n`.repeat(500);
 	const more = (): void => {
 		while (!response.destroyed && response.write(piece));
 	};
 	response.on('drain', more);
 	more();
 }
+
+const CHAT_COMPLETIONS: Wire = { key: 'authorization', eventsOf, more: event({ content: 'more' }), end: 'data: [DONE]\n\n' };

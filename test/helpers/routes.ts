@@ -2,6 +2,8 @@
 // body cannot be derived fails the tests until they are added here.
 
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { RequestRoute } from '@hapi/hapi';
 import type Joi from 'joi';
 import { exampleOf } from './example.ts';
@@ -28,6 +30,12 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 	const tool = await createHttpTool(account, { name: `${name}_tool`, url: 'https://example.com/' });
 	const gateway = await publishGateway(account, { endpoint: `/${name}`, toolIds: [tool] });
 	must(await account.patch(`/gateways/${gateway.id}`, { description: `${name} description` }), 200);
+	const skillBody = { name: `${name.replaceAll(/[^a-z0-9]+/g, '-')}-skill`, description: `${name} skill`, body: `${name} body` };
+	const skill = must(await account.post('/skills', skillBody), 201).body.data.id;
+	must(await account.post(`/gateways/${gateway.id}/skills`, { skillId: skill }), 201);
+	const provider = { name: `${name} models`, provider: 'custom', apiKey: 'key', baseUrl: await modelOrigin(), model: 'm' };
+	const llmProvider = must(await account.post('/llm-providers', provider), 201).body.data.id;
+	must(await account.post(`/llm-providers/${llmProvider}/chat`, { message: 'x', sessionId: name }), 200);
 	const assigned = must(await account.get(`/gateways/${gateway.id}/tools`), 200).body.data.tools[0];
 	const [method] = must(await account.get(`/gateways/${gateway.id}/auth`), 200).body.data.authMethods;
 	const [key] = must(await account.get(`/gateways/${gateway.id}/auth/api-keys`), 200).body.data.apiKeys;
@@ -45,6 +53,9 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			schema: imported.body.data.schema.id,
 			credentialType: 'bearer_token',
 			tool,
+			skill,
+			llmProvider,
+			chatSession: name,
 			gateway: gateway.id,
 			gatewayTool: assigned.gatewayToolId,
 			authMethod: method.id,
@@ -56,6 +67,19 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			...oauth,
 		},
 	};
+}
+
+/** Starts a server with one model, which answers everything with one word until the process ends. */
+async function modelOrigin(): Promise<string> {
+	const choice = { index: 0, delta: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' };
+	const event = `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [choice] })}\n\ndata: [DONE]\n\n`;
+	const server = createServer((request, response) => {
+		request.resume();
+		if (request.method === 'GET') response.end('{"data":[{"id":"m"}]}');
+		else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(event);
+	}).unref();
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Inserts an import that seems to run, with a run that waits for ever: it can be cancelled, and delays no other. */
@@ -77,13 +101,24 @@ async function beginImport({ config }: SharedService, account: Account, name: st
 	return { importingApi: id, runningImport: String(job?.['id']) };
 }
 
-/** Stores the records that the gateway's OAuth server keeps of an authorized client. */
+/** Stores the records that OAuth servers keep of an authorized client: the gateway's, and that of the universal endpoint. */
 async function letClientIn(account: Account, gateway: { id: string; url: string }): Promise<Record<string, string>> {
 	must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'oauth2', isRequired: false }), 201);
-	const { client } = await obtainTokens(gateway.url, account);
-	const [grant] = must(await account.get(`/gateways/${gateway.id}/oauth/grants`), 200).body.data.grants;
-	const [consent] = must(await account.get(`/gateways/${gateway.id}/oauth/consents`), 200).body.data.consents;
-	return { oauthClient: client.id, oauthGrant: grant.grantId, oauthToken: grant.accessTokens[0].id, oauthConsent: consent.consentId };
+	const { client, grantId, tokenId, consentId } = await letIn(account, gateway.url, `/gateways/${gateway.id}`);
+	const everywhere = await letIn(account, `${account.url}/mcp`, `/organizations/${account.organization.id}`);
+	return {
+		...{ oauthClient: client, oauthGrant: grantId, oauthToken: tokenId, oauthConsent: consentId },
+		...{ universalClient: everywhere.client, universalGrant: everywhere.grantId },
+		...{ universalToken: everywhere.tokenId, universalConsent: everywhere.consentId },
+	};
+}
+
+/** Lets a client in at this URL. @param path under which the management API shows what is kept of it */
+async function letIn(account: Account, url: string, path: string) {
+	const { client } = await obtainTokens(url, account);
+	const [grant] = must(await account.get(`${path}/oauth/grants`), 200).body.data.grants;
+	const [consent] = must(await account.get(`${path}/oauth/consents`), 200).body.data.consents;
+	return { client: client.id, grantId: grant.grantId, tokenId: grant.accessTokens[0].id, consentId: consent.consentId };
 }
 
 /** The meaning of each path parameter, by the path's beginning where that decides. */
@@ -96,6 +131,10 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/apis/', 'schemaId', 'schema'],
 	['/apis/', 'type', 'credentialType'],
 	['/tools/', 'id', 'tool'],
+	['/skills/', 'id', 'skill'],
+	['/llm-providers/', 'id', 'llmProvider'],
+	['/llm-providers/', 'sessionId', 'chatSession'],
+	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],
 	['/gateways/', 'keyId', 'apiKey'],
@@ -109,6 +148,10 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/gateways/', 'grantId', 'oauthGrant'],
 	['/gateways/', 'tokenId', 'oauthToken'],
 	['/gateways/', 'consentId', 'oauthConsent'],
+	['/organizations/', 'clientId', 'universalClient'],
+	['/organizations/', 'grantId', 'universalGrant'],
+	['/organizations/', 'tokenId', 'universalToken'],
+	['/organizations/', 'consentId', 'universalConsent'],
 ];
 
 export function fill(path: string, idOf: (meaning: string) => string): string {
@@ -122,7 +165,7 @@ export function fill(path: string, idOf: (meaning: string) => string): string {
 export const ids = (tenant: Tenant) => (meaning: string) => tenant.ids[meaning] ?? assert.fail(`no ${meaning}`);
 
 /** Fields of bodies that hold the id of a record. */
-export const BODY_IDS: Record<string, string> = { toolId: 'tool', toolIds: 'tool' };
+export const BODY_IDS: Record<string, string> = { toolId: 'tool', toolIds: 'tool', skillId: 'skill' };
 /** Values of fields whose schema is a pattern. */
 const FIELDS: Record<string, unknown> = {
 	endpoint: '/example',
@@ -140,6 +183,9 @@ const BODIES: Record<string, unknown> = {
 	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
 	'POST /apis/{id}/credentials/test': { type: 'bearer_token' },
 	'PATCH /gateways/{id}/tools/{toolId}': { rateLimit: 5 },
+	'POST /llm-providers': { name: 'a', provider: 'custom', apiKey: 'k', baseUrl: 'https://example.com/v1' },
+	'PATCH /llm-providers/{id}': { name: 'changed' },
+	'PATCH /skills/{id}': { description: 'changed' },
 	'PATCH /auth/profile': { firstName: 'Eve' },
 };
 
@@ -166,4 +212,6 @@ export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): 
 
 /** Returns the routes of the management API itself, without the gateways' catch-all and the redirect to its page. */
 export const managementRoutes = ({ server }: TestService): RequestRoute[] =>
-	server.table().filter(({ path }) => !path.startsWith('/{org}') && !path.startsWith('/.well-known/') && path !== '/');
+	server
+		.table()
+		.filter(({ path, method }) => method !== '*' && !path.startsWith('/{org}') && !path.startsWith('/.well-known/') && path !== '/');

@@ -145,16 +145,16 @@ export async function publishGateway(
 /** Makes an http tool that calls `url`. */
 export async function createHttpTool(
 	account: Account,
-	tool: { name: string; url: string; method?: string; parameters?: object },
+	tool: { name: string; url: string; method?: string; parameters?: object; timeoutMs?: number },
 ): Promise<string> {
-	const { name, url, method = 'GET', parameters = { type: 'object', properties: {} } } = tool;
+	const { name, url, method = 'GET', parameters = { type: 'object', properties: {} }, timeoutMs } = tool;
 	const path = `/organizations/${account.organization.id}/tools`;
 	const answer = await account.post(path, {
 		name,
 		description: `Calls ${name}`,
 		type: 'http',
 		parameters,
-		executionConfig: { method, url },
+		executionConfig: { method, url, ...(timeoutMs !== undefined && { timeoutMs }) },
 	});
 	return must(answer, 201).body.data.id;
 }

@@ -10,7 +10,7 @@ export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'testing
 /** The rooms of core, from the ground upwards. */
 export const FLOORS = [
 	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],
-	...['limits', 'lanes', 'upstreams', 'models', 'identity', 'runs', 'imports', 'tools', 'management', 'gateways', 'jobs', 'commands'],
+	...['limits', 'lanes', 'upstreams', 'models', 'identity', 'runs', 'imports', 'tools', 'management', 'gateways', 'jobs', 'agents', 'commands'],
 ];
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'/g;

@@ -12,6 +12,7 @@ import type { Skills } from './skills.ts';
 import type { TokenStore } from './upstream-tokens.ts';
 
 export type * from './accounts.ts';
+export type * from './agents.ts';
 export type * from './apis.ts';
 export type * from './credentials.ts';
 export type * from './gateways.ts';

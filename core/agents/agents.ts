@@ -1,0 +1,91 @@
+// Agents as core lends them to features: checked when they are saved, started, and told of.
+
+import type { ErrorDetail } from '../contract/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import type { AgentRow, Execution, Pipeline, RunTrigger } from '../store/store.ts';
+
+/** The definition that a run of an agent is pinned to. */
+export type AgentDefinition = {
+	agentId: string;
+	name: string;
+	/** The revision of the agent's row. */
+	revision: number;
+	pipeline: Pipeline;
+	settings: AgentRow['settings'];
+};
+
+export interface AgentAsked {
+	organizationId: string;
+	agent: AgentRow;
+	input: JsonObject;
+	trigger: RunTrigger;
+	/** The caller, for people to read: the user's address, the name of a webhook. */
+	startedBy: string | null;
+	/** The time limit, below the agent's own. */
+	timeoutMs?: number;
+	/** Begin in this process, for a client that waits. */
+	here?: boolean;
+	/** Whether a run that lost its process goes on. Default: resume. */
+	onLoss?: 'resume' | 'fail';
+	/** A text under which a run is begun once. */
+	dedupe?: string;
+	priority?: number;
+}
+
+/** One entry of a trace. Payloads are cut at 64 KiB. */
+export interface TraceEntry {
+	nodeId: string;
+	type: string;
+	/** The path of iterations of maps around the node, such as `[2]`; empty outside of maps. */
+	iteration: number[];
+	status: 'success' | 'failed' | 'running' | 'skipped' | 'waiting';
+	/** The attempt of the run in which it was begun: above 1 after a takeover. */
+	attempt: number;
+	/** The number of times that it was tried, by its policy. */
+	tries: number;
+	startedAt: string | null;
+	/** Milliseconds. */
+	duration: number | null;
+	output: Json;
+	isTruncated: boolean;
+	tokensUsed?: number;
+	/** US dollars; null when unknown. */
+	cost?: number | null;
+	error: { code: string; message: string } | null;
+}
+
+/** A question that a run waits for. */
+export interface WaitingApproval {
+	/** The name under which `answer` takes it: the key of the node. */
+	key: string;
+	nodeId: string;
+	message: string;
+	schema: JsonSchema;
+	until: string | null;
+}
+
+export interface AgentEngine {
+	/** Finds all faults of a pipeline at once; each path is a JSON pointer into it, and each message names the node. */
+	check(organizationId: string, pipeline: Pipeline, agentId: string | null): Promise<ErrorDetail[]>;
+	/** Returns the schema that inputs have to match: that of the `input` node. */
+	inputSchema(pipeline: Pipeline): JsonSchema;
+	/** Starts a run. @throws validation_failed naming the field of the input, conflict for an inactive agent, rate_limited, not_found */
+	start(asked: AgentAsked): Promise<Execution>;
+	/** Waits for the end. @returns the execution as it is after that time at the latest */
+	wait(place: ExecutionPlace, ms: number, signal?: AbortSignal): Promise<Execution>;
+	/** Yields the execution whenever it may have changed, on whichever replica it runs, until it has ended; null: it is still there. */
+	follow(place: ExecutionPlace, signal: AbortSignal): AsyncGenerator<Execution | null, void>;
+	trace(place: ExecutionPlace, options?: { full?: string }): Promise<TraceEntry[]>;
+	cancel(place: ExecutionPlace): Promise<boolean>;
+	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed */
+	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
+	/** Lists the questions that a run waits for. */
+	waiting(place: ExecutionPlace): Promise<WaitingApproval[]>;
+	/** Answers a question; the first answer counts. @throws validation_failed, conflict when it has been answered, not_found */
+	answer(place: ExecutionPlace, key: string, answer: Json): Promise<void>;
+}
+
+export interface ExecutionPlace {
+	organizationId: string;
+	id: string;
+}

@@ -1,4 +1,4 @@
-// Agents as core lends them to features: checked when they are saved, started, and told of.
+// The agents that core lends to features: checked when they are saved, started, and told of.
 
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';

@@ -1,4 +1,4 @@
-// What a call may be given for the tools that it runs (`Call.with`). Types only.
+// The options of `Call.with`. Types only.
 
 import type { Asker } from './asking.ts';
 import type { ResultLink } from './results.ts';

@@ -11,7 +11,7 @@ export type PipelineEdge = { id: string; source: string; target: string; sourceH
 /** A type alias, since it is stored as JSON: an interface has no index signature. */
 export type Pipeline = { nodes: PipelineStep[]; edges: PipelineEdge[] };
 
-/** What holds for every run of an agent. */
+/** Settings that hold for every run of an agent. */
 export type AgentSettings = {
 	/** The time limit of a run in milliseconds. */
 	timeoutMs?: number;

@@ -171,7 +171,20 @@ export async function assemble(
 	opened.defer(() => named.close());
 	const followServed: Services['followServed'] = (call, signal) => runtime.served.follow(call, signal);
 	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, privateEgress });
-	const services: Services = { log, ...shares, models, signer, invoker, inFlight, jobs, named, followServed, operatorOf, ...asking };
+	const services: Services = {
+		log,
+		...shares,
+		models,
+		outputChecks: argumentChecks.outputs,
+		signer,
+		invoker,
+		inFlight,
+		jobs,
+		named,
+		followServed,
+		operatorOf,
+		...asking,
+	};
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });

@@ -1,5 +1,5 @@
 // Removes expired rows: runs and records of those of tools (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
-// that cannot be used any more, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time.
+// that cannot be used any more, costs of runs and agents that have ended long ago, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time.
 
 import type { Log } from './contract/nouns.ts';
 import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './secrets/tokens.ts';
@@ -10,6 +10,8 @@ const TICK_MS = 60 * 1000;
 const TICKS = 60;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IMPORTS_MS = 30 * DAY_MS;
+/** Costs that count for a budget: a run may wait for an answer for months. */
+const SPENDING_MS = 400 * DAY_MS;
 /** The last token of a login may be issued at the end of the login's lifetime. */
 const SESSION_MS = LOGIN_LIFETIME_MS + TOKEN_LIFETIME_SECONDS * 1000;
 
@@ -23,7 +25,7 @@ export interface Keeping {
 
 /** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended every minute. @returns how to stop it */
 export function sweepExpired(
-	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue'>,
+	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders'>,
 	{ retentionDays, kinds }: Keeping,
 	log: Log,
 ): () => void {
@@ -44,7 +46,8 @@ export function sweepExpired(
 			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
 			const answers = await store.idempotency.prune();
 			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
-			const removed = { toolRuns, runs, records, logins, answers, imports };
+			const spending = await store.llmProviders.prune(new Date(Date.now() - SPENDING_MS));
+			const removed = { toolRuns, runs, records, logins, answers, imports, spending };
 			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');

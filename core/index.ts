@@ -73,5 +73,6 @@ export { shape, timestamp } from './management/rest.ts';
 export { askLanguageModel } from './models/language-model.ts';
 export { listModels } from './models/model-list.ts';
 export { providerFetch } from './models/provider-fetch.ts';
+export { isStrictSchema } from './models/strict-schema.ts';
 export { hintsOf, isAdding } from './tools/hints.ts';
 export { CREDENTIALS } from './upstreams/credential-types.ts';

@@ -301,7 +301,7 @@ test('every table of an organization is in the log, except those that hold no ch
 	// The row of a skill lists its files with their hashes.
 	others.push('skill_files');
 	// Calls of models are counted, not changed by a user.
-	others.push('llm_reservations', 'llm_usage');
+	others.push('llm_reservation_holders', 'llm_reservations', 'llm_spending', 'llm_usage');
 	const silentTables = [...ofRuns, ...others].sort();
 	assert.deepEqual(
 		tables.map((row) => row['table_name']),

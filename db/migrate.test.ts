@@ -28,6 +28,7 @@ import { importLeases } from './migrations/0019-import-leases.ts';
 import { skills } from './migrations/0020-skills.ts';
 import { results } from './migrations/0021-results.ts';
 import { llmProviders } from './migrations/0022-llm-providers.ts';
+import { modelUse } from './migrations/0023-model-use.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -122,6 +123,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[skills, ''],
 	[results, ''],
 	[llmProviders, ''],
+	[modelUse, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

@@ -27,6 +27,7 @@ import { importLeases } from './migrations/0019-import-leases.ts';
 import { skills } from './migrations/0020-skills.ts';
 import { results } from './migrations/0021-results.ts';
 import { llmProviders } from './migrations/0022-llm-providers.ts';
+import { modelUse } from './migrations/0023-model-use.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -59,6 +60,7 @@ export const MIGRATIONS: Migration[] = [
 	skills,
 	results,
 	llmProviders,
+	modelUse,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

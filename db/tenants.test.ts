@@ -63,6 +63,8 @@ async function furnish(store: Store) {
 	};
 }
 
+const LIMITS = { perMonth: 10, holders: [{ holder: 'run:1', period: 'all' as const, limit: 10 }] };
+
 type Furniture = Awaited<ReturnType<typeof furnish>>;
 
 /** Each verb that takes an id, called by organization `me` with ids of `it`. */
@@ -99,7 +101,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'llmProviders.update': (store, me, it) => store.llmProviders.update(me, it.llmProvider, { name: 'x' }),
 	'llmProviders.remove': (store, me, it) => store.llmProviders.remove(me, it.llmProvider),
 	'llmProviders.usage': async (store, me, it) => [...(await store.llmProviders.usage(me, [it.llmProvider]))],
-	'llmProviders.reserve': (store, me, it) => store.llmProviders.reserve({ organizationId: me, id: it.llmProvider }, 1, 10, 1000),
+	'llmProviders.reserve': (store, me, it) => store.llmProviders.reserve({ organizationId: me, id: it.llmProvider }, 1, LIMITS, 1000),
 	'llmProviders.settle': (store, me, it) => store.llmProviders.settle({ organizationId: me, id: it.llmProvider }, null, null),
 	'skills.get': (store, me, it) => store.skills.get(me, it.skill),
 	'skills.content': (store, me, it) => store.skills.content(me, it.skill, 'SKILL.md'),

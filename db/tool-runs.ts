@@ -7,11 +7,14 @@ import { lenient } from './text.ts';
 
 // The lock keeps an organization from being removed between this check and that of the foreign key.
 const ADD = `
-INSERT INTO tool_runs (organization_id, tool_id, gateway_id, key_id, subject, status, error, logs, duration_ms, started_at)
-SELECT r.organization_id, r.tool_id, r.gateway_id, r.key_id, r.subject, r.status, r.error, r.logs, r.duration_ms, r.started_at
+INSERT INTO tool_runs (organization_id, tool_id, gateway_id, key_id, subject, status, error, logs, duration_ms, started_at,
+	model_calls, input_tokens, output_tokens, cached_tokens, model_cost)
+SELECT r.organization_id, r.tool_id, r.gateway_id, r.key_id, r.subject, r.status, r.error, r.logs, r.duration_ms, r.started_at,
+	r.model_calls, r.input_tokens, r.output_tokens, r.cached_tokens, r.model_cost
 FROM json_to_recordset($1::json) AS r (
 	organization_id uuid, tool_id uuid, gateway_id uuid, key_id uuid, subject text, status text, error text, logs json,
-	duration_ms integer, started_at timestamptz
+	duration_ms integer, started_at timestamptz,
+	model_calls integer, input_tokens bigint, output_tokens bigint, cached_tokens bigint, model_cost double precision
 )
 JOIN organizations o ON o.id = r.organization_id FOR KEY SHARE OF o`;
 
@@ -42,6 +45,11 @@ export function createRuns({ ordinary, bulk }: { ordinary: Sequelize; bulk: Sequ
 				logs: run.logs ?? null,
 				duration_ms: Math.round(run.durationMs),
 				started_at: run.startedAt,
+				model_calls: run.use?.calls ?? null,
+				input_tokens: run.use?.inputTokens ?? null,
+				output_tokens: run.use?.outputTokens ?? null,
+				cached_tokens: run.use?.cachedTokens ?? null,
+				model_cost: run.use?.costMicroUsd ?? null,
 			}));
 			await ordinary.query(ADD, { bind: [JSON.stringify(rows)] });
 		},

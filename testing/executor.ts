@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
-import type { Api, Call, Json, JsonObject, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
+import type { Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
 import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type FakeCallOptions, fakeCall } from './fake-call.ts';
 import { assertResult, isRefusal, outcome } from './outcome.ts';
@@ -25,6 +25,8 @@ export interface ExecutorOptions {
 	config(origin: string, more?: JsonObject): JsonObject;
 	/** The tool's API, for an executor that finds the address there; absent where the config has it. */
 	api?(origin: string): Api;
+	/** The model connections of the organization, all at this address behind the guard, for an executor that asks models. */
+	models?(t: TestContext, origin: string): Models;
 	/** Reads the echoed text from the result of `echo`. */
 	echoed(result: ToolResult): Json | undefined;
 	/** Configs that are refused, with a pattern for the message. */
@@ -81,6 +83,7 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 		loopbackCall(t, {
 			...{ ...more, plugin: executor },
 			...(fixture.api && { api: fixture.api(origin) }),
+			...(fixture.models && { models: fixture.models(t, origin) }),
 			...(fixture.operator && { operator: fixture.operator }),
 		});
 

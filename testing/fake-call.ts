@@ -165,7 +165,8 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 		...{ signer: UNSIGNED, invoker, inFlight: new InFlight(), seals: secrets, waitingQuestions: new WaitingQuestions(stopping) },
 		skillFiles: new SkillFiles(store),
 		operatorOf: (plugin) => registry.operator(plugin),
-		models: { of: () => options.models ?? NO_MODELS },
+		models: { of: (_organization, signal) => modelsWithin(options.models ?? NO_MODELS, signal) },
+		outputChecks: argumentChecks.outputs,
 		jobs: { jobs: notYet, deliver: notYet, deliveries: notYet },
 		named: new NamedWorks(memory),
 		followServed: unchanging,
@@ -192,6 +193,12 @@ const noConnection = (): never => {
 	throw notFound('LLM provider');
 };
 const NO_MODELS: Models = { chat: noConnection, ask: async () => noConnection() };
+
+/** Calls of models end with the call. */
+const modelsWithin = (models: Models, signal: AbortSignal): Models => {
+	const both = (own?: AbortSignal): AbortSignal => (own ? AbortSignal.any([signal, own]) : signal);
+	return { chat: (request, own) => models.chat(request, both(own)), ask: (request, own) => models.ask(request, both(own)) };
+};
 
 const UNSIGNED: Signer = {
 	sign: async (request) => ({ request, secrets: [], token: null }),

@@ -84,6 +84,8 @@ export const saving = (
 	account: async () => 'account',
 	checkUrl,
 	checkAddress,
+	checkProvider: async () => undefined,
+	checkSchema: async () => undefined,
 });
 
 const nothing = (): void => undefined;

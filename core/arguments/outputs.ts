@@ -15,6 +15,9 @@ import type { CheckEnding } from './thread.ts';
 const CACHE_BYTES = 16 * 1024 * 1024;
 const POINTER = '/outputSchema';
 
+/** What a schema belongs to: the same `id` and `version` have the same schema. */
+export type CheckedTool = Pick<Tool, 'id' | 'version' | 'organizationId'>;
+
 type Known = { check: OutputCheck; weight: Weight } | null;
 
 export class OutputChecks {
@@ -28,7 +31,7 @@ export class OutputChecks {
 	}
 
 	/** Returns the fields that do not fit; empty if all do. @throws upstream_failed when that cannot be found out, rate_limited */
-	async faults(tool: Tool, schema: JsonSchema, data: Json, signal: AbortSignal): Promise<ErrorDetail[]> {
+	async faults(tool: CheckedTool, schema: JsonSchema, data: Json, signal: AbortSignal): Promise<ErrorDetail[]> {
 		const small = this.#of(tool, schema);
 		if (small && effortOf(data, small.weight) <= MAX_EFFORT) return small.check(data);
 		const text = JSON.stringify(data);
@@ -44,7 +47,7 @@ export class OutputChecks {
 	}
 
 	/** @throws upstream_failed for a schema that cannot be used */
-	#of(tool: Tool, schema: JsonSchema): Known {
+	#of(tool: CheckedTool, schema: JsonSchema): Known {
 		const key = `${tool.id}:${tool.version}`;
 		const found = this.#known.get(key);
 		if (found !== undefined) return found;
@@ -64,8 +67,5 @@ export class OutputChecks {
 
 function unchecked(ending: CheckEnding): GatewayError {
 	const why = ending.type === 'refused' ? ending.message : 'it takes more than a second.';
-	return new GatewayError(
-		'upstream_failed',
-		`The result cannot be checked against the output schema of its tool (strictOutput of the API): ${why}`,
-	);
+	return new GatewayError('upstream_failed', `The result cannot be checked against its output schema: ${why}`);
 }

@@ -5,7 +5,7 @@ import type { Answer, Question, Seals } from './asking.ts';
 import type { CallOptions } from './call-options.ts';
 import type { NamedWork, ServedVersions } from './following.ts';
 import type { Deliveries, Jobs, NewDelivery } from './jobs.ts';
-import type { Models } from './models.ts';
+import type { ModelCall } from './models.ts';
 import type {
 	Api,
 	Caller,
@@ -198,13 +198,11 @@ export interface Context<O = unknown> {
 }
 
 /** The interface that core adds for one call. */
-export interface Call<O = unknown> extends Context<O> {
+export interface Call<O = unknown> extends Context<O>, ModelCall {
 	/** Null when a tool is executed over the management API. */
 	gateway: Readonly<Gateway> | null;
 	/** Null on public routes. */
 	caller: Caller | null;
-	/** The model connections of the organization. Not for a dry run. */
-	readonly models: Models;
 	/** The tool being run and the API it came from; null outside an executor. */
 	tool: Readonly<Tool> | null;
 	api: Readonly<Api> | null;

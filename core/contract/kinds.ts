@@ -14,6 +14,7 @@ import type {
 	Caller,
 	Incoming,
 	JsonObject,
+	JsonSchema,
 	Log,
 	Operation,
 	Reply,
@@ -209,6 +210,13 @@ export interface SaveContext<O = unknown> {
 	checkUrl(url: string, at?: string): Promise<void>;
 	/** Checks in the same way a host and a port for `connect`. @throws egress_refused, naming `at` */
 	checkAddress(host: string, port: number, options?: { protocol?: SocketProtocol; at?: string }): Promise<void>;
+	/** Checks that the organization has this LLM provider. @throws validation_failed, naming `at` */
+	checkProvider(providerId: string, at: string): Promise<void>;
+	/**
+	 * Checks that a JSON Schema (2020-12) has an object at its root and can be used to check data with bounded effort.
+	 * @throws validation_failed, naming places below `at`; rate_limited
+	 */
+	checkSchema(schema: JsonSchema, at: string): Promise<void>;
 }
 
 export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {

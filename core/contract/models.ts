@@ -1,5 +1,7 @@
 // The model connections of an organization, as core lends them to plugins. Types only.
 
+import type { ErrorDetail } from './errors.ts';
+import type { Json, JsonSchema } from './nouns.ts';
 import type { ChatChunk, ChatRequest, ChatToolCall, Usage } from './providers.ts';
 
 /** A request to a connection: what it leaves out, the connection's own defaults say. */
@@ -29,4 +31,15 @@ export interface Models {
 	chat(request: ModelRequest, signal?: AbortSignal): AsyncIterable<ChatChunk>;
 	/** Asks a model for a whole answer. @throws what `chat` throws */
 	ask(request: ModelRequest, signal?: AbortSignal): Promise<ModelAnswer>;
+}
+
+/** The parts of a call for work with models. */
+export interface ModelCall {
+	/** The model connections of the organization. Not for a dry run. */
+	readonly models: Models;
+	/**
+	 * Checks data against a JSON Schema (2020-12) with an object at its root, such as one that a model was asked to keep. @returns the fields
+	 * that do not fit; empty if all do. @throws upstream_failed when that cannot be found out, rate_limited
+	 */
+	faults(schema: JsonSchema, data: Json): Promise<ErrorDetail[]>;
 }

@@ -25,3 +25,13 @@ export type KeptPage = { page: number; pages: number; mimeType: string } & ({ te
  * one.
  */
 export type ResultLink = (kept: KeptResult) => { how: string; link?: ContentBlock };
+
+/** What the calls of models used that a run made. Null: at least one provider did not tell, or its price is unknown. */
+export interface ModelUse {
+	calls: number;
+	inputTokens: number | null;
+	outputTokens: number | null;
+	cachedTokens: number | null;
+	/** In millionths of a US dollar, with fractions. */
+	costMicroUsd: number | null;
+}

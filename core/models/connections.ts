@@ -1,7 +1,7 @@
 // Calls of an organization's model connections: the row and its plugin, defaults, budget, lane, repetitions, and what the call cost.
 
 import { GatewayError, notFound } from '../contract/errors.ts';
-import type { ModelAnswer, ModelRequest, Models } from '../contract/models.ts';
+import type { ModelRequest, Models } from '../contract/models.ts';
 import type { JsonObject, Log } from '../contract/nouns.ts';
 import type { ChatChunk, ChatModel, ChatRequest, LlmProvider, ProviderContext, Usage } from '../contract/providers.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -16,9 +16,12 @@ import type { LlmProviderRow, Store } from '../store/store.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
 import type { Signer } from '../upstreams/credentials.ts';
 import { OutboundRun } from '../upstreams/outbound.ts';
-import { withinBudget } from './budgets.ts';
-import { costOf, mostOf } from './costs.ts';
+import { bounded, whole } from './answers.ts';
+import { isBudgeted, withinBudget } from './budgets.ts';
+import { costOf } from './costs.ts';
+import { limited, mostOf } from './estimate.ts';
 import { repeated } from './repeating.ts';
+import type { Spending } from './spending.ts';
 
 export interface ConnectionParts {
 	store: Pick<Store, 'llmProviders'>;
@@ -38,6 +41,12 @@ export interface ConnectionParts {
 const FRESH_MS = 1000;
 /** The time of a call with its repetitions. */
 const CALL_MS = 120_000;
+
+/** The signal of a call, and what it counts for. */
+interface Calling {
+	outer: AbortSignal;
+	spending: Spending;
+}
 
 interface Ready {
 	row: LlmProviderRow;
@@ -67,10 +76,10 @@ export class ModelConnections {
 		return privateUrls ? this.#parts.privateEgress : this.#parts.egress;
 	}
 
-	/** Returns the connections of an organization, as plugins get them. */
-	of(organizationId: string, signal: AbortSignal): Models {
+	/** Returns the connections of an organization, as plugins get them. @param spending what their calls count for besides */
+	of(organizationId: string, signal: AbortSignal, spending: Spending = {}): Models {
 		const chat = (request: ModelRequest, own?: AbortSignal): AsyncIterable<ChatChunk> =>
-			this.#chat(organizationId, request, own ? AbortSignal.any([signal, own]) : signal);
+			this.#chat(organizationId, request, { spending, outer: own ? AbortSignal.any([signal, own]) : signal });
 		return { chat, ask: (request, own) => whole(chat(request, own)) };
 	}
 
@@ -87,7 +96,7 @@ export class ModelConnections {
 		}
 	}
 
-	async *#chat(organizationId: string, { providerId, ...request }: ModelRequest, outer: AbortSignal): AsyncGenerator<ChatChunk> {
+	async *#chat(organizationId: string, { providerId, ...request }: ModelRequest, calling: Calling): AsyncGenerator<ChatChunk> {
 		const { memo, store } = this.#parts;
 		const ready = await memo.get(`llm-provider:${organizationId}:${providerId}`, FRESH_MS, async () => {
 			const row = await store.llmProviders.get(organizationId, providerId);
@@ -95,22 +104,27 @@ export class ModelConnections {
 			return this.#ready(row);
 		});
 		if (ready.row.status !== 'active') throw new GatewayError('conflict', `The LLM provider "${ready.row.name}" is inactive.`);
-		yield* this.#counted(ready, completed(ready.row, request), outer);
+		yield* bounded(this.#counted(ready, completed(ready.row, request), calling));
 	}
 
-	async *#counted(ready: Ready, request: ChatRequest, outer: AbortSignal): AsyncGenerator<ChatChunk> {
+	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending }: Calling): AsyncGenerator<ChatChunk> {
 		const { row, provider, config } = ready;
+		const { budgets = [], spent } = spending;
+		const isLimited = isBudgeted(row, budgets);
+		const request = isLimited ? limited(asked) : asked;
 		const { llmProviders: store } = this.#parts.store;
 		const priced = (usage: Usage | null, model: string): Promise<number | null> =>
 			costOf(row, provider, { model, asked: request.model, config, usage });
-		const most = row.budget ? await priced(mostOf(request), request.model) : null;
-		const reservation = await withinBudget(store, row, most);
+		const most = isLimited ? await priced(mostOf(request), request.model) : null;
+		const reservation = await withinBudget(store, row, budgets, most);
 		const late = new GatewayError('upstream_timeout', `The model provider took longer than ${CALL_MS / 1000} s.`);
 		const deadline = new AbortController();
 		const timer = setTimeout(() => deadline.abort(late), CALL_MS);
 		const signal = AbortSignal.any([outer, deadline.signal]);
-		const { context, end } = this.#open(ready, signal);
 		let [hasBegun, usage] = [false, null as Usage | null];
+		const { context, end } = this.#open(ready, signal, () => {
+			hasBegun = true;
+		});
 		try {
 			const attempt = (): AsyncIterable<ChatChunk> => provider.chat(request, config, context);
 			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS })) {
@@ -123,6 +137,7 @@ export class ModelConnections {
 			end();
 			// A call that broke off in its answer was charged: the most that it may have cost is counted for the budget.
 			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
+			if (hasBegun) spent?.(charged);
 			await this.#settle(row, charged, reservation);
 		}
 	}
@@ -148,8 +163,11 @@ export class ModelConnections {
 		return { row, provider, config: loadConfig(registry, stored, secrets, llmProviderLocation(row)) };
 	}
 
-	/** Returns the context of one call, and what ends its connections and its place in the lane. */
-	#open({ row, provider }: Ready, signal: AbortSignal): { context: ProviderContext; end(): void } {
+	/**
+	 * Returns the context of one call, and what ends its connections and its place in the lane.
+	 * @param answered called when the provider begins to answer what it did not refuse, before its first piece
+	 */
+	#open({ row, provider }: Ready, signal: AbortSignal, answered?: () => void): { context: ProviderContext; end(): void } {
 		const { breakers, lanes, log: parent, memo, registry, signer } = this.#parts;
 		const { organizationId, outbound: limits, id, name, version } = row;
 		const plugin = `provider:${provider.name}`;
@@ -161,7 +179,12 @@ export class ModelConnections {
 		const context: ProviderContext = {
 			log,
 			request: (options) => run.request({ signal, ...options }),
-			stream: (options) => run.stream({ ...options, signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal }),
+			stream: async (options) => {
+				const own = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
+				const answer = await run.stream({ ...options, signal: own });
+				if (answer.status < 300) answered?.();
+				return answer;
+			},
 			fetch: (url, init = {}) => run.fetch(url, { signal, ...init }),
 			connect: (host, port, options) => run.connect(host, port, options),
 			memo: (key, ttlMs, compute) => memo.get(`${plugin}:${organizationId}:${key}`, ttlMs, compute),
@@ -191,18 +214,4 @@ function completed(
 	}
 	// The configuration has passed the schema of a connection's defaults.
 	return { ...(configuration as Partial<ChatRequest>), ...request, model };
-}
-
-async function whole(chunks: AsyncIterable<ChatChunk>): Promise<ModelAnswer> {
-	const answer: ModelAnswer = { text: '', toolCalls: [], reason: 'stop', model: '', usage: null };
-	for await (const chunk of chunks) {
-		if (chunk.type === 'text') answer.text += chunk.text;
-		else if (chunk.type === 'end') Object.assign(answer, { reason: chunk.reason, model: chunk.model, usage: chunk.usage });
-		else if (chunk.type === 'tool_call') {
-			const call = answer.toolCalls[chunk.index];
-			if (call) call.arguments += chunk.text;
-			else answer.toolCalls[chunk.index] = { id: chunk.id ?? '', name: chunk.name ?? '', arguments: chunk.text };
-		}
-	}
-	return answer;
 }

@@ -1,7 +1,7 @@
 // Prices of models, and what a call costs by them: the organization's own prices, then the provider's, then a public list. An unknown price
 // is null, never 0.
 
-import type { ChatRequest, LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
+import type { LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
 import { lazy } from '../kit/lazy.ts';
 import type { LlmProviderRow } from '../store/store.ts';
 
@@ -9,10 +9,6 @@ import type { LlmProviderRow } from '../store/store.ts';
 const list = lazy(() => import('@pydantic/genai-prices'));
 
 const MILLION = 1_000_000;
-/** Characters of a token, on average; text in other scripts than Latin has fewer. */
-const CHARS_PER_TOKEN = 3;
-/** The tokens of an answer whose request sets no limit. */
-const DEFAULT_OUTPUT = 8192;
 
 type Pricing = Pick<LlmProviderRow, 'provider' | 'prices'>;
 
@@ -45,10 +41,3 @@ async function listed(provider: string, model: string, usage: Usage): Promise<nu
 		return null;
 	}
 }
-
-/** Estimates the most that a request uses, which a budget has to allow: parts that are no text count by their size, too. */
-export const mostOf = ({ messages, tools, maxTokens = DEFAULT_OUTPUT }: Omit<ChatRequest, 'model'>): Usage => ({
-	inputTokens: Math.ceil(JSON.stringify([messages, tools ?? []]).length / CHARS_PER_TOKEN),
-	outputTokens: maxTokens,
-	...{ cachedTokens: 0, costMicroUsd: null },
-});

@@ -1,10 +1,16 @@
 // Asks a language model of the AI SDK's specification, and yields its answer as our contract has it. Only the provider packages are used:
 // their interface is a wire format of each provider turned into one, without retries, loops or telemetry.
 
-import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type {
+	LanguageModelV4,
+	LanguageModelV4CallOptions,
+	LanguageModelV4GenerateResult,
+	LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
 import { callOptionsOf } from './call-options.ts';
+import { WholeAnswer } from './provider-fetch.ts';
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
@@ -27,7 +33,8 @@ export async function* askLanguageModel(
 	own: Record<string, Record<string, boolean>> = {},
 ): AsyncGenerator<ChatChunk> {
 	signal.throwIfAborted();
-	const { stream } = await readable(signal, () => model.doStream({ ...callOptionsOf(request), abortSignal: signal, providerOptions: own }));
+	const options = { ...callOptionsOf(request), abortSignal: signal, providerOptions: own };
+	const stream = await readable(signal, () => partsOf(model, options));
 	const reader = stream.getReader();
 	const answer = new Answer(request.model);
 	try {
@@ -42,6 +49,25 @@ export async function* askLanguageModel(
 		// Closes the connection, also when the consumer has left; an error of it was told already.
 		await reader.cancel().catch(() => undefined);
 	}
+}
+
+/** Returns the parts of an answer; of a server that does not stream, all at once. */
+async function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<ReadableStream<LanguageModelV4StreamPart>> {
+	try {
+		return (await model.doStream(options)).stream;
+	} catch (thrown) {
+		if (!(thrown instanceof WholeAnswer)) throw thrown;
+		// Nothing is sent again: the answer is there.
+		return ReadableStream.from(partsOfWhole(await model.doGenerate(options)));
+	}
+}
+
+function partsOfWhole({ content, finishReason, usage, response }: LanguageModelV4GenerateResult): LanguageModelV4StreamPart[] {
+	const parts = content.flatMap((part): LanguageModelV4StreamPart[] => {
+		if (part.type === 'text' || part.type === 'reasoning') return [{ type: `${part.type}-delta`, id: '0', delta: part.text }];
+		return part.type === 'tool-call' ? [part] : [];
+	});
+	return [{ type: 'response-metadata', ...response }, ...parts, { type: 'finish', finishReason, usage }];
 }
 
 /** Turns the library's errors, which hold requests and answers, into ours. */

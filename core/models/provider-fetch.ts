@@ -8,12 +8,15 @@ import type { StreamResponse } from '../contract/streamed-answers.ts';
 import { cleanText } from '../kit/clean-text.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { isObject } from '../kit/json.ts';
+import { isJsonType } from '../kit/tool-results.ts';
 
 /** Time until a model begins to answer: one that reads a long prompt, or reasons, is silent for long. */
 const ANSWER_MS = 120_000;
 /** Silence between two pieces of an answer. */
 const SILENCE_MS = 60_000;
 const MAX_REASON_BYTES = 16_384;
+/** An answer that is one JSON text. */
+const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 const MAX_REASON_CHARS = 300;
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422]);
 /** Headers of the wire, which do not describe the decoded body. */
@@ -29,12 +32,24 @@ export interface ProviderFetch {
 	extra?: JsonObject;
 }
 
-/** Returns a `fetch` whose answers stream. It throws what `LlmProvider.chat` throws. */
+/** Thrown in place of an answer that is one JSON text, though a stream was asked for: the next request gets that text. */
+export class WholeAnswer extends Error {
+	constructor() {
+		super('The answer is not a stream.');
+		this.name = 'WholeAnswer';
+	}
+}
+
+/** Returns a `fetch` for one chat, whose answers stream. It throws what `LlmProvider.chat` throws, and WholeAnswer. */
 export function providerFetch(
 	context: Pick<ProviderContext, 'stream' | 'signal'>,
 	{ secrets = [], extra = {} }: ProviderFetch = {},
 ): FetchLike {
+	let kept: Response | null = null;
 	return async (input, init) => {
+		const former = kept;
+		kept = null;
+		if (former) return former;
 		const body = typeof init?.body === 'string' ? withMembers(init.body, extra) : null;
 		const answer = await context.stream({
 			method: init?.method ?? 'GET',
@@ -44,9 +59,26 @@ export function providerFetch(
 		});
 		if (answer.status >= 300) throw await refusal(answer, secrets);
 		const headers = Object.entries(answer.headers).filter(([name]) => !OF_THE_WIRE.includes(name));
-		return new Response(ReadableStream.from(answer.body), { status: answer.status, headers });
+		const head = { status: answer.status, headers };
+		if (body === null || !isStreamOf(body) || !isJsonType(answer.headers['content-type'] ?? ''))
+			return new Response(ReadableStream.from(answer.body), head);
+		kept = new Response(ReadableStream.from(atMost(answer.body)), head);
+		throw new WholeAnswer();
 	};
 }
+
+/** @throws upstream_failed for an answer that would be parsed for too long */
+async function* atMost(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+	let size = 0;
+	for await (const part of body) {
+		size += part.length;
+		if (size > MAX_WHOLE_BYTES) throw new GatewayError('upstream_failed', 'The answer of the model provider is too large.');
+		yield part;
+	}
+}
+
+/** Tells whether a request asks for a stream. */
+const isStreamOf = (body: string): boolean => (JSON.parse(body) as JsonObject)['stream'] === true;
 
 const withMembers = (body: string, extra: JsonObject): string =>
 	Object.keys(extra).length === 0 ? body : JSON.stringify({ ...extra, ...(JSON.parse(body) as JsonObject) });

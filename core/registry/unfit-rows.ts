@@ -36,7 +36,13 @@ interface Parts {
 	isTold: boolean;
 }
 
-const KINDS: Readonly<Record<ConfigTable, Kind>> = { gateways: 'transport', gateway_auth: 'auth', tools: 'executor', apis: 'importer' };
+const KINDS: Readonly<Record<ConfigTable, Kind>> = {
+	gateways: 'transport',
+	gateway_auth: 'auth',
+	tools: 'executor',
+	apis: 'importer',
+	llm_providers: 'provider',
+};
 const PAGE = 100;
 const RETRY_MS = 2000;
 /** Rows whose ids are kept; further ones are only counted in the log. */

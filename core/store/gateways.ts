@@ -180,7 +180,7 @@ export interface Gateways {
 
 // ── stored configs ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type ConfigTable = 'gateways' | 'gateway_auth' | 'tools' | 'apis';
+export type ConfigTable = 'gateways' | 'gateway_auth' | 'tools' | 'apis' | 'llm_providers';
 
 /** A row that belongs to a plugin, with the config that it stores; an API has none. */
 export interface ConfigRow {

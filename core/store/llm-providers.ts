@@ -53,6 +53,14 @@ export interface LlmProviderRef {
 	id: string;
 }
 
+/** The limits of a call, in millionths of a US dollar. */
+export interface LlmLimits {
+	/** All calls of the connection in this month; null: no limit. */
+	perMonth: number | null;
+	/** Others that the call counts for, such as a run, each once. */
+	holders: readonly { holder: string; period: 'month' | 'all'; limit: number }[];
+}
+
 export interface LlmProviders {
 	/** Lists connections; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: TextFilter): Promise<Listed<LlmProviderRow>>;
@@ -66,10 +74,12 @@ export interface LlmProviders {
 	/** Returns what each connection used in all months, by its id; one without calls is absent. */
 	usage(organizationId: string, ids: readonly string[]): Promise<Map<string, LlmUsage>>;
 	/**
-	 * Sets the most that a call may cost aside, unless this month's costs and the calls under way leave less than that of `limit`.
-	 * @returns the id of the reservation; null when there is not enough
+	 * Sets the most that a call may cost aside, unless the costs and the calls under way leave less than that of a limit.
+	 * @returns the id of the reservation; the holder whose limit leaves too little, null for the connection; null without a connection
 	 */
-	reserve(of: LlmProviderRef, cost: number, limit: number, ttlMs: number): Promise<string | null>;
-	/** Counts a call, and ends its reservation. @param usage null when the provider did not tell. @returns false for a connection that is gone */
+	reserve(of: LlmProviderRef, cost: number, limits: LlmLimits, ttlMs: number): Promise<string | { holder: string | null } | null>;
+	/** Counts a call, also for the holders of its reservation, and ends that. @param usage null when the provider did not tell. @returns false for a connection that is gone */
 	settle(of: LlmProviderRef, usage: Usage | null, reservation: string | null): Promise<boolean>;
+	/** Removes the costs of holders without a call since. @returns the number of rows */
+	prune(olderThan: Date): Promise<number>;
 }

@@ -1,6 +1,7 @@
 // The storage port of the records of runs, of plugins and of retried requests.
 
 import type { JsonObject, PutOptions, StoredRecord, Tags, UpdateOptions } from '../contract/nouns.ts';
+import type { ModelUse } from '../contract/results.ts';
 import type { Listed, Page } from './rows.ts';
 
 // ── what runs leave behind ─────────────────────────────────────────────────────────────────────────────────────────
@@ -16,6 +17,8 @@ export interface RunRow {
 	error: string | null;
 	/** The output that the tool printed. Default: none. */
 	logs?: readonly string[] | null;
+	/** What its calls of models used. Default: it made none. */
+	use?: ModelUse | null;
 	durationMs: number;
 	startedAt: Date;
 }

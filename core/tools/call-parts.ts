@@ -1,5 +1,6 @@
 // The parts of a call: what core lends to all of them, and what belongs to one.
 
+import type { ArgumentChecks } from '../arguments/checks.ts';
 import type { Admission } from '../contract/admission.ts';
 import type { Asker } from '../contract/asking.ts';
 import type { ProgressListener } from '../contract/call-options.ts';
@@ -13,6 +14,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { InFlight } from '../http/in-flight.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { ModelConnections } from '../models/connections.ts';
+import type { Spending } from '../models/spending.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import type { Memo } from '../shared/memo.ts';
@@ -49,6 +51,8 @@ export interface Services {
 	inFlight: InFlight;
 	jobs: JobDesk;
 	models: Pick<ModelConnections, 'of'>;
+	/** Checks data by schemas. */
+	outputChecks: ArgumentChecks['outputs'];
 	named: NamedWorks;
 	/** Follows the versions of what a call's gateway serves, or its gateways. */
 	followServed(call: CallParts, signal: AbortSignal): AsyncIterable<ServedVersions>;
@@ -109,6 +113,8 @@ export interface CallParts {
 	hidesSealed?: boolean;
 	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
+	/** What the calls of models count for, besides their connections. */
+	spending?: Spending;
 	/** Nothing may have an effect. */
 	isDry?: boolean;
 	/** Counts a call of a tool that has a limit of its own; absent without a gateway. @throws rate_limited */

@@ -1,14 +1,27 @@
 // The context that plugins receive, and one call of a gateway or of the management API.
 
+import { createHash } from 'node:crypto';
 import type { Admission } from '../contract/admission.ts';
 import type { Answer, Question, Seals } from '../contract/asking.ts';
 import type { CallOptions } from '../contract/call-options.ts';
 import type { Call, CheckedAddress, Identity, KeyValue, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
-import { GatewayError, PluginFault } from '../contract/errors.ts';
+import { type ErrorDetail, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { NamedWork, ServedVersions } from '../contract/following.ts';
 import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
 import type { Models } from '../contract/models.ts';
-import type { Api, Caller, Gateway, Json, Log, OrganizationSettings, Records, Tool, ToolRef, ToolResult } from '../contract/nouns.ts';
+import type {
+	Api,
+	Caller,
+	Gateway,
+	Json,
+	JsonSchema,
+	Log,
+	OrganizationSettings,
+	Records,
+	Tool,
+	ToolRef,
+	ToolResult,
+} from '../contract/nouns.ts';
 import type { OrganizationChoice } from '../contract/organizations.ts';
 import type { KeptPage, RunResult } from '../contract/results.ts';
 import type { SandboxTask } from '../contract/sandbox.ts';
@@ -182,7 +195,7 @@ export class PluginCall implements Call {
 		if (!entry) throw new GatewayError('tool_not_found', `There is no tool "${('name' in ref ? ref.name : ref.id).slice(0, 128)}" here.`);
 		if (this.#parts.isCounted) await this.#parts.countCall?.();
 		if (entry.limit) await this.#parts.countTool?.(entry.limit);
-		const { logs: _printed, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, ...entry.at, caller });
+		const { logs: _printed, use: _use, ...shown } = await this.#services.invoker.run(entry, args, { ...this.#parts, ...entry.at, caller });
 		// A tool that was interrupted has not failed: the attempt comes again.
 		if (this.#parts.ofJob && shown.isError) this.#parts.signal.throwIfAborted();
 		return shown;
@@ -191,7 +204,13 @@ export class PluginCall implements Call {
 	get models(): Models {
 		const organizationId = this.#organizationId();
 		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool asks a model, which a dry run cannot show.');
-		return this.#services.models.of(organizationId, this.#parts.signal);
+		return this.#services.models.of(organizationId, this.#parts.signal, this.#parts.spending);
+	}
+
+	faults(schema: JsonSchema, data: Json): Promise<ErrorDetail[]> {
+		const hash = createHash('sha256').update(JSON.stringify(schema)).digest('base64url');
+		const of = { id: `schema:${hash}`, version: '', organizationId: this.#organizationId() };
+		return this.#services.outputChecks.faults(of, schema, data, this.#parts.signal);
 	}
 
 	get named(): NamedWork {

@@ -6,8 +6,9 @@ import { flatFault, nest } from '../arguments/flat.ts';
 import type { Question } from '../contract/asking.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
 import type { Caller, Json, JsonObject } from '../contract/nouns.ts';
-import type { RunResult } from '../contract/results.ts';
+import type { ModelUse, RunResult } from '../contract/results.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
+import { UsageMeter } from '../models/spending.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import { UnfitConfig } from '../registry/stored-configs.ts';
@@ -31,19 +32,22 @@ const LEAVE_MS = 5000;
 /** The specification's timeout of an execution, for tools whose executor sets none. */
 const DEADLINE_MS = 120_000;
 
+/** `use`: what the run used of models. */
+export type Ran = RunResult & { use?: ModelUse };
+
 export interface Invoker {
 	/** Returns the executor that lends a sandbox for a language; null when none does. */
 	lender(language: string): Lender | null;
 	prepare(row: ToolRow, around: EntryAround): ToolEntry;
 	/** Runs a tool. A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
-	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<RunResult>;
+	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<Ran>;
 	/** Runs a tool over the management API. `isDry`: nothing is sent or recorded, only `request` shown. @throws not_found, not_implemented */
 	execute(
 		organizationId: string,
 		toolId: string,
 		args: Json,
 		by: { caller: Caller; signal: AbortSignal; isDry?: boolean },
-	): Promise<RunResult & { durationMs: number; request?: JsonObject }>;
+	): Promise<Ran & { durationMs: number; request?: JsonObject }>;
 }
 
 export interface InvokerParts {
@@ -66,6 +70,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 		async run(entry, args, callParts) {
 			const started = performance.now();
 			const ready = readied(entry, parts.services().log);
+			const spending = new UsageMeter(callParts.spending);
 			const result =
 				'content' in ready
 					? ready
@@ -83,7 +88,7 @@ export function createInvoker(parts: InvokerParts): Invoker {
 								passed,
 								signal,
 							});
-							const call = executorCall(services, { entry, ready, callParts, outbound, signal, suspend });
+							const call = executorCall(services, { entry, ready, callParts: { ...callParts, spending }, outbound, signal, suspend });
 							const { executor, config } = ready;
 							const work = async (): Promise<RunResult> => {
 								const complete = await parts.argumentChecks.complete(entry, args, signal);
@@ -95,8 +100,9 @@ export function createInvoker(parts: InvokerParts): Invoker {
 							};
 							return attempt(call, work, () => outbound.end());
 						});
-			record(parts.recorder, { entry, callParts, result, durationMs: performance.now() - started });
-			return result;
+			const { use } = spending;
+			record(parts.recorder, { entry, callParts, result, use, durationMs: performance.now() - started });
+			return use ? { ...result, use } : result;
 		},
 		async execute(organizationId, toolId, args, { isDry = false, ...by }) {
 			const entry = await findTool(organizationId, toolId, parts);
@@ -250,7 +256,7 @@ const TOO_LARGE = failed('upstream_failed', 'The result of the tool is larger th
 
 function record(
 	recorder: Recorder,
-	run: { entry: ToolEntry; callParts: CallParts & { caller: Caller }; result: RunResult; durationMs: number },
+	run: { entry: ToolEntry; callParts: CallParts & { caller: Caller }; result: RunResult; use: ModelUse | null; durationMs: number },
 ): void {
 	const { tool } = run.entry;
 	const { gateway, caller } = run.callParts;
@@ -263,6 +269,7 @@ function record(
 		status: run.result.isError ? 'failed' : 'success',
 		error: run.result.isError ? (run.result.error?.code ?? 'tool_error') : null,
 		logs: run.result.logs ?? null,
+		use: run.use,
 		durationMs: Math.round(run.durationMs),
 		startedAt: new Date(Date.now() - run.durationMs),
 	});

@@ -12,6 +12,7 @@ const SELECTS: Readonly<Record<ConfigTable, string>> = {
 	gateway_auth: `SELECT id, organization_id AS "organizationId", type AS name, configuration AS config, config_version AS version FROM gateway_auth WHERE true`,
 	tools: `SELECT id, organization_id AS "organizationId", executor AS name, execution_config AS config, code, config_version AS version FROM tools WHERE NOT removed`,
 	apis: `SELECT id, organization_id AS "organizationId", type AS name, '{}'::json AS config, 1 AS version FROM apis WHERE true`,
+	llm_providers: `SELECT id, organization_id AS "organizationId", provider AS name, connection AS config, config_version AS version FROM llm_providers WHERE true`,
 };
 // The keys of a record are those of its type.
 const TABLES = Object.keys(SELECTS) as ConfigTable[];

@@ -152,7 +152,20 @@ export async function startCore({
 	opened.defer(() => named.close());
 	const followServed: Services['followServed'] = (call, signal) => runtime.served.follow(call, signal);
 	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, privateEgress: egress });
-	const services: Services = { log, ...shares, models, signer, invoker, inFlight, jobs, named, followServed, operatorOf, ...asking };
+	const services: Services = {
+		log,
+		...shares,
+		models,
+		outputChecks: argumentChecks.outputs,
+		signer,
+		invoker,
+		inFlight,
+		jobs,
+		named,
+		followServed,
+		operatorOf,
+		...asking,
+	};
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();
 	const members = new Members({ store, tokens, recorder });

@@ -44,6 +44,8 @@ export const saving = (checkUrl: SaveContext['checkUrl'] = async () => undefined
 	account: async () => 'account',
 	checkUrl,
 	checkAddress: async () => undefined,
+	checkProvider: async () => undefined,
+	checkSchema: async () => undefined,
 });
 
 type Lent =

@@ -11,6 +11,7 @@ import {
 	GatewayError,
 	type Json,
 	jsonObject,
+	type ModelUse,
 	operation,
 	organizationOf,
 	type RunResult,
@@ -29,6 +30,9 @@ const QUERY = Joi.object({
 		.description('Sends nothing and returns the `request` that would be sent: arguments are checked as usual, secrets are hidden.'),
 });
 
+const tokens = count.allow(null);
+const MILLION = 1_000_000;
+
 const RESULT = shape({
 	result: Joi.any().description(
 		'The tool’s data if it returned data, else its text, else its content blocks; null for failed and dry runs.',
@@ -44,6 +48,10 @@ const RESULT = shape({
 				'`••••` replaces secrets.',
 		),
 	notes: Joi.array().items(text).optional().description('Notes on data that was cut or is missing in the result.'),
+	usage: shape({ calls: count, inputTokens: tokens, outputTokens: tokens, cachedTokens: tokens })
+		.optional()
+		.description('What the run used of models, if it called any; null where a provider did not tell.'),
+	cost: Joi.number().allow(null).optional().description('US dollars that its calls of models cost; null when a price is unknown.'),
 	logs: Joi.array().items(Joi.string()).optional().description('The lines that the tool printed; absent when it printed nothing.'),
 }).meta({ schema: 'ToolRun' });
 
@@ -82,7 +90,7 @@ async function execute(request: Request, core: Core) {
 	const by = { caller, signal: clientSignal(request), isDry: dryRun };
 	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);
 	if (run.request) return { result: null, duration: run.durationMs, status: 'success', request: run.request };
-	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run) };
+	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run), ...used(run.use) };
 	// A user who may run the tool by hand can have the secret entered again.
 	if (run.error?.code === 'secret_unreadable') throw new GatewayError(run.error.code, run.error.message);
 	if (!run.isError) return { result: plainResult(run), duration: run.durationMs, status: 'success', ...printed };
@@ -101,6 +109,13 @@ function blameBody(error: unknown): never {
 function remarks({ structured, content }: RunResult): { notes?: string[] } {
 	const texts = structured === undefined ? [] : content.slice(1).flatMap((block) => (block.type === 'text' ? [block.text] : []));
 	return texts.length === 0 ? {} : { notes: texts };
+}
+
+/** Tells what a run used of models. */
+function used(use: ModelUse | undefined) {
+	if (!use) return {};
+	const { costMicroUsd, ...usage } = use;
+	return { usage, cost: costMicroUsd === null ? null : costMicroUsd / MILLION };
 }
 
 /** Returns the data of a result where there is any, else its text, else the blocks as they are. */

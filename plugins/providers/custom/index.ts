@@ -1,7 +1,7 @@
 // Any server that speaks the chat completions of OpenAI.
 
 import Joi from 'joi';
-import { askLanguageModel, httpUrl, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+import { askLanguageModel, httpUrl, isStrictSchema, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
 
 interface Config {
 	apiKey: string;
@@ -22,13 +22,14 @@ export default {
 	}),
 	check: ({ baseUrl }, context) => context.checkUrl(baseUrl, '/baseUrl'),
 	async *chat(request, { apiKey, baseUrl }, context) {
-		const { parallelToolCalls: parallel, extra } = request;
+		const { parallelToolCalls: parallel, extra, output } = request;
 		const members = { ...extra, ...(parallel !== undefined && { parallel_tool_calls: parallel }) };
 		const send = providerFetch(context, { secrets: [apiKey], extra: members });
 		const { createOpenAICompatible } = await sdk();
 		const settings = { name: 'custom', baseURL: baseUrl, includeUsage: true, supportsStructuredOutputs: true };
 		const models = createOpenAICompatible({ ...settings, fetch: send, apiKey });
-		yield* askLanguageModel(models.chatModel(request.model), request, context);
+		const own = output ? { openaiCompatible: { strictJsonSchema: isStrictSchema(output.schema) } } : {};
+		yield* askLanguageModel(models.chatModel(request.model), request, context, own);
 	},
 	models: ({ apiKey, baseUrl }, context) =>
 		listModels(providerFetch(context, { secrets: [apiKey] }), `${baseUrl.replace(/\/+$/, '')}/models`, {

@@ -1,7 +1,7 @@
 // OpenAI's models, by their chat completions.
 
 import Joi from 'joi';
-import { askLanguageModel, httpUrl, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+import { askLanguageModel, httpUrl, isStrictSchema, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
 
 interface Config {
 	apiKey: string;
@@ -28,16 +28,16 @@ export default {
 	}),
 	check: ({ baseUrl }, context) => context.checkUrl(baseUrl, '/baseUrl'),
 	async *chat(request, { apiKey, baseUrl, organization }, context) {
-		const { parallelToolCalls, extra } = request;
+		const { parallelToolCalls, extra, output } = request;
 		const send = providerFetch(context, { secrets: [apiKey], ...(extra && { extra }) });
 		const { createOpenAI } = await sdk();
 		const models = createOpenAI({ apiKey, baseURL: baseUrl, fetch: send, ...(organization !== undefined && { organization }) });
-		yield* askLanguageModel(
-			models.chat(request.model),
-			request,
-			context,
-			parallelToolCalls === undefined ? {} : { openai: { parallelToolCalls } },
-		);
+		yield* askLanguageModel(models.chat(request.model), request, context, {
+			openai: {
+				...(output && { strictJsonSchema: isStrictSchema(output.schema) }),
+				...(parallelToolCalls !== undefined && { parallelToolCalls }),
+			},
+		});
 	},
 	models: ({ apiKey, baseUrl }, context) =>
 		listModels(providerFetch(context, { secrets: [apiKey] }), `${baseUrl.replace(/\/+$/, '')}/models`, {

@@ -1,0 +1,36 @@
+// Whole answers put together from their pieces, and the most that an answer may have.
+
+import { GatewayError } from '../contract/errors.ts';
+import type { ModelAnswer } from '../contract/models.ts';
+import type { ChatChunk } from '../contract/providers.ts';
+
+/** Characters of an answer, with its reasoning and the arguments of its tool calls: more than any model writes. */
+const MAX_CHARS = 8 * 1024 * 1024;
+/** Tool calls of one answer. */
+const MAX_CALLS = 1000;
+
+/** Yields the chunks of an answer while they are not too many. @throws upstream_failed */
+export async function* bounded(chunks: AsyncIterable<ChatChunk>): AsyncGenerator<ChatChunk> {
+	let chars = 0;
+	for await (const chunk of chunks) {
+		if (chunk.type !== 'end') chars += chunk.text.length;
+		if (chars > MAX_CHARS || (chunk.type === 'tool_call' && chunk.index >= MAX_CALLS))
+			throw new GatewayError('upstream_failed', 'The answer of the model provider is too large.');
+		yield chunk;
+	}
+}
+
+/** Puts an answer together. */
+export async function whole(chunks: AsyncIterable<ChatChunk>): Promise<ModelAnswer> {
+	const answer: ModelAnswer = { text: '', toolCalls: [], reason: 'stop', model: '', usage: null };
+	for await (const chunk of chunks) {
+		if (chunk.type === 'text') answer.text += chunk.text;
+		else if (chunk.type === 'end') Object.assign(answer, { reason: chunk.reason, model: chunk.model, usage: chunk.usage });
+		else if (chunk.type === 'tool_call') {
+			const call = answer.toolCalls[chunk.index];
+			if (call) call.arguments += chunk.text;
+			else answer.toolCalls[chunk.index] = { id: chunk.id ?? '', name: chunk.name ?? '', arguments: chunk.text };
+		}
+	}
+	return answer;
+}

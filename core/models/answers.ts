@@ -5,16 +5,19 @@ import type { ModelAnswer } from '../contract/models.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 
 /** Characters of an answer, with its reasoning and the arguments of its tool calls: more than any model writes. */
-const MAX_CHARS = 8 * 1024 * 1024;
+const MAX_CHARS = 4 * 1024 * 1024;
+/** Pieces of an answer, each of which costs CPU, however small. */
+const MAX_CHUNKS = 250_000;
 /** Tool calls of one answer. */
 const MAX_CALLS = 1000;
 
 /** Yields the chunks of an answer while they are not too many. @throws upstream_failed */
 export async function* bounded(chunks: AsyncIterable<ChatChunk>): AsyncGenerator<ChatChunk> {
-	let chars = 0;
+	let [chars, count] = [0, 0];
 	for await (const chunk of chunks) {
+		count += 1;
 		if (chunk.type !== 'end') chars += chunk.text.length;
-		if (chars > MAX_CHARS || (chunk.type === 'tool_call' && chunk.index >= MAX_CALLS))
+		if (chars > MAX_CHARS || count > MAX_CHUNKS || (chunk.type === 'tool_call' && chunk.index >= MAX_CALLS))
 			throw new GatewayError('upstream_failed', 'The answer of the model provider is too large.');
 		yield chunk;
 	}

@@ -109,7 +109,7 @@ export class ModelConnections {
 
 	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending }: Calling): AsyncGenerator<ChatChunk> {
 		const { row, provider, config } = ready;
-		const { budgets = [], spent } = spending;
+		const { budgets = [] } = spending;
 		const isLimited = isBudgeted(row, budgets);
 		const request = isLimited ? limited(asked) : asked;
 		const { llmProviders: store } = this.#parts.store;
@@ -137,7 +137,7 @@ export class ModelConnections {
 			end();
 			// A call that broke off in its answer was charged: the most that it may have cost is counted for the budget.
 			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
-			if (hasBegun) spent?.(charged);
+			if (hasBegun) spending.spent?.(charged);
 			await this.#settle(row, charged, reservation);
 		}
 	}

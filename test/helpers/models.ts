@@ -118,4 +118,15 @@ function flood(response: ServerResponse, one: string): void {
 	more();
 }
 
+/** A server that sends much in each piece, where the pieces do not matter. */
+export const COARSE: Wire = {
+	key: 'authorization',
+	eventsOf: (behaviour, request) =>
+		behaviour === 'echo'
+			? [event({ role: 'assistant', content: textIn(request.messages.at(-1)?.content) }), event({}, 'stop'), usage]
+			: eventsOf(behaviour, request),
+	more: event({ content: 'more'.repeat(5000) }),
+	end: 'data: [DONE]\n\n',
+};
+
 const CHAT_COMPLETIONS: Wire = { key: 'authorization', eventsOf, more: event({ content: 'more' }), end: 'data: [DONE]\n\n' };

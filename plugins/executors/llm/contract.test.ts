@@ -1,5 +1,5 @@
 import { modelsAt, PROVIDER_ID } from '../../../test/helpers/model-connections.ts';
-import { modelServer } from '../../../test/helpers/models.ts';
+import { COARSE, modelServer } from '../../../test/helpers/models.ts';
 import { type Behaviour, executorContract } from '../../../testing/executor.ts';
 import type { ModelBehaviour } from '../../../testing/provider.ts';
 import llm from './index.ts';
@@ -10,7 +10,7 @@ const BEHAVIOURS: Record<Behaviour, ModelBehaviour> = {
 const GOOD = { providerId: PROVIDER_ID, promptTemplate: '{{text}}' };
 
 executorContract(llm, {
-	start: (t, behaviour) => modelServer(t, BEHAVIOURS[behaviour]),
+	start: (t, behaviour) => modelServer(t, BEHAVIOURS[behaviour], COARSE),
 	config: (_origin, more) => ({ ...GOOD, ...more }),
 	models: (t, origin) => modelsAt(t, origin).models,
 	echoed: ({ content: [first] }) => (first?.type === 'text' ? first.text : undefined),

@@ -32,7 +32,8 @@ const FILLED: [template: string, prompt: string][] = [
 ];
 
 describe('a prompt', () => {
-	for (const [template, prompt] of FILLED) test(`${JSON.stringify(template)} is filled once`, () => assert.equal(fill(template, ARGS), prompt));
+	for (const [template, prompt] of FILLED)
+		test(`${JSON.stringify(template)} is filled once`, () => assert.equal(fill(template, ARGS), prompt));
 
 	const REFUSED: [template: string, says: RegExp][] = [
 		['a {{name', /\{\{ at character 3 has no \}\}/],
@@ -58,7 +59,12 @@ describe('a prompt', () => {
 	});
 
 	test('is read in time that grows with its length', () => {
-		for (const hostile of ['{{'.repeat(30_000), `{{a | default: "${'\\'.repeat(60_000)}}}`, `{{${' '.repeat(60_000)}}}`, '\\{{'.repeat(20_000)])
+		for (const hostile of [
+			'{{'.repeat(30_000),
+			`{{a | default: "${'\\'.repeat(60_000)}}}`,
+			`{{${' '.repeat(60_000)}}}`,
+			'\\{{'.repeat(20_000),
+		])
 			parseTemplate(hostile);
 	});
 });

@@ -1,0 +1,117 @@
+// Tests of calls of a connection that no route shows: servers that do not stream, answers without bounds, and what a call counts for.
+
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { modelsAt, PROVIDER_ID } from '../../test/helpers/model-connections.ts';
+import { COARSE, modelServer } from '../../test/helpers/models.ts';
+import { httpUpstream } from '../../test/helpers/upstream.ts';
+import { asGatewayError } from '../contract/errors.ts';
+import type { ModelUse } from '../contract/results.ts';
+import { UsageMeter } from './spending.ts';
+
+const ASKED = { providerId: PROVIDER_ID, messages: [{ role: 'user' as const, content: 'x' }] };
+const PRICES = { 'small-2026': { input: 2e6, output: 10e6, cached: 1e6 }, small: { input: 2e6, output: 10e6 } };
+
+/** A server that answers every request with one JSON text, whatever it was asked for. */
+async function wholeServer(t: TestContext, message: object, write?: (response: ServerResponse) => void) {
+	let count = 0;
+	const answer = {
+		...{ id: 'c', object: 'chat.completion', created: 1, model: 'small-2026' },
+		choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'tool_calls' in message ? 'tool_calls' : 'stop' }],
+		usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+	};
+	const upstream = await httpUpstream(t, (_request, response) => {
+		count += 1;
+		response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+		if (write) write(response);
+		else response.end(JSON.stringify(answer));
+	});
+	return { ...upstream, requests: () => count };
+}
+
+const codeOf = async (work: Promise<unknown>): Promise<string | undefined> =>
+	asGatewayError(
+		await work.then(
+			() => assert.fail('it answered'),
+			(error: unknown) => error,
+		),
+	)?.code;
+
+test('a server that does not stream is read as a whole answer, after one request', async (t) => {
+	const server = await wholeServer(t, { content: 'grüße' });
+	const chunks = [];
+	for await (const chunk of modelsAt(t, server.origin).models.chat(ASKED)) chunks.push(chunk);
+	assert.deepEqual(chunks, [
+		{ type: 'text', text: 'grüße' },
+		{
+			...{ type: 'end', reason: 'stop', model: 'small-2026' },
+			usage: { inputTokens: 12, outputTokens: 3, cachedTokens: 0, costMicroUsd: null },
+		},
+	]);
+	assert.equal(server.requests(), 1);
+});
+
+test('its tool calls are whole, too', async (t) => {
+	const calls = ['a', 'b'].map((name) => ({ id: `call-${name}`, type: 'function', function: { name, arguments: '{"x":1}' } }));
+	const server = await wholeServer(t, { content: null, tool_calls: calls });
+	const { toolCalls, reason } = await modelsAt(t, server.origin).models.ask(ASKED);
+	assert.deepEqual([reason, toolCalls], ['tool_calls', ['a', 'b'].map((name) => ({ id: `call-${name}`, name, arguments: '{"x":1}' }))]);
+});
+
+test('a whole answer that is no answer, or too large, is the provider’s failure', async (t) => {
+	const none = await wholeServer(t, {}, (response) => response.end('{"ok":true}'));
+	assert.equal(await codeOf(modelsAt(t, none.origin).models.ask(ASKED)), 'upstream_failed');
+	const large = await wholeServer(t, {}, (response) => response.end(JSON.stringify({ x: 'x'.repeat(3 * 1024 * 1024) })));
+	assert.equal(await codeOf(modelsAt(t, large.origin).models.ask(ASKED)), 'upstream_failed');
+});
+
+test('an answer without end is ended, and its connection closed', async (t) => {
+	const server = await modelServer(t, 'flood', COARSE);
+	await assert.rejects(modelsAt(t, server.origin).models.ask(ASKED), /too large/);
+});
+
+test('a call tells what it used to the work that it belongs to, with its cost', async (t) => {
+	const server = await modelServer(t, 'echo');
+	const meter = new UsageMeter();
+	const { models } = modelsAt(t, server.origin, { prices: PRICES }, meter);
+	await models.ask(ASKED);
+	await models.ask(ASKED);
+	const cost = 2 * (200 * 2 + 1000 * 1 + 34 * 10);
+	const expected: ModelUse = { calls: 2, inputTokens: 2400, outputTokens: 68, cachedTokens: 2000, costMicroUsd: cost };
+	assert.deepEqual(meter.use, expected);
+	meter.spent({ inputTokens: 1, outputTokens: 1, cachedTokens: 0, costMicroUsd: null });
+	assert.deepEqual(meter.use, { ...expected, calls: 3, inputTokens: 2401, outputTokens: 69, costMicroUsd: null });
+});
+
+test('budgets of a run need a known price, are asked for the estimate, and cap the answer', async (t) => {
+	let sent: Record<string, unknown> = {};
+	const server = await httpUpstream(t, (request, response) => {
+		const parts: Buffer[] = [];
+		request.on('data', (part: Buffer) => parts.push(part));
+		request.on('end', () => {
+			sent = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
+			response.writeHead(500).end();
+		});
+	});
+	const budgets = [{ name: 'perRun', of: 'the run', holder: 'run:1', period: 'all' as const, limit: 1 }];
+	const unpriced = modelsAt(t, server.origin, {}, { budgets });
+	await assert.rejects(unpriced.models.ask(ASKED), (error) => {
+		assert.deepEqual([asGatewayError(error)?.code, asGatewayError(error)?.details[0]?.path], ['conflict', '/budget/perRun']);
+		return true;
+	});
+	const priced = modelsAt(t, server.origin, { prices: PRICES }, { budgets });
+	assert.equal(await codeOf(priced.models.ask(ASKED)), 'upstream_failed');
+	assert.equal(sent['max_tokens'], 8192);
+	assert.ok((priced.reserved[0] ?? 0) >= 8192 * 10);
+	assert.deepEqual(priced.settled, [null], 'a refused call costs nothing');
+});
+
+test('a call that broke off after its answer began counts as the most that it may have cost', async (t) => {
+	const server = await modelServer(t, 'break');
+	const meter = new UsageMeter();
+	const { models, settled, reserved } = modelsAt(t, server.origin, { prices: PRICES, budget: { perMonth: 100 } }, meter);
+	assert.equal(await codeOf(models.ask(ASKED)), 'upstream_failed');
+	assert.equal((settled[0] as { costMicroUsd: number }).costMicroUsd, reserved[0]);
+	assert.equal(meter.use?.costMicroUsd, reserved[0]);
+});

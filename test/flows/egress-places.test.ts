@@ -132,6 +132,18 @@ const SAVED: UrlEntryPoint[] = [
 			return (endpoint) => account.patch(`/tools/${id}`, { executionConfig: { endpoint, query: 'query { ok }' } });
 		},
 	},
+	...['openai', 'anthropic', 'custom', 'local'].map((provider) => ({
+		name: `baseUrl of a new LLM provider, ${provider}`,
+		open: async () => (baseUrl: string) => account.post('/llm-providers', { name: 'm', provider, apiKey: 'k', baseUrl }),
+	})),
+	{
+		name: 'baseUrl of an LLM provider that is changed',
+		async open() {
+			const body = { name: 'm', provider: 'custom', apiKey: 'k', baseUrl: open.origin };
+			const { id } = must(await account.post('/llm-providers', body), 201).body.data;
+			return (baseUrl) => account.patch(`/llm-providers/${id}`, { baseUrl, apiKey: 'k' });
+		},
+	},
 	{
 		name: 'jwksUrl of an authentication method',
 		async open() {

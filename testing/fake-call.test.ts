@@ -130,6 +130,11 @@ test('a job waits for its time, runs in as many places as it declares, and ends 
 	assert.deepEqual([(await own.get(id))?.status, most], ['waiting', 2]);
 	await fake.runJobs(later);
 	assert.equal((await own.get(id))?.status, 'succeeded');
+	for (let at = 0; at < 2; at++) await own.add('work', at, { key: `${at}`, here: 'only' });
+	await assert.rejects(own.add('work', 2, { here: 'only' }), { code: 'rate_limited' });
+	assert.ok(await own.add('work', 1, { key: '1', here: 'only' }), 'one that is there is returned');
+	await fake.runJobs();
+	assert.ok(await own.add('work', 2, { here: 'only' }), 'a place is free');
 	const stuck = await own.add('stuck', null, { deadlineMs: 20 });
 	await fake.runJobs();
 	const { status, error } = (await own.get(stuck.id)) ?? {};

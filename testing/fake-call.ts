@@ -42,6 +42,8 @@ import { type FakeSkill, type SampleSkill, sampleSkill, storedSkills } from './s
 /** A tool that a call can list and invoke; `run` is its executor. */
 export interface FakeTool extends Partial<Omit<Tool, 'name'>> {
 	name: string;
+	/** Which of its calls the user must confirm, as an assignment says it. Default: none. */
+	confirm?: 'destructive' | 'always';
 	run(args: JsonObject): ToolResult | Promise<ToolResult>;
 }
 
@@ -248,12 +250,12 @@ function shelfOf(tools: readonly FakeTool[], skills: readonly SampleSkill[]): To
 	};
 }
 
-function entryOf({ run, ...more }: FakeTool, at: number): ToolEntry {
+function entryOf({ run, confirm, ...more }: FakeTool, at: number): ToolEntry {
 	const tool = Object.freeze(sampleTool({ id: `00000000-0000-4000-8000-1${String(at).padStart(11, '0')}`, ...more }));
 	const executor = { kind: 'executor', name: tool.executor, execute: async (args: JsonObject) => run(args) } as unknown as ToolExecutor;
 	const ready = (): { executor: ToolExecutor; config: JsonObject } => ({ executor, config: {} });
 	return {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
-		...{ limit: null, maxResultBytes: null, confirm: null, ready, masked: ready },
+		...{ limit: null, maxResultBytes: null, confirm: confirm ?? null, ready, masked: ready },
 	};
 }

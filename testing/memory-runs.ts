@@ -41,6 +41,7 @@ export interface MemoryRuns {
 
 const INTERRUPTED: RunFault = { code: 'interrupted', message: 'The test is over.' };
 const PLACES = 20;
+const BEGINNING: readonly Run['status'][] = ['queued', 'running'];
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** @param isByHand whether runs wait for `runAll` */
@@ -98,13 +99,17 @@ class Queue implements MemoryRuns {
 		return entry?.run.organizationId === organizationId ? entry : null;
 	}
 
-	#start({ organizationId, kind, input, dedupe = null, deadlineMs = null }: Parameters<JobParts['runs']['start']>[0]): Run {
+	#start(asked: Parameters<JobParts['runs']['start']>[0]): Run {
+		const { organizationId, kind, input, dedupe = null, deadlineMs = null, hereOnly = false } = asked;
 		const alike = [...this.#entries.values()].filter(({ run }) => run.kind === kind && run.organizationId === organizationId);
 		const same = alike.find((one) => dedupe !== null && one.dedupe === dedupe);
 		if (same) return same.run;
 		const most = this.#kinds.get(kind)?.unfinished ?? Number.POSITIVE_INFINITY;
 		if (alike.filter(({ run }) => !hasRunEnded(run)).length >= most)
 			throw new GatewayError('rate_limited', `${most} of this kind are under way or wait already. Try again later.`);
+		// Those that were begun before take their places before it.
+		if (hereOnly && alike.filter(({ run }) => BEGINNING.includes(run.status)).length >= this.#placesOf(kind))
+			throw new GatewayError('rate_limited', 'No place is free to begin at once. Try again later.');
 		const entry: Entry = {
 			...{ run: newRun(organizationId, { kind, input, deadlineMs }), dedupe, ending: new AbortController() },
 			...{ dueAt: null, resume: null, deadline: undefined },
@@ -134,7 +139,11 @@ class Queue implements MemoryRuns {
 
 	#hasPlace(kind: string): boolean {
 		const held = [...this.#entries.values()].filter(({ run }) => run.kind === kind && run.status === 'running').length;
-		return held < (this.#kinds.get(kind)?.places ?? PLACES);
+		return held < this.#placesOf(kind);
+	}
+
+	#placesOf(kind: string): number {
+		return this.#kinds.get(kind)?.places ?? PLACES;
 	}
 
 	async #work(entry: Entry): Promise<void> {

@@ -2,14 +2,19 @@
 // with its job when that takes longer; the job then takes the running tool over.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Changing, change, hasPaused, open, type Task } from './tasks.ts';
+import { asGatewayError, type Json } from '../../core/index.ts';
+import { type Changing, open, type Task } from './tasks.ts';
 import { begin, type End, outcome, type Running } from './work.ts';
 
 interface Early {
 	end: Promise<End>;
 	leave: AbortController;
+	/** Resolves when the task is stored: its job has begun by then. */
+	stored: PromiseWithResolvers<void>;
+	/** The progress that the tool told last; null: none. */
+	told: Json;
 	/** Passes on what the tool tells, once there is a job to tell it. */
-	tell: Running['progress'];
+	tell: Running['progress'] | null;
 }
 
 /** Tools that run in this process, until the job of their task takes them over: no other process could. */
@@ -23,18 +28,22 @@ interface Begun {
 }
 
 /** Runs the tool of a new task. @returns the task as it ended, or at work with its job. @throws unavailable, rate_limited */
-export async function runEarly(task: Task, { call, retention }: Changing): Promise<Begun> {
+export async function runEarly(task: Task, changing: Changing): Promise<Begun> {
+	const early = start(task, changing);
+	const first = await soon(early.end);
+	return first ? ended(task, first, changing) : guarded(task, early, changing);
+}
+
+function start(task: Task, { call }: Changing): Early {
 	const leave = new AbortController();
 	const own = call.with({ detached: true, signal: leave.signal });
-	const told: Pick<Early, 'tell'> = { tell: () => undefined };
-	const end = outcome(task, { call: own, signal: leave.signal, attempt: 1, progress: (value) => told.tell(value) }, false);
-	const early: Early = Object.assign(told, { leave, end });
-	const first = await soon(early.end);
-	if (!first) return guarded(task, early, { call, retention });
-	const ended = first(task);
-	// Nothing was run, so there is no task.
-	if (ended.retryAfter === null) await open(ended, call, retention);
-	return { task: ended, jobId: null };
+	const told: Pick<Early, 'told' | 'tell'> = { told: null, tell: null };
+	const progress = (value: Json): void => {
+		told.told = value;
+		told.tell?.(value);
+	};
+	const end = outcome(task, { call: own, signal: leave.signal, attempt: 1, progress }, false);
+	return Object.assign(told, { leave, end, stored: Promise.withResolvers<void>() });
 }
 
 async function soon(end: Promise<End>): Promise<End | null> {
@@ -46,38 +55,50 @@ async function soon(end: Promise<End>): Promise<End | null> {
 	}
 }
 
-/** Stores the task, with a job that takes the tool over here, and on another replica only when this process ends. */
-async function guarded(task: Task, early: Early, { call, retention }: Changing): Promise<Begun> {
+async function ended(task: Task, end: End, { call, retention }: Changing): Promise<Begun> {
+	const after = end(task);
+	// Nothing was run, so there is no task.
+	if (after.retryAfter === null) await open(after, call, retention);
+	return { task: after, jobId: null };
+}
+
+/**
+ * Stores the task, with a job that takes the tool over here, and on another replica only when this process ends. The job comes first: while
+ * nobody knows of the task, no other job can work on it.
+ */
+async function guarded(task: Task, early: Early, changing: Changing): Promise<Begun> {
+	const { id } = task;
 	early.end.catch(() => undefined);
-	EARLY.set(task.id, early);
+	early.stored.promise.catch(() => undefined);
 	const begun = { ...task, begun: task.turn };
+	EARLY.set(id, early);
+	let jobId: string | null = null;
 	try {
-		await open(begun, call, retention);
-		const jobId = await begin(begun, call, { isAwaited: true });
-		if ((await call.jobs.get(jobId))?.status === 'running') return { task: begun, jobId };
-		await call.jobs.cancel(jobId);
-		return await unguarded(begun, early, { call, retention });
+		jobId = await begin(begun, changing.call, { isAwaited: true, here: 'only' });
+		await open(begun, changing.call, changing.retention);
+		early.stored.resolve();
+		return { task: begun, jobId };
 	} catch (error) {
-		EARLY.delete(task.id);
+		EARLY.delete(id);
+		// Elsewhere, or later, a job would run the tool again.
+		if (jobId === null && asGatewayError(error)?.code === 'rate_limited') return ended(task, await early.end, changing);
 		early.leave.abort(error);
+		early.stored.reject(error);
+		if (jobId !== null) await changing.call.jobs.cancel(jobId);
 		throw error;
 	}
 }
 
-/** There is no room for the job here, and elsewhere it would run the tool again. */
-async function unguarded({ id }: Task, { end }: Early, changing: Changing): Promise<Begun> {
-	EARLY.delete(id);
-	const ended = await end;
-	return { task: await change(id, changing, (now) => (hasPaused(now) ? null : ended(now))), jobId: null };
-}
-
-/** Returns the end of the tool that runs already; null when none does. */
-export function adopted({ id }: Task, { signal, progress }: Running): Promise<End> | null {
+/** Takes the tool of a task over, if it runs here already. @returns how it ends, once the task is stored; null: it does not run here */
+export async function adopted(id: string, { signal, progress }: Running): Promise<{ end: Promise<End> } | null> {
 	const early = EARLY.get(id);
 	if (!early) return null;
 	EARLY.delete(id);
+	if (early.told !== null) progress(early.told);
 	early.tell = progress;
 	const leave = (): void => early.leave.abort(signal.reason);
+	if (signal.aborted) leave();
 	signal.addEventListener('abort', leave, { once: true });
-	return early.end.finally(() => signal.removeEventListener('abort', leave));
+	await early.stored.promise;
+	return { end: early.end.finally(() => signal.removeEventListener('abort', leave)) };
 }

@@ -7,11 +7,12 @@ import { A2AError, noTask, wrong } from './errors.ts';
 import type { Begun } from './following.ts';
 import type { Asked } from './methods.ts';
 import { putReceiver, readReceiver } from './push.ts';
+import { answered } from './questions.ts';
 import { flagAt, historyLengthAt, objectAt, readMessage } from './reading.ts';
-import { type Command, commandOf, tryParse } from './skills.ts';
+import { type Command, commandOf } from './skills.ts';
 import { change, find, isFinal, moved, newTask, open, removeTask, says, type Task, withMessage } from './tasks.ts';
 import type { Message, Part } from './wire.ts';
-import { answerTo, begin } from './work.ts';
+import { begin } from './work.ts';
 
 /** The parameters of a message that is sent. */
 export interface Sending {
@@ -117,7 +118,7 @@ async function goOn(taskId: string, sending: Sending, { call, config, at }: Aske
 		assertWaits(now);
 		const next = { ...withMessage(now, message), turn: now.turn + 1, pushes: now.pushes || receiver !== null };
 		const heard = modes === null ? next : { ...next, content: { ...next.content, modes } };
-		const changed = now.content.question ? answered(heard, message) : commanded(heard, { message, metadata, tools });
+		const changed = now.content.question ? answered(heard, now.content.question, message) : commanded(heard, { message, metadata, tools });
 		assertRoom(changed, at);
 		return changed;
 	});
@@ -148,27 +149,9 @@ function commanded(task: Task, { message, metadata, tools }: Heard): Task {
 	const command = commandOf(message, { tools, metadata, earlier: skill === null ? null : { skill, args: content.args } });
 	if (!command) return asksForSkill(task, tools);
 	const next = { ...task, skill: command.skill, isRepeatable: isRepeatable(command, tools) };
-	return moved(next, 'TASK_STATE_SUBMITTED', { args: command.args });
+	// What was said to a run with other arguments, or to one before, is no word on this one.
+	return moved(next, 'TASK_STATE_SUBMITTED', { args: command.args, answers: {} });
 }
-
-/** The message answers the question of the tool: with data, or with a text for the only field. */
-function answered(task: Task, { parts }: Message): Task {
-	const { question, answers } = task.content;
-	const texts = parts.flatMap(({ text }) => text ?? []);
-	const data = parts.map(({ data: one, text }) => one ?? (text === undefined ? null : tryParse(text))).find((one) => one !== null);
-	const given = isGiven(data) ? data : { [onlyField(question)]: texts.join('\n') };
-	return moved(task, 'TASK_STATE_SUBMITTED', {
-		question: null,
-		answers: { ...answers, [question?.key ?? 'answer']: answerTo(given) },
-	});
-}
-
-const isGiven = (data: unknown): data is JsonObject => typeof data === 'object' && data !== null && !Array.isArray(data);
-
-const onlyField = (question: Task['content']['question']): string => {
-	const { properties } = question?.schema ?? {};
-	return Object.keys(isGiven(properties) ? properties : {})[0] ?? 'answer';
-};
 
 /** A tool whose limit is reached was not run: as everywhere, HTTP says so, and there is no task. @throws rate_limited */
 export async function assertWithinLimit(task: Task, call: Call): Promise<void> {

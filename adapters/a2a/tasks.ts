@@ -1,8 +1,9 @@
 // Tasks as records, which every replica reads and changes.
 
 import { randomUUID } from 'node:crypto';
-import { asGatewayError, type Call, GatewayError, type JsonObject, type Question, type StoredRecord } from '../../core/index.ts';
+import { asGatewayError, type Call, GatewayError, type JsonObject, type StoredRecord } from '../../core/index.ts';
 import { noTask } from './errors.ts';
+import type { KeptAnswers, KeptQuestion } from './questions.ts';
 import { type Artifact, asJson, type Message, type Part, type Status, type TaskState, type WireTask } from './wire.ts';
 
 /** The part of a task that is encrypted at rest. */
@@ -15,8 +16,8 @@ export type Content = {
 	/** The message of the status. */
 	said: Message | null;
 	/** The question of a tool that waits for its answer, and the answers to earlier ones, by their keys. */
-	question: { key: string; schema: JsonObject } | null;
-	answers: JsonObject;
+	question: KeptQuestion | null;
+	answers: KeptAnswers;
 	/** Media types that the client takes. */
 	modes: string[] | null;
 };
@@ -211,9 +212,3 @@ export function show(task: Task, { historyLength = null, artifacts: isWanted = t
 		...(history.length > 0 && { history }),
 	};
 }
-
-/** The question of a tool, as the task keeps it. */
-export const keptQuestion = ({ key = 'answer', schema }: Question): Content['question'] => ({
-	key,
-	schema: JSON.parse(JSON.stringify(schema)),
-});

@@ -1,24 +1,21 @@
 // The work of a task: a job that runs its skill, on whichever replica, and stops where the client has to say more.
 
 import {
-	type Answer,
-	type Asker,
 	asGatewayError,
 	type Call,
 	type GatewayError,
-	isObject,
 	type JobHandler,
 	type JobRun,
 	type Json,
-	type JsonObject,
-	type Question,
 	type ToolResult,
 } from '../../core/index.ts';
 import { artifactOf, textOf } from './artifacts.ts';
 import { adopted } from './early.ts';
+import { A2AError } from './errors.ts';
 import { putArtifacts } from './large-artifacts.ts';
 import { notify } from './push.ts';
-import { type Changing, change, hasPaused, isFinal, keptQuestion, moved, type Retention, says, type Task } from './tasks.ts';
+import { asker, asking, type KeptQuestion } from './questions.ts';
+import { type Changing, change, hasPaused, isFinal, moved, type Retention, says, type Task } from './tasks.ts';
 import type { TaskState } from './wire.ts';
 
 /** A client waits for the task and follows no changes, so that its beginning need not be told. */
@@ -36,10 +33,15 @@ export const jobs: Record<string, JobHandler<Retention>> = {
 	task: { run, attempts: ATTEMPTS, timeoutMs: TIMEOUT_MS, places: PLACES, perAccount: PER_ACCOUNT },
 };
 
+interface Beginning {
+	isAwaited: boolean;
+	here?: true | 'only';
+}
+
 /** Begins the work of a task's present turn: once, however often this is called. @returns the id of the job. @throws rate_limited */
-export async function begin({ id, turn }: Task, call: Call, { isAwaited }: { isAwaited: boolean }): Promise<string> {
+export async function begin({ id, turn }: Pick<Task, 'id' | 'turn'>, call: Call, { isAwaited, here = true }: Beginning): Promise<string> {
 	const data: Data = { id, turn, isAwaited };
-	const job = await call.jobs.add('task', data, { key: `${id}:${turn}`, here: true });
+	const job = await call.jobs.add('task', data, { key: `${id}:${turn}`, here });
 	return job.id;
 }
 
@@ -48,18 +50,30 @@ async function run(given: Json, job: JobRun<Retention>): Promise<void> {
 	const { id, turn, isAwaited } = given as Data;
 	const { call, config } = job;
 	const changing: Changing = { call, retention: config ?? USUAL };
+	const early = await adopted(id, job);
 	const isOurs = (task: Task): boolean => task.turn === turn && !hasPaused(task);
 	let isRepeated = false;
-	const task = await change(id, changing, (now) => {
+	const task = await unlessGone(id, changing, (now) => {
 		if (!isOurs(now)) return null;
 		isRepeated = now.begun === turn;
 		// Nobody would see that it begins, and it may begin again: a write is saved.
 		return isAwaited && now.isRepeatable ? null : { ...moved(now, 'TASK_STATE_WORKING'), begun: turn };
 	});
-	const end = isOurs(task) ? await (adopted(task, job) ?? outcome(task, job, isRepeated)) : null;
+	if (!task) return;
+	const end = isOurs(task) ? await (early?.end ?? outcome(task, job, isRepeated)) : null;
 	const after = end ? await change(id, changing, (now) => (isOurs(now) ? end(now) : null)) : task;
 	// An attempt that ended after the state was stored has told nobody.
 	if (after.turn === turn && hasPaused(after)) await notify(after, call);
+}
+
+/** Returns null for a task that is not there: its process ended before it was stored, or it was removed, so nobody waits for it. */
+async function unlessGone(...given: Parameters<typeof change>): Promise<Task | null> {
+	try {
+		return await change(...given);
+	} catch (thrown) {
+		if (thrown instanceof A2AError && thrown.reason === 'TASK_NOT_FOUND') return null;
+		throw thrown;
+	}
 }
 
 /** How a task ends or pauses. */
@@ -72,7 +86,7 @@ export type Running = Pick<JobRun<Retention>, 'call' | 'signal' | 'attempt' | 'p
 export async function outcome(task: Task, job: Running, isRepeated: boolean): Promise<End> {
 	if (isRepeated && !task.isRepeatable) return failing(LOST);
 	const { call, signal, attempt } = job;
-	const asked: Question[] = [];
+	const asked: KeptQuestion[] = [];
 	const its = call.with({ progress: teller(job), ask: asker(task, asked) });
 	try {
 		const result = await its.invoke({ name: task.skill ?? '' }, task.content.args);
@@ -127,28 +141,6 @@ function missing(message: string, details: GatewayError['details']): End {
 		});
 }
 
-/** The tool asks the user of the client. */
-const asking =
-	(question: Question): End =>
-	(task) => {
-		const kept = keptQuestion(question);
-		return moved(task, 'TASK_STATE_INPUT_REQUIRED', {
-			question: kept,
-			said: says(task, { text: question.message, mediaType: 'text/plain' }, { data: { question: kept }, mediaType: 'application/json' }),
-		});
-	};
-
-/** Gives the answers of earlier turns; a question without one ends the run. */
-const asker =
-	({ content: { answers } }: Task, asked: Question[]): Asker =>
-	async (question) => {
-		const key = keptQuestion(question)?.key ?? '';
-		// `answerTo` wrote it, and core checks it.
-		if (Object.hasOwn(answers, key)) return answers[key] as Answer;
-		asked.push(question);
-		return 'later';
-	};
-
 /** Tells followers how far the tool is. */
 const teller =
 	({ progress }: Running) =>
@@ -178,11 +170,4 @@ export async function cancel(task: Task, changing: Changing): Promise<Task | nul
 	if (task.state !== 'TASK_STATE_INPUT_REQUIRED') await call.jobs.cancel(await begin(after, call, { isAwaited: false }));
 	await notify(after, call);
 	return after;
-}
-
-/** Returns what a message answers to the question of a tool. */
-export function answerTo(given: JsonObject): Json {
-	const { action = 'accept', content } = given;
-	if (action === 'decline' || action === 'cancel') return { action };
-	return { action: 'accept', content: isObject(content) ? content : given };
 }

@@ -48,9 +48,10 @@ export interface JobOptions {
 	runAt?: Date;
 	/**
 	 * It begins at once in this process when a place is free, without waiting in the queue, and its first attempt goes on with this call itself,
-	 * which still has the headers of its request. Otherwise, and at each later attempt, it is like any other job.
+	 * which still has the headers of its request. Otherwise, and at each later attempt, it is like any other job. `only`: where it cannot begin
+	 * at once in this process, `add` throws rate_limited, and there is no job.
 	 */
-	here?: boolean;
+	here?: boolean | 'only';
 	/** Fewer attempts than the handler allows. */
 	attempts?: number;
 	/** The time from its beginning, or from `runAt`, after which it fails whatever is left to try. Default: a day; at most 30 days. */
@@ -88,7 +89,7 @@ export interface JobFault {
 export interface Jobs {
 	/**
 	 * Begins a job in the name of this call's caller; it is durable when this resolves. `data`, of at most 64 KiB as JSON, is encrypted at rest,
-	 * as are progress and output. @throws validation_failed, rate_limited when too many of the account wait
+	 * as are progress and output. @throws validation_failed, rate_limited when too many of the account wait, or by `here: 'only'`
 	 */
 	add(name: string, data: Json, options?: JobOptions): Promise<{ id: string }>;
 	get(id: string): Promise<Job | null>;

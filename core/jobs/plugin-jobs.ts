@@ -100,10 +100,11 @@ export function jobsAt(scope: JobScope, parts: DeskParts): Jobs {
 			};
 			const { here = false, key } = options;
 			const input = sealInput(secrets, scope, kind, content);
-			const asked = { organizationId, kind, input, deadlineMs: deadlineOf(options), here };
-			const leave = here && scope.goOn ? parts.live.lend(input.ref, scope.goOn) : null;
+			const asked = { organizationId, kind, input, deadlineMs: deadlineOf(options) };
+			const beginning = { here: here !== false, hereOnly: here === 'only' };
+			const leave = beginning.here && scope.goOn ? parts.live.lend(input.ref, scope.goOn) : null;
 			try {
-				const run = await runs.start({ ...asked, dedupe: key === undefined ? null : dedupeOf(scope, key) });
+				const run = await runs.start({ ...asked, ...beginning, dedupe: key === undefined ? null : dedupeOf(scope, key) });
 				if (run.status === 'running' && inputOf(run).ref === input.ref) return { id: run.id };
 				leave?.();
 				return { id: run.id };

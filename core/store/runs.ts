@@ -57,6 +57,8 @@ export interface NewRun {
 	dedupe: string | null;
 	/** Begun at once by this process, ahead of the queue; another process takes it over when this one stops keeping it. */
 	here: boolean;
+	/** It is refused where it cannot begin at once. */
+	hereOnly?: boolean;
 	/** Whether a run that lost its process goes on, or fails as `interrupted`. */
 	onLoss: 'resume' | 'fail';
 }
@@ -155,7 +157,7 @@ export interface DueSchedule extends RunSchedule {
 export interface RunQueue {
 	/**
 	 * Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization.
-	 * @throws rate_limited when the account has as many unfinished runs of the kind as it may
+	 * @throws rate_limited when the account has as many unfinished runs of the kind as it may, or by `hereOnly`
 	 */
 	add(asked: NewRun, kind: RunKind): Promise<{ run: Run; claimed: ClaimedRun | null } | null>;
 	get(organizationId: string, id: string): Promise<Run | null>;

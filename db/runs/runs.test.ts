@@ -149,6 +149,9 @@ test('the limit of an account counts for all of its organizations, and those ove
 	await store.runQueue.admit(kind);
 	assert.deepEqual(await claim(kind), []);
 	assert.equal((await add(kind, { here: true })).claimed, null, 'nor one that would begin at once');
+	for (const here of [true, false])
+		await assert.rejects(add(kind, { here, hereOnly: true, dedupe: 'only' }), { code: 'rate_limited', headers: { 'retry-after': '1' } });
+	assert.equal((await store.runQueue.look([kind.kind])).kinds[0]?.parked, 3, 'one that must begin at once is not there');
 	for (const { hold } of taken) await store.runQueue.end(hold, { status: 'succeeded', output: null });
 	await store.runQueue.admit(kind);
 	assert.equal((await claim(kind)).length, 2);

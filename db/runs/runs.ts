@@ -88,6 +88,7 @@ export const adder =
 		const [id, jobId] = [asked.id ?? randomUUID(), isFull ? null : randomUUID()];
 		const [run] = (await sql.executeSql(ADD, [id, organizationId, account.accountId, ...valuesOf(asked), isHere, jobId])).rows as Run[];
 		if (!run) return sameRun(sql, organizationId, asked);
+		if (asked.hereOnly && !isHere) throw new GatewayError('rate_limited', NO_PLACE, RETRY_SOON);
 		if (most !== null) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
 		if (jobId) await engine.send(sql, { ...run, jobId }, isHere ? 'here' : 0);
 		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], signals: [] } : null;
@@ -110,6 +111,8 @@ async function assertRoom(sql: Sql, accountId: string, { kind, most }: { kind: s
 	if (count > most) throw new GatewayError('rate_limited', `${most} of this kind are under way or wait already. Try again later.`, RETRY);
 }
 
+const NO_PLACE = 'No place is free to begin at once. Try again later.';
+const RETRY_SOON = { headers: { 'retry-after': '1' } };
 const RETRY = { headers: { 'retry-after': '60' } };
 
 async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { kind: string; perAccount: number }): Promise<boolean> {

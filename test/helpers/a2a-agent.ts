@@ -84,6 +84,9 @@ export class Agent {
 		return events;
 	}
 
+	sendPart = async (part: object, more: object = {}): Promise<Any> =>
+		(await this.result('SendMessage', { message: message([part], more) })).task;
+
 	send = async (data: object, more: object = {}, configuration: object = {}): Promise<Any> =>
 		(await this.result('SendMessage', { message: message([{ data }], more), configuration })).task;
 

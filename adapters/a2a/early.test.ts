@@ -1,0 +1,132 @@
+// Tests of tools that run before their task is stored: which job takes them over, and what becomes of them where there is no place for one.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CallOptions, GatewayError, type Records } from '../../core/index.ts';
+import { Agent, type Any } from '../../test/helpers/a2a-agent.ts';
+import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
+import { fakeCall } from '../../testing/index.ts';
+import { runEarly } from './early.ts';
+import a2a from './index.ts';
+import { find, newTask, open } from './tasks.ts';
+import { begin } from './work.ts';
+
+const RETENTION = { taskRetentionHours: 24 };
+/** Those of one account. */
+const PLACES = 100;
+const parameters: Any = { type: 'object', properties: {} };
+const found: Any = { content: [], structured: { found: true } };
+
+/** An object of core with other members in place of its own. */
+const like = <T extends object>(one: T, other: Partial<T>): T =>
+	new Proxy(one, {
+		get(of, name) {
+			if (Object.hasOwn(other, name)) return Reflect.get(other, name);
+			const member: unknown = Reflect.get(of, name, of);
+			return typeof member === 'function' ? member.bind(of) : member;
+		},
+	});
+
+/** A tool that runs until it is let go, and counts its runs. */
+function heldTool() {
+	const held = Promise.withResolvers<void>();
+	const tool = {
+		...{ name: 'look', parameters, annotations: { readOnlyHint: true } },
+		runs: 0,
+		async run() {
+			tool.runs += 1;
+			await held.promise;
+			return found;
+		},
+	};
+	return { tool, letGo: held.resolve };
+}
+const waits = { name: 'waits', parameters, run: () => new Promise<never>(() => {}) };
+
+test('a tool that takes longer gets a job, which ends its task; the tool runs once', async () => {
+	const { tool, letGo } = heldTool();
+	const agent = new Agent({ tools: [tool] });
+	const sending = agent.send({ skill: 'look' }, { contextId: 'slow' });
+	await until(async () => (await agent.result('ListTasks', { contextId: 'slow' })).totalSize === 1, 'its task is stored');
+	letGo();
+	assert.deepEqual([(await sending).status.state, tool.runs], ['TASK_STATE_COMPLETED', 1]);
+	await agent.close();
+});
+
+test('where no place is free for its job, none is ever begun: its task is stored when it ends', async () => {
+	const { tool, letGo } = heldTool();
+	await using fake = fakeCall({ plugin: a2a as Any, tools: [tool, waits] });
+	const taskOf = (skill: string) => newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill, args: {}, modes: null }, fake.call);
+	const ids: string[] = [];
+	for (let at = 0; at < PLACES; at++) {
+		const task = taskOf('waits');
+		await open(task, fake.call, RETENTION);
+		ids.push(await begin(task, fake.call, { isAwaited: false }));
+	}
+	const added: Promise<unknown>[] = [];
+	const { jobs } = fake.call;
+	const add: typeof jobs.add = (...given) => {
+		const job = jobs.add(...given);
+		added.push(job);
+		return job;
+	};
+	const call = like(fake.call, { jobs: like(jobs, { add }) });
+	const task = { ...taskOf('look'), isRepeatable: true };
+	const running = runEarly(task, { call, retention: RETENTION });
+	await until(() => added.length > 0, 'it wants a job');
+	await assert.rejects(added[0] ?? assert.fail(), { code: 'rate_limited' });
+	for (const id of ids) await jobs.cancel(id);
+	await assert.rejects(find(task.id, fake.call), { reason: 'TASK_NOT_FOUND' });
+	letGo();
+	const { task: ended, jobId } = await running;
+	assert.deepEqual([ended.state, jobId, added.length], ['TASK_STATE_COMPLETED', null, 1]);
+	assert.deepEqual(await find(task.id, fake.call), ended);
+	await fake.runJobs();
+	assert.equal(tool.runs, 1);
+});
+
+test('a task that cannot be stored leaves no job behind, and none comes back', async () => {
+	await using fake = fakeCall({ plugin: a2a as Any, tools: [waits] });
+	const { records, jobs } = fake.call;
+	const ids: string[] = [];
+	const add: typeof jobs.add = async (...given) => {
+		const job = await jobs.add(...given);
+		ids.push(job.id);
+		return job;
+	};
+	const put: Records['put'] = async () => {
+		throw new GatewayError('unavailable', 'It is away.');
+	};
+	const call = like(fake.call, { jobs: like(jobs, { add }), records: like(records, { put }) });
+	const task = newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill: 'waits', args: {}, modes: null }, fake.call);
+	await assert.rejects(runEarly(task, { call, retention: RETENTION }), { code: 'unavailable' });
+	await fake.runJobs();
+	assert.deepEqual([ids.length, (await jobs.get(ids[0] ?? ''))?.status], [1, 'cancelled']);
+});
+
+test('what a tool told before it had a job is told by its job', async () => {
+	const told: Any[] = [];
+	const held = Promise.withResolvers<void>();
+	await using fake = fakeCall({ plugin: a2a as Any });
+	const its = ({ progress }: CallOptions): Any => ({
+		async invoke() {
+			progress?.(1, 3, 'the first');
+			progress?.(2, 3, 'the second');
+			await held.promise;
+			return found;
+		},
+		with: its,
+	});
+	const call = like(fake.call, { with: its });
+	const task = newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill: 'look', args: {}, modes: null }, fake.call);
+	const { jobId } = await runEarly(task, { call, retention: RETENTION });
+	const following = (async () => {
+		for await (const job of fake.call.jobs.follow(jobId ?? '', AbortSignal.timeout(PATIENCE_MS))) {
+			if (job?.progress) told.push(job.progress);
+			if (told.length > 0) held.resolve();
+		}
+	})();
+	await following;
+	assert.deepEqual(told[0], { text: '2 of 3: the second' });
+	assert.equal((await find(task.id, fake.call)).state, 'TASK_STATE_COMPLETED');
+});

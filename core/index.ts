@@ -21,7 +21,7 @@ export type * from './contract/providers.ts';
 export type * from './contract/results.ts';
 export type * from './contract/sandbox.ts';
 export type * from './contract/server-events.ts';
-export { bodyOfSkill, writeSkill } from './contract/skill-document.ts';
+export { bodyOfSkill, fillSkill, writeSkill } from './contract/skill-document.ts';
 export type * from './contract/skills.ts';
 export type * from './contract/streamed-answers.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';

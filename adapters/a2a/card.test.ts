@@ -138,18 +138,19 @@ describe('with a key of the operator', () => {
 
 test('a card is written once for each state of its gateway, and anew for another one', async () => {
 	let written = 0;
-	const write = async (): Promise<string> => `{"written":${++written}}`;
+	const write = async () => ({ written: ++written });
 	const [tools, others] = [Object.freeze([]), Object.freeze([])];
-	const [first, same] = await Promise.all([
-		writtenCard(tools, ['1.0', { name: 'a' }], write),
-		writtenCard(tools, ['1.0', { name: 'a' }], write),
-	]);
-	assert.equal(await writtenCard(tools, ['1.0', { name: 'a' }], write), first);
-	assert.deepEqual([same, written], [first, 1]);
-	await writtenCard(tools, ['0.3', { name: 'a' }], write);
-	await writtenCard(others, ['1.0', { name: 'a' }], write);
-	const broken = writtenCard(others, ['1.0', {}], () => Promise.reject(new Error('no')));
-	await assert.rejects(broken, /no/);
-	await writtenCard(others, ['1.0', {}], write);
+	const own = { lists: [tools, others], around: ['1.0', { name: 'a' }] };
+	const [first, same] = await Promise.all([writtenCard(own, write), writtenCard(own, write)]);
+	assert.equal(await writtenCard(own, write), first);
+	assert.deepEqual([same, written, String(first.bytes)], [first, 1, '{"written":1}']);
+	await writtenCard({ ...own, around: ['0.3', { name: 'a' }] }, write);
+	await writtenCard({ ...own, lists: [tools, Object.freeze([])] }, write);
+	const broken = { ...own, around: [] };
+	await assert.rejects(
+		writtenCard(broken, () => Promise.reject(new Error('no'))),
+		/no/,
+	);
+	await writtenCard(broken, write);
 	assert.equal(written, 4);
 });

@@ -1,11 +1,22 @@
 // The agent's card: who it is, where and in which versions it speaks, how a client logs in, and its skills.
 
-import { type Call, type Gateway, type Incoming, type JsonObject, notFound, type Reply, TimeSlice, type Tool } from '../../core/index.ts';
+import {
+	type Call,
+	type Gateway,
+	type Incoming,
+	type JsonObject,
+	notFound,
+	type Reply,
+	type Skill,
+	TimeSlice,
+	type Tool,
+} from '../../core/index.ts';
 import { hybridSchemes, securityOf } from './card/security.ts';
 import { keySet, signaturesOf } from './card/signing.ts';
-import { type Document, tagged, writtenCard } from './card/written.ts';
+import { type Document, written, writtenCard } from './card/written.ts';
 import type { Config, Operator } from './config.ts';
 import { A2AError } from './errors.ts';
+import { guidesOf, onCard } from './instructions.ts';
 import type { Asked } from './methods.ts';
 import { protocolOf } from './versions.ts';
 import type { Protocol } from './wire.ts';
@@ -26,18 +37,7 @@ interface Skills {
 	inputSchemas: JsonObject;
 }
 
-/** A gateway's tools are one frozen list until one of them changes. */
-const SKILLS = new WeakMap<readonly Readonly<Tool>[], Promise<Skills>>();
-
-function skillsOf(tools: readonly Readonly<Tool>[]): Promise<Skills> {
-	const known = SKILLS.get(tools);
-	if (known) return known;
-	const described = describe(tools);
-	SKILLS.set(tools, described);
-	return described;
-}
-
-async function describe(tools: readonly Readonly<Tool>[]): Promise<Skills> {
+async function describe({ tools, skills: own }: Shelf): Promise<Skills> {
 	const slice = new TimeSlice();
 	const skills: JsonObject[] = [];
 	const inputSchemas: JsonObject = {};
@@ -52,7 +52,17 @@ async function describe(tools: readonly Readonly<Tool>[]): Promise<Skills> {
 		if (chars <= MAX_SCHEMA_CHARS) inputSchemas[name] = parameters;
 		if (slice.isOverNow) await slice.next();
 	}
+	for (const guide of guidesOf(own, tools)) {
+		skills.push(onCard(guide));
+		inputSchemas[guide.name] = guide.parameters;
+	}
 	return { skills, inputSchemas };
+}
+
+/** Frozen lists, which are the same ones until something in them changes. */
+interface Shelf {
+	tools: readonly Readonly<Tool>[];
+	skills: readonly Readonly<Skill>[];
 }
 
 interface CardParts {
@@ -61,14 +71,14 @@ interface CardParts {
 	operator: Operator;
 	call: Call;
 	/** Null: the card is public, and tells no skills. */
-	tools: readonly Readonly<Tool>[] | null;
+	shelf: Shelf | null;
 }
 
 /** A card of 1.0, signed where the operator set a key. */
 async function modernCard(parts: CardParts): Promise<JsonObject> {
-	const { gateway, config, operator, call, tools } = parts;
+	const { gateway, config, operator, call, shelf } = parts;
 	const { isOpen, ...security } = securityOf(call.admission());
-	const { skills, inputSchemas } = tools === null ? { skills: [], inputSchemas: null } : await skillsOf(tools);
+	const { skills, inputSchemas } = shelf === null ? { skills: [], inputSchemas: null } : await describe(shelf);
 	const card: JsonObject = {
 		...about(gateway, config),
 		supportedInterfaces: interfacesOf(gateway.url),
@@ -83,7 +93,7 @@ async function modernCard(parts: CardParts): Promise<JsonObject> {
 		defaultOutputModes: MODES,
 		skills,
 	};
-	const signatures = signaturesOf(card, operator, gateway.url + KEY_SET);
+	const signatures = await signaturesOf(card, operator, gateway.url + KEY_SET);
 	return signatures.length === 0 ? card : { ...card, signatures };
 }
 
@@ -122,37 +132,38 @@ function hybridCard(card: JsonObject, url: string): JsonObject {
 }
 
 /** @throws not_found in a call without a gateway */
-async function cardOf(protocol: Protocol, { call, config, tools }: Omit<CardParts, 'gateway' | 'operator'>): Promise<JsonObject> {
+async function cardOf(protocol: Protocol, { call, config, shelf }: Omit<CardParts, 'gateway' | 'operator'>): Promise<Document> {
 	const { gateway } = call;
 	if (!gateway) throw notFound('Agent');
-	const card = await modernCard({ gateway, config, operator: call.operator as Operator, call, tools });
-	return protocol === '1.0' ? card : hybridCard(card, gateway.url);
+	const make = async (): Promise<JsonObject> => {
+		const card = await modernCard({ gateway, config, operator: call.operator as Operator, call, shelf });
+		return protocol === '1.0' ? card : hybridCard(card, gateway.url);
+	};
+	const around = [protocol, gateway, config, call.admission()];
+	return shelf === null ? written(await make()) : writtenCard({ lists: [shelf.tools, shelf.skills], around }, make);
 }
 
 /** "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3). */
 export async function publicCard(request: Incoming, config: Config, call: Call): Promise<Reply> {
 	const protocol = protocolOf(request) ?? '0.3';
-	const tools = config.discovery === 'minimal' ? null : await call.published();
-	const write = async (): Promise<string> => JSON.stringify(await cardOf(protocol, { call, config, tools }));
-	const document =
-		tools === null ? tagged(await write()) : await writtenCard(tools, [protocol, call.gateway, config, call.admission()], write);
-	return cached(request, document);
+	const shelf = config.discovery === 'minimal' ? null : { tools: await call.published(), skills: await call.skills() };
+	return cached(request, await cardOf(protocol, { call, config, shelf }));
 }
 
 export const publicKeys = async (request: Incoming, _config: Config, call: Call): Promise<Reply> =>
-	cached(request, tagged(JSON.stringify(keySet(call.operator as Operator))));
+	cached(request, await written(keySet(call.operator as Operator)));
 
-function cached({ headers }: Incoming, { text, etag }: Document): Reply {
+function cached({ headers }: Incoming, { bytes, etag }: Document): Reply {
 	const own = { 'cache-control': `public, max-age=${MAX_AGE_SECONDS}`, etag, vary: 'A2A-Version' };
 	const known = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
 	if (known.includes(etag) || known.includes('*')) return { status: 304, headers: own };
-	return { status: 200, headers: { ...own, 'content-type': 'application/json' }, body: text };
+	return { status: 200, headers: { ...own, 'content-type': 'application/json' }, body: bytes };
 }
 
 /** The card for callers: with all skills that they may see. @throws A2AError, insufficient_scope */
-export async function extendedCard({ call, config, protocol }: Asked): Promise<JsonObject> {
+export async function extendedCard({ call, config, protocol }: Asked): Promise<Document> {
 	const { isOpen } = securityOf(call.admission());
 	if (isOpen && config.discovery === 'full')
 		throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'The public card tells everything: there is no extended one.');
-	return cardOf(protocol, { call, config, tools: await call.tools() });
+	return cardOf(protocol, { call, config, shelf: { tools: await call.tools(), skills: await call.skills() } });
 }

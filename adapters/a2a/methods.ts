@@ -1,6 +1,7 @@
 // The methods of A2A 1.0, as JSON-RPC names them: both bindings and both versions come here.
 
 import type { Call, GatewayError, Incoming, JsonObject } from '../../core/index.ts';
+import type { Document } from './card/written.ts';
 import { extendedCard } from './card.ts';
 import type { Config } from './config.ts';
 import { A2AError } from './errors.ts';
@@ -31,7 +32,8 @@ export interface Streamed {
 	whenFull(refused: GatewayError): Promise<JsonObject>;
 }
 
-export type Method = (asked: Asked) => Promise<JsonObject>;
+/** A document is sent as it is. */
+export type Method = (asked: Asked) => Promise<JsonObject | Document>;
 
 /** A task that seems to work for longer may have lost its job. */
 const DOUBTED_MS = 30_000;

@@ -1,6 +1,7 @@
 // HTTP+JSON, the binding of 1.0 with a route for each method (specification 1.0, section 11).
 
 import { type Call, type GatewayRoute, type Incoming, isObject, type Json, type JsonObject, type Reply } from '../../core/index.ts';
+import { Document } from './card/written.ts';
 import type { Config, Operator } from './config.ts';
 import { A2AError, asA2A, asStreamed, restError, restErrorReply } from './errors.ts';
 import { activated } from './extensions.ts';
@@ -55,7 +56,11 @@ function route(method: Route['method'], path: string, name: string, read: Read, 
 				const result = (await plain?.(asked)) ?? {};
 				return status === 204
 					? { status, headers }
-					: { status, headers: { ...headers, 'content-type': TYPE }, body: JSON.stringify(result) };
+					: {
+							status,
+							headers: { ...headers, 'content-type': TYPE },
+							body: result instanceof Document ? result.bytes : JSON.stringify(result),
+						};
 			} catch (thrown) {
 				return restErrorReply(asA2A(thrown, call));
 			}

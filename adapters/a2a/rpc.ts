@@ -12,6 +12,7 @@ import {
 	parseJson,
 	type Reply,
 } from '../../core/index.ts';
+import { Document } from './card/written.ts';
 import type { Config } from './config.ts';
 import { A2AError, asA2A, asStreamed, type RpcId, rpcError, rpcErrorReply } from './errors.ts';
 import { activated } from './extensions.ts';
@@ -90,8 +91,13 @@ async function answer({ id, method, params }: Envelope, around: Around): Promise
 	const all: Asked = { ...around, protocol, at: '/params', params: protocol === '1.0' ? params : modernParams(method, params) };
 	if (streaming) return stream(id, { protocol, headers, streamed: await streaming(all), call: around.call });
 	const result = (await plain?.(all)) ?? {};
+	if (result instanceof Document)
+		return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body: wrapped(id, result) };
 	return { status: 200, headers, body: { jsonrpc: '2.0', id, result: protocol === '1.0' ? result : legacyResult(method, result) } };
 }
+
+const wrapped = (id: RpcId, { bytes }: Document): Buffer =>
+	Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`), bytes, Buffer.from('}')]);
 
 interface Stream {
 	protocol: Protocol;

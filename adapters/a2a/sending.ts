@@ -5,6 +5,7 @@ import { type Call, GatewayError, type JsonObject, type Tool } from '../../core/
 import { runEarly } from './early.ts';
 import { A2AError, noTask, wrong } from './errors.ts';
 import type { Begun } from './following.ts';
+import { type Guide, guidesOf, namesGuide } from './instructions.ts';
 import type { Asked } from './methods.ts';
 import { putReceiver, readReceiver } from './push.ts';
 import { answered } from './questions.ts';
@@ -58,8 +59,18 @@ export async function assertMayRun(call: Call): Promise<void> {
 	if (!call.caller?.scopes.includes('tools:execute')) await call.invoke({ name: '' }, {});
 }
 
-/** The tools that the caller may see; null when they may see none. */
-const seenTools = async (call: Call): Promise<readonly Tool[] | null> => (call.caller?.scopes.includes('tools:read') ? call.tools() : null);
+interface Seen {
+	/** Null: the caller may see none. */
+	tools: readonly Tool[] | null;
+	guides: readonly Guide[];
+}
+
+/** Returns what the caller may see. */
+async function seen(call: Call): Promise<Seen> {
+	if (!call.caller?.scopes.includes('tools:read')) return { tools: null, guides: [] };
+	const tools = await call.tools();
+	return { tools, guides: guidesOf(await call.skills(), tools) };
+}
 
 /** @param isAwaited the client waits for the task, and follows no changes. @throws A2AError, rate_limited */
 export async function take(sending: Sending, asked: Asked, isAwaited: boolean): Promise<Begun> {
@@ -69,13 +80,13 @@ export async function take(sending: Sending, asked: Asked, isAwaited: boolean): 
 }
 
 async function start({ message, metadata, modes, receiver }: Sending, { call, config, at }: Asked, isAwaited: boolean): Promise<Begun> {
-	const tools = await seenTools(call);
-	const command = commandOf(message, { tools, metadata, earlier: null });
+	const around = await seen(call);
+	const command = commandOf(message, { ...around, metadata, earlier: null });
 	const contextId = message.contextId ?? randomUUID();
 	const state = isAwaited ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED';
 	const fresh = newTask({ contextId, state, skill: command?.skill ?? null, args: command?.args ?? {}, modes }, call);
-	const noted = { ...withMessage(fresh, message), pushes: receiver !== null, isRepeatable: isRepeatable(command, tools) };
-	const task = command ? noted : asksForSkill(noted, tools);
+	const noted = { ...withMessage(fresh, message), pushes: receiver !== null, isRepeatable: isRepeatable(command, around) };
+	const task = command ? noted : asksForSkill(noted, around);
 	assertRoom(task, at);
 	if (isAwaited && command && !receiver) return runEarly(task, { call, retention: config });
 	await open(task, call, config);
@@ -89,15 +100,15 @@ async function start({ message, metadata, modes, receiver }: Sending, { call, co
 	}
 }
 
-function isRepeatable(command: Command | null, tools: readonly Tool[] | null): boolean {
+function isRepeatable(command: Command | null, { tools, guides }: Seen): boolean {
 	const annotations = tools?.find(({ name }) => name === command?.skill)?.annotations;
-	return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+	return annotations?.readOnlyHint === true || annotations?.idempotentHint === true || namesGuide(command?.skill ?? '', guides);
 }
 
 /** The message names no skill: the client is told which ones there are. */
-function asksForSkill(task: Task, tools: readonly Tool[] | null): Task {
+function asksForSkill(task: Task, { tools, guides }: Seen): Task {
 	let chars = 0;
-	const skills = (tools ?? []).slice(0, NAMED).map(({ name, parameters }): JsonObject => {
+	const skills = [...(tools ?? []), ...guides].slice(0, NAMED).map(({ name, parameters }): JsonObject => {
 		// Schemas behind the bound are not even measured: a hundred of them can be large.
 		if (chars <= MAX_SCHEMA_CHARS) chars += JSON.stringify(parameters).length;
 		return chars > MAX_SCHEMA_CHARS ? { id: name } : { id: name, inputSchema: parameters };
@@ -113,12 +124,14 @@ async function goOn(taskId: string, sending: Sending, { call, config, at }: Aske
 	const found = await find(taskId, call);
 	if (message.contextId !== undefined && message.contextId !== found.contextId)
 		throw wrong(`${at}/message/contextId`, 'contextId is not that of the task.');
-	const tools = await seenTools(call);
+	const around = await seen(call);
 	const task = await change(taskId, { call, retention: config }, (now) => {
 		assertWaits(now);
 		const next = { ...withMessage(now, message), turn: now.turn + 1, pushes: now.pushes || receiver !== null };
 		const heard = modes === null ? next : { ...next, content: { ...next.content, modes } };
-		const changed = now.content.question ? answered(heard, now.content.question, message) : commanded(heard, { message, metadata, tools });
+		const changed = now.content.question
+			? answered(heard, now.content.question, message)
+			: commanded(heard, { message, metadata, ...around });
 		assertRoom(changed, at);
 		return changed;
 	});
@@ -138,17 +151,16 @@ function assertWaits(task: Task): void {
 	throw new A2AError('UNSUPPORTED_OPERATION', `The task ${why}.`);
 }
 
-interface Heard {
+interface Heard extends Seen {
 	message: Message;
 	metadata: JsonObject | null;
-	tools: readonly Tool[] | null;
 }
 
-function commanded(task: Task, { message, metadata, tools }: Heard): Task {
+function commanded(task: Task, { message, ...heard }: Heard): Task {
 	const { skill, content } = task;
-	const command = commandOf(message, { tools, metadata, earlier: skill === null ? null : { skill, args: content.args } });
-	if (!command) return asksForSkill(task, tools);
-	const next = { ...task, skill: command.skill, isRepeatable: isRepeatable(command, tools) };
+	const command = commandOf(message, { ...heard, earlier: skill === null ? null : { skill, args: content.args } });
+	if (!command) return asksForSkill(task, heard);
+	const next = { ...task, skill: command.skill, isRepeatable: isRepeatable(command, heard) };
 	// What was said to a run with other arguments, or to one before, is no word on this one.
 	return moved(next, 'TASK_STATE_SUBMITTED', { args: command.args, answers: {} });
 }

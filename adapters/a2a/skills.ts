@@ -1,6 +1,7 @@
 // Finds the tool that a message asks for: A2A has no field for it, so several forms are understood.
 
 import { isObject, type Json, type JsonObject, parseJson, type Tool } from '../../core/index.ts';
+import { type Guide, namesGuide } from './instructions.ts';
 import type { Message, Part } from './wire.ts';
 
 export interface Command {
@@ -11,6 +12,8 @@ export interface Command {
 export interface Known {
 	/** The tools that the caller may see; null when they may see none. */
 	tools: readonly Tool[] | null;
+	/** Instructions that the caller may see. */
+	guides: readonly Guide[];
 	/** Metadata of the request. */
 	metadata: JsonObject | null;
 	/** The skill and the arguments that an earlier message of the task named; null when none did. */
@@ -69,32 +72,35 @@ export function tryParse(text: string): JsonObject | null {
 }
 
 /** Reads `{ skill, arguments }`. A single `name` may also be an argument of the only skill. */
-function readNamed(data: JsonObject, { tools, earlier }: Known): Command | null {
+function readNamed(data: JsonObject, known: Known): Command | null {
 	const key = NAMES.find((one) => typeof data[one] === 'string');
 	const { [key ?? '']: skill, arguments: args, ...rest } = data;
 	if (key === undefined || typeof skill !== 'string' || skill === '') return null;
 	if (isObject(args)) return { skill, args };
 	const isAlone = args === undefined && Object.keys(rest).length === 0;
-	const isSure = key === 'skill' && earlier === null;
-	return isAlone && (isSure || tools?.some(({ name }) => name === skill)) ? { skill, args: {} } : null;
+	const isSure = key === 'skill' && known.earlier === null;
+	return isAlone && (isSure || isKnown(skill, known)) ? { skill, args: {} } : null;
 }
 
-function lineOf(text: string | null, { tools, earlier }: Known): Command | null {
+function lineOf(text: string | null, known: Known): Command | null {
 	const [, skill, json] = (text === null ? null : LINE.exec(text)) ?? [];
 	if (skill === undefined) return null;
 	const args = json === undefined ? {} : tryParse(json);
 	if (!args) return null;
-	const isKnown = tools?.some(({ name }) => name === skill) ?? false;
-	return isKnown || (json !== undefined && earlier === null) ? { skill, args } : null;
+	return isKnown(skill, known) || (json !== undefined && known.earlier === null) ? { skill, args } : null;
 }
 
+const isKnown = (skill: string, { tools, guides }: Known): boolean =>
+	tools?.some(({ name }) => name === skill) || namesGuide(skill, guides);
+
 /** Completes what the task has, or calls the only tool. */
-function completed({ given, text }: { given: JsonObject | null; text: string | null }, { tools, earlier }: Known): Command | null {
+function completed({ given, text }: { given: JsonObject | null; text: string | null }, { tools, guides, earlier }: Known): Command | null {
 	const [only, ...others] = tools ?? [];
 	const base = earlier ?? (only && others.length === 0 ? { skill: only.name, args: {} } : null);
 	if (!base) return null;
 	if (given) return { skill: base.skill, args: { ...base.args, ...argumentsOf(given) } };
-	const field = text === null ? null : missingText(tools?.find(({ name }) => name === base.skill) ?? null, base.args);
+	const field =
+		text === null ? null : missingText([...(tools ?? []), ...guides].find(({ name }) => name === base.skill) ?? null, base.args);
 	return { skill: base.skill, args: field === null ? base.args : { ...base.args, [field]: text } };
 }
 
@@ -103,7 +109,7 @@ const argumentsOf = (given: JsonObject): JsonObject =>
 	isObject(given.arguments) && Object.keys(given).length === 1 ? given.arguments : given;
 
 /** Returns the one required text that is not among the arguments; null when there are several, or none. */
-function missingText(tool: Tool | null, args: JsonObject): string | null {
+function missingText(tool: Pick<Tool, 'parameters'> | null, args: JsonObject): string | null {
 	const { required, properties } = tool?.parameters ?? {};
 	if (!Array.isArray(required) || !isObject(properties)) return null;
 	const missing = required.filter((name): name is string => typeof name === 'string' && !Object.hasOwn(args, name));

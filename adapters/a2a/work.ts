@@ -12,6 +12,7 @@ import {
 import { artifactOf, textOf } from './artifacts.ts';
 import { adopted } from './early.ts';
 import { A2AError } from './errors.ts';
+import { handOver } from './instructions.ts';
 import { putArtifacts } from './large-artifacts.ts';
 import { notify } from './push.ts';
 import { asker, asking, type KeptQuestion } from './questions.ts';
@@ -89,7 +90,7 @@ export async function outcome(task: Task, job: Running, isRepeated: boolean): Pr
 	const asked: KeptQuestion[] = [];
 	const its = call.with({ progress: teller(job), ask: asker(task, asked) });
 	try {
-		const result = await its.invoke({ name: task.skill ?? '' }, task.content.args);
+		const result = await ran(task, its);
 		if (result.isError) signal.throwIfAborted();
 		return result.isError ? failing(textOf(result)) : await completing(task, result, call);
 	} catch (thrown) {
@@ -100,6 +101,17 @@ export async function outcome(task: Task, job: Running, isRepeated: boolean): Pr
 		if (!error) throw thrown;
 		if (error.code === 'unavailable' && attempt < ATTEMPTS && task.isRepeatable) throw error;
 		return refusing(error);
+	}
+}
+
+/** Runs the tool, or hands the organization's instructions over. */
+async function ran({ skill, content: { args } }: Task, call: Call): Promise<ToolResult> {
+	try {
+		return await call.invoke({ name: skill ?? '' }, args);
+	} catch (thrown) {
+		const instructions = asGatewayError(thrown)?.code === 'tool_not_found' ? await handOver(skill ?? '', args, call) : null;
+		if (!instructions) throw thrown;
+		return instructions;
 	}
 }
 

@@ -20,6 +20,23 @@ export function writeSkill(frontmatter: JsonObject, body: string): string {
 /** Returns the body of a document that `writeSkill` wrote. */
 export const bodyOfSkill = (document: string): string => document.slice(document.indexOf(END_OF_HEAD) + END_OF_HEAD.length);
 
+/**
+ * Puts what arguments say in the places of their names, `{{name}}`; what they say is not looked through again. Null: it has more characters than
+ * that. @param values by the names of all arguments that the skill declares
+ */
+export function fillSkill(body: string, values: Readonly<Record<string, string>>, maxChars: number): string | null {
+	const names = Object.keys(values);
+	if (names.length === 0) return body;
+	let chars = body.length;
+	const text = body.replaceAll(new RegExp(`\\{\\{\\s{0,8}(${names.join('|')})\\s{0,8}\\}\\}`, 'g'), (_text, name: string) => {
+		const said = values[name] ?? '';
+		chars += said.length;
+		// The rest is not even written.
+		return chars > maxChars ? '' : said;
+	});
+	return chars > maxChars ? null : text;
+}
+
 /** Readers of YAML that know only `name: value` find the name where it needs no quotes. */
 const plainName = (name: string): string => (NO_PLAIN_TEXT.test(name) ? quoted(name) : name);
 

@@ -50,7 +50,7 @@ export class Agent {
 	/** JSON-RPC, whatever the body. */
 	async raw(body: unknown, headers: object = {}): Promise<Any> {
 		const reply = await this.#answer('POST', '/', { body, headers });
-		return { ...reply, body: reply.body };
+		return { ...reply, body: read(reply) };
 	}
 
 	async rpc(method: string, params: object = {}, headers: object = { 'a2a-version': '1.0' }): Promise<Any> {
@@ -74,7 +74,7 @@ export class Agent {
 
 	async rest(method: string, path: string, more: { body?: unknown; query?: string; headers?: object; params?: object } = {}): Promise<Any> {
 		const reply = await this.#answer(method, path, more);
-		return { ...reply, body: typeof reply.body === 'string' ? JSON.parse(reply.body) : reply.body };
+		return { ...reply, body: read(reply) };
 	}
 
 	async events(method: string, params: object): Promise<Any[]> {
@@ -94,3 +94,5 @@ export class Agent {
 }
 
 export const message = (parts: object[], more: object = {}) => ({ messageId: randomUUID(), role: 'ROLE_USER', parts, ...more });
+
+const read = ({ body }: Reply): Any => (typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body);

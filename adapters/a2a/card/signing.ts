@@ -1,8 +1,9 @@
 // Signs agent cards (specification 1.0, section 8.4): ES256 over the canonical JSON of the card (RFC 8785), and the key to verify it.
 
-import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { type Operator, readSigningKey } from '../config.ts';
+import { bytesOf, type Form, inPieces } from './turns.ts';
 
 interface Signer {
 	key: KeyObject;
@@ -33,19 +34,34 @@ function read(text: string): Signer {
 export const keySet = (operator: Operator): JsonObject => ({ keys: [signerOf(operator)?.jwk ?? null].filter((jwk) => jwk !== null) });
 
 /** @param jku the address of the key set. @returns the signatures of a card of 1.0; none without a key */
-export function signaturesOf(card: JsonObject, operator: Operator, jku: string): JsonObject[] {
+export async function signaturesOf(card: JsonObject, operator: Operator, jku: string): Promise<JsonObject[]> {
 	const signer = signerOf(operator);
 	if (!signer) return [];
 	const header = encode(JSON.stringify({ alg: 'ES256', kid: signer.kid, typ: 'JOSE', jku }));
-	const signed = Buffer.from(`${header}.${encode(canonical(card))}`);
-	const signature = sign('sha256', signed, { key: signer.key, dsaEncoding: 'ieee-p1363' });
+	const signing = createSign('sha256').update(`${header}.`);
+	let left: Buffer = Buffer.alloc(0);
+	for await (const bytes of bytesOf(await inPieces(card, CANONICAL))) {
+		const all = Buffer.concat([left, bytes]);
+		// Base64 of a part is a part of the base64 where it ends with three bytes.
+		const whole = all.length - (all.length % 3);
+		signing.update(all.toString('base64url', 0, whole));
+		left = all.subarray(whole);
+	}
+	const signature = signing.update(left.toString('base64url')).sign({ key: signer.key, dsaEncoding: 'ieee-p1363' });
 	return [{ protected: header, signature: signature.toString('base64url') }];
 }
 
 const encode = (text: string): string => Buffer.from(text).toString('base64url');
 
 /** "Fields with default values MUST be omitted" (section 8.4.1): what is empty is left out, then RFC 8785 writes the rest. */
-export const canonical = (card: JsonObject): string => sorted(withoutEmpty(card) ?? {});
+const CANONICAL: Form = {
+	write(value) {
+		const kept = withoutEmpty(value);
+		return kept === null ? null : sorted(kept);
+	},
+	names: (object) => Object.keys(object).sort(),
+	skipsEmpty: true,
+};
 
 function withoutEmpty(value: Json): Json {
 	if (value === '' || value === null) return null;

@@ -4,6 +4,7 @@ import {
 	asGatewayError,
 	bodyOfSkill,
 	type Call,
+	fillSkill,
 	isObject,
 	type Json,
 	type JsonObject,
@@ -108,18 +109,11 @@ async function ask({ name: prompt }: Skill, missing: readonly SkillArgument[], c
 	}
 }
 
-/** Replaces the names of arguments; what an argument says is not looked through again. @throws ProtocolError when too much comes of it */
+/** @throws ProtocolError when too much comes of it */
 function filled(body: string, declared: readonly SkillArgument[], args: Arguments): string {
-	if (declared.length === 0) return body;
-	const names = declared.map(({ name }) => name).join('|');
-	let chars = body.length;
-	return body.replaceAll(new RegExp(`\\{\\{\\s{0,8}(${names})\\s{0,8}\\}\\}`, 'g'), (_text, name: string) => {
-		const said = args[name] ?? '';
-		chars += said.length;
-		if (chars > MAX_BODY_CHARS)
-			throw new ProtocolError(CODES.invalidParams, `The prompt and its arguments have more than ${MAX_BODY_CHARS} characters.`);
-		return said;
-	});
+	const text = fillSkill(body, Object.fromEntries(declared.map(({ name }) => [name, args[name] ?? ''])), MAX_BODY_CHARS);
+	if (text !== null) return text;
+	throw new ProtocolError(CODES.invalidParams, `The prompt and its arguments have more than ${MAX_BODY_CHARS} characters.`);
 }
 
 /** Returns the skill's other files: small ones whole, as images and sounds where they are such, the rest as links that can be read. */

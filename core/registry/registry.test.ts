@@ -156,3 +156,31 @@ test('members of maps are secret by their names, also below lists and other maps
 	const hidden = { list: [{ parts: '••••' }, { parts: { one: '••••', two: { headers: { token: '••••' } } } }], headers: { token: 7 } };
 	assert.deepEqual(registry.redact('auth', 'a', odd), hidden, 'a value of another type than the schema’s is hidden with what it may hold');
 });
+
+const CARD = { method: 'GET', path: '/.well-known/card.json', public: true, atOrganization: true, handler: async () => ({ status: 200 }) };
+const transport = (route: object): unknown => ({
+	kind: 'transport',
+	api: 1,
+	name: 'a',
+	summary: 'One.',
+	config: Joi.object({}),
+	routes: [route],
+});
+
+test('a route that is at the organization, too, is a public GET of one path below /.well-known/', () => {
+	new Registry().add(transport(CARD));
+	for (const wrong of [
+		{ path: '/card.json' },
+		{ path: '/.well-known/{file}' },
+		{ method: 'POST' },
+		{ public: false },
+		{ public: undefined },
+	])
+		assert.throws(
+			() => new Registry().add(transport({ ...CARD, ...wrong })),
+			/^Error: transport:a: routes\[0\] must be a public GET of a path below \/\.well-known\/, without parameters, to have atOrganization\.$/,
+			JSON.stringify(wrong),
+		);
+	assert.throws(() => new Registry().add(transport({ ...CARD, atOrganization: 'yes' })), /routes\[0\]\.atOrganization must be a boolean/);
+	new Registry().add(transport({ ...CARD, path: '/card.json', atOrganization: false }));
+});

@@ -1,4 +1,5 @@
-// Measures a task of A2A beside the same call over MCP: the service's CPU per call, 16 at once. `node test/bench/a2a.ts`, about a minute.
+// Measures tasks of A2A beside the same call over MCP: the service's CPU per call, 16 at once, for clients that wait, follow a stream, or come back.
+// `node test/bench/a2a.ts`, about two minutes.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -23,8 +24,10 @@ interface Way {
 	name: string;
 	url: string;
 	body(): object;
-	/** A text that each answer has. */
-	has: string;
+	/** Returns a second request, which the answer asks for. */
+	next?(answer: string): object;
+	/** A text that each last answer has. */
+	has: RegExp;
 }
 
 interface Round {
@@ -83,9 +86,23 @@ async function prepare(service: string, upstream: string): Promise<{ ways: Way[]
 				name: 'mcp, tools/call',
 				url: mcp,
 				body: () => rpc('tools/call', { name: 'get_item', arguments: args }),
-				has: '"structuredContent"',
+				has: /"structuredContent"/,
 			},
-			{ name: 'a2a, SendMessage', url: a2a, body: () => rpc('SendMessage', { message: message() }), has: 'TASK_STATE_COMPLETED' },
+			{ name: 'a2a, SendMessage', url: a2a, body: () => rpc('SendMessage', { message: message() }), has: /TASK_STATE_COMPLETED/ },
+			{
+				name: 'a2a, SendStreamingMessage to its end',
+				url: a2a,
+				body: () => rpc('SendStreamingMessage', { message: message() }),
+				has: /TASK_STATE_COMPLETED/,
+			},
+			{
+				name: 'a2a, returnImmediately, then SubscribeToTask to its end',
+				url: a2a,
+				body: () => rpc('SendMessage', { message: message(), configuration: { returnImmediately: true } }),
+				next: (answer) => rpc('SubscribeToTask', { id: JSON.parse(answer).result.task.id }),
+				// A task that has ended is not subscribed to.
+				has: /TASK_STATE_COMPLETED|-32004/,
+			},
 		],
 	};
 }
@@ -97,15 +114,16 @@ interface Running {
 	cpu(): Promise<number>;
 }
 
-async function run({ url, body, has }: Way, { key, dispatcher, ms, cpu }: Running): Promise<Round> {
-	const headers = { 'content-type': 'application/json', accept: 'application/json', 'x-api-key': key[url] ?? '' };
+async function run({ url, body, next, has }: Way, { key, dispatcher, ms, cpu }: Running): Promise<Round> {
+	const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'x-api-key': key[url] ?? '' };
 	const [before, started] = [await cpu(), performance.now()];
 	let calls = 0;
+	const send = async (sent: object): Promise<string> =>
+		(await request(url, { method: 'POST', headers, body: JSON.stringify(sent), dispatcher })).body.text();
 	const work = async (): Promise<void> => {
 		while (performance.now() - started < ms) {
-			const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body()), dispatcher });
-			const text = await answer.body.text();
-			assert.ok(text.includes(has), text);
+			const first = await send(body());
+			assert.match(next ? await send(next(first)) : first, has);
 			calls++;
 		}
 	};

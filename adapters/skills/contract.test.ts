@@ -20,7 +20,7 @@ transportContract(skills, {
 	call: { skills: [{ name: 'house-rules', description: 'Rules. Use always.', body: 'Be kind.', files: { 'references/a.md': 'More.' } }] },
 	samples: [
 		run('a call', 'echo', { text: 'hello' }, 200, '"structured":{"text":"hello"}'),
-		run('a call that fails', 'fail', {}, 502, '"message":"no luck","error":"UPSTREAM_FAILED"'),
+		run('a call that fails', 'fail', {}, 422, '"message":"no luck","error":"EXECUTION_FAILED"'),
 		run('a call of no tool', 'none', {}, 404, 'no tool "none"'),
 		run('a call with wrong arguments', 'echo', { text: 1 }, 400, 'text'),
 		get('the index', `${AT}/index.json`, /"name": "acme-main",\s+"type": "archive"[\s\S]*"house-rules"/),

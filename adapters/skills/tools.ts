@@ -1,6 +1,16 @@
 // The tools as callers use them: list them, read one, and call one. The runner script of every skill calls through here.
 
-import { type Call, GatewayError, type Incoming, type Json, type JsonObject, type Reply, type ToolResult } from '../../core/index.ts';
+import {
+	type Call,
+	failureOf,
+	GatewayError,
+	type Incoming,
+	type Json,
+	type JsonObject,
+	type Reply,
+	type RunResult,
+	type ToolResult,
+} from '../../core/index.ts';
 import { callersSkills, fresh } from './discovery.ts';
 import { toolAsJson } from './generated/skill.ts';
 
@@ -50,10 +60,10 @@ const answer = ({ content, structured }: ToolResult): JsonObject => ({
 	...(structured !== undefined && { structured }),
 });
 
-/** A tool that ran and failed is told like every error, and with what it said. */
-function failure(result: ToolResult): Reply {
+/** A run that failed is told like every error, with what the tool said. */
+function failure(result: RunResult): Reply {
 	const texts = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-	const { code, status } = new GatewayError('upstream_failed', '');
+	const { code, status } = failureOf(result);
 	const message = texts.join('\n') || 'The tool failed.';
 	return { status, body: { success: false, message, error: code.toUpperCase(), statusCode: status, ...answer(result) } };
 }

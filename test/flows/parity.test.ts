@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { until } from '../helpers/clock.ts';
 import { type Caller, type Seen, TRANSPORTS, type Transport } from '../helpers/parity.ts';
+import { freePort } from '../helpers/ports.ts';
 import {
 	type Account,
 	createHttpTool,
@@ -56,7 +57,9 @@ const says = (seen: Seen, pattern: RegExp): unknown => (seen.is === 'failed' ? {
 const SAID = { is: 'failed', says: true };
 /** The listed names; none where the list was refused. */
 const namesOf = (listed: string[] | Seen): string[] => (Array.isArray(listed) ? listed.toSorted() : []);
-const NAMES = ['get_pet', 'words', 'breaks', 'missing', 'slow', 'large', 'limited', 'confirmed'];
+const NAMES = ['get_pet', 'words', 'breaks', 'missing', 'slow', 'large', 'limited', 'confirmed', 'gone'];
+/** The statuses of failures, for protocols whose calls have none. */
+const WITHOUT: Readonly<Record<string, number>> = { missing: 422, breaks: 422, gone: 502, get_pet: 400 };
 
 const CASES: readonly Case[] = [
 	{
@@ -93,6 +96,17 @@ const CASES: readonly Case[] = [
 		row: 'tells what an upstream did not find',
 		see: async (site) => says(await site.caller().call('missing'), /HTTP 404.*no such pet/s),
 		expect: SAID,
+	},
+	{
+		row: 'tells a tool that failed from a wrong argument and from an upstream that is away, where calls have a status',
+		async see(site) {
+			const statusOf = async (name: string): Promise<unknown> => {
+				const seen = await site.caller().call(name);
+				return seen.is === 'failed' ? (seen.status ?? WITHOUT[name]) : seen;
+			};
+			return [await statusOf('missing'), await statusOf('breaks'), await statusOf('gone'), await statusOf('get_pet')];
+		},
+		expect: [422, 422, 502, 400],
 	},
 	{
 		row: 'cuts a result to the same data',
@@ -204,6 +218,7 @@ async function publish(t: TestContext, service: SharedService, transport: Transp
 		await script('large', "return { items: Array.from({ length: 100 }, () => 'x'.repeat(50)) };"),
 		...(await Promise.all(['breaks', 'missing', 'limited', 'confirmed'].map((name) => calling(name)))),
 		await calling('slow', { timeoutMs: 120_000 }),
+		await createHttpTool(account, { name: 'gone', url: `http://127.0.0.1:${await freePort()}/` }),
 	];
 	await calling('unassigned');
 	const gateway = await publishGateway(account, { type: transport.type, toolIds });

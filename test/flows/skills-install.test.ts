@@ -138,7 +138,7 @@ test('the installer puts skills into the folders of three agents, finds changes,
 		[['get_pet', '{}'], {}, 2, /Arguments are missing: petId/],
 		[['get_pet', '{'], {}, 2, /no JSON/],
 		[['get_pets'], {}, 2, /no tool "get_pets"/],
-		[['get_pet', '{"petId":404}'], { [`${prefix}_API_KEY`]: key }, 1, /UPSTREAM_FAILED \(502\)/],
+		[['get_pet', '{"petId":404}'], { [`${prefix}_API_KEY`]: key }, 1, /EXECUTION_FAILED \(422\)/],
 		[['get_pet', '{"petId":1}'], { [`${prefix}_URL`]: 'http://127.0.0.1:1/' }, 4, /cannot be reached/],
 		[['--nonsense'], {}, 2, /no option --nonsense/],
 	];

@@ -14,12 +14,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { utcpClient } from './utcp.ts';
 
 /**
- * The substance of an answer: a result; a call that gave none, and why; a tool that is not there; a credential that is not good, or lacks a
- * scope; a limit that is reached.
+ * The substance of an answer: a result; a call that gave none, and why, with the status of HTTP where calls have one; a tool that is not there;
+ * a credential that is not good, or lacks a scope; a limit that is reached.
  */
 export type Seen =
 	| { is: 'result'; data: unknown }
-	| { is: 'failed'; said: string }
+	| { is: 'failed'; said: string; status?: number }
 	| { is: 'unknown' | 'denied' | 'forbidden' | 'limited' };
 
 export interface Caller {
@@ -111,7 +111,7 @@ interface Answered {
 function seenOf({ status, body }: Answered, dataOf: (body: unknown) => unknown): Seen {
 	if (status === 200) return { is: 'result', data: dataOf(body) };
 	const is = OF_STATUS[status];
-	return is ? { is } : { is: 'failed', said: JSON.stringify(body) };
+	return is ? { is } : { is: 'failed', said: JSON.stringify(body), status };
 }
 
 async function request(url: string, key: string, init: RequestInit = {}): Promise<Answered> {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { type Called, type Connected, type Driver, overSdk, shown, type Target, textIn } from '../clients/table/drivers.ts';
+import { type Called, CONSENT, type Connected, type Driver, overSdk, shown, type Target, textIn } from '../clients/table/drivers.ts';
 
 /** Installs those packages, unless it was done before. */
 export function installClients(): void {
@@ -117,37 +117,86 @@ const langchain: Driver = {
 
 const openai: Driver = {
 	name: '@openai/agents 0.20.0',
-	lacks: ['ping', 'progress', 'list changed', 'structured', 'cancel', 'timeout', ...TOOLS_ONLY],
+	lacks: ['ping', 'progress', 'list changed', 'prompt', 'elicitation'],
 	async connect(target): Promise<Connected> {
 		const { MCPServerStreamableHttp } = await load('@openai/agents');
-		const server = new MCPServerStreamableHttp({ url: target.url, name: 'gw', requestInit: { headers: headersOf(target) } });
-		await server.connect();
+		const opened = async (more: object): Promise<Loaded> => {
+			const server = new MCPServerStreamableHttp({ url: target.url, name: 'gw', requestInit: { headers: headersOf(target) }, ...more });
+			await server.connect();
+			return server;
+		};
+		const server = await opened({});
 		return {
 			list: async () => (await server.listTools()).map(({ name }: { name: string }) => name),
-			call: async (name, args = {}) => fromModel(await server.callTool(name, args)),
+			async call(name, args = {}, { signal, timeoutMs } = {}) {
+				// The time belongs to a connection.
+				const its = timeoutMs === undefined ? server : await opened({ timeout: timeoutMs });
+				try {
+					return shown(await its.callToolResult(name, args, null, { signal }));
+				} finally {
+					if (its !== server) await its.close();
+				}
+			},
+			resource: async (uri) => textIn(await server.readResource(uri)),
 			close: () => server.close(),
 		};
 	},
 };
 
+let clients = 0;
+
 const mastra: Driver = {
 	name: '@mastra/mcp 2.0.0',
-	lacks: ['ping', 'progress', 'list changed', 'structured', 'cancel', 'timeout', ...TOOLS_ONLY],
+	lacks: ['ping', 'progress', 'list changed', 'structured', ...TOOLS_ONLY],
 	async connect(target): Promise<Connected> {
 		const { MCPClient } = await load('@mastra/mcp');
 		const servers = { gw: { url: new URL(target.url), requestInit: { headers: headersOf(target) } } };
-		const client = new MCPClient({ id: `table-${target.key}`, servers });
-		const tools: Record<string, Loaded> = await client.listTools();
+		const opened = async (more: object): Promise<[client: Loaded, tools: Record<string, Loaded>]> => {
+			const client = new MCPClient({ id: `table-${++clients}`, servers, ...more });
+			return [client, await client.listTools()];
+		};
+		const [client, tools] = await opened({});
 		return {
 			list: async () => Object.keys(tools).map((name) => name.replace(/^gw_/, '')),
-			async call(name, args = {}) {
-				const tool = tools[`gw_${name}`];
+			async call(name, args = {}, { signal, timeoutMs } = {}) {
+				// The time belongs to a client.
+				const [its, listed] = timeoutMs === undefined ? [client, tools] : await opened({ timeout: timeoutMs });
+				const tool = listed[`gw_${name}`];
 				if (!tool) throw new Error(`There is no tool ${name}.`);
-				return tool.execute(args, {}).then(fromModel, failed);
+				const work: Promise<Called> = tool.execute(args, { abortSignal: signal }).then(fromModel);
+				// A tool that failed is thrown.
+				return (signal || its !== client ? work : work.catch(failed)).finally(() => its !== client && its.disconnect());
 			},
 			close: () => client.disconnect(),
 		};
 	},
 };
 
-export const PROGRAMS: readonly Driver[] = [inspector('legacy'), inspector('auto'), remote, langchain, openai, mastra];
+const mcpUse: Driver = {
+	name: 'mcp-use 1.34.6',
+	async connect(target): Promise<Connected> {
+		const { MCPClient } = await load('mcp-use/client');
+		const mcpServers = { gw: { url: target.url, headers: headersOf(target), clientInfo: { name: 'gatehouse-test', version: '1.0.0' } } };
+		const client = new MCPClient({ mcpServers }, { onElicitation: async () => ({ ...CONSENT }) });
+		const session: Loaded = await client.createSession('gw');
+		return {
+			list: async () => (await session.listTools()).map(({ name }: { name: string }) => name),
+			async call(name, args = {}, { signal, timeoutMs, onProgress } = {}) {
+				const options = {
+					...(signal && { signal }),
+					...(timeoutMs !== undefined && { timeout: timeoutMs }),
+					...(onProgress && { onprogress: ({ progress }: { progress: number }) => onProgress(progress) }),
+				};
+				return shown(await session.callTool(name, args, options));
+			},
+			ping: () => session.connector.client.ping(),
+			onToolsChanged: async (heard) =>
+				session.on('notification', ({ method }: { method: string }) => method === 'notifications/tools/list_changed' && heard()),
+			prompt: async (name, args) => textIn(await session.getPrompt(name, args)),
+			resource: async (uri) => textIn(await session.readResource(uri)),
+			close: () => client.closeAllSessions(),
+		};
+	},
+};
+
+export const PROGRAMS: readonly Driver[] = [inspector('legacy'), inspector('auto'), remote, langchain, openai, mastra, mcpUse];

@@ -59,7 +59,7 @@ export async function publish(call: Call, base: string, { tools, skills }: View)
 	const { name = '', organizationName = '', description = '' } = call.gateway ?? {};
 	const key = hashOf([
 		...[base, name, organizationName, description, source.admission.map(({ scheme }) => scheme ?? null), source.taken],
-		tools?.map((tool) => [tool.id, tool.version, tool.name, tool.description]) ?? null,
+		tools?.map((tool) => [tool.id, tool.version, tool.name, tool.description, tool.tags ?? null]) ?? null,
 	]);
 	const generated = await call.memo(`generated:${key}`, KEPT_MS, async () => {
 		const made: PublishedSkill[] = [];

@@ -111,6 +111,24 @@ test('many tools are several skills, with valid names that are theirs alone, and
 	assert.equal(new Set([...skill.files.keys()].map((path) => path.toLowerCase())).size, skill.files.size, 'also where case is ignored');
 });
 
+test('tags of an API divide its tools, those without one go by their names, and tags that all share divide nothing', async () => {
+	const tool = (name: string, ...tags: string[]) => sampleTool({ id: name, name, ...(tags.length > 0 && { tags }) });
+	const verbs = ['get', 'list', 'create', 'delete'];
+	const all = [
+		...verbs.map((verb) => tool(`${verb}_pet`, 'Store Front', 'Shop')),
+		...verbs.map((verb) => tool(`${verb}_cart`, '店', 'store_front')),
+		...verbs.map((verb) => tool(`${verb}_user`)),
+	];
+	const namesOf = async (tools: Tool[]) => (await made(source(tools))).map(({ name }) => name);
+	assert.deepEqual(await namesOf(all), ['acme-main-store-front', 'acme-main-user']);
+	for (const skill of await made(source(all))) validate(skill);
+	const same = all.map(({ name }) => tool(name, 'api'));
+	assert.deepEqual(await namesOf(same), ['acme-main-cart', 'acme-main-pet', 'acme-main-user']);
+	await using fake = fakeCall({ plugin: skills, gateway: GATEWAY });
+	const versionOf = async (tools: Tool[]) => (await publish(fake.call, GATEWAY.url, { tools, skills: [] })).version;
+	assert.notEqual(await versionOf(all), await versionOf(same));
+});
+
 test('a gateway of minimal discovery tells no tool, and every credential comes from the environment', async () => {
 	const scheme = { type: 'apiKey', in: 'header', name: 'X-Key' } as const;
 	const [skill = assert.fail()] = await made(source(null, { admission: [{ method: 'api_key', required: true, scheme }] }));

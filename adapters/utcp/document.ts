@@ -25,10 +25,10 @@ const MAX_HELD = 1024 * 1024;
 const PRIVATE = 'private, no-cache';
 const PUBLIC = 'public, max-age=60';
 
-/** Returns a digest of what the tools are: their versions change with every edit, and their names and descriptions are those of the gateway. */
+/** Returns a digest of what the tools are: their versions change with every edit, and their names and descriptions are those of the gateway, their tags those of the API. */
 export function digestOf(tools: Tools): Buffer {
 	const hash = createHash('sha256');
-	for (const { id, version, name, description } of tools) hash.update(JSON.stringify([id, version, name, description]));
+	for (const { id, version, name, description, tags = [] } of tools) hash.update(JSON.stringify([id, version, name, description, ...tags]));
 	return hash.digest();
 }
 

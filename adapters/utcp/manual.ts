@@ -47,8 +47,8 @@ export async function showTool(request: Incoming, _config: Config, call: Call): 
 /** Returns a function that shows tools as this client calls them. */
 function describer({ base }: Incoming, call: Call): (tool: Readonly<Tool>) => JsonObject {
 	const auth = authOf(call.admission());
-	return ({ name, description, parameters, outputSchema, annotations }) => ({
-		...{ name, description, tags: tagsOf(name, annotations) },
+	return ({ name, description, parameters, outputSchema, annotations, tags = [] }) => ({
+		...{ name, description, tags: [...new Set([...tags, ...tagsOf(name, annotations)])] },
 		...{ inputs: inputsOf(parameters), outputs: outputSchema ? strictSchema(outputSchema) : {} },
 		tool_call_template: {
 			...{ call_template_type: 'http', http_method: 'POST', url: `${base}/tools/${encodeURIComponent(name)}` },

@@ -93,6 +93,8 @@ export interface Tool {
 	icon?: string;
 	/** Core checks each result against `outputSchema`; absent or false: a result may break it. */
 	strictOutput?: boolean;
+	/** The groups in which the description of its API puts the operation, the first one first; absent: none. */
+	tags?: readonly string[];
 	apiId: string | null;
 	/** Changes with every edit; compiled forms of a tool are cached under `id` and `version`. */
 	version: string;
@@ -253,7 +255,7 @@ export interface CredentialPreset {
 	credentials: JsonObject;
 }
 
-export interface ToolDraft extends Omit<Tool, 'id' | 'organizationId' | 'apiId' | 'icon' | 'strictOutput' | 'version'> {
+export interface ToolDraft extends Omit<Tool, 'id' | 'organizationId' | 'apiId' | 'icon' | 'strictOutput' | 'tags' | 'version'> {
 	executionConfig: JsonObject;
 	/** The argument that is the body of the request: its members may be listed beside the other arguments. Absent if there is no body. */
 	bodyArgument?: string;

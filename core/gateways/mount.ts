@@ -128,7 +128,8 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): G
 		const limit = assignment.rateLimit === null ? null : { assignmentId: assignment.id, perMinute: assignment.rateLimit };
 		const { name, description, confirm } = assignment;
 		const maxResultBytes = assignment.maxResultBytes ?? snapshot.gateway.maxResultBytes;
-		const entry = invoker.prepare(tool, { name, description, api, credentials, limit, maxResultBytes, confirm });
+		const tags = snapshot.tags.get(tool.id) ?? [];
+		const entry = invoker.prepare(tool, { name, description, api, credentials, limit, maxResultBytes, confirm, tags });
 		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}

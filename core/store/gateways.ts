@@ -87,6 +87,8 @@ export interface GatewaySnapshot {
 	auth: AuthRow[];
 	/** Active tools only. */
 	tools: { assignment: AssignmentRow; tool: ToolRow }[];
+	/** The tags of the operations of these tools, by the tool's id; tools without any are not in it. */
+	tags: ReadonlyMap<string, readonly string[]>;
 	/** In the order of their assignment. */
 	skills: SkillRow[];
 	apis: ApiRow[];

@@ -60,6 +60,7 @@ export interface EntryAround {
 	limit?: ToolLimit | null;
 	maxResultBytes?: number | null;
 	confirm?: Confirming | null;
+	tags?: readonly string[];
 }
 
 export interface EntryParts {
@@ -147,7 +148,7 @@ export const namedToolLocation = ({ organizationId, id, name }: Pick<ToolRow, 'o
 export const toolLocation = (organizationId: string, row: string): SecretLocation => ({ organizationId, table: 'tools', row });
 
 /** Describes a tool, which cannot be changed. Its schemas are frozen when they are first read: most tools of a gateway are not called. */
-function describeTool(row: ToolRow, { name, description, api }: EntryAround, filled: readonly string[]): Tool {
+function describeTool(row: ToolRow, { name, description, api, tags = [] }: EntryAround, filled: readonly string[]): Tool {
 	const parameters = withoutFilled(row.parameters, filled);
 	const { outputSchema } = row;
 	const isStrict = api?.strictOutput === true && outputSchema !== null;
@@ -166,6 +167,7 @@ function describeTool(row: ToolRow, { name, description, api }: EntryAround, fil
 		annotations: deepFreeze(row.annotations),
 		...(api?.icon != null && { icon: api.icon }),
 		...(isStrict && { strictOutput: true }),
+		...(tags.length > 0 && { tags: Object.freeze([...tags]) }),
 		apiId: row.apiId,
 		// The parameters differ with each set of arguments that credentials supply, and the shown output schema with `strictOutput`.
 		version: [row.version, ...filled, ...(isStrict ? ['strict'] : [])].join('+'),

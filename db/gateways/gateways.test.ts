@@ -146,7 +146,7 @@ test('a snapshot holds everything needed to serve the gateway, and only active t
 	for (const { id } of [api, unused])
 		await store.apis.putCredential(organizationId, { apiId: id, type: 'api_key', origin: 'https://pets.example', secret: id });
 	const writer = (await store.apis.beginImport(organizationId, api.id)) ?? assert.fail();
-	await writer.operations([operation('a')]);
+	await writer.operations([{ ...operation('a'), tags: ['pets', 'shop'] }]);
 	await writer.commit(schema);
 	const [row = assert.fail()] = (await store.apis.operations(organizationId, api.id, LIMIT)).items;
 	await store.tools.generate(organizationId, api.id, [{ operationId: row.id, tool: draft(row) }]);
@@ -170,6 +170,7 @@ test('a snapshot holds everything needed to serve the gateway, and only active t
 		snapshot.tools,
 		(await store.gateways.tools(organizationId, gateway.id, LIMIT)).items.filter(({ tool }) => tool.id !== off.id),
 	);
+	assert.deepEqual([...snapshot.tags], [[imported.id, ['pets', 'shop']]]);
 	assert.deepEqual(snapshot.apis, [api]);
 	assert.deepEqual(snapshot.credentials, await store.apis.credentials(organizationId, api.id));
 

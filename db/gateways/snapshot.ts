@@ -39,6 +39,11 @@ JOIN tools t ON t.organization_id = a.organization_id AND t.id = a.tool_id AND t
 LEFT JOIN apis p ON p.organization_id = t.organization_id AND p.id = t.api_id
 WHERE p.status IS DISTINCT FROM 'inactive'
 UNION ALL
+SELECT 'tags', json_build_object('seq', t.seq, 'tool_id', t.id, 'tags', o.tags) FROM place JOIN gateway_tools a USING (organization_id, gateway_id)
+JOIN tools t ON t.organization_id = a.organization_id AND t.id = a.tool_id
+JOIN operations o ON o.organization_id = t.organization_id AND o.api_id = t.api_id AND o.id = t.operation_id
+WHERE cardinality(o.tags) > 0
+UNION ALL
 SELECT 'gateway_skills', row_to_json(a) FROM place JOIN gateway_skills a USING (organization_id, gateway_id)
 UNION ALL
 SELECT 'skills', row_to_json(s) FROM place JOIN gateway_skills a USING (organization_id, gateway_id)
@@ -55,6 +60,7 @@ interface Sources {
 	gateway_auth: Attributes<GatewayAuth>;
 	gateway_tools: Attributes<GatewayTool>;
 	tools: Attributes<Tool>;
+	tags: { toolId: string; tags: string[] };
 	gateway_skills: Attributes<GatewaySkill>;
 	skills: Attributes<Skill>;
 	apis: Attributes<Api>;
@@ -73,7 +79,7 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 		found
 			.filter((one) => one.source === source)
 			.sort((a, b) => Number(a.row['seq']) - Number(b.row['seq']))
-			// `row_to_json` names every column of the table, and a model every attribute.
+			// `row_to_json` names every column of the table, and a model every attribute; tags are named in the statement.
 			.map(({ row }) => toAttributes(row) as Sources[S]);
 	const [organization] = rows('organizations');
 	const [gateway] = rows('gateways');
@@ -85,6 +91,7 @@ export async function readSnapshot(sequelize: Sequelize, organizationSlug: strin
 		gateway: { ...toGateway(gateway), toolCount: assignments.length },
 		auth: rows('gateway_auth').map(toAuth),
 		tools: pair(assignments, rows('tools').map(toTool)),
+		tags: new Map(rows('tags').map(({ toolId, tags }) => [toolId, tags])),
 		skills: rows('gateway_skills').flatMap(({ skillId }) => skills.get(skillId) ?? []),
 		apis: rows('apis').map(toApi),
 		credentials: rows('api_credentials').map(toCredential),

@@ -175,7 +175,8 @@ const mastra: Driver = {
 const mcpUse: Driver = {
 	name: 'mcp-use 1.34.6',
 	async connect(target): Promise<Connected> {
-		const { MCPClient } = await load('mcp-use/client');
+		// What `require` loads are members of the default export.
+		const { MCPClient } = (await load('mcp-use/client')).default;
 		const mcpServers = { gw: { url: target.url, headers: headersOf(target), clientInfo: { name: 'gatehouse-test', version: '1.0.0' } } };
 		const client = new MCPClient({ mcpServers }, { onElicitation: async () => ({ ...CONSENT }) });
 		const session: Loaded = await client.createSession('gw');

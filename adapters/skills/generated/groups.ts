@@ -1,5 +1,5 @@
-// The division of a gateway's tools among skills: one skill for a few tools, else one for each kind of thing that they are about, so that a model
-// reads a few descriptions and then only what it needs.
+// The division of a gateway's tools among skills: one skill for a few tools, else one for each tag of their API, or for each kind of thing that they
+// are about, so that a model reads a few descriptions and then only what it needs.
 
 import type { Tool } from '../../../core/index.ts';
 
@@ -29,7 +29,8 @@ const VERBS = new Set(
 export function groupTools(tools: readonly Tool[]): Group[] {
 	if (tools.length <= SINGLE) return [{ label: null, tools }];
 	const byLabel = new Map<string, Tool[]>();
-	for (const tool of tools) append(byLabel, subjectOf(tool.name), tool);
+	const byTags = new Set(tools.map(tagOf)).size > 1;
+	for (const tool of tools) append(byLabel, (byTags ? tagOf(tool) : null) ?? subjectOf(tool.name), tool);
 	const sizes = [...byLabel].sort(([a, ours], [b, theirs]) => theirs.length - ours.length || (a < b ? -1 : 1));
 	const groups = new Map<string, Tool[]>();
 	for (const [at, [label, its]] of sizes.entries())
@@ -51,6 +52,17 @@ function parts(label: string | null, tools: readonly Tool[]): Group[] {
 		label: [label ?? 'part', String(at + 1)].join('-'),
 		tools: tools.slice(at * MAX_TOOLS, (at + 1) * MAX_TOOLS),
 	}));
+}
+
+/** Returns the first tag of a tool that makes a name; null when it has none. Tags that all tools share divide nothing. */
+function tagOf({ tags = [] }: Tool): string | null {
+	const labels = tags.map((tag) =>
+		tag
+			.toLowerCase()
+			.replaceAll(/[^a-z0-9]+/g, '-')
+			.replaceAll(/^-|-$/g, ''),
+	);
+	return labels.find((label) => label !== '') ?? null;
 }
 
 /** Returns what a tool is about, by its name: `pet` of `getPetById` and `list_pets`. */

@@ -29,7 +29,13 @@ test('a registration is logged in the new organization, under the new user', asy
 	const { items } = await store.audit.list(organization.id, PAGE);
 	assert.deepEqual(sorted(items.map(told)), [
 		['create', 'member', who.userId, 'ada@example.com', { role: { to: 'owner' } }],
-		['create', 'organization', organization.id, 'Acme', { name: { to: 'Acme' }, slug: { to: 'acme' }, codeMayFetch: { to: false } }],
+		[
+			'create',
+			'organization',
+			organization.id,
+			'Acme',
+			{ name: { to: 'Acme' }, slug: { to: 'acme' }, codeMayFetch: { to: false }, toolExposure: { to: 'full' } },
+		],
 	]);
 	for (const row of items) assert.deepEqual(row.actor, who);
 });

@@ -29,6 +29,7 @@ import { skills } from './migrations/0020-skills.ts';
 import { results } from './migrations/0021-results.ts';
 import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { modelUse } from './migrations/0023-model-use.ts';
+import { exposure } from './migrations/0025-exposure.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -124,6 +125,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[results, ''],
 	[llmProviders, ''],
 	[modelUse, ''],
+	[exposure, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({
@@ -312,7 +314,7 @@ test('imports that were under way in the former release are begun anew as runs, 
 	await leave(former.database, migrations, rows + IMPORTED_BEFORE);
 	await migrateDatabase({ database: former.database, dataDir: '', log: silent });
 	const jobs = `SELECT right(j.id::text, 1) AS n, j.status, j.phase, j.operations, j.attempts, r.status AS run FROM import_jobs j
-		LEFT JOIN runs r ON r.id = j.id AND r.organization_id = j.organization_id AND r.kind = 'import' WHERE j.id::text LIKE '%b_' ORDER BY j.id`;
+		LEFT JOIN runs r ON r.id = j.id AND r.organization_id = j.organization_id AND r.kind = 'import' WHERE j.id::text LIKE '00000000-%b_' ORDER BY j.id`;
 	const queued = { status: 'queued', run: 'queued' };
 	assert.deepEqual(await administer(former.database, jobs), [
 		{ n: '1', ...queued, phase: null, operations: 0, attempts: 1 },

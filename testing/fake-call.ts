@@ -74,7 +74,7 @@ export interface FakeCallOptions {
 	sign?(request: OutboundRequest): OutboundRequest | Promise<OutboundRequest>;
 	identity?: Partial<Identity>;
 	admission?: readonly Admission[];
-	settings?: OrganizationSettings;
+	settings?: Partial<OrganizationSettings>;
 	/** The client's user. Default: the client cannot ask. */
 	ask?: Asker;
 	signal?: AbortSignal;
@@ -153,7 +153,7 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 	const egress = createEgress({ allow: [...(options.allow ?? [])] });
 	const secrets = createSecrets(randomBytes(32).toString('hex'));
 	const lanes = createLanes({ redis: null, log });
-	const settings = async (): Promise<OrganizationSettings> => options.settings ?? { codeMayFetch: true };
+	const settings = async (): Promise<OrganizationSettings> => ({ codeMayFetch: true, toolExposure: 'full', ...options.settings });
 	const accountOf = async (): Promise<string> => ACCOUNT;
 	// A call reads nothing else of the store.
 	const skills = storedSkills(options.skills ?? []);

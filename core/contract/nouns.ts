@@ -115,10 +115,12 @@ export interface ToolResult {
 	logs?: string[];
 }
 
-/** Permissions that an organization's administrators set. */
+/** What an organization's administrators allow and choose. */
 export interface OrganizationSettings {
 	/** Whether code that its members write may send requests. */
 	codeMayFetch: boolean;
+	/** How the tools of all gateways are listed at one address: all of them, or those that find and run them, by name or in code. */
+	toolExposure: 'full' | 'search' | 'code';
 }
 
 export type ToolRef = { name: string } | { id: string };

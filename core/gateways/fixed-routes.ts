@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { GatewayRoute } from '../contract/kinds.ts';
-import type { Caller, Incoming, JsonObject, ServedAt } from '../contract/nouns.ts';
+import type { Caller, Incoming, JsonObject, OrganizationSettings, ServedAt } from '../contract/nouns.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
@@ -15,6 +15,7 @@ import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
 import type { Reach } from '../identity/reach.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -42,6 +43,8 @@ export interface FixedAddress {
 	title?: string;
 	/** Its config; default: that of its schema. */
 	config?: JsonObject;
+	/** Returns the fields of the config that an organization chooses by its settings. */
+	configOf?(settings: OrganizationSettings): JsonObject;
 	/**
 	 * Returns the caller, the organization and the gateways that the request's credential reaches; null without one.
 	 * @throws unauthorized for a bad credential, which counts against its address; forbidden
@@ -85,6 +88,8 @@ interface Served extends Omit<FixedAddress, 'methods'> {
 	router: Router<MountedRoute>;
 	plugin: string;
 	speaker: Speaker;
+	/** Returns the config with what an organization chose. */
+	configWith(chosen: JsonObject): JsonObject;
 }
 
 export interface FixedRoutes {
@@ -93,11 +98,13 @@ export interface FixedRoutes {
 	mount(server: Server): void;
 	/** Returns a caller whom a method admitted at an address, as they are now; undefined for callers of no such method. */
 	boundAgain(caller: Caller, organizationId: string): Promise<Caller | null> | undefined;
-	/** Returns the config of a transport at its address. @param plugin `kind:name`. @throws not_found when it is served there no more */
-	configAt(path: string, plugin: string): JsonObject;
+	/** Returns the config of a transport at its address, for an organization. @param plugin `kind:name`. @throws not_found when it is served there no more */
+	configAt(path: string, plugin: string, organizationId: string): Promise<JsonObject>;
 }
 
 const WELL_KNOWN = '/.well-known/';
+/** The configs of an address that organizations chose. */
+const CONFIGS = 100;
 /** Work that outlives its request ends by itself. */
 const NEVER = new AbortController().signal;
 const PATH = /^(\/[a-z0-9-]{1,64}){1,4}$/;
@@ -114,10 +121,10 @@ export function createFixedRoutes(parts: Parts): FixedRoutes {
 			if (served.has(path)) throw new Error(`${path}: another feature serves a transport there.`);
 			served.set(path, prepare(address, parts));
 		},
-		configAt(path, plugin) {
+		async configAt(path, plugin, organizationId) {
 			const one = served.get(path);
 			if (one?.plugin !== plugin) throw new GatewayError('not_found', `The transport is served at ${path} no more.`);
-			return one.speaker.config;
+			return configIn(organizationId, one, parts);
 		},
 		boundAgain(caller, organizationId) {
 			const method = [...served.values()].flatMap(({ methods }) => methods).find(({ plugin }) => plugin.name === caller.method);
@@ -139,12 +146,26 @@ export function createFixedRoutes(parts: Parts): FixedRoutes {
 function prepare(address: FixedAddress, { registry }: Parts): Served {
 	const transport = registry.get('transport', address.transport);
 	if (!transport) throw new Error(`${address.path}: the transport "${address.transport}" is not loaded.`);
-	const { error, value } = transport.config.validate(address.config ?? {}, { abortEarly: false });
-	if (error) throw new Error(`${address.path}: the config of transport:${transport.name}: ${error.message}`);
-	const config = deepFreeze(value as JsonObject);
+	const valid = (given: JsonObject): JsonObject => {
+		const { error, value } = transport.config.validate(given, { abortEarly: false });
+		if (error) throw new Error(`${address.path}: the config of transport:${transport.name}: ${error.message}`);
+		return deepFreeze(value as JsonObject);
+	};
+	const config = valid(address.config ?? {});
+	const configs = new BoundedMap<string, JsonObject>(CONFIGS);
+	const configWith = (chosen: JsonObject): JsonObject => {
+		const key = JSON.stringify(chosen);
+		const known = configs.get(key) ?? valid({ ...address.config, ...chosen });
+		configs.set(key, known);
+		return known;
+	};
 	const methods = (address.methods ?? []).map((method) => prepareMethod(method, address.path, registry));
 	const router = routeTable(transport, config, methods);
-	return { ...address, methods, router, plugin: `transport:${transport.name}`, speaker: speakerOf(transport, config) };
+	return { ...address, methods, router, plugin: `transport:${transport.name}`, speaker: speakerOf(transport, config), configWith };
+}
+
+async function configIn(organizationId: string, { configOf, configWith, speaker }: Served, { merged }: Parts): Promise<JsonObject> {
+	return configOf ? configWith(configOf(await merged.settingsOf(organizationId))) : speaker.config;
 }
 
 function prepareMethod(
@@ -176,18 +197,20 @@ async function serve(request: Request, h: ResponseToolkit, served: Served, parts
 	const reach = isOpen ? await parts.limits.ofAddress(request) : await admit(request, { incoming, place, served }, parts);
 	if (!match) throw unmatched(router, path);
 	const { route, plugin } = match.found;
+	const isOwn = reach !== undefined && plugin === served.plugin;
 	request.plugins.servedBy = { plugin };
 	incoming.body = await readFor(request, route, null);
 	const call = reach ? await callOf(reach, { request, incoming, leaving, served, route }, parts) : place.call(plugin);
 	const from = { plugin, gaveCookie: (cookie: string) => isOpen && place.gaveCookie(cookie) };
-	const reply = checkReply(await handle(match.found, { incoming, call, leaving }), from);
+	const mounted = isOwn ? { ...match.found, config: await configIn(reach.organizationId, served, parts) } : match.found;
+	const reply = checkReply(await handle(mounted, { incoming, call, leaving }), from);
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (isOpen && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
 	const { events } = reply;
 	if (!events) return respond(h, reply, call);
 	const { streams, admitted } = parts;
 	const who = reach ? { plugin, ...reach, gateway: null, reach: { gateways: reach.gateways, path: served.path } } : null;
-	return respondEvents(h, { ...reply, events }, { mounted: match.found, incoming, call, leaving, request, from, streams, admitted, who });
+	return respondEvents(h, { ...reply, events }, { mounted, incoming, call, leaving, request, from, streams, admitted, who });
 }
 
 const isOfMethod = ({ plugin }: MountedRoute): boolean => plugin.startsWith('auth:');

@@ -3,7 +3,7 @@
 import type { Request } from '@hapi/hapi';
 import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
-import type { Caller, Incoming } from '../contract/nouns.ts';
+import type { Caller, Incoming, OrganizationSettings } from '../contract/nouns.ts';
 import { callerAgain } from '../identity/again.ts';
 import { gatewayKey } from '../identity/gateway-keys.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
@@ -51,6 +51,8 @@ export interface MergedGateways {
 	callOf(scope: MergedScope): Promise<PluginCall>;
 	/** Returns the tools of such a call, as they are now. @throws not_found, unavailable */
 	shelfOf(scope: Pick<MergedScope, 'organizationId' | 'gateways'> & { incoming: Incoming | undefined }): Promise<ToolShelf>;
+	/** Returns the settings of an organization, as they are now. @throws unavailable */
+	settingsOf(organizationId: string): Promise<OrganizationSettings>;
 	/** Returns the caller of work that outlived its request, as their credential and role are now, with the scopes that they had. @throws forbidden */
 	callerNow(reach: Reach): Promise<Caller>;
 	/** Returns the reach of a key of this gateway; null when it is none, or not live. */
@@ -90,20 +92,37 @@ interface Selection {
 	shelves: BoundedMap<string, Promise<ToolShelf>>;
 }
 
-type Selections = BoundedMap<string, Promise<Selection>>;
+/** What is kept of an organization until something changes there. */
+interface Known {
+	selections: BoundedMap<string, Promise<Selection>>;
+	settings: Promise<OrganizationSettings> | null;
+}
 
 export function createMerged(parts: MergedParts): MergedGateways {
 	const { store, services, limits } = parts;
-	const known = new BoundedMap<string, Selections>(ORGANIZATIONS);
+	const known = new BoundedMap<string, Known>(ORGANIZATIONS);
 	const unsubscribe = store.changes.subscribe((topics) => {
 		if (topics.includes('*')) known.clear();
 		for (const topic of topics) if (topic.startsWith('org:')) known.delete(topic.slice('org:'.length));
 	});
-	const select = async (organizationId: string, gateways: Reach['gateways']): Promise<Selection> => {
+	const knownOf = async (organizationId: string): Promise<Known> => {
 		const news = store.changes.fresh(STALE_MS);
 		if (news) await news;
-		const selections: Selections = known.get(organizationId) ?? new BoundedMap(SELECTIONS);
-		known.set(organizationId, selections);
+		const one = known.get(organizationId) ?? { selections: new BoundedMap(SELECTIONS), settings: null };
+		known.set(organizationId, one);
+		return one;
+	};
+	const settingsOf = async (organizationId: string): Promise<OrganizationSettings> => {
+		const one = await knownOf(organizationId);
+		const settings = one.settings ?? store.organizations.settings(organizationId).then(deepFreeze);
+		one.settings = settings;
+		settings.catch(() => {
+			if (one.settings === settings) one.settings = null;
+		});
+		return settings;
+	};
+	const select = async (organizationId: string, gateways: Reach['gateways']): Promise<Selection> => {
+		const { selections } = await knownOf(organizationId);
 		const key = gateways === 'all' ? 'all' : [...new Set(gateways)].sort().join(' ');
 		const found = selections.get(key) ?? load(organizationId, gateways, parts);
 		selections.set(key, found);
@@ -126,6 +145,7 @@ export function createMerged(parts: MergedParts): MergedGateways {
 			});
 		},
 		shelfOf: async ({ organizationId, gateways, incoming }) => shelfOf(await select(organizationId, gateways), incoming ?? NO_REQUEST),
+		settingsOf,
 		callerNow: (reach) => callerNow(reach, parts),
 		async keyReach(organizationId, gatewayId, secret) {
 			const { gateways } = await select(organizationId, [gatewayId]);

@@ -105,7 +105,7 @@ async function rebuildMerged(
 	{ merged, fixed }: RebuildParts,
 ): Promise<Rebuilt> {
 	if (!caller) throw ended('is unknown');
-	const config = path === null ? null : fixed.configAt(path, plugin);
+	const config = path === null ? null : await fixed.configAt(path, plugin, organizationId);
 	return { call: await merged.callOf({ organizationId, caller, gateways, plugin, signal, ...(path !== null && { path }) }), config };
 }
 

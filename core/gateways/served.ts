@@ -22,7 +22,7 @@ export interface FollowedParts {
 	changes: Pick<Changes, 'subscribe'>;
 	/** Returns the prepared gateway of an address, as requests to it get it. */
 	gatewayAt(organizationSlug: string, endpoint: string): Promise<MountedGateway | null>;
-	merged: Pick<MergedGateways, 'shelfOf'>;
+	merged: Pick<MergedGateways, 'shelfOf' | 'settingsOf'>;
 }
 
 export class Served {
@@ -86,7 +86,12 @@ export class Served {
 			return mounted?.gateway.id === gateway.id ? versionsOf(mounted.shelf, mounted.version) : null;
 		}
 		if (!reach) return versionsOf(shelf, '');
-		return versionsOf(await this.#parts.merged.shelfOf({ organizationId, gateways: reach.gateways, incoming }), '');
+		const { merged } = this.#parts;
+		const [itsShelf, settings] = await Promise.all([
+			merged.shelfOf({ organizationId, gateways: reach.gateways, incoming }),
+			merged.settingsOf(organizationId),
+		]);
+		return versionsOf(itsShelf, hashOf(settings));
 	}
 }
 

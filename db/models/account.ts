@@ -1,6 +1,7 @@
 // Accounts: users, their access keys, and organizations.
 
 import { DataTypes } from 'sequelize';
+import type { OrganizationSettings } from '../../core/contract/nouns.ts';
 import type { AccessKeyRow, OrganizationRow, UserRow } from '../../core/store/store.ts';
 import { columnsOf } from './columns.ts';
 import { type Columns, defineTable, type Entity, ID, type Sequence } from './table.ts';
@@ -22,9 +23,10 @@ export const defineUser = defineTable<User>('users', user);
 
 interface OrganizationColumns extends OrganizationRow {
 	codeMayFetch: boolean;
+	toolExposure: OrganizationSettings['toolExposure'];
 	createdBy: string | null;
 }
-export type Organization = Entity<OrganizationColumns, 'codeMayFetch'>;
+export type Organization = Entity<OrganizationColumns, 'codeMayFetch' | 'toolExposure'>;
 
 const organization = () =>
 	({
@@ -32,11 +34,12 @@ const organization = () =>
 		name: DataTypes.TEXT,
 		slug: DataTypes.TEXT,
 		codeMayFetch: DataTypes.BOOLEAN,
+		toolExposure: DataTypes.TEXT,
 		createdBy: DataTypes.UUID,
 		createdAt: DataTypes.DATE,
 	}) satisfies Columns<OrganizationColumns>;
 
-export const ORGANIZATION = columnsOf(organization(), 'codeMayFetch', 'createdBy');
+export const ORGANIZATION = columnsOf(organization(), 'codeMayFetch', 'toolExposure', 'createdBy');
 export const defineOrganization = defineTable<Organization>('organizations', organization);
 
 interface AccessKeyColumns extends Omit<AccessKeyRow, 'reach'>, Sequence {

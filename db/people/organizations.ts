@@ -58,8 +58,8 @@ export function createOrganizations(database: Database, { Organization }: Models
 				return changed ? toOrganization(changed) : null;
 			}),
 		async settings(organizationId) {
-			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['codeMayFetch'] });
-			return { codeMayFetch: found?.codeMayFetch ?? false };
+			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['codeMayFetch', 'toolExposure'] });
+			return { codeMayFetch: found?.codeMayFetch ?? false, toolExposure: found?.toolExposure ?? 'full' };
 		},
 		async account(organizationId) {
 			const found = await Organization.findOne({ where: { id: uuid(organizationId) }, attributes: ['createdBy'] });

@@ -118,7 +118,7 @@ test('requests are not there until an owner or admin allows them; that is in the
 	const upstream = await httpUpstream(t, (_request, response) => response.end('hello'));
 	const id = await toolOf(`return (await fetch("${upstream.origin}/")).text()`, {}, owner);
 	const path = `/organizations/${owner.organization.id}`;
-	assert.deepEqual(must(await owner.get(path), 200).body.data.settings, { codeMayFetch: false });
+	assert.deepEqual(must(await owner.get(path), 200).body.data.settings, { codeMayFetch: false, toolExposure: 'full' });
 	assert.match((await execute(id, {}, owner)).error.message, /^ReferenceError: 'fetch' is not defined.*settings\.codeMayFetch/s);
 	assert.equal(upstream.connections(), 0);
 
@@ -126,7 +126,7 @@ test('requests are not there until an owner or admin allows them; that is in the
 	must(await member.patch(path, change, { 'x-organization-id': owner.organization.id }), 403);
 	must(await account.patch(path, change), 404);
 	const changed = must(await admin.patch(path, change), 200).body.data;
-	assert.deepEqual([changed.settings, changed.name], [{ codeMayFetch: true }, owner.organization.name]);
+	assert.deepEqual([changed.settings, changed.name], [{ codeMayFetch: true, toolExposure: 'full' }, owner.organization.name]);
 	await delay(1100);
 	assert.equal((await execute(id, {}, owner)).result, 'hello');
 	assert.equal((await execute(id, {}, { ...owner, post: elsewhere(owner) })).result, 'hello', 'on the other replica');

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { Client as DualClient, StreamableHTTPClientTransport as DualTransport } from '@modelcontextprotocol/client';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
+import { methodsOf, openGet } from '../helpers/mcp-streams.ts';
 import { addMember, join } from '../helpers/members.ts';
 import {
 	type Account,
@@ -207,6 +208,55 @@ test('clients of both eras list and call', async (t) => {
 		assert.equal(client.getNegotiatedProtocolVersion(), '2026-07-28');
 		assert.deepEqual((await client.callTool({ name: 'dogs', arguments: {} })).structuredContent, { path: '/dogs' });
 	}
+});
+
+test('an organization chooses what clients list, on both replicas; open streams hear of it, and other organizations do not', async (t) => {
+	const { key } = await keyOf(acme);
+	const theirs = await keyOf(other);
+	const choose = async (account: Account, settings: object) => account.patch(`/organizations/${account.organization.id}`, { settings });
+	const legacy = await mcpClient(`${service.url}/mcp`, { authorization: `Bearer ${key}` }, t);
+	const connect = async (): Promise<DualClient> => {
+		const client = new DualClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+		await client.connect(
+			new DualTransport(new URL(`${replica.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${key}` } } }),
+		);
+		t.after(() => client.close());
+		return client;
+	};
+	const stream = await openGet(`${replica.url}/mcp`, { authorization: `Bearer ${key}` });
+	t.after(() => stream.leave());
+	const own = { search: ['search_tools', 'execute_tool'], code: ['search_tools', 'run_code'] };
+	for (const toolExposure of ['search', 'code', 'full'] as const) {
+		const heard = methodsOf(stream).length;
+		assert.equal(must(await choose(acme, { toolExposure }), 200).body.data.settings.toolExposure, toolExposure);
+		// A client of 2026-07-28 keeps a list for a minute.
+		for (const its of [async () => legacy, connect])
+			await soon(async () => {
+				const { tools } = await (await its()).listTools();
+				const names = tools.map(({ name }) => name);
+				return toolExposure === 'full' ? names.length === 4 : names.join() === own[toolExposure].join();
+			}, `${toolExposure} is listed`);
+		await soon(async () => methodsOf(stream).slice(heard).includes('notifications/tools/list_changed'), 'the stream tells of it');
+		assert.deepEqual(await list(theirs.key, inOrganization(other)), ['birds']);
+		const asked = { _meta: { 'gatehouse/exposure': 'full' } };
+		assert.equal(namesOf(must(await ask(key, 'tools/list', asked), 200)).length, 4, 'a client may still ask for all');
+	}
+	const found = await legacy.callTool({ name: 'search_tools', arguments: { query: 'dogs' } });
+	assert.equal((found.structuredContent as { tools: { name: string }[] }).tools[0]?.name, 'dogs');
+	const ran = await legacy.callTool({ name: 'execute_tool', arguments: { name: 'dogs', arguments: {} } });
+	assert.deepEqual(ran.structuredContent, { path: '/dogs' });
+	const code = { code: 'return (await tools.dogs({})).path + (await tools.shared({})).path;' };
+	const { content } = await (await connect()).callTool({ name: 'run_code', arguments: code });
+	assert.deepEqual(content, [{ type: 'text', text: '/dogs/shared' }]);
+	for (const [settings, field] of [
+		[{ toolExposure: 'some' }, 'settings/toolExposure'],
+		[{ toolExposure: null }, 'settings/toolExposure'],
+	] as const) {
+		const refused = must(await choose(acme, settings), 400);
+		assert.match(JSON.stringify(refused.body), new RegExp(field));
+	}
+	const viewer = await ada.patch(`/organizations/${acme.organization.id}`, { settings: { toolExposure: 'code' } });
+	assert.equal(viewer.status, 403);
 });
 
 test('a page of any origin may call it as it may call a gateway, without the browser’s credentials', async () => {

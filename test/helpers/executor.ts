@@ -30,7 +30,7 @@ export function loopbackCall(
 		signal,
 		api: options.api ?? null,
 		tool: TOOL,
-		settings: async () => ({ codeMayFetch: true }),
+		settings: async () => ({ codeMayFetch: true, toolExposure: 'full' }),
 		account: async () => 'account',
 	};
 	return call as Call;

@@ -22,7 +22,7 @@ export function codeCall(t: TestContext | null, options: CodeCallOptions = {}): 
 	const call: Pick<Call, 'tool' | 'signal' | 'settings' | 'account' | 'request' | 'log'> = {
 		tool: { organizationId: options.organizationId ?? 'acme' } as Tool,
 		signal: options.signal ?? new AbortController().signal,
-		settings: async () => ({ codeMayFetch: options.codeMayFetch ?? false }),
+		settings: async () => ({ codeMayFetch: options.codeMayFetch ?? false, toolExposure: 'full' }),
 		account: async () => options.account ?? options.organizationId ?? 'acme',
 		request: (request) => egress.request(request),
 		log: silent,

@@ -28,10 +28,14 @@ const organization = {
 
 const codeMayFetch = Joi.boolean().description('Whether JavaScript tools may send requests, through the egress guard like every other.');
 
-/** The settings in a change; absent ones stay as they are. */
-export const SETTINGS = Joi.object({ codeMayFetch }).min(1).description('The settings of the organization.');
+const toolExposure = Joi.valid('full', 'search', 'code').description(
+	'What clients of `/mcp` list: all tools (`full`), or two that stand for them: `search_tools` with `execute_tool` (`search`) or `run_code` (`code`).',
+);
 
-const ALLOWED = shape({ codeMayFetch }).description('The settings of the organization.');
+/** The settings in a change; absent ones stay as they are. */
+export const SETTINGS = Joi.object({ codeMayFetch, toolExposure }).min(1).description('The settings of the organization.');
+
+const ALLOWED = shape({ codeMayFetch, toolExposure }).description('The settings of the organization.');
 
 export const ORGANIZATION = shape({
 	...organization,

@@ -33,6 +33,7 @@ export default {
 			path: PATH,
 			transport: TRANSPORT,
 			title: 'All tools of your organization',
+			configOf: ({ toolExposure }) => ({ toolExposure }),
 			identify: (incoming) => identify(incoming, core),
 			admission: () => [
 				{

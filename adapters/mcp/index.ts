@@ -122,9 +122,9 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 	}
 	const complete = async (its: Call) => resultMessage(message.id, await dispatch(era, { ...exchange, call: its }));
 	const given = metaOf(message.params).progressToken;
-	const token = isProgressToken(given) ? given : null;
-	const session = era.askingSession(headers);
-	if (message.method !== 'tools/call' || (token === null && session === null) || !takesEvents(headers)) {
+	const token = message.method === 'tools/call' && isProgressToken(given) ? given : null;
+	const session = ASKING.has(message.method) ? era.askingSession(headers) : null;
+	if ((token === null && session === null) || !takesEvents(headers)) {
 		const answered = await attempt(era, exchange, complete);
 		if (!answered) return noResponse(takesEvents(headers));
 		const { body, headers: its } = bodyOf(answered);
@@ -140,6 +140,9 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 		fail: (thrown) => errorMessage(message.id, asProtocolError(thrown)),
 	});
 }
+
+/** The methods that may ask the client's user. */
+const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get']);
 
 /** Runs a call until it ends or is cancelled, as the era says. @returns null when it was cancelled and must not be answered */
 const attempt = <T>(era: Era, { call, message, headers }: Exchange, work: (call: Call) => Promise<T>): Promise<T | null> =>

@@ -7,6 +7,7 @@ import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createHttpTool, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 
 const INFO = { name: 'gatehouse-test', version: '1.0.0' };
@@ -104,12 +105,27 @@ for (const mode of ['legacy', 'auto'] as const)
 		await client.close();
 	});
 
-test('a modern client that takes forms is asked for the argument that is missing', async () => {
-	const client = await connectDual('auto', { elicitation: {} });
+for (const mode of ['legacy', 'auto'] as const)
+	test(`a client that takes forms is asked for the argument that is missing (${mode}), and its user may decline`, async () => {
+		const client = await connectDual(mode, { elicitation: {} });
+		const { messages } = await client.getPrompt({ name: 'refund-orders' });
+		assert.match(JSON.stringify(messages[0]), /Refund 77\./);
+		const given = await client.getPrompt({ name: 'refund-orders', arguments: { order: '8' } });
+		assert.match(JSON.stringify(given.messages[0]), /Refund 8\./);
+		const required = /params\.arguments\.order is required/;
+		client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }) as never);
+		await assert.rejects(client.getPrompt({ name: 'refund-orders' }), required);
+		await client.close();
+		const without = await connectDual(mode);
+		await assert.rejects(without.getPrompt({ name: 'refund-orders' }), required);
+		await without.close();
+	});
+
+test('the SDK’s client is asked as well', async () => {
+	const client = new Client(INFO, { capabilities: { elicitation: {} } });
+	client.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { order: '77' } }));
+	await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), transportOptions()) as Transport);
 	const { messages } = await client.getPrompt({ name: 'refund-orders' });
 	assert.match(JSON.stringify(messages[0]), /Refund 77\./);
 	await client.close();
-	const without = await connectDual('auto');
-	await assert.rejects(without.getPrompt({ name: 'refund-orders' }), /params\.arguments\.order is required/);
-	await without.close();
 });

@@ -12,6 +12,9 @@ export function sessionOf(headers: Incoming['headers']): string | null {
 	return session !== undefined && SESSION.test(session) ? session : null;
 }
 
+/** The methods that may take long: tools run, and both may wait for an answer of the user. */
+const LASTING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get']);
+
 const nameOf = (session: string, id: unknown): string => JSON.stringify(['request', session, id]);
 
 /**
@@ -24,7 +27,7 @@ export async function unlessCancelled<T>(
 	headers: Incoming['headers'],
 	work: (call: Call) => Promise<T>,
 ): Promise<T | null> {
-	const session = method === 'tools/call' ? sessionOf(headers) : null;
+	const session = LASTING.has(method) ? sessionOf(headers) : null;
 	if (session === null) return work(call.with({ detached: true }));
 	const { signal, finish } = call.named.begin(nameOf(session, id));
 	const { promise: cancelled, resolve } = Promise.withResolvers<null>();

@@ -2,6 +2,7 @@
 // memory of 500 idle ones, and the time of a stop while they are open. `node test/bench/streams.ts`. The service is a process of its own. It fails above 50 ms in
 // the median, 100 MB, or a second for the stop beyond the time that it takes without streams.
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
@@ -41,6 +42,8 @@ interface Kind {
 	type: string;
 	method: 'GET' | 'POST';
 	headers: Record<string, string>;
+	/** Each stream is of a session of its own. */
+	sessions?: true;
 	body?: string;
 }
 
@@ -54,6 +57,10 @@ const LISTEN = {
 const KINDS: readonly Kind[] = [
 	{ name: 'a transport from outside', type: 'idle', method: 'GET', headers: {} },
 	{ name: 'mcp, GET', type: 'mcp', method: 'GET', headers: { accept: 'text/event-stream', 'mcp-protocol-version': '2025-11-25' } },
+	{
+		...{ name: 'mcp, GET, each with a session’s id', type: 'mcp', method: 'GET', sessions: true },
+		headers: { accept: 'text/event-stream', 'mcp-protocol-version': '2025-11-25' },
+	},
 	{
 		...{ name: 'mcp, subscriptions/listen', type: 'mcp', method: 'POST', body: JSON.stringify(LISTEN) },
 		headers: {
@@ -77,9 +84,10 @@ async function run(): Promise<{ url: string; started: Started }> {
 }
 
 /** Opens a stream. @returns the milliseconds until its first byte */
-async function open({ url, key }: Place, { method, headers, body }: Kind): Promise<number> {
+async function open({ url, key }: Place, { method, headers, sessions, body }: Kind): Promise<number> {
 	const startedMs = performance.now();
-	const asked = request(url, { method, headers: { ...headers, 'x-api-key': key, 'accept-encoding': 'gzip' }, agent: false });
+	const own = { ...headers, ...(sessions && { 'mcp-session-id': randomUUID() }), 'x-api-key': key, 'accept-encoding': 'gzip' };
+	const asked = request(url, { method, headers: own, agent: false });
 	asked.end(body);
 	const [response] = (await once(asked, 'response')) as [IncomingMessage];
 	if (response.statusCode !== 200) throw new Error(`a stream was answered with ${response.statusCode}`);

@@ -9,7 +9,7 @@ import { type Checked, createArgumentChecks } from '../../core/arguments/checks.
 import { compileSchema } from '../../core/arguments/compile.ts';
 import { measureSize, SMALL_SIZE } from '../../core/arguments/size.ts';
 import type { JsonObject, JsonSchema } from '../../core/contract/nouns.ts';
-import { must, publishGateway, registerAccount, startTestService } from '../helpers/service.ts';
+import { type Account, must, publishGateway, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { median } from './rounds.ts';
 
 const ROUNDS = 15;
@@ -73,7 +73,39 @@ async function measureLists(): Promise<void> {
 		const cost = await measured(get);
 		row(`GET ${path.replaceAll(/[0-9a-f-]{36}/g, ':id')}`, cost, (cost.cpuMs / Math.max(writing.cpuMs, 0.01)).toFixed(1));
 	}
+	await measureGateway(service, account);
 	await service.stop();
+}
+
+const GATEWAY_TOOLS = 1000;
+
+/** Measures `tools/list` of a gateway with a thousand tools, all pages of it, with everything that a request passes. */
+async function measureGateway(service: TestService, account: Account): Promise<void> {
+	const toolIds: string[] = [];
+	for (let cursor: string | null = ''; cursor !== null && toolIds.length < GATEWAY_TOOLS; ) {
+		const path: string = `/organizations/${account.organization.id}/tools?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
+		const { tools, nextCursor } = must(await account.get(path), 200).body.data;
+		toolIds.push(...tools.map((tool: { id: string }) => tool.id));
+		cursor = nextCursor;
+	}
+	const { url, key } = await publishGateway(account, { toolIds: toolIds.slice(0, GATEWAY_TOOLS) });
+	const headers = { 'x-api-key': key, 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+	const page = (params: JsonObject) =>
+		service.server.inject({
+			...{ method: 'POST', url: new URL(url).pathname, headers },
+			payload: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }),
+		});
+	const cursors: JsonObject[] = [{}];
+	let listed = 0;
+	for (const params of cursors) {
+		const { result } = JSON.parse((await page(params)).payload);
+		listed += result.tools.length;
+		if (result.nextCursor !== undefined) cursors.push({ cursor: result.nextCursor });
+	}
+	const cost = await measured(async () => {
+		for (const params of cursors) await page(params);
+	});
+	row(`tools/list of ${listed} tools, all ${cursors.length} pages, warm`, cost, '–');
 }
 
 // ── compiling ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { until } from '../test/helpers/clock.ts';
-import { administer, silent } from '../test/helpers/postgres.ts';
+import { administer } from '../test/helpers/postgres.ts';
 import { addTenant } from '../test/helpers/samples.ts';
+import { silent } from '../test/helpers/silent.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { sweepExpired } from './housekeeping.ts';
 

@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store, Topic } from '../core/store/store.ts';
 import { turns, until } from '../test/helpers/clock.ts';
-import { administer, type Endpoint, silent } from '../test/helpers/postgres.ts';
+import { administer, type Endpoint } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { silent } from '../test/helpers/silent.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { openStore } from './index.ts';
 

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { administer, type Endpoint, silent, testDatabase } from '../test/helpers/postgres.ts';
+import { administer, type Endpoint, testDatabase } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant } from '../test/helpers/samples.ts';
+import { silent } from '../test/helpers/silent.ts';
 import { migrateDatabase, openStore } from './index.ts';
 import type { Migration } from './migrate.ts';
 import { foundation } from './migrations/0001-foundation.ts';

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allSources, testsOf } from './changed.ts';
+import { testsOf } from './changed.ts';
+import { allSources } from './rooms.ts';
+import { testsIn } from './together.ts';
 
 const sources = allSources();
-const all = sources.map(({ file }) => file).filter((file) => file.endsWith('.test.ts'));
+const all = testsIn(sources);
 const of = (...changed: string[]): string[] => testsOf(changed, sources);
 const has = (tests: string[], start: string): boolean => tests.some((file) => file.startsWith(start));
 

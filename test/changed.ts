@@ -1,10 +1,12 @@
 // `npm run test:changed [base]`: runs the tests of the rooms that were touched and of those above them (test/README.md says which those are).
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { floorOf, pluginFolder, ROOMS, ROOT, readSources, type Source } from './rooms.ts';
+import { execFileSync } from 'node:child_process';
+import { allSources, floorOf, pluginFolder, ROOMS, ROOT, type Source } from './rooms.ts';
+import { runTests } from './run.ts';
+import { testsIn } from './together.ts';
 
 /** Files that concern every test. */
-const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/setup\.ts|test\/rooms\.ts|test\/changed\.ts)$/;
+const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/(setup|rooms|changed|run|together)\.ts)$/;
 /** Documents and settings concern only the tests that read all sources. */
 const SILENT = /\.md$|^(biome\.json|\.[^/]+)/;
 /** The folder of the packages that strangers would write, and of their tests. */
@@ -17,7 +19,7 @@ const ALWAYS = ['test/changed.test.ts', 'test/layers.test.ts', 'test/readme.test
  * @returns the paths of the tests to run
  */
 export function testsOf(changed: readonly string[], sources: readonly Source[]): string[] {
-	const tests = sources.map(({ file }) => file).filter((file) => file.endsWith('.test.ts'));
+	const tests = testsIn(sources);
 	const told = changed.filter((file) => !SILENT.test(file));
 	if (told.some((file) => EVERYBODYS.test(file))) return tests.sort();
 	const files = new Map(sources.map((source) => [source.file, source]));
@@ -76,8 +78,6 @@ function reachedFrom(start: string, files: ReadonlyMap<string, Source>): Readonl
 	return seen;
 }
 
-export const allSources = (): Source[] => readSources(`{${ROOMS.join(',')},test}/**/*.ts`);
-
 /** Lists the files that differ from the point where the branch left `base`, uncommitted ones included. */
 function changedSince(base: string): string[] {
 	const git = (...args: string[]): string[] => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean);
@@ -89,9 +89,7 @@ function main(base = 'main'): void {
 	const changed = changedSince(base);
 	const tests = testsOf(changed, allSources());
 	process.stdout.write(`${changed.length} files changed since ${base}: ${tests.length} files of tests\n`);
-	const options = ['--test', '--test-global-setup=test/setup.ts', '--test-concurrency=2'];
-	const { status } = spawnSync(process.execPath, [...options, ...tests], { cwd: ROOT, stdio: 'inherit' });
-	process.exitCode = status ?? 1;
+	process.exitCode = runTests(tests);
 }
 
 if (import.meta.main) main(process.argv[2]);

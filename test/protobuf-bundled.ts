@@ -6,7 +6,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { wellKnownAt } from '../importers/protobuf/bundled-files.ts';
 import { readDescription } from '../importers/protobuf/document.ts';
-import { silent } from './helpers/postgres.ts';
+import { silent } from './helpers/silent.ts';
 
 const GAX = new URL('../node_modules/google-gax/build/protos/', import.meta.url);
 

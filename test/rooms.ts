@@ -10,16 +10,33 @@ export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'testing
 /** The rooms of core, from the ground upwards. */
 export const FLOORS = [
 	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],
-	...['limits', 'lanes', 'upstreams', 'models', 'identity', 'runs', 'imports', 'tools', 'management', 'gateways', 'jobs', 'agents', 'commands'],
+	...[
+		'limits',
+		'lanes',
+		'upstreams',
+		'models',
+		'identity',
+		'runs',
+		'imports',
+		'tools',
+		'management',
+		'gateways',
+		'jobs',
+		'agents',
+		'commands',
+	],
 ];
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'/g;
+const TYPES = /^\s*(?:import|export)\s+type\s/;
 
 export interface Source {
 	/** The path relative to the root, like all paths here. */
 	file: string;
 	/** The imports: files of ours by their paths, packages by their names. */
 	imports: string[];
+	/** Those of the imports that are loaded when it runs: all but types. */
+	loads: string[];
 	text: string;
 }
 
@@ -29,9 +46,13 @@ export const readSources = (pattern: string): Source[] =>
 		.filter((file) => !file.endsWith('.d.ts'))
 		.map((file) => {
 			const text = readFileSync(join(ROOT, file), 'utf8');
-			const imports = [...text.matchAll(IMPORT)].map(([, a, b, c]) => a ?? b ?? c ?? '');
-			return { file, text, imports: imports.map((name) => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name)) };
+			const pathOf = (name: string): string => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name);
+			const found = [...text.matchAll(IMPORT)].map(([all, a, b, c]) => ({ name: pathOf(a ?? b ?? c ?? ''), isType: TYPES.test(all) }));
+			const [imports, loads] = [found, found.filter(({ isType }) => !isType)].map((some) => some.map(({ name }) => name));
+			return { file, text, imports: imports ?? [], loads: loads ?? [] };
 		});
+
+export const allSources = (): Source[] => readSources(`{${ROOMS.join(',')},test}/**/*.ts`);
 
 /** Returns the folder of the plugin to which a file belongs: two parts deep in adapters and importers, three in plugins. */
 export function pluginFolder(file: string): string | null {

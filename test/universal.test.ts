@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import ts from 'typescript5';
 import type { Kind } from '../core/contract/kinds.ts';
 import { loadPlugins } from '../core/registry/loader.ts';
-import { silent } from './helpers/postgres.ts';
+import { silent } from './helpers/silent.ts';
 import { ROOT, readSources } from './rooms.ts';
 
 /** Features are left out: they have the names of the resources that they serve. */

@@ -52,8 +52,11 @@ const bare = (comment: string): string =>
 		.replace(RULE, '')
 		.trim();
 
+/** Such a word behind the marks of a comment, be it one or a part of a text: a source without any need not be parsed. */
+const CANDIDATE = /(?:\/\/|\/\*|\*)[\s*/─═=-]*(?:Of|What|Whose|Who|Where|As)\b/;
+
 const ellipsesOf = (text: string): string[] =>
-	commentsOf(text)
+	(CANDIDATE.test(text) ? commentsOf(text) : [])
 		.filter(({ said }) => ELLIPSIS.test(said))
 		.map(({ line, said }) => `${line}: ${said.split('\n')[0]}`);
 

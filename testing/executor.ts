@@ -7,10 +7,10 @@ import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
 import type { Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
 import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
-import { type FakeCallOptions, fakeCall } from './fake-call.ts';
+import { type FakeCallOptions, fakeCall, loopbackCall } from './fake-call.ts';
 import { assertResult, isRefusal, outcome } from './outcome.ts';
 import type { Upstream } from './upstream.ts';
-import { isBeforeTimer, loopbackCall, saving, until } from './waiting.ts';
+import { isBeforeTimer, saving, until } from './waiting.ts';
 
 /**
  * Behaviour of an upstream: echoes the text that it was sent; reports an error in the way of its protocol; never answers; closes the

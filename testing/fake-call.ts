@@ -1,6 +1,7 @@
 // A call for the tests of a plugin. It is core's own, with core's guard, records, jobs, questions and checks; only the database is in memory.
 
 import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
 import { createArgumentChecks } from '../core/arguments/checks.ts';
 import type { Admission } from '../core/contract/admission.ts';
 import type { Asker } from '../core/contract/asking.ts';
@@ -258,4 +259,11 @@ function entryOf({ run, confirm, ...more }: FakeTool, at: number): ToolEntry {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
 		...{ limit: null, maxResultBytes: null, confirm: confirm ?? null, ready, masked: ready },
 	};
+}
+
+/** Makes a call that may go to 127.0.0.1, and is closed with the test. */
+export function loopbackCall(t: TestContext, options: FakeCallOptions = {}): Call {
+	const fake = fakeCall({ allow: ['127.0.0.1'], ...options });
+	t.after(() => fake.close());
+	return fake.call;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ROOT } from '../core/assembly.ts';
+import { fileURLToPath } from 'node:url';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { sureOf } from '../core/imports/formats.ts';
 import {
@@ -50,6 +50,8 @@ export interface ImporterOptions {
 	operator?: JsonObject;
 }
 
+/** The folder that holds the rooms of plugins. It is told here, since the whole service would be loaded to obtain it from there. */
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const API: Api = { id: 'a', organizationId: 'o', name: 'x', type: 'x', baseUrl: 'https://api.example.com' };
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/;

@@ -6,7 +6,8 @@ import type { ChatChunk, Json, JsonObject, NodeCall, NodeEffect, NodeGraph, Node
 import { assertHidden, isSecretive, plantedFor } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
-import { lentBy, loopbackCall, saving, SILENT as silent } from './waiting.ts';
+import { loopbackCall } from './fake-call.ts';
+import { lentBy, saving, SILENT as silent } from './waiting.ts';
 
 /** One node of a graph, and what it has to make of an input. */
 export interface NodeSample {

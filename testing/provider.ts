@@ -8,9 +8,10 @@ import type { ChatChunk, ChatRequest, ChatToolCall, JsonObject, LlmProvider, Pro
 import { assertHidden, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { loopbackCall } from './fake-call.ts';
 import { type Folded, fold } from './provider-answers.ts';
 import type { Upstream } from './upstream.ts';
-import { isBeforeTimer, lentBy, loopbackCall, saving, SILENT as silent, until } from './waiting.ts';
+import { isBeforeTimer, lentBy, saving, SILENT as silent, until } from './waiting.ts';
 
 /**
  * Behaviour of a provider's server. `echo` answers with the text of the last message, in several pieces that are torn within characters, and tells USAGE; `tools` asks for

@@ -11,7 +11,7 @@ import type { Plugin } from '../core/contract/kinds.ts';
 import type { Window } from '../core/contract/limits.ts';
 import type { JsonObject } from '../core/contract/nouns.ts';
 import type { LimitTable } from '../core/limits/table.ts';
-import { type Service, startService } from '../core/main.ts';
+import type { Service } from '../core/main.ts';
 import { type Account, registerAccount } from './account.ts';
 
 export interface GatehouseOptions {
@@ -50,6 +50,8 @@ export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse
 		const config = loadConfig(await environmentOf(options, folder));
 		const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
 		const given = { plugins, passwordCost: LEAST_COST, ...(limits === 'none' && { limits: WIDE }) };
+		// The import is dynamic, since most files that import the kit start no service.
+		const { startService } = await import('../core/main.ts');
 		const service = await startService(config, log, given);
 		const { url } = service;
 		const stop = async (): Promise<void> => {

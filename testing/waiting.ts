@@ -1,11 +1,9 @@
-// Waiting with a bound: no suite hangs, and no verdict depends on elapsed time.
+// Waiting with a bound: no suite hangs, and no verdict depends on elapsed time. Nearly every test imports this, so it loads nothing of core.
 
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../core/contract/context.ts';
 import type { SaveContext } from '../core/contract/kinds.ts';
-import { type FakeCallOptions, fakeCall } from './fake-call.ts';
 import { ORGANIZATION } from './samples.ts';
 
 /** The time after which a waiting test fails instead of hanging; it promises nothing about the product. */
@@ -53,13 +51,6 @@ export async function isBeforeTimer(ms: number, settling: Promise<unknown>): Pro
 	const first = await firstOf({ settling, timer });
 	leaving.abort();
 	return first === 'settling';
-}
-
-/** Makes a call that may go to 127.0.0.1, and is closed with the test. */
-export function loopbackCall(t: TestContext, options: FakeCallOptions = {}): Call {
-	const fake = fakeCall({ allow: ['127.0.0.1'], ...options });
-	t.after(() => fake.close());
-	return fake.call;
 }
 
 /** Returns the call with some members replaced, its functions bound to it. */

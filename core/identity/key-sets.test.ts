@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { jwtVerify } from 'jose';
 import { local } from '../../test/helpers/egress.ts';
 import { issuerKey, startIssuer } from '../../test/helpers/gateway-auth.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import type { Context } from '../contract/context.ts';
 import { Memo } from '../shared/memo.ts';
 import { type KeySetRules, keysAt, readKeySet } from './key-sets.ts';

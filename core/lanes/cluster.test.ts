@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { apiWith as apiOf, type Breakable, breakable, type Cluster, cluster, HOLD_MS } from '../../test/helpers/lanes.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { connectLanes, type RedisClient } from '../shared/redis.ts';
 import type { OutboundLimits } from '../store/store.ts';
 import { createLanes, type Lanes } from './lanes.ts';

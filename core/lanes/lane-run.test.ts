@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { turns } from '../../test/helpers/clock.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
 import { createEgress } from '../egress/egress.ts';
 import { LaneRun } from './lane-run.ts';

@@ -11,7 +11,7 @@ import type { Server, ServerInjectResponse } from '@hapi/hapi';
 import { ROUTE_WINDOWS } from '../../test/catalog/limits.ts';
 import { spanOf } from '../../test/helpers/clock.ts';
 import { freePort } from '../../test/helpers/ports.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { loadConfig } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { GatewayRoute } from '../contract/kinds.ts';

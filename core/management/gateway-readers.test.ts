@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Request } from '@hapi/hapi';
-import { silent } from '../../test/helpers/postgres.ts';
 import { addGateway, addTenant, type Tenant } from '../../test/helpers/samples.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import { loadConfig } from '../config/config.ts';
 import { GATEWAY_KEY_PREFIX, hashKey, mintKey } from '../secrets/tokens.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../test/helpers/clock.ts';
-import { silent } from '../../test/helpers/postgres.ts';
 import { addGateway, addTenant } from '../../test/helpers/samples.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { openReplica, testStore } from '../../test/helpers/store.ts';
 import { startTcpProxy } from '../../test/helpers/tcp-proxy.ts';
 import { createSecrets } from '../secrets/envelopes.ts';

@@ -7,7 +7,7 @@ const SECRET = 's'.repeat(64);
 const tokens = createTokens(SECRET);
 const now = Math.floor(Date.now() / 1000);
 const LOGIN = { sessionId: 's1', userId: 'u1', at: new Date(now * 1000) };
-const GOOD = { sub: 'u1', jti: 'j1', sid: 's1', auth_time: now, iss: 'svc', aud: 'svc-api', iat: now, exp: now + 60 };
+const GOOD = { sub: 'u1', jti: 'j1', sid: 's1', auth_time: now, iss: 'svc', aud: 'svc-api', iat: now, exp: now + 3600 };
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -42,7 +42,7 @@ const BAD: [id: string, token: string, message: RegExp][] = [
 	['audience as an array', sign({ ...GOOD, aud: ['svc-api'] }), /audience/],
 	['expired', sign({ ...GOOD, exp: now - 1 }), /expired/i],
 	['no expiry', sign({ ...GOOD, exp: undefined }), /Invalid token/],
-	['not valid yet', sign({ ...GOOD, nbf: now + 60 }), /expired|Invalid/i],
+	['not valid yet', sign({ ...GOOD, nbf: now + 3600 }), /expired|Invalid/i],
 	['no subject', sign({ ...GOOD, sub: undefined }), /Invalid token/],
 	['no login', sign({ ...GOOD, sid: undefined }), /Invalid token/],
 	['alg none', `${part({ alg: 'none' })}.${part(GOOD)}.`, /Invalid token/],
@@ -91,7 +91,7 @@ const OPERATORS: [id: string, payload: object, claims: object][] = [
 	['userId alone', { userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
 	['both, of which sub counts', { sub: 'bot', userId: 'other' }, { subject: 'bot', exp: null, scope: null }],
 	['a sub that is empty beside a userId', { sub: '', userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
-	['a time and a scope', { sub: 'bot', exp: now + 60, nbf: now - 1, scope: 'a b' }, { subject: 'bot', exp: now + 60, scope: 'a b' }],
+	['a time and a scope', { sub: 'bot', exp: now + 3600, nbf: now - 1, scope: 'a b' }, { subject: 'bot', exp: now + 3600, scope: 'a b' }],
 	['a scope that is no text', { sub: 'bot', scope: ['tools:read'] }, { subject: 'bot', exp: null, scope: null }],
 	['another issuer and audience', { sub: 'bot', iss: 'ci', aud: ['x', 'y'] }, { subject: 'bot', exp: null, scope: null }],
 ];
@@ -106,9 +106,9 @@ const NOBODYS: [id: string, token: string, message: RegExp][] = [
 	['has a number as its sub', sign({ sub: 7, userId: null }), /"sub" or "userId"/],
 	['has an empty sub and userId', sign({ sub: '', userId: '' }), /"sub" or "userId"/],
 	['has expired', sign({ sub: 'bot', exp: now - 1 }), /^Token expired/],
-	['expires at a text', sign({ sub: 'bot', exp: String(now + 60) }), /^Invalid token/],
+	['expires at a text', sign({ sub: 'bot', exp: String(now + 3600) }), /^Invalid token/],
 	['expires at null', sign({ sub: 'bot', exp: null }), /^Invalid token/],
-	['is not valid yet', sign({ sub: 'bot', nbf: now + 60 }), /^Invalid token/],
+	['is not valid yet', sign({ sub: 'bot', nbf: now + 3600 }), /^Invalid token/],
 	['is not valid before a text', sign({ sub: 'bot', nbf: '0' }), /^Invalid token/],
 	['is for svc-api by another issuer', sign({ sub: 'bot', iss: 'ci', aud: 'svc-api' }), /^jwt issuer invalid$/],
 	['is for svc-api among others', sign({ sub: 'bot', iss: 'ci', aud: ['x', 'svc-api'] }), /^jwt issuer invalid$/],
@@ -116,7 +116,7 @@ const NOBODYS: [id: string, token: string, message: RegExp][] = [
 	['is by svc for nobody', sign({ sub: 'bot', iss: 'svc' }), /^jwt audience invalid$/],
 	['is by svc for others', sign({ sub: 'bot', iss: 'svc', aud: 'x' }), /^jwt audience invalid$/],
 	['is by svc among others', sign({ sub: 'bot', iss: ['svc'] }), /^jwt issuer invalid$/],
-	['is a management token without a login', sign({ sub: 'bot', iss: 'svc', aud: 'svc-api', exp: now + 60 }), /^Invalid token/],
+	['is a management token without a login', sign({ sub: 'bot', iss: 'svc', aud: 'svc-api', exp: now + 3600 }), /^Invalid token/],
 ];
 for (const [id, token, message] of NOBODYS) {
 	test(`a token that ${id} is refused, though its signature is good (decisions, 25)`, () => {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { elapsing, isBeforeTimer } from '../../test/helpers/clock.ts';
-import { silent } from '../../test/helpers/postgres.ts';
 import { startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { createShared, defineScript, type Shared } from './redis.ts';
 
 const TWICE = defineScript('return ARGV[1] * 2');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { failure, local } from '../../test/helpers/egress.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import { createLanes } from '../lanes/lanes.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { elapsing, isBeforeTimer, type Marks, marks } from '../../test/helpers/clock.ts';
 import { local, textOf } from '../../test/helpers/egress.ts';
 import { freePort } from '../../test/helpers/ports.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { httpUpstream, tcpUpstream } from '../../test/helpers/upstream.ts';
 import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';

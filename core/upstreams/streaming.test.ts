@@ -7,7 +7,7 @@ import { turns, until } from '../../test/helpers/clock.ts';
 import { allOf, failure, local, textOf, textOfBody } from '../../test/helpers/egress.ts';
 import { localLanes } from '../../test/helpers/lanes.ts';
 import { freePort } from '../../test/helpers/ports.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
 import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
 import { LaneRun } from '../lanes/lane-run.ts';

@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
-import { administer, silent } from '../../test/helpers/postgres.ts';
+import { administer } from '../../test/helpers/postgres.ts';
 import { type Kinds, runReplica } from '../../test/helpers/runs.ts';
 import { addApi, addTenant } from '../../test/helpers/samples.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { openStore } from '../index.ts';
 import { startEmbedded } from './server.ts';
 

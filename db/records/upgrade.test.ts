@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { administer, type Endpoint, silent, testDatabase } from '../../test/helpers/postgres.ts';
+import { administer, type Endpoint, testDatabase } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { testStore } from '../../test/helpers/store.ts';
 import { createClient } from '../connection.ts';
 import { migrateDatabase, openStore } from '../index.ts';

@@ -9,7 +9,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { asGatewayError, type GatewayError } from '../../core/index.ts';
 import { shopFiles } from '../../test/helpers/grpc.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
-import { silent } from '../../test/helpers/postgres.ts';
+import { silent } from '../../test/helpers/silent.ts';
 import { BUNDLES, bundle } from '../../test/protobuf-bundled.ts';
 import { BUNDLED_PROTOS } from './bundled-protos.ts';
 import { readDescription } from './document.ts';

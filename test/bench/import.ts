@@ -15,7 +15,7 @@ import openapi from '../../importers/openapi/index.ts';
 import { readDescription } from '../../importers/protobuf/document.ts';
 import protobuf from '../../importers/protobuf/index.ts';
 import soap from '../../importers/soap/index.ts';
-import { silent } from '../helpers/postgres.ts';
+import { silent } from '../helpers/silent.ts';
 import { largeWsdl } from '../helpers/soap-large.ts';
 import { testStore } from '../helpers/store.ts';
 import { unpackPackage } from '../sweep/corpus.ts';

@@ -10,8 +10,8 @@ import { readDescription } from '../../importers/protobuf/document.ts';
 import { elapsing } from '../helpers/clock.ts';
 import { type GrpcServer, grpcServer, shopFiles } from '../helpers/grpc.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
-import { silent } from '../helpers/postgres.ts';
 import { type Account, must, publishGateway, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
+import { silent } from '../helpers/silent.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
 /** The part of the server's services that fits one file. */

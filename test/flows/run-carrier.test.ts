@@ -8,9 +8,9 @@ import type { Carrier } from '../../core/store/carrier.ts';
 import type { Topic } from '../../core/store/store.ts';
 import { openStore } from '../../db/index.ts';
 import { until } from '../helpers/clock.ts';
-import { silent } from '../helpers/postgres.ts';
 import { startRedis } from '../helpers/redis.ts';
 import { addTenant } from '../helpers/samples.ts';
+import { silent } from '../helpers/silent.ts';
 import { PATIENT, testStore } from '../helpers/store.ts';
 
 const USUAL = { definition: null, input: null, trigger: 'manual', priority: 0, deadlineMs: null, parentId: null, dedupe: null } as const;

@@ -6,7 +6,7 @@ import type { SaveContext } from '../../core/contract/kinds.ts';
 import type { Api, Tool } from '../../core/contract/nouns.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { Memo } from '../../core/shared/memo.ts';
-import { silent } from './postgres.ts';
+import { silent } from './silent.ts';
 import { tcpUpstream, type Upstream } from './upstream.ts';
 
 /** Makes the parts of `Call` that executors send with; the rest is absent. `sign` adds the headers of `signed`. */

@@ -20,8 +20,8 @@ import { joinReplicas } from '../../core/shared/presence.ts';
 import { createShared } from '../../core/shared/redis.ts';
 import { Recorder } from '../../core/store/recorder.ts';
 import type { Store } from '../../core/store/store.ts';
-import { silent } from './postgres.ts';
 import { addGateway } from './samples.ts';
+import { silent } from './silent.ts';
 
 export const SECRET = 's'.repeat(64);
 export const tokens = createTokens(SECRET);

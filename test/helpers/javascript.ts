@@ -5,7 +5,7 @@ import type { Call } from '../../core/contract/context.ts';
 import type { JsonObject, Tool, ToolResult } from '../../core/contract/nouns.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import javascript from '../../plugins/executors/javascript/index.ts';
-import { silent } from './postgres.ts';
+import { silent } from './silent.ts';
 
 export interface CodeCallOptions {
 	organizationId?: string;

@@ -10,8 +10,8 @@ import type { LaneApi } from '../../core/lanes/lane.ts';
 import { createLanes, type Lanes } from '../../core/lanes/lanes.ts';
 import { connectLanes, createShared } from '../../core/shared/redis.ts';
 import type { OutboundLimits } from '../../core/store/store.ts';
-import { silent } from './postgres.ts';
 import { startRedis, testRedis } from './redis.ts';
+import { silent } from './silent.ts';
 import { httpUpstream } from './upstream.ts';
 
 /** Time after which slots of lost replicas are free again, longer than any test waits for them. */

@@ -14,7 +14,7 @@ import { NO_IDENTITY } from '../../core/tools/no-identity.ts';
 import javascript from '../../plugins/executors/javascript/index.ts';
 import { MemoryRecords } from '../../testing/memory-records.ts';
 import { type FakeSkill, sampleSkill, storedSkills } from '../../testing/skills.ts';
-import { silent } from './postgres.ts';
+import { silent } from './silent.ts';
 
 export type RunTool = (name: string, args: JsonObject, parts: CallParts) => Promise<ToolResult>;
 

@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import type { Config } from '../../core/config/config.ts';
-import type { Log } from '../../core/contract/nouns.ts';
+import { silent } from './silent.ts';
+
+export { silent };
 
 export type Endpoint = NonNullable<Config['database']>;
 
@@ -23,8 +24,6 @@ export interface Server {
 
 /** Names the variable in which a run of many files passes its server to each of them. */
 export const SHARED_SERVER = 'GATEHOUSE_TEST_SERVER';
-
-export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 let server: Promise<Server> | null = null;
 
@@ -117,7 +116,9 @@ async function mayCreate(endpoint: Endpoint): Promise<boolean> {
  */
 export async function administer(endpoint: Endpoint, ...statements: string[]): Promise<Record<string, unknown>[]> {
 	const { host, port, username, password, name, ssl } = endpoint;
-	const client = new pg.Client({ host, port, user: username, password, database: name, ssl, connectionTimeoutMillis: 5_000 });
+	// The import is dynamic, since many files import this one and reach no database.
+	const { Client } = (await import('pg')).default;
+	const client = new Client({ host, port, user: username, password, database: name, ssl, connectionTimeoutMillis: 5_000 });
 	await client.connect();
 	try {
 		let rows: Record<string, unknown>[] = [];

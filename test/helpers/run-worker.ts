@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { RunContext } from '../../core/runs/context.ts';
 import { createRuns } from '../../core/runs/runs.ts';
 import { openStore } from '../../db/index.ts';
-import { silent } from './postgres.ts';
+import { silent } from './silent.ts';
 
 /** The table of the effects of steps. */
 export const EFFECTS =

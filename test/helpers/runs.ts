@@ -3,7 +3,7 @@
 import type { RunProgram } from '../../core/runs/context.ts';
 import { createRuns, type KindOptions, type Runs } from '../../core/runs/runs.ts';
 import type { Store } from '../../core/store/store.ts';
-import { silent } from './postgres.ts';
+import { silent } from './silent.ts';
 
 export type Kinds = Record<string, [program: RunProgram, options?: KindOptions]>;
 

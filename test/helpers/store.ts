@@ -2,7 +2,8 @@
 
 import type { Store } from '../../core/store/store.ts';
 import { openStore, type StoreOptions } from '../../db/index.ts';
-import { type Endpoint, silent, testDatabase } from './postgres.ts';
+import { type Endpoint, testDatabase } from './postgres.ts';
+import { silent } from './silent.ts';
 import './leftovers.ts';
 
 /** Waits so long that no test fails because others keep the database busy. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { GatewayError, type Json, type SandboxTask } from '../../../core/index.ts';
+import { until } from '../../../test/helpers/clock.ts';
 import { codeCall } from '../../../test/helpers/javascript.ts';
 import { runLent } from './lent.ts';
 import { createPool } from './pool.ts';
@@ -36,7 +37,8 @@ test('calls beyond the parallel ones wait; those beyond the most are refused', a
 	let [running, most, count] = [0, 0, 0];
 	const answer = async (): Promise<Json> => {
 		most = Math.max(most, ++running);
-		await new Promise((resolve) => setImmediate(resolve));
+		// The first answers come when two calls wait for them.
+		await until(() => most > 1, 'two calls at once');
 		running--;
 		return ++count;
 	};

@@ -1,0 +1,23 @@
+// `npm run test:run [options of node --test]`: runs all tests, in one run with one summary.
+
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { allSources, ROOT } from './rooms.ts';
+import { divided, fileOfGroup, GROUPS, RUN, testsIn } from './together.ts';
+
+/** Files wait for sockets most of the time, so more of them run than a machine has cores. */
+const CONCURRENCY = 4;
+const TIMEOUT_MS = 1_200_000;
+
+/** Runs files of tests, those together that need no process of their own. @returns the exit code */
+export function runTests(tests: readonly string[], options: readonly string[] = []): number {
+	const { together, apart } = divided(tests, allSources());
+	const groups = GROUPS.filter((group) => together[group].length > 0);
+	// The runner sorts its files. Absolute paths are the first, so the longest files are not the last to begin.
+	const files = [...groups.map((group) => join(ROOT, fileOfGroup(group))), ...apart];
+	const usual = ['--test', '--test-global-setup=test/setup.ts', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TIMEOUT_MS}`];
+	const env = { ...process.env, [RUN]: JSON.stringify(tests) };
+	return spawnSync(process.execPath, [...usual, ...options, ...files], { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
+}
+
+if (import.meta.main) process.exitCode = runTests(testsIn(allSources()), process.argv.slice(2));

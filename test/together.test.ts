@@ -1,0 +1,54 @@
+// Tests which files of tests run in one process, on sources that are made for this and on the current tree.
+
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { test } from 'node:test';
+import { allSources, ROOT, type Source } from './rooms.ts';
+import { divided, fileOfGroup, GROUPS, needsProcess, testsIn } from './together.ts';
+
+const source = (file: string, text = '', ...loads: string[]): Source => ({ file, text, loads, imports: loads });
+const why = (...sources: Source[]): string | null => needsProcess('core/a.test.ts', new Map(sources.map((each) => [each.file, each])));
+
+test('a file needs no process of its own if it reaches nothing outside of the process', () => {
+	assert.equal(why(source('core/a.test.ts', 'test()', 'core/a.ts', 'node:test'), source('core/a.ts', 'await x', 'joi')), null);
+});
+
+test('a file that reaches a database, Redis or a process needs one of its own, however far they are', () => {
+	for (const name of ['pg', 'ioredis', 'node:child_process'])
+		assert.equal(
+			why(source('core/a.test.ts', '', 'test/helpers/b.ts'), source('test/helpers/b.ts', '', 'core/c.ts'), source('core/c.ts', '', name)),
+			`it reaches ${name}`,
+		);
+});
+
+test('a file that changes or measures the whole process needs one of its own', () => {
+	for (const text of [
+		"process.env['X'] = 'y';",
+		'\tprocess.env.X = value;',
+		"delete process.env['X'];",
+		"process.once('exit', end);",
+		'process.memoryUsage()',
+		'await processCpuMs(work)',
+	])
+		assert.notEqual(why(source('core/a.test.ts', `\t${text}`)), null, text);
+	for (const text of ["const x = process.env['X'];", "assert.ok(process.env['X'] === 'y');", 'process.threadCpuUsage()'])
+		assert.equal(why(source('core/a.test.ts', text)), null, text);
+});
+
+test('a file that waits at its top level, or whose helper does, needs one of its own, since `require` refuses it', () => {
+	for (const text of ['await start();', 'const a = await start();', 'for await (const a of b) test(a);'])
+		assert.notEqual(why(source('core/a.test.ts', `import x;\n${text}\n`)), null, text);
+	assert.notEqual(why(source('core/a.test.ts', '', 'test/helpers/b.ts'), source('test/helpers/b.ts', 'export const b = await c();')), null);
+	assert.equal(why(source('core/a.test.ts', "// Those await.\ntest('x', async () => {\n\tawait start();\n});")), null);
+});
+
+test('each file of the tree runs once: in the group of its room, or alone', () => {
+	const sources = allSources();
+	const { together, apart } = divided(testsIn(sources), sources);
+	const groups = GROUPS.map((group) => together[group]);
+	assert.deepEqual([...groups.flat(), ...apart].sort(), testsIn(sources).sort());
+	assert.ok(groups.every((files) => files.length > 5) && groups.flat().length > 100, `${groups.map((files) => files.length)}`);
+	for (const group of GROUPS.filter((name) => name !== 'others')) assert.ok(together[group].every((file) => file.startsWith(`${group}/`)));
+	assert.ok(apart.includes('test/flows/rest.test.ts') && together.core.includes('core/kit/race.test.ts'));
+	assert.deepEqual(globSync('test/together/*', { cwd: ROOT }).sort(), GROUPS.map(fileOfGroup).sort());
+});

@@ -1,0 +1,90 @@
+// The files of tests that need no process of their own: those of a group run in one process, since half a second of each process is only
+// its start. Which these are is computed from what a file imports and says, not from its name.
+
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe } from 'node:test';
+import { allSources, ROOT, type Source } from './rooms.ts';
+
+export const GROUPS = ['core', 'importers', 'plugins', 'others'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** Packages and modules with which a file reaches a service, a database, Redis, a browser or a process. */
+const OUTWARD = new Set(['pg', 'sequelize', 'ioredis', 'playwright-core', 'node:child_process', 'node:cluster', 'node:inspector']);
+/** Words of code that changes or measures the whole process. */
+const PROCESS_WIDE = new RegExp(
+	[
+		/\bprocess\.(?:argv|chdir|cpuUsage|emit|exit|exitCode|getActiveResourcesInfo|kill|memoryUsage|on|once|resourceUsage|stdin)\b/,
+		/\bprocess\.env(?:\[[^\]]+\]|\.\w+)\s*=[^=]|\bdelete process\.env\b/,
+		/\b(?:tls\.setDefault\w+|dns\.setServers|setFlagsFromString|registerHooks|processCpuMs|syncBuiltinESMExports|mock\.timers)\b/,
+	]
+		.map(({ source }) => source)
+		.join('|'),
+);
+/** A wait at the top level of a module, which `require` refuses. */
+const WAITS = /^(?!\s|\/\/|\/?\*)[^\n]*\bawait\b/m;
+
+/** Says why a file of tests needs a process of its own, or null. @param sources all of the tree */
+export function needsProcess(test: string, sources: ReadonlyMap<string, Source>): string | null {
+	for (const file of loadedFrom(test, sources)) {
+		if (OUTWARD.has(file)) return `it reaches ${file}`;
+		const { text = '' } = sources.get(file) ?? {};
+		// Sources of the product change nothing by being imported; what starts them is a test or a helper.
+		if (!file.startsWith('test/') && file !== test) continue;
+		if (WAITS.test(text)) return `${file} waits at its top level`;
+		if (file === test && PROCESS_WIDE.test(text)) return 'it changes or measures the whole process';
+	}
+	return null;
+}
+
+/** The modules that a file loads, itself and those of packages too; imports of types load none. */
+function loadedFrom(start: string, sources: ReadonlyMap<string, Source>): ReadonlySet<string> {
+	const seen = new Set<string>();
+	const todo = [start];
+	for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+		if (seen.has(next)) continue;
+		seen.add(next);
+		todo.push(...(sources.get(next)?.loads ?? []));
+	}
+	return seen;
+}
+
+/** Names the variable in which a run passes the files that it is for; without it, they are all. */
+export const RUN = 'GATEHOUSE_TEST_RUN';
+
+/** Divides files of tests. @returns those of each group, and those that need a process of their own */
+export function divided(tests: readonly string[], sources: readonly Source[]): { together: Record<Group, string[]>; apart: string[] } {
+	const files = new Map(sources.map((source) => [source.file, source]));
+	const together: Record<Group, string[]> = { core: [], importers: [], plugins: [], others: [] };
+	const apart: string[] = [];
+	for (const test of tests.toSorted()) {
+		if (isGroup(test)) continue;
+		if (needsProcess(test, files) !== null) apart.push(test);
+		else together[groupOf(test)].push(test);
+	}
+	return { together, apart };
+}
+
+export const fileOfGroup = (group: Group): string => `${FOLDER}${group}.test.ts`;
+const FOLDER = 'test/together/';
+const isGroup = (test: string): boolean => test.startsWith(FOLDER);
+
+function groupOf(test: string): Group {
+	const [room] = test.split('/');
+	return GROUPS.find((group) => group === room) ?? 'others';
+}
+
+export const testsIn = (sources: readonly Source[]): string[] =>
+	sources.map(({ file }) => file).filter((file) => file.endsWith('.test.ts') && !isGroup(file));
+
+/**
+ * Runs the files of a group in this process, each as a suite of its own, so that its hooks are for its tests alone. They are loaded by
+ * `require`, which keeps the context of the suite.
+ */
+export function runTogether(group: Group): void {
+	const sources = allSources();
+	const asked = process.env[RUN];
+	const tests: string[] = asked ? JSON.parse(asked) : testsIn(sources);
+	const require = createRequire(import.meta.url);
+	for (const file of divided(tests, sources).together[group]) describe(file, () => void require(join(ROOT, file)));
+}

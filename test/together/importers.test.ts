@@ -1,0 +1,5 @@
+// The files of importers that need no process of their own.
+
+import { runTogether } from '../together.ts';
+
+runTogether('importers');

@@ -1,0 +1,5 @@
+// The files of the other rooms that need no process of their own.
+
+import { runTogether } from '../together.ts';
+
+runTogether('others');

@@ -1,0 +1,5 @@
+// The files of plugins that need no process of their own.
+
+import { runTogether } from '../together.ts';
+
+runTogether('plugins');

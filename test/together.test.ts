@@ -28,18 +28,30 @@ test('a file that changes or measures the whole process needs one of its own', (
 		"delete process.env['X'];",
 		"process.once('exit', end);",
 		'process.memoryUsage()',
-		'await processCpuMs(work)',
+		'return processCpuMs(work)',
+		'process.threadCpuUsage()',
 	])
-		assert.notEqual(why(source('core/a.test.ts', `\t${text}`)), null, text);
-	for (const text of ["const x = process.env['X'];", "assert.ok(process.env['X'] === 'y');", 'process.threadCpuUsage()'])
+		assert.notEqual(why(source('core/a.test.ts', text)), null, text);
+	for (const text of ["const x = process.env['X'];", "assert.ok(process.env['X'] === 'y');"])
 		assert.equal(why(source('core/a.test.ts', text)), null, text);
 });
 
 test('a file that waits at its top level, or whose helper does, needs one of its own, since `require` refuses it', () => {
-	for (const text of ['await start();', 'const a = await start();', 'for await (const a of b) test(a);'])
+	for (const text of [
+		'await start();',
+		'const a = await start();',
+		'for await (const a of b) test(a);',
+		'for (const a of b) {\n\tlist.push(await a);\n}',
+	])
 		assert.notEqual(why(source('core/a.test.ts', `import x;\n${text}\n`)), null, text);
 	assert.notEqual(why(source('core/a.test.ts', '', 'test/helpers/b.ts'), source('test/helpers/b.ts', 'export const b = await c();')), null);
-	assert.equal(why(source('core/a.test.ts', "// Those await.\ntest('x', async () => {\n\tawait start();\n});")), null);
+	for (const text of [
+		"// Those await.\ntest('x', async () => {\n\tawait start();\n});",
+		"for (const a of b)\n\ttest('x', async () => {\n\t\tif (a) {\n\n\t\t\tawait start();\n\t\t}\n\t});",
+		'export async function f(\n\ta: string,\n): Promise<void> {\n\tawait start();\n}',
+		'const f = async () => await start();',
+	])
+		assert.equal(why(source('core/a.test.ts', text)), null, text);
 });
 
 test('each file of the tree runs once: in the group of its room, or alone', () => {

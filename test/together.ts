@@ -16,13 +16,33 @@ const PROCESS_WIDE = new RegExp(
 	[
 		/\bprocess\.(?:argv|chdir|cpuUsage|emit|exit|exitCode|getActiveResourcesInfo|kill|memoryUsage|on|once|resourceUsage|stdin)\b/,
 		/\bprocess\.env(?:\[[^\]]+\]|\.\w+)\s*=[^=]|\bdelete process\.env\b/,
-		/\b(?:tls\.setDefault\w+|dns\.setServers|setFlagsFromString|registerHooks|processCpuMs|syncBuiltinESMExports|mock\.timers)\b/,
+		/\b(?:tls\.setDefault\w+|dns\.setServers|setFlagsFromString|registerHooks|processCpuMs|threadCpuMs|threadCpuUsage|longestTurnMs|syncBuiltinESMExports|mock\.timers)\b/,
 	]
 		.map(({ source }) => source)
 		.join('|'),
 );
-/** A wait at the top level of a module, which `require` refuses. */
-const WAITS = /^(?!\s|\/\/|\/?\*)[^\n]*\bawait\b/m;
+/**
+ * Tells whether a module waits at its top level, so that `require` refuses it: whether a line with `await` is inside of no line with `async`,
+ * by the indentation of formatted code.
+ */
+export function waitsAtTop(text: string): boolean {
+	const lines = text.split('\n');
+	const depthOf = (line: string): number => line.length - line.trimStart().length;
+	/** Tells whether the line, or one that it is inside of, begins something asynchronous. */
+	const isInside = (at: number): boolean => {
+		let depth = Number.POSITIVE_INFINITY;
+		for (let above = at; above >= 0; above--) {
+			const line = lines[above] ?? '';
+			if (line.trim() === '' || depthOf(line) >= depth) continue;
+			if (/\basync\b/.test(line)) return true;
+			// A line that closes a list of parameters belongs to the one that opened it.
+			depth = depthOf(line) + (/^\s*[)}\]]/.test(line) ? 1 : 0);
+			if (depth === 0) return false;
+		}
+		return false;
+	};
+	return lines.some((line, at) => /\bawait\b/.test(line.replace(/\/\/.*|^\s*\/?\*.*/, '')) && !isInside(at));
+}
 
 /** Says why a file of tests needs a process of its own, or null. @param sources all of the tree */
 export function needsProcess(test: string, sources: ReadonlyMap<string, Source>): string | null {
@@ -31,7 +51,7 @@ export function needsProcess(test: string, sources: ReadonlyMap<string, Source>)
 		const { text = '' } = sources.get(file) ?? {};
 		// Sources of the product change nothing by being imported; what starts them is a test or a helper.
 		if (!file.startsWith('test/') && file !== test) continue;
-		if (WAITS.test(text)) return `${file} waits at its top level`;
+		if (waitsAtTop(text)) return `${file} waits at its top level`;
 		if (file === test && PROCESS_WIDE.test(text)) return 'it changes or measures the whole process';
 	}
 	return null;
@@ -81,10 +101,11 @@ export const testsIn = (sources: readonly Source[]): string[] =>
  * Runs the files of a group in this process, each as a suite of its own, so that its hooks are for its tests alone. They are loaded by
  * `require`, which keeps the context of the suite.
  */
-export function runTogether(group: Group): void {
+export async function runTogether(group: Group): Promise<void> {
 	const sources = allSources();
 	const asked = process.env[RUN];
 	const tests: string[] = asked ? JSON.parse(asked) : testsIn(sources);
 	const require = createRequire(import.meta.url);
-	for (const file of divided(tests, sources).together[group]) describe(file, () => void require(join(ROOT, file)));
+	// A file is loaded when its turn comes: what it says of the time at its top level is then true.
+	for (const file of divided(tests, sources).together[group]) await describe(file, () => void require(join(ROOT, file)));
 }

@@ -2,4 +2,4 @@
 
 import { runTogether } from '../together.ts';
 
-runTogether('core');
+await runTogether('core');

@@ -2,4 +2,4 @@
 
 import { runTogether } from '../together.ts';
 
-runTogether('importers');
+await runTogether('importers');

@@ -2,4 +2,4 @@
 
 import { runTogether } from '../together.ts';
 
-runTogether('others');
+await runTogether('others');

@@ -2,4 +2,4 @@
 
 import { runTogether } from '../together.ts';
 
-runTogether('plugins');
+await runTogether('plugins');

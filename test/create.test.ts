@@ -1,13 +1,14 @@
-// Tests `npm create gatehouse-plugin`: what it writes for each kind has right types, passes its tests, and is loaded by the service. Gatehouse is
-// built into a folder of this test, since another test packs the one of the repository; the written packages lie outside of every node_modules.
+// Tests `npm create gatehouse-plugin`: what it writes for each kind has right types, passes its tests, and is loaded by the service. The written
+// packages lie outside of every node_modules.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { KIND_NAMES } from '../core/features.ts';
+import { packedGatehouse } from './helpers/outside.ts';
 import { ROOT } from './rooms.ts';
 
 const MODULES = join(ROOT, 'node_modules');
@@ -16,16 +17,10 @@ const TSC = join(MODULES, 'typescript/bin/tsc');
 
 const room = mkdtempSync(join(tmpdir(), 'gatehouse-create-'));
 let built: string;
-before(() => {
-	mkdirSync(join(MODULES, '.cache'), { recursive: true });
-	built = mkdtempSync(join(MODULES, '.cache/create-'));
-	run(ROOT, process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', join(built, 'dist')]);
-	cpSync(join(ROOT, 'package.json'), join(built, 'package.json'));
+before(async () => {
+	built = await packedGatehouse();
 });
-after(() => {
-	rmSync(built, { recursive: true, force: true });
-	rmSync(room, { recursive: true, force: true });
-});
+after(() => rmSync(room, { recursive: true, force: true }));
 
 const create = (...args: string[]) => spawnSync(process.execPath, [CREATE, ...args], { cwd: room, encoding: 'utf8' });
 

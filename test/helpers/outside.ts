@@ -1,5 +1,5 @@
-// The packages of `test/outside` as their authors publish them: built against the packed Gatehouse, packed with `npm pack`, and unpacked as
-// `npm install` does. They are built once for each state of the sources; the files of a run share them.
+// The packed Gatehouse, and the packages of `test/outside` as their authors publish them: built against it, packed with `npm pack`, and
+// unpacked as `npm install` does. All are built once for each state of the sources; the files of a run share them.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,8 +16,6 @@ const TSC = join(MODULES, 'typescript/bin/tsc');
 /** The files that make Gatehouse's package, and those that make the others. */
 const OURS = ['{core,db,adapters,importers,plugins,testing}/**/*', '{package,tsconfig,tsconfig.build}.json'];
 const THEIRS = ['test/outside/{*.json,acme-*/**/*}'];
-const PAGE = 'plugins/features/reference/swagger-ui';
-const PAGE_FILES = ['LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
 export interface OutsidePackages {
 	/** The folder of a project in which Gatehouse and all packages are installed from their tarballs. */
@@ -32,12 +30,18 @@ export interface OutsidePackages {
 	folder(name: string): string;
 }
 
+/** Packs Gatehouse, unless this or another test did so already. @returns the folder in which it is installed from its tarball */
+export async function packedGatehouse(): Promise<string> {
+	const ours = join(CACHE, `outside-gatehouse-${stateOf(OURS)}`);
+	await made(ours, () => packGatehouse(ours));
+	return join(ours, 'node_modules/gatehouse');
+}
+
 /** Builds and packs Gatehouse and the packages, unless this or another test did so already. */
 export async function outsidePackages(): Promise<OutsidePackages> {
-	const ours = join(CACHE, `outside-gatehouse-${stateOf(OURS)}`);
+	const ours = join(await packedGatehouse(), '../..');
 	const place = join(CACHE, `outside-${stateOf([...OURS, ...THEIRS])}`);
-	mkdirSync(CACHE, { recursive: true });
-	while (!existsSync(place)) if (!buildAlone(ours, place)) await sleep(200);
+	await made(place, () => build(ours, place));
 	const names = readdirSync(join(place, 'packages')).filter((name) => name.startsWith('acme-'));
 	return {
 		...{ project: place, names, bin: join(place, 'node_modules/gatehouse/dist/core/bin.cjs') },
@@ -71,16 +75,21 @@ function stateOf(patterns: readonly string[]): string {
 	return hash.digest('hex').slice(0, 16);
 }
 
-/** Builds unless another process is building. @returns whether it did */
-function buildAlone(ours: string, place: string): boolean {
+/** Makes a folder unless it is there or another process makes one. */
+async function made(place: string, make: () => void): Promise<void> {
+	mkdirSync(CACHE, { recursive: true });
 	const lock = join(CACHE, 'outside.lock');
-	if (!takeLock(lock)) return false;
-	try {
-		// Another process may have built while this one waited for the lock.
-		if (!existsSync(place)) build(ours, place);
-		return true;
-	} finally {
-		rmSync(lock, { force: true });
+	while (!existsSync(place)) {
+		if (!takeLock(lock)) {
+			await sleep(200);
+			continue;
+		}
+		try {
+			// Another process may have made it while this one waited for the lock.
+			if (!existsSync(place)) make();
+		} finally {
+			rmSync(lock, { force: true });
+		}
 	}
 }
 
@@ -108,7 +117,6 @@ function isAlive(lock: string): boolean {
 function build(ours: string, place: string): void {
 	const old = readdirSync(CACHE).filter((name) => name.startsWith('outside-') && !ours.endsWith(name));
 	for (const name of old) rmSync(join(CACHE, name), { recursive: true });
-	if (!existsSync(ours)) buildGatehouse(ours);
 	// It lies inside node_modules, so that dependencies are found there and nothing is downloaded.
 	const half = `${place}.half`;
 	mkdirSync(join(half, 'tarballs'), { recursive: true });
@@ -119,12 +127,12 @@ function build(ours: string, place: string): void {
 	renameSync(half, place);
 }
 
-function buildGatehouse(ours: string): void {
+/** Packs it as its maintainer does, with the scripts of package.json. */
+function packGatehouse(ours: string): void {
 	const half = `${ours}.half`;
-	run(ROOT, process.execPath, TSC, '-p', 'tsconfig.build.json', '--outDir', join(half, 'dist'));
-	for (const file of ['package.json', 'LICENSE', 'README.md']) cpSync(join(ROOT, file), join(half, file));
-	for (const file of PAGE_FILES) cpSync(join(MODULES, 'swagger-ui-dist', file), join(half, 'dist', PAGE, file));
-	pack(half, [half], half);
+	mkdirSync(half, { recursive: true });
+	run(ROOT, 'npm', 'pack', '--silent', '--pack-destination', half, ROOT);
+	install(half, globSync(join(half, '*.tgz')));
 	renameSync(half, ours);
 }
 
@@ -141,7 +149,8 @@ function buildPackages(half: string): string[] {
 	return names.map((name) => join(packages, name));
 }
 
-function pack(half: string, folders: string[], destination = join(half, 'tarballs')): string[] {
+function pack(half: string, folders: string[]): string[] {
+	const destination = join(half, 'tarballs');
 	const options = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination];
 	const packed = JSON.parse(run(half, 'npm', ...options, ...folders)) as { name: string; filename: string }[];
 	return packed.map(({ filename }) => join(destination, filename));

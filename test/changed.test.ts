@@ -54,6 +54,11 @@ test('a test calls for itself, a helper for the tests that import it', () => {
 	assert.ok(tests.includes('core/server.test.ts') && !tests.includes('core/kit/race.test.ts'));
 });
 
+test('the proxy calls for its own tests', () => {
+	const tests = of('proxy/session/tools.ts').filter((file) => !of().includes(file));
+	assert.ok(tests.length > 1 && tests.every((file) => /^(test\/)?proxy\//.test(file)), tests.join());
+});
+
 test('packages of strangers call for the tests of all of them, and so does whatever is packed', () => {
 	for (const file of ['test/outside/acme-sql/src/index.ts', 'testing/executor.ts', 'plugins/executors/http/index.ts'])
 		assert.ok(has(of(file), 'test/outside/'), file);

@@ -31,6 +31,8 @@ export function testsOf(changed: readonly string[], sources: readonly Source[]):
 /** Tells whether a change of `file` can affect `test`. */
 function concerns(file: string, test: string, reached: (test: string) => ReadonlySet<string>): boolean {
 	if (file.endsWith('.test.ts')) return file === test;
+	// The proxy is a program that its tests start.
+	if (file.startsWith('proxy/')) return test.startsWith('proxy/') || test.startsWith('test/proxy/');
 	// The packages of strangers are made of themselves, and of all that is packed.
 	if (test.startsWith(STRANGERS) && (file.startsWith(STRANGERS) || ROOMS.includes(file.split('/')[0] ?? ''))) return true;
 	// A helper concerns the tests that import it, a fixture the flows.

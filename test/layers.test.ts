@@ -78,6 +78,17 @@ test('the kit of authors imports only core, and nothing outside imports more of 
 	);
 });
 
+test('the proxy is a package of its own: it imports nothing of the others, nothing but Node.js, and nothing imports it', () => {
+	assert.deepEqual(
+		broken(({ file }, name) => !file.startsWith('proxy/') || name.startsWith('proxy/') || name.startsWith('node:')),
+		[],
+	);
+	assert.deepEqual(
+		broken(({ file }, name) => file.startsWith('proxy/') || !name.startsWith('proxy/')),
+		[],
+	);
+});
+
 const DOORS = ['assembly', 'main', 'server', 'cluster', 'housekeeping', 'key-check', 'features', 'index'];
 
 test('a room of core imports only itself and rooms below it', () => {
@@ -139,7 +150,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
 	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm'].map((room) => `db/${room}`),
-	...['core', 'db', 'testing', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
+	...['core', 'db', 'testing', 'proxy', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 
 /** Returns the files that the tables of a README name, before its decisions. */
@@ -259,9 +270,9 @@ test('a driver is imported in one room only', () => {
 	);
 });
 
-test('only core/config reads the environment; the embedded database hands it on to the programs it starts', () => {
+test('only core/config reads the environment, and the proxy its own; the embedded database hands it on to the programs it starts', () => {
 	const readers = sources
-		.filter(({ file, text }) => /\bprocess\.env\b/.test(text) && !file.startsWith('demo/') && !file.startsWith('db/embedded'))
+		.filter(({ file, text }) => /\bprocess\.env\b/.test(text) && !/^(demo|proxy|db\/embedded)/.test(file))
 		.map(({ file }) => file);
 	assert.deepEqual(readers, ['core/config/config.ts']);
 });

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
-export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'testing', 'demo'];
+export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'testing', 'demo', 'proxy'];
 
 /** The rooms of core, from the ground upwards. */
 export const FLOORS = [

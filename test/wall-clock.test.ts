@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TESTS = [
-	'{core,db,adapters,importers,plugins,demo,test}/**/*.test.ts',
+	'{core,db,adapters,importers,plugins,demo,proxy,test}/**/*.test.ts',
 	'test/{catalog,clients,conformance,contracts,flows,helpers}/**/*.ts',
 ];
 /** The helper that reads the clock for the others. */

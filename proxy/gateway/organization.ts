@@ -1,0 +1,53 @@
+// The organization at the universal endpoint, for accounts that belong to several (specification 5.1, rule 5).
+
+import { isObject } from '../wire/messages.ts';
+import { isUuid, UsageError } from './address.ts';
+import { refusalOf, unreachable } from './refusals.ts';
+
+export interface Organization {
+	id: string;
+	slug: string;
+	name: string;
+}
+
+const PAGE = 100;
+const MOST_PAGES = 20;
+
+/** Lists the organizations of a credential. @throws Refusal */
+export async function listOrganizations(serviceUrl: string, token: string, signal: AbortSignal): Promise<Organization[]> {
+	const found: Organization[] = [];
+	let cursor = '';
+	for (let page = 0; page < MOST_PAGES; page += 1) {
+		const url = `${serviceUrl}/organizations?limit=${PAGE}${cursor}`;
+		const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, redirect: 'manual', signal }).catch((error) => {
+			throw unreachable(error, url);
+		});
+		const text = await response.text();
+		if (!response.ok) throw refusalOf(response, text, url);
+		const { data } = JSON.parse(text) as { data?: { organizations?: unknown[]; nextCursor?: string | null } };
+		for (const one of data?.organizations ?? []) if (isOrganization(one)) found.push({ id: one.id, slug: one.slug, name: one.name });
+		if (typeof data?.nextCursor !== 'string') break;
+		cursor = `&cursor=${encodeURIComponent(data.nextCursor)}`;
+	}
+	return found;
+}
+
+const isOrganization = (one: unknown): one is Organization & Record<string, never> =>
+	isObject(one) && ['id', 'slug', 'name'].every((field) => typeof one[field] === 'string');
+
+/** Returns the id of the organization that is meant by an id or a slug. @throws UsageError, Refusal */
+export async function organizationId(
+	named: string,
+	{ serviceUrl, token, signal }: { serviceUrl: string; token: string; signal: AbortSignal },
+): Promise<string> {
+	if (isUuid(named)) return named.toLowerCase();
+	const all = await listOrganizations(serviceUrl, token, signal);
+	const found = all.find(({ slug }) => slug === named);
+	if (!found) throw new UsageError(`SVC_ORGANIZATION is "${named.slice(0, 100)}", which is none of your organizations. ${namesOf(all)}`);
+	return found.id;
+}
+
+export const namesOf = (all: readonly Organization[]): string =>
+	all.length === 0
+		? 'The credential belongs to none.'
+		: `Set SVC_ORGANIZATION to one of: ${all.map(({ slug, name }) => `${slug} (${name})`).join(', ')}.`;

@@ -1,0 +1,86 @@
+// Why the gateway did not answer, as one sentence for the user and the model.
+
+import { isObject } from '../wire/messages.ts';
+
+export type RefusalKind =
+	| 'credential'
+	| 'forbidden'
+	| 'missing'
+	| 'limited'
+	| 'organization'
+	| 'unreachable'
+	| 'late'
+	| 'stopped'
+	| 'other';
+
+/** The gateway refused a request, or did not answer it. The message is a whole sentence. */
+export class Refusal extends Error {
+	readonly kind: RefusalKind;
+
+	constructor(kind: RefusalKind, message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.kind = kind;
+	}
+}
+
+export const LOG_IN = 'Set SVC_TOKEN to an access key, or log in: npx gatehouse-proxy login';
+
+const KINDS: Readonly<Record<number, RefusalKind>> = {
+	401: 'credential',
+	403: 'forbidden',
+	404: 'missing',
+	429: 'limited',
+	502: 'unreachable',
+	503: 'unreachable',
+	504: 'unreachable',
+};
+const MAX_SENTENCE_CHARS = 1000;
+
+/** Makes the refusal of an answer that is no message of the protocol. @param body its text */
+export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: string, url: string): Refusal {
+	const { status, headers } = response;
+	const { said, code } = readEnvelope(body);
+	if (code === 'NO_ORGANIZATION') return new Refusal('organization', said);
+	const kind = KINDS[status] ?? 'other';
+	const host = new URL(url).host;
+	if (status >= 300 && status < 400)
+		return new Refusal('other', `${host} answered with a redirect, which is not followed: is SVC_URL the address of the service?`);
+	if (kind === 'credential') return new Refusal(kind, `The credential was refused by ${host}: ${said} ${LOG_IN}`);
+	if (kind === 'missing') return new Refusal(kind, `There is no active gateway at ${url}: ${said}`);
+	const seconds = headers.get('retry-after');
+	if (kind === 'limited') return new Refusal(kind, `${said}${seconds && !said.includes(seconds) ? ` Try again in ${seconds} s.` : ''}`);
+	return new Refusal(kind, `The gateway at ${host} answered ${status}: ${said}`);
+}
+
+/** Reads what an error of the service says; what is no error of it says nothing that could be shown. */
+function readEnvelope(body: string): { said: string; code: string | null } {
+	try {
+		const value: unknown = JSON.parse(body);
+		if (isObject(value) && typeof value['message'] === 'string')
+			return { said: sentence(value['message']), code: typeof value['error'] === 'string' ? value['error'] : null };
+	} catch {
+		// A proxy in between answers with a page: it is not shown.
+	}
+	return { said: 'The answer has no explanation.', code: null };
+}
+
+export const sentence = (text: string): string => {
+	const cut = text.trim().slice(0, MAX_SENTENCE_CHARS);
+	return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
+};
+
+/** Makes the refusal of a request that failed before it was answered. */
+export function unreachable(error: unknown, url: string): Refusal {
+	const reason = reasonOf(error);
+	return new Refusal('unreachable', `${new URL(url).origin} cannot be reached${reason ? ` (${reason})` : ''}.`, { cause: error });
+}
+
+/** Finds the system's code in the causes of an error of `fetch`. */
+function reasonOf(error: unknown): string {
+	for (let at = error, hops = 0; at instanceof Error && hops < 5; at = at.cause, hops += 1) {
+		const { code } = at as NodeJS.ErrnoException;
+		if (typeof code === 'string') return code;
+		if (at instanceof AggregateError && at.errors.length > 0) return reasonOf(at.errors[0]);
+	}
+	return '';
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+// The command `gatehouse-proxy`: without a command of its own, it connects an MCP client over stdio to a gateway.
+
+const NEEDED_NODE = 20;
+
+const COMMANDS: Readonly<Record<string, () => Promise<{ run: (args: string[]) => Promise<number> }>>> = {};
+
+const HELP = `Usage: gatehouse-proxy [<organization>/<gateway>]     connects an MCP client over stdio
+
+Variables: SVC_TOKEN, SVC_URL, SVC_MODE (skill-first, full), SVC_GATEWAY_ID, SVC_ORGANIZATION
+`;
+
+async function main([first = '', ...rest]: string[]): Promise<number> {
+	if (first === '--help' || first === '-h' || first === 'help') return say(HELP);
+	if (first === '--version' || first === '-v') return say(`${(await import('./version.ts')).VERSION}\n`);
+	const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+	if (command) return (await command()).run(rest);
+	return (await import('./stdio.ts')).runStdio(first === '' ? rest : [first, ...rest]);
+}
+
+function say(text: string): number {
+	process.stdout.write(text);
+	return 0;
+}
+
+if (Number.parseInt(process.versions.node, 10) < NEEDED_NODE) {
+	process.stderr.write(`gatehouse-proxy needs Node.js ${NEEDED_NODE} or later, and this is ${process.version} (${process.execPath}).\n`);
+	process.exitCode = 1;
+} else {
+	process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,43 @@
+// The stream on which the gateway tells of changes, for as long as the session lasts.
+
+import { Refusal } from '../gateway/refusals.ts';
+import { type Message, onOneLine, readMessage } from '../wire/messages.ts';
+import type { Context } from './context.ts';
+import { pause } from './deadline.ts';
+import type { Handshake } from './handshake.ts';
+
+const TOOLS_CHANGED = 'notifications/tools/list_changed';
+const CHANGED = /^notifications\/(tools|prompts)\/list_changed$/;
+
+/** Listens until the session ends; a stream that breaks is opened anew, and tells what was missed. @param onChange for changed tools or skills */
+export async function listen(context: Context, handshake: Handshake, onChange: () => void): Promise<void> {
+	const { client, limits, ending } = context;
+	let ms = limits.retryMs.first;
+	let last = '';
+	while (!ending.aborted) {
+		try {
+			const headers = await handshake.headers();
+			const events = await client.listen({ ...headers, ...(last !== '' && { 'last-event-id': last }) }, ending);
+			if (events) {
+				ms = limits.retryMs.first;
+				for await (const { data, id } of events) {
+					if (id !== '') last = id;
+					if (data !== '') await pass(readMessage(data), context, onChange);
+				}
+			} else ms = limits.retryMs.longest;
+		} catch (error) {
+			// A refused credential is told by the requests of the client.
+			if (error instanceof Refusal && ['credential', 'forbidden', 'missing'].includes(error.kind)) ms = limits.retryMs.longest;
+		}
+		await pause(ms, ending);
+		ms = Math.min(ms * 2, limits.retryMs.longest);
+	}
+}
+
+async function pass(message: Message, { settings, send }: Context, onChange: () => void): Promise<void> {
+	if (message.kind !== 'notification') return;
+	if (CHANGED.test(message.method)) onChange();
+	// In skill-first mode the two tools stay what they are.
+	if (message.method === TOOLS_CHANGED && settings.mode !== 'full') return;
+	await send(onOneLine(message.text));
+}

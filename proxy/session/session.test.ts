@@ -1,0 +1,158 @@
+// Tests of a session with a gateway that is slow, asks, or tells more than it should; time is short here, and judged by order.
+
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { until } from '../../testing/waiting.ts';
+import { isObject, type JsonObject } from '../wire/messages.ts';
+import { LIMITS, type Limits } from './context.ts';
+import { Session } from './session.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
+type Read = any;
+type Answering = (message: Read, response: ServerResponse, request: IncomingMessage) => void;
+
+const QUICK: Limits = { ...LIMITS, discoveryMs: 60, executionMs: 60, handshakeMs: 60, retryMs: { first: 20, longest: 50 } };
+
+const rpc = (response: ServerResponse, id: unknown, result: object): void =>
+	void response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+
+/** Connects a session to a server; what `answering` leaves unanswered stays so. */
+async function connect(t: TestContext, answering: Answering, limits: Limits = QUICK) {
+	const asked: Read[] = [];
+	const server = createServer(async (request, response) => {
+		const text = Buffer.concat(await request.toArray()).toString();
+		const message = text === '' ? { method: 'GET' } : JSON.parse(text);
+		asked.push(message);
+		if (message.method === 'GET') return response.writeHead(405).end();
+		if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
+		return answering(message, response, request);
+	}).listen(0, '127.0.0.1');
+	await until(() => server.address() !== null, 'it listens');
+	const sent: Read[] = [];
+	const [told, texts]: [string[], string[]] = [[], []];
+	let token = 'old';
+	const session = new Session({
+		settings: {
+			serviceUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+			...{ gateway: { organization: 'a', gateway: 'b' }, mode: 'full', organization: null, token: () => token },
+			reload: () => {
+				const isOld = token === 'old';
+				token = 'new';
+				return isOld;
+			},
+		},
+		organizationId: null,
+		send: async (message) => {
+			texts.push(typeof message === 'string' ? message : JSON.stringify(message));
+			sent.push(JSON.parse(texts.at(-1) ?? ''));
+		},
+		tell: (sentence) => void told.push(sentence),
+		limits,
+	});
+	t.after(async () => {
+		await session.stop();
+		server.closeAllConnections();
+		server.close();
+	});
+	const send = (message: object): void => session.receive(JSON.stringify({ jsonrpc: '2.0', ...message }));
+	const answer = async (id: string | number): Promise<Read> => {
+		const found = (): JsonObject | undefined => sent.find((message) => isObject(message) && message['id'] === id && !message['method']);
+		await until(found, `an answer to ${id}`);
+		return found();
+	};
+	return { asked, sent, texts, told, send, answer };
+}
+
+const initialize = {
+	id: 0,
+	method: 'initialize',
+	params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: {} },
+};
+const call = (id: string | number, name: string) => ({ id, method: 'tools/call', params: { name, arguments: {} } });
+
+test('a call without an answer in time is a tool error, and is cancelled at the gateway', async (t) => {
+	const { send, answer, asked } = await connect(t, ({ id, method }, response) => {
+		if (method !== 'tools/call') rpc(response, id, {});
+	});
+	send(call(1, 'slow'));
+	const { result } = await answer(1);
+	assert.equal(result.isError, true);
+	assert.match(result.content[0].text, /did not answer within 0 s\. The call is not repeated/);
+	await until(() => asked.some(({ method, params }) => method === 'notifications/cancelled' && params.requestId === 1), 'it is cancelled');
+	assert.equal(asked.filter(({ method }) => method === 'tools/call').length, 1);
+});
+
+test('the time in which the user is asked does not count, and the answer goes back', async (t) => {
+	const pending = new Map<string, ServerResponse>();
+	const { send, answer, sent, asked } = await connect(t, ({ id, method }, response) => {
+		if (method !== 'tools/call') return rpc(response, id, { protocolVersion: '2025-11-25' });
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		response.write('data: {"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"message":"Sure?"}}\n\n');
+		pending.set('call', response);
+	});
+	send(initialize);
+	await answer(0);
+	send(call(1, 'pay'));
+	await until(() => sent.some(({ method }) => method === 'elicitation/create'), 'the question');
+	// More than the time of a call passes here.
+	await new Promise((resolve) => setTimeout(resolve, 3 * QUICK.executionMs));
+	assert.ok(!sent.some(({ id, method }) => id === 1 && !method));
+	send({ id: 'ask-none', result: {} });
+	send({ id: 'ask-1', result: { action: 'accept' } });
+	await until(() => asked.some(({ id, result }) => id === 'ask-1' && result), 'the answer');
+	pending.get('call')?.end('data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}}\n\n');
+	assert.deepEqual((await answer(1)).result, { content: [] });
+	assert.ok(!asked.some(({ id }) => id === 'ask-none'), 'an answer to no question is dropped');
+});
+
+test('a credential that is refused is read again, and the request is sent with the newer one', async (t) => {
+	const { send, answer, asked, told } = await connect(t, ({ id }, response, { headers }) => {
+		if (headers.authorization === 'Bearer new') return rpc(response, id, { content: [] });
+		return void response.writeHead(401, { 'content-type': 'application/json' }).end('{"message":"Revoked."}');
+	});
+	send(call(1, 'x'));
+	assert.deepEqual((await answer(1)).result, { content: [] });
+	assert.deepEqual([asked.length, told], [2, []]);
+});
+
+test('numbers of any size pass, and what has more lines is sent on one', async (t) => {
+	const big = '12345678901234567890';
+	const { send, answer, texts } = await connect(t, ({ id, method }, response) => {
+		if (method !== 'tools/call') return rpc(response, id, {});
+		const text = `{\n"jsonrpc":"2.0",\r\n"id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":{"n":${big}}}\n}`;
+		return void response.setHeader('content-type', 'application/json').end(text);
+	});
+	send(call('one', 'x'));
+	await answer('one');
+	const text = texts.find((one) => one.includes('"one"'));
+	assert.match(text ?? '', new RegExp(`"n":${big}[^\\n]*$`));
+});
+
+test('two requests with one id at a time are refused; `1` and `"1"` are two ids', async (t) => {
+	const waiting: (() => void)[] = [];
+	const { send, sent } = await connect(t, ({ id }, response) => void waiting.push(() => rpc(response, id, { content: [] })), LIMITS);
+	for (const id of [1, '1', 1]) send(call(id, 'x'));
+	await until(() => sent.length === 1, 'the refusal');
+	assert.match(sent[0].error.message, /id is under way/);
+	await until(() => waiting.length === 2, 'both are under way');
+	for (const go of waiting) go();
+	await until(() => sent.length === 3, 'both answers');
+});
+
+test('a cancelled request gets no answer', async (t) => {
+	const waiting: ServerResponse[] = [];
+	const { send, sent, asked } = await connect(t, (_message, response) => void waiting.push(response), LIMITS);
+	send(call(1, 'x'));
+	await until(() => waiting.length === 1, 'it is under way');
+	send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'Enough.' } });
+	await until(() => asked.some(({ method, params }) => method === 'notifications/cancelled' && params.reason === 'Enough.'), 'it is told');
+	rpc(waiting[0] ?? assert.fail(), 1, { content: [] });
+	send({ id: 2, method: 'ping' });
+	await until(() => sent.length > 0, 'the next answer');
+	assert.deepEqual(
+		sent.map(({ id }) => id),
+		[2],
+	);
+});

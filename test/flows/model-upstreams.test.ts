@@ -8,8 +8,9 @@ import type { ChatChunk, ChatRequest, ProviderContext } from '../../core/index.t
 import anthropic from '../../plugins/providers/anthropic/index.ts';
 import custom from '../../plugins/providers/custom/index.ts';
 import openai from '../../plugins/providers/openai/index.ts';
+import { loopbackCall } from '../../testing/fake-call.ts';
 import { fold } from '../../testing/provider-answers.ts';
-import { lentBy, loopbackCall } from '../../testing/waiting.ts';
+import { lentBy } from '../../testing/waiting.ts';
 import { turns } from '../helpers/clock.ts';
 import { type Account, must, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 import { tcpUpstream } from '../helpers/upstream.ts';

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { JsonObject, ToolResult } from '../../../core/index.ts';
 import { modelsAt, PROVIDER_ID } from '../../../test/helpers/model-connections.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
-import { loopbackCall } from '../../../testing/waiting.ts';
+import { loopbackCall } from '../../../testing/fake-call.ts';
 import { config } from './config.ts';
 import llm from './index.ts';
 

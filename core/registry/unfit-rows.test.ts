@@ -1,7 +1,9 @@
 // The check of stored configs outlives an outage of the database; what it finds is held by test/flows/unfit-configs.test.ts.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import custom from '../../plugins/providers/custom/index.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { addGateway, addTenant } from '../../test/helpers/samples.ts';
 import { silent } from '../../test/helpers/silent.ts';
@@ -27,6 +29,31 @@ test('rows are counted when the database is back', async () => {
 	assert.deepEqual(
 		(await unfit.of(organizationId)).map(({ kind, missing }) => [kind, missing]),
 		[['transport', 1]],
+	);
+	unfit.close();
+});
+
+test('LLM providers are counted by their plugin, with those whose config does not fit', async () => {
+	await using own = await testStore();
+	const { organizationId } = await addTenant(own);
+	const columns = { name: 'm', configVersion: 1, model: null, configuration: {}, prices: null, budget: null, outbound: null };
+	for (const [provider, connection] of [
+		['gone', {}],
+		['custom', { baseUrl: 'nowhere' }],
+		['custom', { baseUrl: 'https://models.example.com', apiKey: 'k' }],
+	] as const)
+		await own.llmProviders.create(organizationId, randomUUID(), { ...columns, provider, connection }, 10);
+	const registry = new Registry();
+	registry.add(custom);
+	registry.configure(null);
+	const unfit = countUnfitRows({ store: own, registry, secrets: createSecrets('00'.repeat(32)), log: silent, isTold: false });
+	await until(async () => (await unfit.of(organizationId)).length > 1, 'the rows are counted');
+	assert.deepEqual(
+		(await unfit.of(organizationId)).sort((one, other) => one.misfits - other.misfits),
+		[
+			{ kind: 'provider', name: 'gone', missing: 1, misfits: 0 },
+			{ kind: 'provider', name: 'custom', missing: 0, misfits: 1 },
+		],
 	);
 	unfit.close();
 });

@@ -10,6 +10,7 @@ ALTER TABLE tool_runs
 	ADD COLUMN output_tokens bigint,
 	ADD COLUMN cached_tokens bigint,
 	ADD COLUMN model_cost double precision;
+ALTER TABLE llm_reservations ADD UNIQUE (organization_id, id);
 CREATE TABLE llm_spending (
 	organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
 	holder text NOT NULL,
@@ -20,11 +21,12 @@ CREATE TABLE llm_spending (
 );
 CREATE INDEX llm_spending_age ON llm_spending (used_at);
 CREATE TABLE llm_reservation_holders (
-	reservation_id uuid NOT NULL REFERENCES llm_reservations ON DELETE CASCADE,
 	organization_id uuid NOT NULL,
+	reservation_id uuid NOT NULL,
 	holder text NOT NULL,
 	month date NOT NULL,
 	PRIMARY KEY (reservation_id, holder),
+	FOREIGN KEY (organization_id, reservation_id) REFERENCES llm_reservations (organization_id, id) ON DELETE CASCADE,
 	FOREIGN KEY (organization_id, holder, month) REFERENCES llm_spending ON DELETE CASCADE
 );
 CREATE INDEX llm_reservation_holders_of ON llm_reservation_holders (organization_id, holder, month);

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { type Call, notFound, type Skill, type Tool } from '../../core/index.ts';
 import { generateSkills } from './generated/skill.ts';
+import { packInTurn } from './packing.ts';
 import { type Files, fitsTar, inOrder, readFromTar, writeTar } from './tar.ts';
 import { writeZip } from './zip.ts';
 
@@ -54,7 +55,8 @@ export interface View {
 
 /** @param base the address of the gateway, as the client spells its host */
 export async function publish(call: Call, base: string, { tools, skills }: View): Promise<Published> {
-	const own = await Promise.all(skills.map((skill) => publishOwn(call, skill)));
+	const own: PublishedSkill[] = [];
+	for (const skill of skills) own.push(await publishOwn(call, skill));
 	const source = { gateway: call.gateway, base, admission: call.admission(), tools, taken: skills.map(({ name }) => name) };
 	const { name = '', organizationName = '', description = '' } = call.gateway ?? {};
 	const key = hashOf([
@@ -104,7 +106,7 @@ async function publishOwn(call: Call, skill: Readonly<Skill>): Promise<Published
 		}
 		return contents;
 	};
-	const readArchive = async (): Promise<Buffer> => (isTar ? pack(await readAll()) : writeZip(await readAll()));
+	const readArchive = (): Promise<Buffer> => packInTurn(call, async () => (isTar ? pack(await readAll()) : writeZip(await readAll())));
 	const digest = await call.memo(`own:${id}:${version}`, OWN_KEPT_MS, async () => digestOf(await readArchive()));
 	const sizes = files.map(({ path, size }) => ({ path, size }));
 	return {

@@ -1,6 +1,7 @@
 // Tests that the official client's own schema reads the manual, whatever the tools' schemas are, and the `auth` of each kind of method.
 
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { UtcpManualSerializer } from '@utcp/sdk';
 import '@utcp/http';
@@ -30,6 +31,21 @@ test('the official client reads a manual of tools with any schemas', async () =>
 	const reply: Reply = await ownManual(fakeRequest({ method: 'GET' }), { discovery: 'full' }, fake.call);
 	const manual = new UtcpManualSerializer().validateDict(JSON.parse(String(reply.body)));
 	assert.equal(manual.tools.length, HOSTILE.length);
+});
+
+test('a manual above 1 MiB is sent while it is written, and is whole for the official client', async () => {
+	const parameters = { type: 'object', properties: { about: { type: 'string', description: 'x'.repeat(2000) } } };
+	const tools = Array.from({ length: 900 }, (_, at) => ({ name: `tool_${at}`, parameters, run: () => ({ content: [] }) }));
+	await using fake = fakeCall({ tools });
+	const request = fakeRequest({ method: 'GET' });
+	const reply: Reply = await ownManual(request, { discovery: 'full' }, fake.call);
+	assert.ok(reply.body instanceof Readable);
+	const text = (await reply.body.toArray()).map(String).join('');
+	assert.ok(text.length > 1024 * 1024, `${text.length}`);
+	const manual = new UtcpManualSerializer().validateDict(JSON.parse(text));
+	assert.deepEqual([manual.tools.length, manual.tools.at(-1)?.name], [900, 'tool_899']);
+	const known = fakeRequest({ method: 'GET', headers: { 'if-none-match': String(reply.headers?.['etag']) } });
+	assert.equal((await ownManual(known, { discovery: 'full' }, fake.call)).status, 304);
 });
 
 test('references lead to where the schema is in the document', () => {

@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import {
 	type Account,
 	createHttpTool,
@@ -259,6 +260,27 @@ test('anybody finds skills and nobody else’s; callers alone list and call, and
 		});
 	assert.match((await script('--list')).stdout, /^secret_pet/);
 	assert.equal(JSON.parse((await script('secret_pet', '{"petId":7}')).stdout).asked, '/pets?petId=7');
+});
+
+test('a request of git may be compressed, and one that cannot be read is the client’s fault', async (t) => {
+	const its = await shop(t);
+	const ask = (body: Buffer, headers: Record<string, string> = {}): Promise<Response> => {
+		const own = { 'content-type': 'application/x-git-upload-pack-request', 'git-protocol': 'version=2', ...headers };
+		return fetch(`${its.url}.git/git-upload-pack`, { method: 'POST', body: new Uint8Array(body), headers: own });
+	};
+	const plain = Buffer.from('0014command=ls-refs\n00010000');
+	const gzip = { 'content-encoding': 'gzip' };
+	const [first, second] = [await ask(plain), await ask(gzipSync(plain), gzip)];
+	assert.deepEqual([first.status, second.status], [200, 200]);
+	const text = await first.text();
+	assert.match(text, /refs\/heads\/main/);
+	assert.equal(await second.text(), text);
+	for (const [body, status] of [
+		[plain, 400],
+		[gzipSync(plain).subarray(0, 15), 400],
+		[gzipSync(Buffer.alloc(64 * 1024 * 1024)), 413],
+	] as const)
+		assert.equal((await ask(body, gzip)).status, status);
 });
 
 const HAS_GIT = spawnSync('git', ['--version']).status === 0;

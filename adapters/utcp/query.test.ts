@@ -1,0 +1,73 @@
+// Tests how a query or a form becomes arguments: each style of lists and objects, values as the schema wants them, and what is refused.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../core/index.ts';
+import { readQuery } from './query.ts';
+
+const SCHEMA: JsonObject = {
+	$defs: {
+		size: { type: 'integer' },
+		loop: { $ref: '#/$defs/loop' },
+		point: { type: 'object', properties: { x: { $ref: '#/$defs/size' } } },
+	},
+	properties: {
+		text: { type: 'string' },
+		count: { type: 'integer' },
+		ratio: { type: ['number', 'null'] },
+		isOpen: { type: 'boolean' },
+		tags: { type: 'array', items: { type: 'string' } },
+		sizes: { type: 'array', items: { $ref: '#/$defs/size' } },
+		point: { $ref: '#/$defs/point' },
+		points: { type: 'array', items: { $ref: '#/$defs/point' } },
+		either: { anyOf: [{ type: 'integer' }, { type: 'boolean' }] },
+		kind: { enum: [1, 2] },
+		fixed: { const: true },
+		loop: { $ref: '#/$defs/loop' },
+		'a[b]': { type: 'integer' },
+	},
+	additionalProperties: { type: 'integer' },
+};
+const read = (query: string, schema = SCHEMA): JsonObject => readQuery(new URLSearchParams(query), schema, schema);
+
+for (const [query, expected] of [
+	['text=5&count=5&isOpen=TRUE', { text: '5', count: 5, isOpen: true }],
+	// The check of the arguments refuses it.
+	['count=5.5&count=', { count: ['5.5', ''] }],
+	['count=0x10', { count: '0x10' }],
+	['count=1e3', { count: 1000 }],
+	['ratio=&text=', { ratio: null, text: '' }],
+	['ratio=null', { ratio: null }],
+	['tags=a&tags=b', { tags: ['a', 'b'] }],
+	['tags=a', { tags: ['a'] }],
+	['tags[]=a&tags[]=b', { tags: ['a', 'b'] }],
+	['tags[1]=b&tags[0]=a', { tags: ['a', 'b'] }],
+	['sizes=[1,2]', { sizes: [1, 2] }],
+	['sizes=[1', { sizes: '[1' }],
+	['sizes[]=1&sizes[]=x', { sizes: [1, 'x'] }],
+	['point[x]=3', { point: { x: 3 } }],
+	['point={"x":3}', { point: { x: 3 } }],
+	['points[0][x]=1&points[1][x]=2', { points: [{ x: 1 }, { x: 2 }] }],
+	['points[][x]=1', { points: [{ x: 1 }] }],
+	['either=7', { either: 7 }],
+	['either=true', { either: true }],
+	['kind=2&fixed=true', { kind: 2, fixed: true }],
+	['loop=5', { loop: '5' }],
+	['a[b]=4', { 'a[b]': 4 }],
+	['other=6', { other: 6 }],
+	['toString=6&__proto__[x]=1', { toString: 6, ['__proto__']: { x: '1' } }],
+	['[x]=1', { '[x]': 1 }],
+	['point[x=1', { 'point[x': 1 }],
+] as const)
+	test(`${query} is ${JSON.stringify(expected)}`, () => {
+		assert.deepEqual(JSON.parse(JSON.stringify(read(query))), JSON.parse(JSON.stringify(expected)));
+		assert.equal(({} as { x?: unknown }).x, undefined, 'no prototype is changed');
+	});
+
+test('without a schema values stay texts', () => assert.deepEqual(read('a=1&b=true', {}), { a: '1', b: 'true' }));
+
+test('a value that is also an object, and too many brackets, are refused by name', () => {
+	assert.throws(() => read('point=1&point[x]=2'), { code: 'validation_failed', message: '/point is given as a value and as an object.' });
+	const deep = `a${'[b]'.repeat(20)}`;
+	assert.throws(() => read(`${deep}=1`), { code: 'validation_failed', message: /more than 16 levels/ });
+});

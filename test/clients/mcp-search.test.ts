@@ -192,6 +192,31 @@ test('calls of code count in the window of the caller and of the tool', async ()
 	await until(async () => /at line 1/.test((await remaining(three))[1]), 'the limit of the tool is in force');
 });
 
+test('code sees the results of tools as the gateway cuts them, and its own answer is what it returns', async () => {
+	const code = "return { items: Array.from({ length: 200 }, (_none, n) => 'item ' + n) };";
+	const tool = { name: 'many', type: 'javascript', description: 'Many.', parameters: { type: 'object', properties: {} }, code };
+	const toolId = must(await account.post(`/organizations/${account.organization.id}/tools`, tool), 201).body.data.id;
+	const cut = await publishGateway(account, { toolIds: [toolId] });
+	const whole = await publishGateway(account, { toolIds: [toolId] });
+	must(await account.patch(`/gateways/${cut.id}`, { maxResultBytes: 500 }), 200);
+	const counting = { code: 'const { items } = await tools.many({}); return { count: items.length, first: items[0] };' };
+	for (const [at, all] of [
+		[whole, true],
+		[cut, false],
+	] as const)
+		for (const [, connect] of CLIENTS.slice(1)) {
+			const session = await connect(at);
+			const { structuredContent } = await session.callTool({ name: 'run_code', arguments: counting });
+			const { count, first } = structuredContent as { count: number; first: string };
+			assert.deepEqual([first, count === 200, count > 0], ['item 0', all, true]);
+			// What code puts together is its own.
+			const joined = { code: 'return "x".repeat(2000) + (await tools.many({})).items.length' };
+			const { content } = await session.callTool({ name: 'run_code', arguments: joined });
+			assert.equal(content[0]?.text.startsWith('x'.repeat(2000)), true);
+			await session.close();
+		}
+});
+
 test('GET /gateways/:id tells what lists cost, to whoever may read tools', async () => {
 	const { tokens } = must(await account.get(`/gateways/${gateway.id}`), 200).body.data;
 	assert.deepEqual(Object.keys(tokens), ['full', 'search', 'code']);

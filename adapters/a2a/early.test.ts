@@ -8,8 +8,9 @@ import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
 import { fakeCall } from '../../testing/index.ts';
 import { runEarly } from './early.ts';
 import a2a from './index.ts';
+import { answered } from './questions.ts';
 import { find, newTask, open } from './tasks.ts';
-import { begin } from './work.ts';
+import { begin, outcome } from './work.ts';
 
 const RETENTION = { taskRetentionHours: 24 };
 /** Those of one account. */
@@ -129,4 +130,36 @@ test('what a tool told before it had a job is told by its job', async () => {
 	await following;
 	assert.deepEqual(told[0], { text: '2 of 3: the second' });
 	assert.equal((await find(task.id, fake.call)).state, 'TASK_STATE_COMPLETED');
+});
+
+test('a tool that asks after its task got a job lets the task wait, and runs again with the answer', async () => {
+	const held = Promise.withResolvers<void>();
+	const runs: unknown[] = [];
+	const question = {
+		key: 'sure',
+		message: 'Sure?',
+		schema: { type: 'object' as const, properties: { sure: { type: 'boolean' as const } } },
+	};
+	await using fake = fakeCall({ plugin: a2a as Any });
+	const its = ({ ask, signal = new AbortController().signal }: CallOptions): Any => ({
+		async invoke() {
+			await held.promise;
+			const answer = await ask?.(question, signal);
+			runs.push(answer);
+			if (answer === 'later') throw new GatewayError('not_implemented', 'It waits for an answer.');
+			return found;
+		},
+		with: its,
+	});
+	const call = like(fake.call, { with: its });
+	const task = newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill: 'look', args: {}, modes: null }, fake.call);
+	const { jobId } = await runEarly(task, { call, retention: RETENTION });
+	held.resolve();
+	await until(async () => (await fake.call.jobs.get(jobId ?? ''))?.status === 'succeeded', 'its job has ended');
+	const waiting = await find(task.id, fake.call);
+	assert.deepEqual([waiting.state, waiting.content.question?.key, runs], ['TASK_STATE_INPUT_REQUIRED', 'sure', ['later']]);
+	const told = answered(waiting, waiting.content.question ?? assert.fail(), { parts: [{ text: 'yes' }] } as Any);
+	const end = await outcome(told, { call, signal: fake.call.signal, attempt: 1, progress: () => undefined }, false);
+	assert.equal(end(told).state, 'TASK_STATE_COMPLETED');
+	assert.deepEqual(runs[1], { action: 'accept', content: { sure: true } });
 });

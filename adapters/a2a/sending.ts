@@ -161,7 +161,7 @@ function commanded(task: Task, { message, ...heard }: Heard): Task {
 	const command = commandOf(message, { ...heard, earlier: skill === null ? null : { skill, args: content.args } });
 	if (!command) return asksForSkill(task, heard);
 	const next = { ...task, skill: command.skill, isRepeatable: isRepeatable(command, heard) };
-	// What was said to a run with other arguments, or to one before, is no word on this one.
+	// An answer to a run with other arguments, or to one before, is no word on this one.
 	return moved(next, 'TASK_STATE_SUBMITTED', { args: command.args, answers: {} });
 }
 

@@ -86,8 +86,9 @@ test('where no place is free for its job, none is ever begun: its task is stored
 	assert.equal(tool.runs, 1);
 });
 
-test('a task that cannot be stored leaves no job behind, and none comes back', async () => {
-	await using fake = fakeCall({ plugin: a2a as Any, tools: [waits] });
+test('a task that cannot be stored leaves no job behind; its tool runs to its end, and the client is answered', async () => {
+	const { tool, letGo } = heldTool();
+	await using fake = fakeCall({ plugin: a2a as Any, tools: [tool] });
 	const { records, jobs } = fake.call;
 	const ids: string[] = [];
 	const add: typeof jobs.add = async (...given) => {
@@ -95,15 +96,29 @@ test('a task that cannot be stored leaves no job behind, and none comes back', a
 		ids.push(job.id);
 		return job;
 	};
+	let refused = 0;
 	const put: Records['put'] = async () => {
+		refused += 1;
 		throw new GatewayError('unavailable', 'It is away.');
 	};
 	const call = like(fake.call, { jobs: like(jobs, { add }), records: like(records, { put }) });
-	const task = newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill: 'waits', args: {}, modes: null }, fake.call);
-	await assert.rejects(runEarly(task, { call, retention: RETENTION }), { code: 'unavailable' });
+	const taskOf = () => newTask({ contextId: 'c', state: 'TASK_STATE_WORKING', skill: 'look', args: {}, modes: null }, fake.call);
+	const running = runEarly(taskOf(), { call, retention: RETENTION });
+	await until(async () => (await jobs.get(ids[0] ?? ''))?.status === 'cancelled', 'its job is cancelled');
+	letGo();
+	assert.deepEqual([(await running).task.state, tool.runs, refused], ['TASK_STATE_COMPLETED', 1, 2]);
+	const quick = await runEarly(taskOf(), { call, retention: RETENTION });
+	assert.deepEqual([quick.task.state, tool.runs, refused], ['TASK_STATE_COMPLETED', 2, 3]);
+	assert.equal(fake.lines.filter(({ message }) => /could not be stored/.test(message)).length, 2);
+	const its: Any = like(fake.call, { invoke: wrongArguments, records: like(records, { put }), with: () => its });
+	await assert.rejects(runEarly(taskOf(), { call: its, retention: RETENTION }), { code: 'unavailable' }, 'nothing has run');
 	await fake.runJobs();
-	assert.deepEqual([ids.length, (await jobs.get(ids[0] ?? ''))?.status], [1, 'cancelled']);
+	assert.deepEqual([ids.length, tool.runs], [1, 2]);
 });
+
+const wrongArguments = async (): Promise<never> => {
+	throw new GatewayError('validation_failed', 'Something is missing.');
+};
 
 test('what a tool told before it had a job is told by its job', async () => {
 	const told: Any[] = [];

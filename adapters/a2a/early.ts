@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { asGatewayError, type Json } from '../../core/index.ts';
-import { type Changing, open, type Task } from './tasks.ts';
+import { type Changing, isFinal, open, type Task } from './tasks.ts';
 import { begin, type End, outcome, type Running } from './work.ts';
 
 interface Early {
@@ -58,34 +58,43 @@ async function soon(end: Promise<End>): Promise<End | null> {
 async function ended(task: Task, end: End, { call, retention }: Changing): Promise<Begun> {
 	const after = end(task);
 	// Nothing was run, so there is no task.
-	if (after.retryAfter === null) await open(after, call, retention);
+	if (after.retryAfter !== null) return { task: after, jobId: null };
+	try {
+		await open(after, call, retention);
+	} catch (error) {
+		// The tool has run: with an error the client would send its message again.
+		if (!isFinal(after) || !asGatewayError(error)) throw error;
+		call.log.warn(
+			{ task: after.id, error: asGatewayError(error)?.message },
+			'a task that has ended could not be stored: its client is answered all the same',
+		);
+	}
 	return { task: after, jobId: null };
 }
 
 /**
  * Stores the task, with a job that takes the tool over here, and on another replica only when this process ends. The job comes first: while
- * nobody knows of the task, no other job can work on it.
+ * nobody knows of the task, no other job can work on it. Where there is no room for both, the task is stored when the tool ends.
  */
 async function guarded(task: Task, early: Early, changing: Changing): Promise<Begun> {
-	const { id } = task;
+	const { call, retention } = changing;
 	early.end.catch(() => undefined);
 	early.stored.promise.catch(() => undefined);
 	const begun = { ...task, begun: task.turn };
-	EARLY.set(id, early);
+	EARLY.set(task.id, early);
 	let jobId: string | null = null;
 	try {
-		jobId = await begin(begun, changing.call, { isAwaited: true, here: 'only' });
-		await open(begun, changing.call, changing.retention);
+		jobId = await begin(begun, call, { isAwaited: true, here: 'only' });
+		await open(begun, call, retention);
 		early.stored.resolve();
 		return { task: begun, jobId };
 	} catch (error) {
-		EARLY.delete(id);
-		// Elsewhere, or later, a job would run the tool again.
-		if (jobId === null && asGatewayError(error)?.code === 'rate_limited') return ended(task, await early.end, changing);
-		early.leave.abort(error);
+		EARLY.delete(task.id);
 		early.stored.reject(error);
-		if (jobId !== null) await changing.call.jobs.cancel(jobId);
-		throw error;
+		if (!asGatewayError(error)) throw error;
+		// It has nothing to do: a job without its task ends.
+		if (jobId !== null) await call.jobs.cancel(jobId).catch(() => false);
+		return ended(task, await early.end, changing);
 	}
 }
 
@@ -94,11 +103,11 @@ export async function adopted(id: string, { signal, progress }: Running): Promis
 	const early = EARLY.get(id);
 	if (!early) return null;
 	EARLY.delete(id);
+	await early.stored.promise;
 	if (early.told !== null) progress(early.told);
 	early.tell = progress;
 	const leave = (): void => early.leave.abort(signal.reason);
 	if (signal.aborted) leave();
 	signal.addEventListener('abort', leave, { once: true });
-	await early.stored.promise;
 	return { end: early.end.finally(() => signal.removeEventListener('abort', leave)) };
 }

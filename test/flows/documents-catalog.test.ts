@@ -50,6 +50,6 @@ describe('30: what is too large', () => {
 
 test('every case is counted, and belongs to one of the files', (t) => {
 	t.diagnostic(`${DOCUMENT_CASES.length} documents, ${IMPORTS} imports`);
-	assert.ok(DOCUMENT_CASES.length >= 75 && IMPORTS >= 200, `${DOCUMENT_CASES.length} documents, ${IMPORTS} imports`);
+	assert.ok(DOCUMENT_CASES.length >= 75 && IMPORTS >= 150, `${DOCUMENT_CASES.length} documents, ${IMPORTS} imports`);
 	assert.deepEqual([...new Set(DOCUMENT_CASES.map(({ type }) => type))].sort(), ['graphql', 'openapi', 'protobuf', 'soap']);
 });

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { zipSync } from 'fflate';
 import { DOCUMENT_CASES, type DocumentCase, SECRETS } from '../catalog/documents.ts';
+import { sampled } from '../helpers/sampled.ts';
 import { type Account, type Answer, must } from '../helpers/service.ts';
 import { type ShutNetwork, startShutNetwork } from '../helpers/shut-network.ts';
 
@@ -79,12 +80,17 @@ const WAYS = {
 	},
 };
 
-/** Each reference, and two cases of every other row: once the text is read, all ways are handled alike. */
-const SOME = Object.values(Object.groupBy(DOCUMENT_CASES, ({ row, type }) => `${row} ${type}`)).flatMap((cases = []) =>
-	cases.filter(({ row }, at) => row === 21 || row === 24 || at < 2),
+const BY_ROW: DocumentCase[][] = Object.values(Object.groupBy(DOCUMENT_CASES, ({ row, type }) => `${row} ${type}`)).map(
+	(cases = []) => cases,
 );
+/** Each reference, and two cases of every other row: once the text is read, all ways are handled alike. */
+const SOME = BY_ROW.flatMap((cases) => cases.filter(({ row }, at) => row === 21 || row === 24 || at < 2));
+/** The ways but text, which take turns: in a sweep, each takes all cases. */
+const TURNS = Object.keys(WAYS).slice(1);
 
-const casesAs = (way: keyof typeof WAYS): DocumentCase[] => (way === 'text' ? DOCUMENT_CASES : SOME);
+/** As text, half of the cases of each row are imported, and in a sweep all. */
+const casesAs = (way: keyof typeof WAYS): DocumentCase[] =>
+	way === 'text' ? BY_ROW.flatMap((cases) => sampled(cases, 2)) : sampled(SOME, TURNS.length, TURNS.indexOf(way));
 
 /** The number of imports in all files. */
 export const IMPORTS = Object.keys(WAYS).reduce((sum, way) => sum + casesAs(way as keyof typeof WAYS).length, 0);

@@ -3,8 +3,9 @@
 /** Names the variable with which `npm run sweep` makes the tests use all cases. */
 const WHOLE = 'GATEHOUSE_TEST_WHOLE';
 
-/** Returns every `nth` case from the first on, the same ones each time; all of them in a sweep. */
-export const sampled = <T>(cases: T[], nth: number): T[] => (process.env[WHOLE] ? cases : cases.filter((_case, at) => at % nth === 0));
+/** Returns every `nth` case from the first on, or from another one, the same ones each time; all of them in a sweep. */
+export const sampled = <T>(cases: T[], nth: number, from = 0): T[] =>
+	process.env[WHOLE] ? cases : cases.filter((_case, at) => at % nth === from);
 
 /** Returns the number of rounds: few in `npm test`, all in a sweep. */
 export const rounds = ({ few, all }: { few: number; all: number }): number => (process.env[WHOLE] ? all : few);

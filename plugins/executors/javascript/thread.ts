@@ -1,5 +1,7 @@
 // The main thread's side of a sandbox thread: one run at a time, which is stopped on time, whatever it does.
 
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
 	type CheckTask,
@@ -63,7 +65,10 @@ export class Thread {
 
 	constructor(module: WebAssembly.Module) {
 		this.setPart(1);
-		const workerData: ThreadData = { module, control: this.#control.buffer };
+		// Node names the subfolder of its own release; its parent is the configured folder.
+		const cache = getCompileCacheDir();
+		const compileCache = cache === undefined ? null : dirname(cache);
+		const workerData: ThreadData = { module, control: this.#control.buffer, compileCache };
 		const alone = { env: {}, argv: [], execArgv: [], stdin: false, stdout: true, stderr: true };
 		this.#worker = new Worker(SCRIPT, { ...alone, workerData, resourceLimits: RESOURCE_LIMITS });
 		const { promise, resolve, reject } = Promise.withResolvers<void>();

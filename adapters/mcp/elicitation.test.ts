@@ -15,7 +15,7 @@ import mcp from './index.ts';
 import { answerWithProgress, type MessageStream } from './stream.ts';
 
 const config = Joi.object({});
-const WELL: Question = { timeoutMs: 1000, message: 'Well?', schema: { type: 'object', properties: { sure: { type: 'boolean' } } } };
+const WELL: Question = { timeoutMs: 60_000, message: 'Well?', schema: { type: 'object', properties: { sure: { type: 'boolean' } } } };
 const SESSION = `${randomUUID()}.forms`;
 
 const codeOf = (thrown: unknown): Json => (thrown as { code?: string }).code ?? 'none';

@@ -19,7 +19,7 @@ const resolving = (...addresses: string[]): NonNullable<EgressPolicy['lookup']> 
 	return async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 };
 
-const get = (egress: Egress, url: string) => egress.request({ method: 'GET', url, timeoutMs: 5_000 });
+const get = (egress: Egress, url: string) => egress.request({ method: 'GET', url, timeoutMs: 60_000 });
 
 const VERBS = {
 	check: (egress: Egress, url: string): Promise<unknown> => egress.check(url),

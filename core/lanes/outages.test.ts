@@ -78,14 +78,14 @@ test('what is under way when Redis is flushed is counted again, and what is over
 	const given = await breakable(t);
 	const [first, second] = given.replicas;
 	const api = apiWith({ maxConcurrent: 2 });
-	const held = [await first.enter(api, within(1000)), await first.enter(api, within(1000))];
+	const held = [await first.enter(api, within(20_000)), await first.enter(api, within(20_000))];
 	await second.enter(api, within(50)).catch(() => undefined);
 	await given.flush();
 	await sleep(2000);
 	await assert.rejects(second.enter(api, within(300)), { name: 'TimeoutError' });
 	await given.cut();
 	for (const leave of held) leave();
-	const both = await Promise.all([second.enter(api, within(5000)), second.enter(api, within(5000))]);
+	const both = await Promise.all([second.enter(api, within(20_000)), second.enter(api, within(20_000))]);
 	for (const leave of both) leave();
 });
 

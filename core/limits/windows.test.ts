@@ -72,9 +72,10 @@ const BEHAVIOURS: Record<string, (windows: Windows) => Promise<void>> = {
 		}
 	},
 	'when a window has ended, the next one has the full limit': async (windows) => {
-		const short = bucket({ windowMs: 1000 });
+		// The burst must end before its window does, on a busy machine too.
+		const short = bucket({ windowMs: 4000 });
 		assert.equal(passed(await burst(windows, 20, short)), 10);
-		await sleep(1100);
+		await sleep(4100);
 		assert.equal(passed(await burst(windows, 20, short)), 10);
 	},
 	'a refusal does not extend a window': async (windows) => {
@@ -190,10 +191,9 @@ test('the keys of a window in Redis expire with it', async (t) => {
 	const redis = await ownRedis(t);
 	const windows = await join(t, redis, '');
 	const admin = await client(t, redis);
-	await burst(windows, 5, bucket({ windowMs: 1000 }), bucket({ key: 'looked at', isPeek: true }));
+	await burst(windows, 5, bucket({ windowMs: 4000 }), bucket({ key: 'looked at', isPeek: true }));
 	assert.deepEqual((await admin.keys('limit:*')).sort(), ['limit:somebody']);
-	await sleep(1200);
-	assert.deepEqual(await admin.keys('limit:*'), []);
+	await until(async () => (await admin.keys('limit:*')).length === 0, 'expired');
 });
 
 test('scripts that Redis has forgotten are sent again', async (t) => {

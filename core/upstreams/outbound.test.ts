@@ -19,7 +19,7 @@ const FAILURES = 10;
 function setUp(t: TestContext, signal = new AbortController().signal) {
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => lanes.close());
-	const lane = new LaneRun({ lanes, api, signal, deadlineMs: 5000 });
+	const lane = new LaneRun({ lanes, api, signal, deadlineMs: 30_000 });
 	const breakers = new Breakers();
 	const unsigned = () => assert.fail('nothing is signed');
 	const signer = { sign: unsigned, preview: unsigned, places: unsigned };

@@ -219,11 +219,11 @@ test('each attempt takes a slot in the lane of the API, and returns it while it 
 
 test('when a slot would come too late, the caller gets the last response', async (t) => {
 	const { url, begun } = await answering(t, status(503));
-	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 3000 } };
+	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 9000 } };
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => lanes.close());
-	const lane = new LaneRun({ lanes, api, signal: new AbortController().signal, deadlineMs: 5000 });
-	assert.equal((await sender(t, { lane })({ url, timeoutMs: 1000 })).status, 503);
+	const lane = new LaneRun({ lanes, api, signal: new AbortController().signal, deadlineMs: 30_000 });
+	assert.equal((await sender(t, { lane })({ url, timeoutMs: 8000 })).status, 503);
 	assert.equal(begun.count, 1);
 });
 

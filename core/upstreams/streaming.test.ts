@@ -39,7 +39,7 @@ async function setUp(t: TestContext, answers: Answer[], options: Options = {}) {
 	const api = { id: 'pets', name: 'Pets', version: 1, outbound: outbound ?? {} };
 	const egress = local(t);
 	const makeRun = (): OutboundRun => {
-		const lane = outbound && new LaneRun({ lanes, api, signal, deadlineMs: 5000 });
+		const lane = outbound && new LaneRun({ lanes, api, signal, deadlineMs: 30_000 });
 		const unsigned = () => assert.fail('nothing is signed');
 		const signer = { sign: unsigned, preview: unsigned, places: unsigned };
 		return new OutboundRun({ egress, breakers, log: silent, organizationId: 'acme', lane, signal, signer, api: null, credentials: [] });
@@ -173,8 +173,8 @@ test('a POST is repeated when nothing of it was sent, until the tries are over',
 });
 
 test('when the lane has no turn for the next try, the last answer is handed out with its body', async (t) => {
-	const { open, bodies } = await setUp(t, [whole(503, {}, 'busy')], { outbound: { minTimeMs: 3000 } });
-	const answer = await open({ timeoutMs: 1000 });
+	const { open, bodies } = await setUp(t, [whole(503, {}, 'busy')], { outbound: { minTimeMs: 9000 } });
+	const answer = await open({ timeoutMs: 8000 });
 	assert.deepEqual([answer.status, await textOfBody(answer), bodies.length], [503, 'busy', 1]);
 });
 

@@ -52,10 +52,10 @@ const allow = (codeMayFetch: boolean, of = account): Promise<Answer> =>
 	of.patch(`/organizations/${of.organization.id}`, { settings: { codeMayFetch } });
 
 test('a tool is saved with its code, runs with defaults filled in, and is changed', async () => {
-	const made = must(await save('return parameters.a + parameters.b;', { timeoutMs: 1000 }), 201).body.data;
+	const made = must(await save('return parameters.a + parameters.b;', { timeoutMs: 20_000 }), 201).body.data;
 	assert.deepEqual(
 		[made.type, made.code, made.executionConfig],
-		['javascript', 'return parameters.a + parameters.b;', { timeoutMs: 1000 }],
+		['javascript', 'return parameters.a + parameters.b;', { timeoutMs: 20_000 }],
 	);
 	const run = await execute(made.id, { a: 1 });
 	assert.deepEqual([run.result, run.status, 'logs' in run], [11, 'success', false]);

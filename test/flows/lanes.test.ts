@@ -120,19 +120,19 @@ test('a call that a full or late lane refuses is a failed run that names the API
 
 test('a client that leaves while it waits frees its place in the queue', async () => {
 	await limit({ maxConcurrent: 1, maxQueued: 1 });
-	takesMs = 3000;
+	takesMs = 8000;
 	const running = execute(0);
 	await until(() => inside === 1, 'a call under way');
 	const controller = new AbortController();
 	const url = `${replicas[0]?.url}/organizations/${account.organization.id}/tools/${toolId}/execute`;
 	const headers = { authorization: `Bearer ${account.token}`, 'content-type': 'application/json' };
 	const leaving = fetch(url, { method: 'POST', headers, body: '{"parameters":{}}', signal: controller.signal });
-	await sleep(500);
+	await sleep(2000);
 	assert.equal((await execute(0)).body.data.status, 'failed', 'it waits by now');
 	takesMs = 20;
 	controller.abort();
 	await assert.rejects(leaving);
-	await sleep(500);
+	await sleep(2000);
 	assert.equal((await execute(0)).body.data.status, 'success');
 	assert.equal((await running).body.data.status, 'success');
 });

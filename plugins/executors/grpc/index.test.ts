@@ -43,12 +43,12 @@ test('a stream of the server is a list, cut where it reaches a limit, and then c
 	const large = textOf(await run(t, server, 'Shop_Watch', { count: 100, size: 200_000 }));
 	assert.match(large, /The answer was too long and is cut:/);
 	await until(async () => server.cancelled.length === 2, 'cancelled at the server');
-	const late = (await run(t, server, 'Shop_Watch', { count: 100, everyMs: 40 }, { more: { timeoutMs: 300 } })).structured as {
+	const late = (await run(t, server, 'Shop_Watch', { count: 100, everyMs: 400 }, { more: { timeoutMs: 3000 } })).structured as {
 		messages: Json[];
 		cut: string;
 	};
 	assert.ok(late.messages.length > 0 && late.messages.length < 9);
-	assert.match(late.cut, /first 0\.3 s/);
+	assert.match(late.cut, /first 3 s/);
 });
 
 test('a stream of the client is sent whole and in order, and both at once work', async (t) => {

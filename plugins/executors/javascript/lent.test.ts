@@ -15,7 +15,7 @@ type Given = Partial<SandboxTask> & { signal?: AbortSignal };
 
 function run(code: string, { signal, ...task }: Given = {}) {
 	const whole: SandboxTask = {
-		...{ language: 'javascript', code, namespace: 'tools', maxCalls: 20, parallelCalls: 2, timeoutMs: 5000, memoryMb: 32 },
+		...{ language: 'javascript', code, namespace: 'tools', maxCalls: 20, parallelCalls: 2, timeoutMs: 30_000, memoryMb: 32 },
 		answer: async (name, argument) => ({ name, argument }),
 		...task,
 	};

@@ -88,7 +88,7 @@ const SOME = BY_ROW.flatMap((cases) => cases.filter(({ row }, at) => row === 21 
 /** The ways but text, which take turns: in a sweep, each takes all cases. */
 const TURNS = Object.keys(WAYS).slice(1);
 
-/** As text, half of the cases of each row are imported, and in a sweep all. */
+/** Returns the cases that are imported in a way: as text, half of each row, and in a sweep all. */
 const casesAs = (way: keyof typeof WAYS): DocumentCase[] =>
 	way === 'text' ? BY_ROW.flatMap((cases) => sampled(cases, 2)) : sampled(SOME, TURNS.length, TURNS.indexOf(way));
 

@@ -24,7 +24,7 @@ const HISTORY: Dated[] = [
 	{
 		table: 'organizations',
 		type: 'organization',
-		fields: [...values('name slug'), ...since(9, values('code_may_fetch')), ...since(23, values('tool_exposure'))],
+		fields: [...values('name slug'), ...since(9, values('code_may_fetch')), ...since(25, values('tool_exposure'))],
 		organizations: 'ARRAY[id]',
 	},
 	{

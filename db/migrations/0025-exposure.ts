@@ -6,4 +6,4 @@ import type { Migration } from '../migrate.ts';
 const COLUMN = `
 ALTER TABLE organizations ADD COLUMN tool_exposure text NOT NULL DEFAULT 'full' CHECK (tool_exposure IN ('full', 'search', 'code'))`;
 
-export const exposure: Migration = { name: '0025-exposure', statements: [COLUMN, ...retell(23, 'organizations')] };
+export const exposure: Migration = { name: '0025-exposure', statements: [COLUMN, ...retell(25, 'organizations')] };

@@ -23,6 +23,8 @@ type Loaded = any;
 
 // Not in the folder of the sweep, whose packages would be taken for sources of ours.
 const installed = fileURLToPath(new URL('../../node_modules/.cache/sweep/clients/', import.meta.url));
+/** Returns the path of a file of those packages. */
+export const installedFile = (path: string): string => join(installed, path);
 const outside = createRequire(join(installed, 'package.json'));
 const load = (name: string): Promise<Loaded> => import(pathToFileURL(outside.resolve(name)).href);
 const program = (name: string): string => fileURLToPath(new URL(`../../node_modules/.bin/${name}`, import.meta.url));

@@ -74,6 +74,6 @@ export { askLanguageModel } from './models/language-model.ts';
 export { listModels } from './models/model-list.ts';
 export { providerFetch } from './models/provider-fetch.ts';
 export { isStrictSchema } from './models/strict-schema.ts';
-export { failureOf, type RunFailure } from './tools/failed-runs.ts';
+export { failureOf } from './tools/failed-runs.ts';
 export { hintsOf, isAdding } from './tools/hints.ts';
 export { CREDENTIALS } from './upstreams/credential-types.ts';

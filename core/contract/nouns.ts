@@ -115,7 +115,7 @@ export interface ToolResult {
 	logs?: string[];
 }
 
-/** What an organization's administrators allow and choose. */
+/** The choices of an organization's administrators. */
 export interface OrganizationSettings {
 	/** Whether code that its members write may send requests. */
 	codeMayFetch: boolean;

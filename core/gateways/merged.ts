@@ -92,7 +92,7 @@ interface Selection {
 	shelves: BoundedMap<string, Promise<ToolShelf>>;
 }
 
-/** What is kept of an organization until something changes there. */
+/** The things that are kept of an organization until something changes there. */
 interface Known {
 	selections: BoundedMap<string, Promise<Selection>>;
 	settings: Promise<OrganizationSettings> | null;

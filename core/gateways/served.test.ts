@@ -23,7 +23,7 @@ const shelfOf = (tools: readonly Tool[]): ToolShelf => ({
 	skills: () => [],
 });
 
-/** What is served, and who is told of changes. */
+/** A source of versions, and of changes. */
 function scene() {
 	let listener: ((topics: Topic[]) => void) | null = null;
 	const state = {

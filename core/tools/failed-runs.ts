@@ -15,7 +15,7 @@ const OF_RUNS: Partial<Record<ErrorCode, number>> = {
 };
 
 /** The failure of a run, as a client is told. */
-export interface RunFailure {
+interface RunFailure {
 	status: number;
 	/** `execution_failed`: the tool itself said that it failed. */
 	code: ErrorCode | 'execution_failed';

@@ -209,7 +209,7 @@ test('code sees the results of tools as the gateway cuts them, and its own answe
 			const { structuredContent } = await session.callTool({ name: 'run_code', arguments: counting });
 			const { count, first } = structuredContent as { count: number; first: string };
 			assert.deepEqual([first, count === 200, count > 0], ['item 0', all, true]);
-			// What code puts together is its own.
+			// Code’s own answer is not cut.
 			const joined = { code: 'return "x".repeat(2000) + (await tools.many({})).items.length' };
 			const { content } = await session.callTool({ name: 'run_code', arguments: joined });
 			assert.equal(content[0]?.text.startsWith('x'.repeat(2000)), true);

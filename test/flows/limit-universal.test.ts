@@ -55,7 +55,7 @@ test('registrations and tokens at /mcp are counted by address, by both replicas 
 	assert.ok((tokens[401] ?? 0) > 0, JSON.stringify(tokens));
 
 	await redis.stop();
-	// What was spent stays spent.
+	// A window that was spent stays spent.
 	for (const replica of replicas) for (const ask of [register, redeem]) assert.equal((await ask(replica)).status, 429);
 });
 

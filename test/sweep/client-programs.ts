@@ -177,7 +177,7 @@ const mastra: Driver = {
 const mcpUse: Driver = {
 	name: 'mcp-use 1.34.6',
 	async connect(target): Promise<Connected> {
-		// What `require` loads are members of the default export.
+		// Members of what `require` loads are those of the default export.
 		const { MCPClient } = (await load('mcp-use/client')).default;
 		const mcpServers = { gw: { url: target.url, headers: headersOf(target), clientInfo: { name: 'gatehouse-test', version: '1.0.0' } } };
 		const client = new MCPClient({ mcpServers }, { onElicitation: async () => ({ ...CONSENT }) });

@@ -61,6 +61,7 @@ const EXCEPTIONS: readonly Exception[] = [
 	standards(['jwt'], 'a token of RFC 7519 by an issuer', 'core/identity/key-sets.ts'),
 	standards(['jwt'], 'the subject of a token of RFC 7519', 'core/identity/signed-tokens.ts'),
 	standards(['javascript', 'graphql'], 'media types (RFC 9239, GraphQL over HTTP)', 'core/kit/tool-results.ts'),
+	standards(['llm'], 'LLM providers of an organization (specification 2), a resource of the management API and its tables'),
 	standards(['skills'], 'skills of an organization (agentskills.io), a resource of the management API and its tables'),
 	{ reason: 'words', names: ['custom', 'local'], as: 'the English words, and Joi’s functions; a scope of a setting of PostgreSQL' },
 	standards(['grpc'], 'the headers of gRPC over HTTP/2, `grpc-*`', 'core/upstreams/pass-through.ts'),

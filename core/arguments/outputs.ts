@@ -15,7 +15,7 @@ import type { CheckEnding } from './thread.ts';
 const CACHE_BYTES = 16 * 1024 * 1024;
 const POINTER = '/outputSchema';
 
-/** What a schema belongs to: the same `id` and `version` have the same schema. */
+/** The owner of a schema: the same `id` and `version` have the same schema. */
 export type CheckedTool = Pick<Tool, 'id' | 'version' | 'organizationId'>;
 
 type Known = { check: OutputCheck; weight: Weight } | null;

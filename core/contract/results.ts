@@ -26,7 +26,7 @@ export type KeptPage = { page: number; pages: number; mimeType: string } & ({ te
  */
 export type ResultLink = (kept: KeptResult) => { how: string; link?: ContentBlock };
 
-/** What the calls of models used that a run made. Null: at least one provider did not tell, or its price is unknown. */
+/** The tokens and cost of the calls of models that a run made. Null: at least one provider did not tell, or its price is unknown. */
 export interface ModelUse {
 	calls: number;
 	inputTokens: number | null;

@@ -1,4 +1,4 @@
-// What the model calls of one piece of work use: budgets that they count for besides those of their connection, and a meter that adds up.
+// Budgets that the model calls of one piece of work count for, besides those of their connections, and a meter that adds them up.
 
 import type { Usage } from '../contract/providers.ts';
 import type { ModelUse } from '../contract/results.ts';
@@ -57,6 +57,6 @@ export class UsageMeter implements Required<Spending> {
 
 const NOTHING: ModelUse = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costMicroUsd: 0 };
 
-/** What is not known of one call is not known of their sum. */
+/** A sum is unknown when one of its calls is. */
 const sum = (before: number | null, more: number | null | undefined): number | null =>
 	before === null || more === null || more === undefined ? null : before + more;

@@ -17,7 +17,7 @@ export interface RunRow {
 	error: string | null;
 	/** The output that the tool printed. Default: none. */
 	logs?: readonly string[] | null;
-	/** What its calls of models used. Default: it made none. */
+	/** The tokens and cost of its calls of models. Default: it made none. */
 	use?: ModelUse | null;
 	durationMs: number;
 	startedAt: Date;

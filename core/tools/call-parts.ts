@@ -113,7 +113,7 @@ export interface CallParts {
 	hidesSealed?: boolean;
 	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
-	/** What the calls of models count for, besides their connections. */
+	/** The budgets and the meter that its calls of models count for, besides their connections. */
 	spending?: Spending;
 	/** Nothing may have an effect. */
 	isDry?: boolean;

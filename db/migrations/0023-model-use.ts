@@ -1,4 +1,4 @@
-// What runs of tools used of models, and the costs of runs and agents that have a budget.
+// The tokens and costs of the models that tools call, and the costs of runs and agents that have a budget.
 
 import type { Migration } from '../migrate.ts';
 

@@ -6,6 +6,7 @@ import Joi from 'joi';
 import type { ToolExecutor } from '../core/contract/kinds.ts';
 import { GatewayError } from '../core/index.ts';
 import { fakeCall } from './fake-call.ts';
+import { until } from './waiting.ts';
 
 const plugin = (more: Partial<ToolExecutor> = {}): ToolExecutor => ({
 	...{ kind: 'executor', api: 1, name: 'own', summary: 'Runs what a test says.', config: Joi.object({}) },
@@ -115,7 +116,7 @@ test('a job waits for its time, runs in as many places as it declares, and ends 
 			perAccount: 2,
 			run: async () => {
 				most = Math.max(most, ++running);
-				await new Promise((resolve) => setImmediate(resolve));
+				await until(() => most > 1, 'two at once', 1);
 				running -= 1;
 			},
 		},

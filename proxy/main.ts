@@ -3,9 +3,19 @@
 
 const NEEDED_NODE = 20;
 
-const COMMANDS: Readonly<Record<string, () => Promise<{ run: (args: string[]) => Promise<number> }>>> = {};
+type Command = (args: string[]) => Promise<number>;
+
+/** The commands by name; each is loaded when it is called, so that a start of the proxy loads none. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+	login: async () => (await import('./login/commands.ts')).login,
+	whoami: async () => (await import('./login/commands.ts')).whoami,
+	logout: async () => (await import('./login/commands.ts')).logout,
+};
 
 const HELP = `Usage: gatehouse-proxy [<organization>/<gateway>]     connects an MCP client over stdio
+       gatehouse-proxy login [--url <address>] [--no-browser]
+       gatehouse-proxy login --with-token [--organization <slug>]     the token comes from standard input
+       gatehouse-proxy whoami | logout [--url <address>]
 
 Variables: SVC_TOKEN, SVC_URL, SVC_MODE (skill-first, full), SVC_GATEWAY_ID, SVC_ORGANIZATION
 `;
@@ -14,7 +24,7 @@ async function main([first = '', ...rest]: string[]): Promise<number> {
 	if (first === '--help' || first === '-h' || first === 'help') return say(HELP);
 	if (first === '--version' || first === '-v') return say(`${(await import('./version.ts')).VERSION}\n`);
 	const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
-	if (command) return (await command()).run(rest);
+	if (command) return (await import('./command.ts')).run(await command(), rest);
 	return (await import('./stdio.ts')).runStdio(first === '' ? rest : [first, ...rest]);
 }
 

@@ -143,7 +143,8 @@ test('a viewer reads, and changes nothing: 403 wherever the role lacks the permi
 
 test('to another organization, what is in the path does not exist', async () => {
 	const before = await stateOf(victim.ids['organization'] ?? '');
-	for (const route of guarded().filter(({ path }) => path.includes('{'))) {
+	// The code that a program shows belongs to nobody before somebody decides.
+	for (const route of guarded().filter(({ path }) => path.includes('{') && !path.startsWith('/device/logins/'))) {
 		const answer = await ask({ route, headers: bearer(stranger.account.token), body: bodyOf(route, ids(stranger)) });
 		assert.equal(answer.status, 404, nameOf(route));
 		assertNoCanary(route, answer);

@@ -198,6 +198,7 @@ test('real answers of every operation are what its page promises: its own ways t
 const ELSEWHERE: Record<string, string> = {
 	'POST /invitations/accept': 'a token that was mailed',
 	'POST /auth/reset-password': 'a token that was mailed',
+	'POST /device/token': 'a code that a user has allowed',
 };
 
 test('real answers of every operation are what its page promises: left for later', async () => {

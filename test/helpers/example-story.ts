@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { until } from './clock.ts';
-import { makeTenant, type Tenant } from './routes.ts';
+import { beginDeviceLogin, makeTenant, type Tenant } from './routes.ts';
 import { type Account, must, registerAccount, send, type TestService } from './service.ts';
 
 export interface Story {
@@ -78,6 +78,9 @@ export async function tellStory(service: TestService): Promise<Story> {
 		'POST /auth/reset-password': async () => ({ body: { token: await mailedToken(service), newPassword: 'Battery2Staple' } }),
 		'POST /invitations/accept': () => invited(service, account),
 		'POST /apis/{id}/import-schema': () => ({ body: { schemaUrl: `${petStore.origin}/openapi.json`, generateTools: true } }),
+		'POST /device/authorize': () => ({ body: { client_id: 'gatehouse-proxy', device_name: 'laptop' } }),
+		'POST /device/token': () => approvedDevice(service, account),
+		'POST /device/revoke': () => ({ body: { token: 'ak_live_unknown' } }),
 		'POST /gateways/{id}/tools': () => ({ body: { toolId: ids['spareTool'] } }),
 		'POST /gateways/{id}/tools/bulk': () => ({ body: { toolIds: [ids['spareTool']] } }),
 	};
@@ -110,6 +113,14 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	ids['import'] = must(await account.get(`/apis/${api}/imports?sort=-createdAt`), 200).body.data.imports[0].id;
 	const { tools } = must(await account.get(`/organizations/${organization}/tools?q=getPet`), 200).body.data;
 	ids['spareTool'] = tools[0].id;
+}
+
+/** Allows a program a login. */
+async function approvedDevice(service: TestService, account: Account): Promise<Given> {
+	const { device_code, user_code } = await beginDeviceLogin(service);
+	const body = { permissions: ['tools:read', 'tools:execute'], organizationId: account.organization.id };
+	must(await account.post(`/device/logins/${user_code}/approve`, body), 200);
+	return { body: { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code } };
 }
 
 /** Invites an existing account. */

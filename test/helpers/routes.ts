@@ -10,7 +10,16 @@ import { exampleOf } from './example.ts';
 import { addMember } from './members.ts';
 import { obtainTokens } from './oauth.ts';
 import { administer } from './postgres.ts';
-import { type Account, createHttpTool, must, publishGateway, registerAccount, type SharedService, type TestService } from './service.ts';
+import {
+	type Account,
+	createHttpTool,
+	must,
+	publishGateway,
+	registerAccount,
+	type SharedService,
+	send,
+	type TestService,
+} from './service.ts';
 
 export interface Tenant {
 	account: Account;
@@ -62,11 +71,24 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			apiKey: key.id,
 			invitation: invitation.body.data.id,
 			file: 'start.js',
+			pageFile: 'page.js',
+			...(await beginDeviceLogins(service)),
 			accessKey: accessKey.body.data.id,
 			member: must(await member.get('/auth/profile'), 200).body.data.id,
 			...oauth,
 		},
 	};
+}
+
+/** Begins the login of a program. */
+export async function beginDeviceLogin({ url }: { url: string }): Promise<{ device_code: string; user_code: string }> {
+	const body = { client_id: 'gatehouse-proxy', device_name: 'laptop' };
+	return must(await send(`${url}/device/authorize`, 'POST', { body }), 200).body;
+}
+
+async function beginDeviceLogins(service: SharedService): Promise<Record<string, string>> {
+	const names = ['userCode', 'approvedCode', 'deniedCode'];
+	return Object.fromEntries(await Promise.all(names.map(async (name) => [name, (await beginDeviceLogin(service)).user_code])));
 }
 
 /** Starts a server with one model, which answers everything with one word until the process ends. */
@@ -144,6 +166,10 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/', 'userId', 'member'],
 	['/', 'invitationId', 'invitation'],
 	['/docs/', 'file', 'file'],
+	['/device/', 'pageFile', 'pageFile'],
+	['/device/logins/{userCode}/deny', 'userCode', 'deniedCode'],
+	['/device/logins/{userCode}/approve', 'userCode', 'approvedCode'],
+	['/device/', 'userCode', 'userCode'],
 	['/gateways/', 'clientId', 'oauthClient'],
 	['/gateways/', 'grantId', 'oauthGrant'],
 	['/gateways/', 'tokenId', 'oauthToken'],
@@ -187,6 +213,9 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /llm-providers/{id}': { name: 'changed' },
 	'PATCH /skills/{id}': { description: 'changed' },
 	'PATCH /auth/profile': { firstName: 'Eve' },
+	'POST /device/authorize': { client_id: 'program' },
+	'POST /device/token': { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'unknown' },
+	'POST /device/revoke': { token: 'ak_live_unknown' },
 };
 
 /** Orders removals last, children before parents; of equals, the one removed along with another is later in the alphabet. */

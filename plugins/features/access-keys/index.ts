@@ -3,16 +3,12 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
-	ACCESS_KEY_PREFIX,
 	type AccessKeyRow,
 	body,
 	type Core,
 	displayName,
 	type Feature,
-	hashKey,
-	type KeyReach,
 	listQuery,
-	mintKey,
 	notFound,
 	operation,
 	PERMISSIONS,
@@ -26,28 +22,15 @@ import {
 	userIdOf,
 	uuid,
 } from '../../../core/features.ts';
-
-type Scope = { type: 'account' } | { type: 'gateway' | 'agent'; id: string };
+import { POLLS } from './device/programs.ts';
+import { deviceRoutes } from './device/routes.ts';
+import { chosen, mint, reachOf, type Scope, scope } from './minting.ts';
 
 interface KeyBody {
 	name: string;
 	scope: Scope;
 	permissions?: PermissionName[];
 }
-
-/** The permissions of a key for one gateway that names none: those that the gateway's clients need. */
-const GATEWAY_PERMISSIONS: readonly PermissionName[] = ['tools:read', 'tools:execute'];
-/** The number of characters that are shown: enough to recognise a key, too few to guess it. */
-const SHOWN_CHARACTERS = ACCESS_KEY_PREFIX.length + 4;
-
-const chosen = (names: readonly PermissionName[]): Joi.ArraySchema =>
-	Joi.array()
-		.items(Joi.string().valid(...names))
-		.unique()
-		.min(1)
-		.description(
-			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway.',
-		);
 
 const held = (names: readonly PermissionName[]): Joi.ArraySchema =>
 	Joi.array()
@@ -57,16 +40,7 @@ const held = (names: readonly PermissionName[]): Joi.ArraySchema =>
 
 const CREATE = body({
 	name: displayName.required(),
-	scope: Joi.object({
-		type: Joi.string().valid('account', 'gateway', 'agent').required(),
-		id: Joi.string()
-			.max(100)
-			// biome-ignore lint/suspicious/noThenProperty: Joi's own word for the branch
-			.when('type', { is: 'account', then: Joi.forbidden(), otherwise: Joi.required() })
-			.description('Id of the gateway or agent.'),
-	})
-		.default({ type: 'account' })
-		.description('What the key opens: everything that its owner can access, or one gateway or agent.'),
+	scope,
 	permissions: chosen(PERMISSIONS),
 }).example({
 	name: 'Laptop',
@@ -103,11 +77,12 @@ export default {
 	kind: 'feature',
 	api: 1,
 	name: 'access_keys',
-	summary: 'Long-lived access keys of a user, for the whole account or one gateway.',
+	summary: 'Long-lived access keys of a user, for the whole account or one gateway, and logins of programs that get one.',
 	config: Joi.object({}),
-	segments: ['access-keys'],
+	segments: ['access-keys', 'device'],
+	limits: { [POLLS]: { max: 120, seconds: 60 } },
 	register(server: Server, _config, core) {
-		server.route([listKeys(core), createKey(core), revokeKey(core)]);
+		server.route([listKeys(core), createKey(core), revokeKey(core), ...deviceRoutes(core)]);
 	},
 } satisfies Feature;
 
@@ -161,28 +136,8 @@ async function create(request: Request, core: Core) {
 	const { name, scope, permissions } = request.payload as KeyBody;
 	const userId = userIdOf(request);
 	const reach = await reachOf(scope, userId, core);
-	const key = mintKey(ACCESS_KEY_PREFIX);
-	const row = await storeOf(request, core).accessKeys.create(userId, {
-		name,
-		prefix: key.slice(0, SHOWN_CHARACTERS),
-		reach,
-		permissions: permissions ?? (reach.type === 'account' ? null : [...GATEWAY_PERMISSIONS]),
-		hash: hashKey(key),
-	});
-	if (!row) throw notFound('Gateway');
+	const { row, key } = await mint(storeOf(request, core), userId, { name, reach, permissions: permissions ?? null });
 	return { ...show(row), key };
-}
-
-/** Finds the organization and gateway of a key, in any of the user's organizations. @throws not_found */
-async function reachOf(scope: Scope, userId: string, { store }: Core): Promise<KeyReach> {
-	if (scope.type === 'account') return { type: 'account' };
-	// Agents do not exist yet, so no agent has this id.
-	if (scope.type === 'agent') throw notFound('Agent');
-	for (const { organization } of await store.accounts.memberships(userId)) {
-		const gateway = await store.gateways.get(organization.id, scope.id);
-		if (gateway) return { type: 'gateway', id: gateway.id, organizationId: organization.id };
-	}
-	throw notFound('Gateway');
 }
 
 const show = (row: AccessKeyRow) =>

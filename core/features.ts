@@ -1,6 +1,7 @@
 // The entry point for features, which are trusted with the whole core: all of index.ts, the management API and the rows of the store.
 
 import type { Server } from '@hapi/hapi';
+import type { AgentEngine } from './agents/agents.ts';
 import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { Base } from './contract/kinds.ts';
@@ -36,6 +37,8 @@ import type { Invoker } from './tools/invoke.ts';
 import type { JobDesk } from './tools/job-desk.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
+export type * from './agents/agents.ts';
+export { POLICY as nodePolicy } from './agents/policy.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export {
@@ -139,6 +142,8 @@ export interface Core {
 	jobs: JobDesk;
 	/** Calls of organizations' model connections. */
 	models: ModelConnections;
+	/** The agents of organizations: checked, started, told of. */
+	agents: AgentEngine;
 	runtime: Runtime;
 	recorder: Recorder;
 	limits: Limits;

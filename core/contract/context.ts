@@ -1,6 +1,7 @@
 // The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
 
 import type { Admission } from './admission.ts';
+import type { AgentRuns } from './agents.ts';
 import type { Answer, Question, Seals } from './asking.ts';
 import type { CallOptions } from './call-options.ts';
 import type { NamedWork, ServedVersions } from './following.ts';
@@ -203,6 +204,8 @@ export interface Call<O = unknown> extends Context<O>, ModelCall {
 	gateway: Readonly<Gateway> | null;
 	/** Null on public routes. */
 	caller: Caller | null;
+	/** The agents of the organization; progress is reported to the call's own `progress`. Not for a dry run. */
+	readonly agents: AgentRuns;
 	/** The tool being run and the API it came from; null outside an executor. */
 	tool: Readonly<Tool> | null;
 	api: Readonly<Api> | null;

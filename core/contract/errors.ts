@@ -17,6 +17,7 @@ const TABLE = {
 	payload_too_large: 413,
 	unsupported_media_type: 415,
 	idempotency_key_reused: 422,
+	agent_failed: 422,
 	rate_limited: 429,
 	internal: 500,
 	not_implemented: 501,
@@ -43,6 +44,8 @@ export interface ErrorOptions {
 	details?: ErrorDetail[];
 	/** Sent as response headers: `allow`, `retry-after`, `www-authenticate`. */
 	headers?: Record<string, string>;
+	/** Further members of the body, such as the id of what failed. */
+	more?: Readonly<Record<string, string>>;
 	/** Written to the log only. */
 	cause?: unknown;
 }
@@ -52,6 +55,7 @@ export class GatewayError extends Error {
 	readonly code: ErrorCode;
 	readonly details: ErrorDetail[];
 	readonly headers: Record<string, string>;
+	readonly more: Readonly<Record<string, string>>;
 
 	constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -59,6 +63,7 @@ export class GatewayError extends Error {
 		this.code = code;
 		this.details = options.details ?? [];
 		this.headers = options.headers ?? {};
+		this.more = options.more ?? {};
 	}
 
 	get status(): number {

@@ -1,9 +1,9 @@
 // The only table of roles. A route names the permission that it needs, a role lists those that it has.
 
 /** Permissions for reading an organization. */
-const READ = ['organization:read', 'members:read', 'apis:read', 'tools:read', 'gateway:read'] as const;
-/** Permissions for building: APIs, tools and gateways. */
-const BUILD = ['apis:write', 'tools:write', 'tools:execute', 'gateway:write'] as const;
+const READ = ['organization:read', 'members:read', 'apis:read', 'tools:read', 'gateway:read', 'agents:read'] as const;
+/** Permissions for building: APIs, tools, gateways and agents. */
+const BUILD = ['apis:write', 'tools:write', 'tools:execute', 'gateway:write', 'agents:write', 'agents:execute'] as const;
 /** Permissions for administering an organization. */
 const ADMINISTER = ['organization:write', 'members:write', 'audit:read'] as const;
 /** Permission to appoint and remove owners. */

@@ -1,7 +1,7 @@
 // Faults of inputs: Joi's converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may be a secret;
 // and the faults that no input may have.
 
-import type { ErrorDetail } from '../contract/errors.ts';
+import { asGatewayError, type ErrorDetail } from '../contract/errors.ts';
 import { pointerToken } from './json-pointer.ts';
 
 /** Sentences for the faults in whose text Joi would show the value. A pattern's name completes the sentence. */
@@ -56,4 +56,16 @@ export function textFaults(value: unknown): ErrorDetail[] {
 function textFault(text: string): string | null {
 	if (text.includes('\0')) return 'contains the character U+0000, which cannot be stored.';
 	return text.isWellFormed() ? null : 'contains half of a surrogate pair, which is not a character.';
+}
+
+/** Returns the faults with which a check refuses an input; empty when it passes. @throws what is no fault of the input */
+export async function faultsIn(check: Promise<unknown> | undefined): Promise<ErrorDetail[]> {
+	try {
+		await check;
+		return [];
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.status !== 400 || error.details.length === 0) throw thrown;
+		return error.details;
+	}
 }

@@ -158,7 +158,7 @@ export interface Organizations {
 // ── access keys ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The reach of a key: everything that its owner can reach, or one resource. */
-export type KeyReach = { type: 'account' } | { type: 'gateway'; id: string; organizationId: string };
+export type KeyReach = { type: 'account' } | { type: 'gateway' | 'agent'; id: string; organizationId: string };
 
 export interface AccessKeyRow {
 	id: string;

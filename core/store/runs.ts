@@ -43,6 +43,9 @@ export interface Run {
 	finishedAt: Date | null;
 }
 
+/** A run without what it works on, for lists. */
+export type RunSummary = Omit<Run, 'definition' | 'input' | 'output' | 'progress'>;
+
 export interface NewRun {
 	organizationId: string;
 	kind: string;

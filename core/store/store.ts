@@ -2,6 +2,7 @@
 // Every verb on tenants' rows takes the organization first, so that a query cannot forget its tenant.
 
 import type { AccessKeys, Accounts, Actor, Audit, Organizations } from './accounts.ts';
+import type { Agents } from './agents.ts';
 import type { Apis, Tools } from './apis.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
@@ -52,6 +53,7 @@ export interface Repositories {
 	gateways: Gateways;
 	skills: Skills;
 	llmProviders: LlmProviders;
+	agents: Agents;
 	runs: Runs;
 	records: RecordStore;
 }

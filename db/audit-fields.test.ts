@@ -302,6 +302,9 @@ test('every table of an organization is in the log, except those that hold no ch
 	others.push('skill_files');
 	// Calls of models are counted, not changed by a user.
 	others.push('llm_reservation_holders', 'llm_reservations', 'llm_spending', 'llm_usage');
+
+	// Executions are runs of agents.
+	others.push('agent_executions', 'agent_usage');
 	const silentTables = [...ofRuns, ...others].sort();
 	assert.deepEqual(
 		tables.map((row) => row['table_name']),

@@ -15,6 +15,7 @@ import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
 import { passThrough } from './migrations/0013-pass-through.ts';
 import { skills } from './migrations/0020-skills.ts';
 import { llmProviders } from './migrations/0022-llm-providers.ts';
+import { agents } from './migrations/0024-agents.ts';
 
 /** The statements of released migrations, which databases have executed; a later migration that uses the list is added here. */
 const RELEASED = {
@@ -26,10 +27,11 @@ const RELEASED = {
 	'0013-pass-through': 'fe50fb6574bfbd5c',
 	'0020-skills': 'f7ebff356aa3a46a',
 	'0022-llm-providers': '9a108904752fed6d',
+	'0024-agents': '8bdce1a24f266469',
 };
 
 test('released migrations build the same triggers from the list as before: a new field carries its migration', () => {
-	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough, skills, llmProviders];
+	const migrations = [audit, contract, importJobs, code, credentialSchemes, passThrough, skills, llmProviders, agents];
 	const hashed = migrations.map(({ name, statements }) => [
 		name,
 		createHash('sha256').update(statements.join('\n')).digest('hex').slice(0, 16),

@@ -44,7 +44,7 @@ const HISTORY: Dated[] = [
 	{
 		table: 'access_keys',
 		type: 'access_key',
-		fields: [...values('name permissions gateway_id'), ...times('revoked_at')],
+		fields: [...values('name permissions gateway_id'), ...since(24, values('agent_id')), ...times('revoked_at')],
 		// A key for the whole account reaches every organization of its owner.
 		organizations: `CASE WHEN organization_id IS NOT NULL THEN ARRAY[organization_id]
 			ELSE ARRAY(SELECT m.organization_id FROM memberships m WHERE m.user_id = source.user_id) END`,
@@ -157,6 +157,35 @@ const HISTORY: Dated[] = [
 			['budget', 'value', 'readable(budget)'],
 			['outbound', 'value', 'readable(outbound)'],
 		],
+	},
+	{
+		since: 24,
+		table: 'agents',
+		type: 'agent',
+		fields: [
+			...values('name'),
+			['description', 'text', 'description'],
+			...values('status'),
+			...keys('pipeline'),
+			['settings', 'value', 'readable(settings)'],
+		],
+	},
+	{
+		since: 24,
+		table: 'agent_webhooks',
+		type: 'agent_webhook',
+		fields: [...values('name scheme status'), ...facts('secret')],
+		id: 'agent_id',
+	},
+	{
+		since: 24,
+		table: 'agent_questions',
+		type: 'agent_approval',
+		// Runs ask; people answer.
+		events: ['update'],
+		fields: [...values('run_id node_id answered_by'), ...times('answered_at')],
+		id: 'agent_id',
+		name: 'node_id',
 	},
 	{
 		since: 8,

@@ -4,6 +4,7 @@ import type { Config } from '../core/config/config.ts';
 import type { Log } from '../core/contract/nouns.ts';
 import type { Carrier } from '../core/store/carrier.ts';
 import type { Repositories, Store } from '../core/store/store.ts';
+import { createAgents } from './agents/agents.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { followChanges } from './changes.ts';
@@ -131,6 +132,7 @@ const createRepositories = (database: Database, models: Models, runs: JointRuns)
 	gateways: guard(createGateways(database, models)),
 	skills: guard(createSkills(database, models)),
 	llmProviders: guard(createLlmProviders(database, models)),
+	agents: guard(createAgents(database, models, runs)),
 	runs: guard(createRuns(database)),
 	records: guard(createRecords(database)),
 });

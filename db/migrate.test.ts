@@ -30,6 +30,7 @@ import { skills } from './migrations/0020-skills.ts';
 import { results } from './migrations/0021-results.ts';
 import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { modelUse } from './migrations/0023-model-use.ts';
+import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
@@ -126,6 +127,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[results, ''],
 	[llmProviders, ''],
 	[modelUse, ''],
+	[agents, ''],
 	[exposure, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import type { Actor, Listed, Page, SkillBounds, SkillEdit, Store } from '../core/store/store.ts';
+import type { Actor, Listed, Page, RunKind, SkillBounds, SkillEdit, Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
@@ -12,6 +12,10 @@ const PAGE = { limit: 100 };
 const DOCUMENT = { path: 'SKILL.md', mimeType: 'text/markdown', isText: true, content: Buffer.from('x') };
 const SKILL: SkillEdit = { name: 'a', description: 'a', frontmatter: {}, arguments: [], put: [DOCUMENT], drop: [] };
 const BOUNDS: SkillBounds = { skills: 10, bytes: 1000, skillBytes: 1000, skillFiles: 10, assigned: 10 };
+
+const AGENTS: RunKind = { kind: 'agent', perAccount: null, perAccountUnfinished: null, maxLosses: 5 };
+const QUESTION = { key: 'q', nodeId: 'q', message: '', schema: {}, approvers: null, until: null };
+const HOOK = { name: 'h', scheme: 'standard' as const, secret: 's' };
 
 /** Makes one of everything that an organization can have. */
 async function furnish(store: Store) {
@@ -35,6 +39,13 @@ async function furnish(store: Store) {
 	const connection = { name: 'm', provider: 'p', connection: {}, configVersion: 1, configuration: {}, model: null };
 	const llmProvider = (await store.llmProviders.create(organizationId, randomUUID(), connection, 10)).id;
 	await store.llmProviders.settle({ organizationId, id: llmProvider }, null, null);
+	const pipeline = { nodes: [], edges: [] };
+	const agent = (await store.agents.create(organizationId, randomUUID(), { name: 'a', description: '', pipeline, settings: {} }, 10)).id;
+	const { run: agentRun } = importRun(organizationId);
+	const started = await store.agents.start({ ...agentRun, kind: AGENTS.kind }, AGENTS, { agentId: agent, revision: 1, startedBy: null });
+	const execution = started?.execution.run.id ?? assert.fail();
+	const question = (await store.agents.ask(organizationId, execution, QUESTION))?.id ?? assert.fail();
+	const webhook = (await store.agents.addWebhook(organizationId, agent, randomUUID(), HOOK, 10))?.id ?? assert.fail();
 	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
 	const none = { type: 'none', isRequired: true, configuration: {}, validationRules: {} };
 	const auth = (await store.gateways.addAuth(organizationId, gateway, randomUUID(), none))?.id ?? assert.fail();
@@ -54,6 +65,10 @@ async function furnish(store: Store) {
 		tool,
 		skill,
 		llmProvider,
+		agent,
+		execution,
+		question,
+		webhook,
 		skillAssignment,
 		gateway,
 		assignment,
@@ -103,6 +118,27 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'llmProviders.usage': async (store, me, it) => [...(await store.llmProviders.usage(me, [it.llmProvider]))],
 	'llmProviders.reserve': (store, me, it) => store.llmProviders.reserve({ organizationId: me, id: it.llmProvider }, 1, LIMITS, 1000),
 	'llmProviders.settle': (store, me, it) => store.llmProviders.settle({ organizationId: me, id: it.llmProvider }, null, null),
+	'agents.get': (store, me, it) => store.agents.get(me, it.agent),
+	'agents.update': (store, me, it) => store.agents.update(me, it.agent, { name: 'x' }),
+	'agents.update of a version': (store, me, it) => store.agents.update(me, it.agent, { name: 'x' }, 1),
+	'agents.remove': (store, me, it) => store.agents.remove(me, it.agent),
+	'agents.start': (store, me, it) => {
+		const run = { ...importRun(me).run, kind: AGENTS.kind };
+		return store.agents.start(run, AGENTS, { agentId: it.agent, revision: 1, startedBy: null });
+	},
+	'agents.executions': async (store, me, it) => (await store.agents.executions(me, it.agent, { limit: 9, offset: 0 })).executions,
+	'agents.execution': (store, me, it) => store.agents.execution(me, it.agent, it.execution),
+	'agents.executionOf': (store, me, it) => store.agents.executionOf(me, it.execution),
+	'agents.usage': async (store, me, it) => (await store.agents.usage(me, it.agent)).executions || null,
+	'agents.ask': (store, me, it) => store.agents.ask(me, it.execution, QUESTION),
+	'agents.questions': async (store, me, it) => (await store.agents.questions(me, PAGE, { runId: it.execution })).items,
+	'agents.question': (store, me, it) => store.agents.question(me, it.question),
+	'agents.answered': (store, me, it) => store.agents.answered(me, it.execution, QUESTION.key, 'x'),
+	'agents.webhooks': (store, me, it) => store.agents.webhooks(me, it.agent, PAGE),
+	'agents.webhook': (store, me, it) => store.agents.webhook(me, it.agent, it.webhook),
+	'agents.addWebhook': (store, me, it) => store.agents.addWebhook(me, it.agent, randomUUID(), HOOK, 10),
+	'agents.updateWebhook': (store, me, it) => store.agents.updateWebhook(me, it.agent, it.webhook, { name: 'x' }),
+	'agents.removeWebhook': (store, me, it) => store.agents.removeWebhook(me, it.agent, it.webhook),
 	'skills.get': (store, me, it) => store.skills.get(me, it.skill),
 	'skills.content': (store, me, it) => store.skills.content(me, it.skill, 'SKILL.md'),
 	'skills.update': (store, me, it) => store.skills.update(me, it.skill, () => SKILL, { bounds: BOUNDS, ifVersion: undefined }),
@@ -154,7 +190,7 @@ async function assertNothing(id: string, answer: Promise<unknown>): Promise<void
 }
 
 /** Returns everything that the organization can see of its own. */
-async function look(store: Store, { organizationId, api, gateway, slug }: Furniture): Promise<unknown> {
+async function look(store: Store, { organizationId, api, gateway, slug, execution, webhook }: Furniture): Promise<unknown> {
 	const { apis, gateways, tools, records } = store;
 	return Promise.all([
 		apis.list(organizationId, PAGE),
@@ -164,6 +200,10 @@ async function look(store: Store, { organizationId, api, gateway, slug }: Furnit
 		tools.list(organizationId, PAGE),
 		store.skills.list(organizationId, PAGE),
 		store.llmProviders.list(organizationId, PAGE),
+		store.agents.list(organizationId, PAGE),
+		store.agents.questions(organizationId, PAGE),
+		store.agents.executionOf(organizationId, execution),
+		store.agents.webhookOf(webhook),
 		gateways.snapshot(slug, '/main'),
 		gateways.keys(organizationId, gateway, PAGE),
 		records.get(organizationId, { plugin: 'p', gatewayId: gateway }, 'key').then((record) => ({ ...record, readAt: null })),
@@ -221,6 +261,10 @@ test('an invalid id finds nothing, and neither does an invalid organization', as
 			tool: bad,
 			skill: bad,
 			llmProvider: bad,
+			agent: bad,
+			execution: bad,
+			question: bad,
+			webhook: bad,
 			skillAssignment: bad,
 			gateway: bad,
 			job: bad,

@@ -43,9 +43,10 @@ export const ORGANIZATION = columnsOf(organization(), 'codeMayFetch', 'toolExpos
 export const defineOrganization = defineTable<Organization>('organizations', organization);
 
 interface AccessKeyColumns extends Omit<AccessKeyRow, 'reach'>, Sequence {
-	/** The organization and the gateway that the key is for; null when it is for the whole account. */
+	/** The organization, and the gateway or the agent that the key is for; all null when it is for the whole account. */
 	organizationId: string | null;
 	gatewayId: string | null;
+	agentId: string | null;
 	hash: Buffer;
 }
 export type AccessKey = Entity<AccessKeyColumns>;
@@ -57,6 +58,7 @@ const accessKey = () =>
 		userId: DataTypes.UUID,
 		organizationId: DataTypes.UUID,
 		gatewayId: DataTypes.UUID,
+		agentId: DataTypes.UUID,
 		name: DataTypes.TEXT,
 		prefix: DataTypes.TEXT,
 		hash: DataTypes.BLOB,
@@ -67,5 +69,5 @@ const accessKey = () =>
 		lastUsedAt: DataTypes.VIRTUAL,
 	}) satisfies Columns<AccessKeyColumns>;
 
-export const ACCESS_KEY = columnsOf(accessKey(), 'seq', 'organizationId', 'gatewayId', 'hash');
+export const ACCESS_KEY = columnsOf(accessKey(), 'seq', 'organizationId', 'gatewayId', 'agentId', 'hash');
 export const defineAccessKey = defineTable<AccessKey>('access_keys', accessKey);

@@ -2,6 +2,7 @@
 
 import type { Sequelize } from 'sequelize';
 import { defineAccessKey, defineOrganization, defineUser } from './account.ts';
+import { defineAgent, defineAgentWebhook } from './agent.ts';
 import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
 import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
 import { defineImportJob } from './import-job.ts';
@@ -27,6 +28,8 @@ export const defineModels = (sequelize: Sequelize) => ({
 	GatewayKey: defineGatewayKey(sequelize),
 	LlmProvider: defineLlmProvider(sequelize),
 	Skill: defineSkill(sequelize),
+	Agent: defineAgent(sequelize),
+	AgentWebhook: defineAgentWebhook(sequelize),
 	SkillFile: defineSkillFile(sequelize),
 	GatewaySkill: defineGatewaySkill(sequelize),
 });

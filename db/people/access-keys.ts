@@ -19,7 +19,7 @@ const attributes = () => ({ exclude: ['hash', 'lastUsedAt'], include: [[LAST_USE
 
 const liveKey = (where: string): string => `
 SELECT k.id AS "keyId", k.name AS "keyName", k.prefix, k.permissions, k.organization_id AS "reachOrganizationId",
-	k.gateway_id AS "gatewayId", k.created_at AS "keyCreatedAt", x.last_used_at AS "lastUsedAt", ${PERSON}, ${MEMBERSHIP}
+	k.gateway_id AS "gatewayId", k.agent_id AS "agentId", k.created_at AS "keyCreatedAt", x.last_used_at AS "lastUsedAt", ${PERSON}, ${MEMBERSHIP}
 FROM access_keys k JOIN users u ON u.id = k.user_id
 LEFT JOIN access_key_uses x ON x.user_id = k.user_id AND x.key_id = k.id
 LEFT JOIN memberships m ON m.user_id = k.user_id AND m.organization_id = coalesce(k.organization_id, m.organization_id)
@@ -47,6 +47,7 @@ interface KeyColumns extends Pick<AccessKeyRow, 'userId' | 'prefix' | 'permissio
 	keyName: string;
 	reachOrganizationId: string | null;
 	gatewayId: string | null;
+	agentId: string | null;
 	keyCreatedAt: Date;
 }
 
@@ -79,18 +80,24 @@ export function createAccessKeys({ ordinary, write }: Database, { AccessKey }: M
 	};
 }
 
-const placeOf = (reach: KeyReach): Pick<AccessKey, 'organizationId' | 'gatewayId'> =>
-	reach.type === 'gateway'
-		? { organizationId: uuid(reach.organizationId), gatewayId: uuid(reach.id) }
-		: { organizationId: null, gatewayId: null };
+type Place = Pick<AccessKey, 'organizationId' | 'gatewayId' | 'agentId'>;
 
-/** The constraint `access_keys_scope` ensures that both are set or neither. */
-const toReach = (organizationId: string | null, gatewayId: string | null): KeyReach =>
-	organizationId === null || gatewayId === null ? { type: 'account' } : { type: 'gateway', id: gatewayId, organizationId };
+function placeOf(reach: KeyReach): Place {
+	if (reach.type === 'account') return { organizationId: null, gatewayId: null, agentId: null };
+	const [organizationId, id] = [uuid(reach.organizationId), uuid(reach.id)];
+	return { organizationId, gatewayId: reach.type === 'gateway' ? id : null, agentId: reach.type === 'agent' ? id : null };
+}
+
+/** The constraints `access_keys_scope` and `access_keys_one_resource` ensure that a key with an organization has one resource. */
+function toReach({ organizationId, gatewayId, agentId }: Place): KeyReach {
+	if (organizationId === null) return { type: 'account' };
+	if (agentId !== null) return { type: 'agent', id: agentId, organizationId };
+	return { type: 'gateway', id: gatewayId ?? '', organizationId };
+}
 
 const toKey = (row: AccessKey): AccessKeyRow => ({
 	...pick(row, ACCESS_KEY),
-	reach: toReach(row.organizationId, row.gatewayId),
+	reach: toReach(row),
 	lastUsedAt: row.lastUsedAt ?? null,
 	revokedAt: row.revokedAt ?? null,
 });
@@ -100,7 +107,7 @@ const toLiveKey = (row: KeyColumns): AccessKeyRow => ({
 	userId: row.userId,
 	name: row.keyName,
 	prefix: row.prefix,
-	reach: toReach(row.reachOrganizationId, row.gatewayId),
+	reach: toReach({ ...row, organizationId: row.reachOrganizationId }),
 	permissions: row.permissions,
 	lastUsedAt: row.lastUsedAt,
 	revokedAt: null,

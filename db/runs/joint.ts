@@ -2,10 +2,11 @@
 
 import type pg from 'pg';
 import type { Transaction } from 'sequelize';
-import type { RunKind, Topic } from '../../core/store/store.ts';
+import type { Run, RunKind, Topic } from '../../core/store/store.ts';
+import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
 import type { RunParts } from './queue.ts';
-import { type Added, adder, canceller, type Scheduled } from './runs.ts';
+import { type Added, adder, canceller, type Forked, forker, type Scheduled } from './runs.ts';
 
 export interface JointRuns {
 	/** Prepares the queue of a kind, before the transaction. */
@@ -14,15 +15,18 @@ export interface JointRuns {
 	add(transaction: Transaction, asked: Scheduled, kind: RunKind): Promise<Added | null>;
 	/** Cancels a run with its children. @returns the topics to ring when the transaction is committed */
 	cancel(transaction: Transaction, place: { organizationId: string; id: string }, message: string): Promise<Topic[]>;
+	/** Starts a run anew, of a kind that is prepared. The caller rings `run:queued:<kind>` when the transaction is committed. */
+	fork(transaction: Transaction, place: { organizationId: string; id: string }, forked: Forked): Promise<Run | null>;
 	ring(topics: readonly Topic[]): void;
 }
 
 export function createJointRuns(parts: RunParts): JointRuns {
-	const [add, cancel] = [adder(parts), canceller(parts)];
+	const [add, cancel, fork] = [adder(parts), canceller(parts), forker(parts)];
 	return {
 		prepare: (kind) => parts.engine.prepare(kind),
 		add: (transaction, asked, kind) => add(sqlOf(transaction), asked, kind),
 		cancel: (transaction, place, message) => cancel(sqlOf(transaction), place, message),
+		fork: (transaction, { organizationId, id }, forked) => fork(sqlOf(transaction), [uuid(organizationId), uuid(id)], forked),
 		ring: (topics) => parts.bell.ring(...topics),
 	};
 }

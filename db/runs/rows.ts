@@ -5,10 +5,11 @@ import type { FinishedStep, Run, RunFault, RunHold, RunSignal, RunStatus, Topic 
 import type { Engine } from './engine.ts';
 import type { Sql } from './pool.ts';
 
-/** Columns of `runs`, as a `Run`. */
-export const RUN = `r.id, r.organization_id AS "organizationId", r.kind, r.status, r.trigger, r.definition, r.input, r.output, r.error,
-	r.progress, r.attempt, r.priority, r.parent_id AS "parentId", r.origin_id AS "originId", r.schedule, r.scheduled_for AS "scheduledFor",
+/** Columns of `runs`, as a `RunSummary`. */
+export const RUN_SUMMARY = `r.id, r.organization_id AS "organizationId", r.kind, r.status, r.trigger, r.error, r.attempt, r.priority, r.parent_id AS "parentId", r.origin_id AS "originId", r.schedule, r.scheduled_for AS "scheduledFor",
 	r.deadline_at AS "deadlineAt", r.created_at AS "createdAt", r.started_at AS "startedAt", r.finished_at AS "finishedAt"`;
+/** Columns of `runs`, as a `Run`. */
+export const RUN = `${RUN_SUMMARY}, r.definition, r.input, r.output, r.progress`;
 
 export const STEP = `s.key, s.attempt, s.status, s.once, s.output, s.error, s.until, s.started_at AS "startedAt", s.finished_at AS "finishedAt"`;
 

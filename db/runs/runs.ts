@@ -42,10 +42,11 @@ SELECT ${LOCKED}
 FROM runs r WHERE r.id IN (SELECT id FROM tree) AND r.finished_at IS NULL ORDER BY r.seq FOR UPDATE`;
 
 const FORK = `
-INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, on_loss, origin_id, status, job_id, due_at)
-SELECT $3, o.organization_id, o.account_id, o.kind, o.trigger, o.definition, o.input, o.priority, o.on_loss, o.id, 'queued', $4, ${NOW}
+INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, on_loss, origin_id, status, job_id, due_at, deadline_at)
+SELECT $3, o.organization_id, o.account_id, o.kind, o.trigger, o.definition, o.input, o.priority, o.on_loss, o.id, 'queued', $4, ${NOW},
+	${NOW} + $5::float8 * interval '1 millisecond'
 FROM runs o WHERE o.organization_id = $1 AND o.id = $2
-RETURNING ${RUN}`;
+RETURNING ${RUN}, r.account_id AS "accountId"`;
 const FORK_AT = `SELECT started_at AS "at" FROM run_steps WHERE organization_id = $1 AND run_id = $2 AND key = $3`;
 // Without a step to fork at, the failed ones are tried again; before that step, they are a part of its past.
 const FORK_STEPS = `
@@ -134,8 +135,36 @@ export const canceller =
 		return isAbove ? [...told, ...signalled(parent)] : told;
 	};
 
+/** A run that is started anew. */
+export interface Forked {
+	from: string | null;
+	deadlineMs: number | null;
+	/** The bound of unfinished runs of the account. */
+	most?: number | null;
+}
+
+/** Starts a run anew in a transaction of the caller's, who prepares the kind before, and rings `run:queued:<kind>` afterwards. */
+export const forker =
+	({ engine }: Pick<RunParts, 'engine'>) =>
+	async (sql: Sql, place: string[], { from, deadlineMs, most = null }: Forked): Promise<Run | null> => {
+		const [step] = from === null ? [{ at: null }] : (await sql.executeSql(FORK_AT, [...place, from])).rows;
+		if (!step) return null;
+		const [id, jobId] = [randomUUID(), randomUUID()];
+		const [forked] = (await sql.executeSql(FORK, [...place, id, jobId, deadlineMs])).rows;
+		if (!forked) return null;
+		const { accountId, ...run } = forked as Run & { accountId: string };
+		if (most !== null) {
+			await sql.executeSql(LOCK, [lockKey(run.kind, accountId)]);
+			await assertRoom(sql, accountId, { kind: run.kind, most });
+		}
+		await sql.executeSql(FORK_STEPS, [...place, id, from, step.at]);
+		await sql.executeSql(FORK_SIGNALS, [...place, id, step.at]);
+		await engine.send(sql, { ...run, jobId });
+		return run;
+	};
+
 export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
-	const cancel = canceller({ rows });
+	const [cancel, fork] = [canceller({ rows }), forker({ engine })];
 	return {
 		async add(asked, kind) {
 			await engine.prepare(asked.kind);
@@ -166,7 +195,7 @@ export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
 			const [origin] = await pool.rows<Run>(GET, place);
 			if (!origin) return null;
 			await engine.prepare(origin.kind);
-			const forked = await pool.transact((sql) => fork(sql, place, from));
+			const forked = await pool.transact((sql) => fork(sql, place, { from, deadlineMs: null }));
 			if (forked) bell.ring(`run:queued:${forked.kind}`);
 			return forked;
 		},
@@ -178,16 +207,4 @@ export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
 			}
 		},
 	};
-
-	async function fork(sql: Sql, place: string[], from: string | null): Promise<Run | null> {
-		const [step] = from === null ? [{ at: null }] : (await sql.executeSql(FORK_AT, [...place, from])).rows;
-		if (!step) return null;
-		const [id, jobId] = [randomUUID(), randomUUID()];
-		const [run] = (await sql.executeSql(FORK, [...place, id, jobId])).rows as Run[];
-		if (!run) return null;
-		await sql.executeSql(FORK_STEPS, [...place, id, from, step.at]);
-		await sql.executeSql(FORK_SIGNALS, [...place, id, step.at]);
-		await engine.send(sql, { ...run, jobId });
-		return run;
-	}
 }

@@ -1,0 +1,167 @@
+// Executions of agents, each beside the run that carries it out, and what they used by month.
+
+import type { Transaction } from 'sequelize';
+import { GatewayError } from '../../core/contract/errors.ts';
+import type {
+	AgentHistory,
+	Agents,
+	AgentUsage,
+	Execution,
+	ExecutionSummary,
+	NewExecution,
+	Run,
+	RunSummary,
+} from '../../core/store/store.ts';
+import type { Database } from '../connection.ts';
+import { uuid } from '../pages.ts';
+import { rows } from '../rows.ts';
+import type { JointRuns } from '../runs/joint.ts';
+import { RUN, RUN_SUMMARY } from '../runs/rows.ts';
+import { lenient } from '../text.ts';
+
+/** The number to which a list of executions is counted. */
+const COUNTED = 10_000;
+const HISTORY = 100;
+
+const MONTH = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
+const OWN = `e.agent_id AS "agentId", e.revision, e.started_by AS "startedBy", e.tokens::float8 AS "tokensUsed",
+	CASE WHEN e.unpriced = 0 THEN e.cost END AS cost`;
+const JOINED = 'agent_executions e JOIN runs r ON r.organization_id = e.organization_id AND r.id = e.run_id';
+
+// A removal of the agent waits, or has happened.
+const LOCK_AGENT = 'SELECT id FROM agents WHERE organization_id = $1 AND id = $2 FOR KEY SHARE';
+const ADD = `
+WITH added AS (
+	INSERT INTO agent_executions (organization_id, agent_id, run_id, revision, started_by)
+	SELECT r.organization_id, a.id, r.id, $4, $5 FROM runs r JOIN agents a ON a.organization_id = r.organization_id AND a.id = $2
+	WHERE r.organization_id = $1 AND r.id = $3
+	ON CONFLICT DO NOTHING RETURNING organization_id, agent_id
+)
+INSERT INTO agent_usage AS u (organization_id, agent_id, month, executions)
+SELECT organization_id, agent_id, ${MONTH}, 1 FROM added
+ON CONFLICT (agent_id, month) DO UPDATE SET executions = u.executions + 1
+RETURNING u.agent_id`;
+
+const IS = {
+	success: "r.status = 'succeeded'",
+	failed: "r.status IN ('failed', 'cancelled')",
+	running: 'r.finished_at IS NULL',
+} as const;
+const FIND = 'e.organization_id = $1 AND e.agent_id = $2';
+const GET = `SELECT ${RUN}, ${OWN} FROM ${JOINED} WHERE e.organization_id = $1 AND e.run_id = $2 AND ($3::uuid IS NULL OR e.agent_id = $3)`;
+const LOCK_ORIGIN = `SELECT r.kind, r.status, e.agent_id AS "agentId", e.revision FROM ${JOINED}
+WHERE e.organization_id = $1 AND e.run_id = $2 FOR SHARE OF r`;
+
+const COUNT = `
+WITH counted AS (
+	UPDATE agent_executions SET tokens = tokens + $3::bigint, cost = cost + $4::float8, unpriced = unpriced + $5::int
+	WHERE organization_id = $1 AND run_id = $2 RETURNING organization_id, agent_id
+)
+INSERT INTO agent_usage AS u (organization_id, agent_id, month, tokens, cost, unpriced)
+SELECT organization_id, agent_id, ${MONTH}, $3::bigint, $4::float8, $5::int FROM counted
+ON CONFLICT (agent_id, month) DO UPDATE SET tokens = u.tokens + excluded.tokens, cost = u.cost + excluded.cost,
+	unpriced = u.unpriced + excluded.unpriced`;
+const USAGE = `
+SELECT executions::float8, tokens::float8, cost, unpriced::float8 FROM agent_usage
+WHERE organization_id = $1 AND agent_id = $2 AND month = ${MONTH}`;
+
+const spread = (sql: string): string =>
+	`CASE WHEN count(${sql}) > 0 THEN json_build_object('min', min(${sql}), 'typical',
+		percentile_cont(0.5) WITHIN GROUP (ORDER BY (${sql})::float8), 'max', max(${sql})) END`;
+const LATEST = `
+SELECT count(*)::int AS executions, ${spread('priced')} AS cost, ${spread('tokens')} AS tokens, ${spread('ms')} AS duration
+FROM (
+	SELECT CASE WHEN e.unpriced = 0 THEN e.cost END AS priced, e.tokens,
+		extract(epoch FROM r.finished_at - coalesce(r.started_at, r.created_at))::float8 * 1000 AS ms
+	FROM ${JOINED} WHERE ${FIND} AND e.revision = $3 AND r.status = 'succeeded' ORDER BY e.seq DESC LIMIT ${HISTORY}
+) AS latest`;
+
+type Found<R extends RunSummary> = R & Omit<ExecutionSummary, 'run'>;
+
+function toExecution<R extends RunSummary>({ agentId, revision, startedBy, tokensUsed, cost, ...run }: Found<R>) {
+	return { run, agentId, revision, startedBy, tokensUsed, cost };
+}
+
+type Executions = Pick<Agents, 'start' | 'enlist' | 'retry' | 'executions' | 'execution' | 'executionOf' | 'count' | 'usage' | 'history'>;
+
+export function createExecutions(database: Database, runs: JointRuns): Executions {
+	const { ordinary } = database;
+	const find = async (organizationId: string, id: string, agentId: string | null, transaction: Transaction | null = null) => {
+		const [row] = await rows<Found<Run>>(
+			ordinary,
+			GET,
+			[uuid(organizationId), uuid(id), agentId === null ? null : uuid(agentId)],
+			transaction,
+		);
+		// Without the columns of the execution, those of the run are left.
+		return row ? (toExecution(row) as Execution) : null;
+	};
+	const add = async (organizationId: string, runId: string, execution: NewExecution, transaction: Transaction | null) => {
+		const { agentId, revision, startedBy } = execution;
+		const told = startedBy === null ? null : lenient(startedBy);
+		const bind = [uuid(organizationId), uuid(agentId), uuid(runId), revision, told];
+		return (await rows(ordinary, ADD, bind, transaction)).length > 0;
+	};
+	return {
+		async start(asked, kind, execution) {
+			await runs.prepare(asked.kind);
+			const started = await database.write(async (transaction) => {
+				const place = [uuid(asked.organizationId), uuid(execution.agentId)];
+				const found = await rows(ordinary, LOCK_AGENT, place, transaction);
+				const added = found.length > 0 ? await runs.add(transaction, asked, kind) : null;
+				if (!added) return null;
+				const { run, claimed, topics } = added;
+				const isNew = await add(run.organizationId, run.id, execution, transaction);
+				const made = isNew ? { run, ...execution, tokensUsed: 0, cost: 0 } : await find(run.organizationId, run.id, null, transaction);
+				return made && { execution: made, claimed, topics };
+			});
+			if (!started) return null;
+			const { topics, ...made } = started;
+			runs.ring(topics);
+			return made;
+		},
+		enlist: (organizationId, runId, execution) => add(organizationId, runId, execution, null),
+		async retry(organizationId, runId, { startedBy, from, deadlineMs }, { kind, perAccountUnfinished: most }) {
+			await runs.prepare(kind);
+			const made = await database.write(async (transaction) => {
+				const place = [uuid(organizationId), uuid(runId)];
+				const [origin] = await rows<Pick<Run, 'kind' | 'status'> & NewExecution>(ordinary, LOCK_ORIGIN, place, transaction);
+				if (!origin || origin.kind !== kind) return null;
+				if (origin.status !== 'failed' && origin.status !== 'cancelled')
+					throw new GatewayError('conflict', 'Only an execution that failed, or was cancelled, can be retried.');
+				const run = await runs.fork(transaction, { organizationId, id: runId }, { from, deadlineMs, most });
+				if (!run) return null;
+				const execution = { agentId: origin.agentId, revision: origin.revision, startedBy };
+				await add(run.organizationId, run.id, execution, transaction);
+				return { run, ...execution, tokensUsed: 0, cost: 0 };
+			});
+			if (made) runs.ring([`run:queued:${kind}`]);
+			return made;
+		},
+		async executions(organizationId, agentId, { limit, offset }, { status, trigger } = {}) {
+			const place = [uuid(organizationId), uuid(agentId), trigger ?? null];
+			const where = `${FIND} AND ($3::text IS NULL OR r.trigger = $3)${status ? ` AND ${IS[status]}` : ''}`;
+			const list = `SELECT ${RUN_SUMMARY}, ${OWN} FROM ${JOINED} WHERE ${where} ORDER BY e.seq DESC LIMIT $4 OFFSET $5`;
+			const count = `SELECT count(*)::int AS total FROM (SELECT FROM ${JOINED} WHERE ${where} LIMIT ${COUNTED}) AS counted`;
+			const [found, [counted]] = await Promise.all([
+				rows<Found<RunSummary>>(ordinary, list, [...place, limit, offset]),
+				rows<{ total: number }>(ordinary, count, place),
+			]);
+			return { executions: found.map((row) => toExecution(row)), total: counted?.total ?? 0 };
+		},
+		execution: (organizationId, agentId, id) => find(organizationId, id, agentId),
+		executionOf: (organizationId, id) => find(organizationId, id, null),
+		async count(organizationId, runId, { tokens, cost }) {
+			const bind = [uuid(organizationId), uuid(runId), Math.round(tokens), cost ?? 0, cost === null ? 1 : 0];
+			await ordinary.query(COUNT, { bind });
+		},
+		async usage(organizationId, id) {
+			const [found] = await rows<AgentUsage>(ordinary, USAGE, [uuid(organizationId), uuid(id)]);
+			return found ?? { executions: 0, tokens: 0, cost: 0, unpriced: 0 };
+		},
+		async history(organizationId, id, revision) {
+			const [found] = await rows<AgentHistory>(ordinary, LATEST, [uuid(organizationId), uuid(id), revision]);
+			return found ?? { executions: 0, cost: null, tokens: null, duration: null };
+		},
+	};
+}

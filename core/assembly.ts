@@ -4,6 +4,7 @@ import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { openStore, type StoreOptions } from '../db/index.ts';
+import { createAgents } from './agents/engine.ts';
 import { createArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { ServiceLog } from './config/log.ts';
@@ -184,7 +185,12 @@ export async function assemble(
 		followServed,
 		operatorOf,
 		...asking,
+		agents: { of: (call) => agents.desk.of(call) },
 	};
+	const agents = createAgents({
+		...{ registry, secrets, egress, accountOf, argumentChecks, store, runs, agents: store.agents, services: () => services },
+		shelfOf: (organizationId, gateways) => runtime.shelfOf(organizationId, gateways),
+	});
 	const tokens = createTokens(config.jwtSecret);
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
@@ -218,6 +224,7 @@ export async function assemble(
 		streams,
 		jobs,
 		models,
+		agents: agents.engine,
 		runtime,
 		recorder,
 		limits,

@@ -2,7 +2,7 @@
 
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
-import type { AgentRow, Execution, Pipeline, RunTrigger } from '../store/store.ts';
+import type { AgentRow, Execution, Pipeline, QuestionRow, RunTrigger } from '../store/store.ts';
 
 /** The definition that a run of an agent is pinned to. */
 export type AgentDefinition = {
@@ -34,6 +34,8 @@ export interface AgentAsked {
 
 /** One entry of a trace. Payloads are cut at 64 KiB. */
 export interface TraceEntry {
+	/** The name of this run of the node: the node behind the iterations around it, such as `each[2]/fetch`. */
+	key: string;
 	nodeId: string;
 	type: string;
 	/** The path of iterations of maps around the node, such as `[2]`; empty outside of maps. */
@@ -54,16 +56,6 @@ export interface TraceEntry {
 	error: { code: string; message: string } | null;
 }
 
-/** A question that a run waits for. */
-export interface WaitingApproval {
-	/** The name under which `answer` takes it: the key of the node. */
-	key: string;
-	nodeId: string;
-	message: string;
-	schema: JsonSchema;
-	until: string | null;
-}
-
 export interface AgentEngine {
 	/** Finds all faults of a pipeline at once; each path is a JSON pointer into it, and each message names the node. */
 	check(organizationId: string, pipeline: Pipeline, agentId: string | null): Promise<ErrorDetail[]>;
@@ -71,18 +63,26 @@ export interface AgentEngine {
 	inputSchema(pipeline: Pipeline): JsonSchema;
 	/** Starts a run. @throws validation_failed naming the field of the input, conflict for an inactive agent, rate_limited, not_found */
 	start(asked: AgentAsked): Promise<Execution>;
+	/** Returns an execution with its input and output in clear; null when there is none. */
+	get(place: ExecutionPlace): Promise<Execution | null>;
 	/** Waits for the end. @returns the execution as it is after that time at the latest */
 	wait(place: ExecutionPlace, ms: number, signal?: AbortSignal): Promise<Execution>;
 	/** Yields the execution whenever it may have changed, on whichever replica it runs, until it has ended; null: it is still there. */
 	follow(place: ExecutionPlace, signal: AbortSignal): AsyncGenerator<Execution | null, void>;
+	/** Returns what the nodes did. @param options.full the key of one entry, which is returned alone and whole. @throws not_found */
 	trace(place: ExecutionPlace, options?: { full?: string }): Promise<TraceEntry[]>;
 	cancel(place: ExecutionPlace): Promise<boolean>;
 	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed */
 	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
-	/** Lists the questions that a run waits for. */
-	waiting(place: ExecutionPlace): Promise<WaitingApproval[]>;
+	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`. */
+	waiting(place: ExecutionPlace): Promise<QuestionRow[]>;
 	/** Answers a question; the first answer counts. @throws validation_failed, conflict when it has been answered, not_found */
 	answer(place: ExecutionPlace, key: string, answer: Json): Promise<void>;
+	/**
+	 * Sets who tells people of a question: called once it is stored, before its run leaves the process, perhaps twice. What it throws is logged,
+	 * and delays nothing.
+	 */
+	tells(listener: (question: QuestionRow) => Promise<void>): void;
 }
 
 export interface ExecutionPlace {

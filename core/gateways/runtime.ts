@@ -20,7 +20,7 @@ import { type Reach, reachIn } from '../identity/reach.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
 import { PluginCall } from '../tools/call.ts';
-import type { CallParts, Services } from '../tools/call-parts.ts';
+import type { CallParts, Services, ToolShelf } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
 import { type ManagementScope, managementContext } from '../tools/management-context.ts';
 import { admissionOf } from './admission.ts';
@@ -60,6 +60,8 @@ export interface Runtime {
 	keyReach: MergedGateways['keyReach'];
 	/** Returns a call over the gateways of an organization that the caller reaches. */
 	callOf: MergedGateways['callOf'];
+	/** Returns the tools of gateways, for work of the organization itself. @throws not_found, unavailable */
+	shelfOf(organizationId: string, gateways: readonly string[]): Promise<ToolShelf>;
 	/** Returns the request of a feature's own route as `callOf` takes it. @throws validation_failed */
 	incomingOf(request: Request): Incoming;
 	/** Serves a transport at a fixed address, over such a call; called while features register. */
@@ -112,6 +114,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		contextAt: (scope) => managementContext(parts.services, scope),
 		reachIn,
 		callOf: merged.callOf,
+		shelfOf: (organizationId, gateways) => merged.shelfOf({ organizationId, gateways, incoming: undefined }),
 		incomingOf: (request) => incomingOf(request, parts.config),
 		keyReach: merged.keyReach,
 		serveAt: fixed.serveAt,

@@ -95,7 +95,7 @@ export function bodyOf(error: GatewayError, request: Request): object {
 	const message = String(error.message);
 	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };
 	const details = error.details.flatMap(readableDetail);
-	if (code !== 'rate_limited') return { ...body, requestId: request.info.id, ...(details.length > 0 && { details }) };
+	if (code !== 'rate_limited') return { ...body, ...error.more, requestId: request.info.id, ...(details.length > 0 && { details }) };
 	return headers['retry-after'] === undefined ? { ...body, message: `${message} Retry after ${RETRY_SECONDS} seconds.` } : body;
 }
 

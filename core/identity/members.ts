@@ -16,7 +16,7 @@ import {
 } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
 import { STALE_MS } from '../store/staleness.ts';
-import type { Access, AccessKeyRow, MembershipRow, OrganizationRef, PersonRow, Store } from '../store/store.ts';
+import type { Access, AccessKeyRow, KeyReach, MembershipRow, OrganizationRef, PersonRow, Store } from '../store/store.ts';
 import { OwnerCache } from './owner-cache.ts';
 
 type Place = Pick<Gateway, 'organizationId' | 'id'>;
@@ -164,10 +164,14 @@ export const fullName = ({ firstName, lastName }: Pick<PersonRow, 'firstName' | 
 const byOrganization = (memberships: readonly MembershipRow[]): Member['memberships'] =>
 	new Map(memberships.map(({ organization: { id, slug }, role, joinedAt }) => [id, { organization: { id, slug }, role, joinedAt }]));
 
+/** Tells whether a key may be used at a gateway: one for an agent is for no gateway. */
+const isFor = (reach: KeyReach, gatewayId: string): boolean =>
+	reach.type === 'account' || (reach.type === 'gateway' && reach.id === gatewayId);
+
 /** Returns the caller with the permissions that the role has now, limited to those of the key; null for somebody who is no member here. */
 export function callerAt({ userId, memberships, key, login }: Member, gateway: Place): Caller | null {
 	const membership = memberships.get(gateway.organizationId);
-	if (!membership || (key?.reach.type === 'gateway' && key.reach.id !== gateway.id)) return null;
+	if (!membership || (key && !isFor(key.reach, gateway.id))) return null;
 	const held = permissionsOf(membership.role);
 	const scopes = GATEWAY_SCOPES.filter((scope) => held.includes(scope) && (key?.permissions?.includes(scope) ?? true));
 	const caller: Caller = { method: key ? 'key' : 'login', subject: `user:${userId}`, userId, memberSince: membership.joinedAt, scopes };

@@ -12,7 +12,7 @@ export interface Reach {
 
 /** Returns the reach of a member, as their role and their key allow now; null for somebody who is no member of the organization. */
 export function reachIn(member: Member, organizationId: string): Reach | null {
-	const only = member.key?.reach.type === 'gateway' ? member.key.reach : null;
+	const only = member.key && member.key.reach.type !== 'account' ? member.key.reach : null;
 	if (only && only.organizationId !== organizationId) return null;
 	const caller = callerAt(member, { organizationId, id: only?.id ?? '' });
 	return caller && { organizationId, caller, gateways: only ? [only.id] : 'all' };

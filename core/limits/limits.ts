@@ -36,6 +36,8 @@ export interface Limits {
 	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void>;
 	/** Counts a page of a gateway in the windows of the public route that does the same, in addition to its own. @throws rate_limited */
 	ofRoute(request: Request, route: PageRoute): Promise<void>;
+	/** Counts a verified call of a webhook, as an invocation of its agent. @throws rate_limited */
+	ofWebhook(request: Request, webhookId: string): Promise<void>;
 	/** Counts a call of one tool of a gateway. @throws rate_limited */
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
 	/** Counts a call of one tool of a gateway by work that outlived its request. @throws rate_limited */
@@ -80,6 +82,10 @@ export function createLimits(
 		ofAddress: (request) => countAt(request, parts, null),
 		ofGateway: (request, gatewayId, subject) => countAtGateway(request, parts, { gatewayId, subject }),
 		ofRoute: (request, route) => countAsRoute(request, parts, route),
+		async ofWebhook(request, webhookId) {
+			const window = { name: 'agents/invoke', window: table.invoke, isStrict: false };
+			await count(request, windows, [peek(failuresAt(request, parts)), bucketOf(window, `webhook:${webhookId}`)]);
+		},
 		async ofTool(request, tool, subject) {
 			await count(request, windows, [toolBucket(tool, named(subject) ?? addressOf(request, parts))]);
 		},

@@ -44,6 +44,8 @@ declare module '@hapi/hapi' {
 			need?: Need;
 			/** Keys of the gateway in `{id}` are accepted, too: for a GET that requires a permission. */
 			gatewayKeys?: true;
+			/** The handler counts the request by a credential of its own. */
+			countsItself?: true;
 			/** The source of the organization: the header or the only membership (`context`), or `{orgId}` in the path. */
 			organization?: 'context' | 'path';
 			/** `unread`: the handler reads the body itself, with a limit of its own. `optional`: an absent body is `{}`. */
@@ -109,7 +111,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 		async (request, h) => {
 			// On public routes the body is read here; elsewhere authentication reads it once the caller is admitted.
 			if (isPublic(request.route.settings)) {
-				await parts.limits.ofAddress(request);
+				if (!request.route.settings.plugins?.gatehouse?.countsItself) await parts.limits.ofAddress(request);
 				await readInput(request);
 			}
 			return h.continue;
@@ -244,10 +246,13 @@ function authorize(request: Request, { key }: Member, permissions: ReadonlySet<P
 	}
 }
 
-/** Tells whether a key reaches a route: a key for one gateway reaches the routes of that gateway and nothing else. */
+/** The paths of the resources that a key may be for. */
+const REACHED = { gateway: /^\/gateways\/\{(\w+)\}/, agent: /^\/agents\/\{(\w+)\}/ } as const;
+
+/** Tells whether a key reaches a route: a key for one gateway or agent reaches the routes of that one and nothing else. */
 function isReached(request: Request, { reach }: AccessKeyRow): boolean {
 	if (reach.type === 'account') return true;
-	const [, name] = /^\/gateways\/\{(\w+)\}/.exec(request.route.path) ?? [];
+	const [, name] = REACHED[reach.type].exec(request.route.path) ?? [];
 	return name !== undefined && String(request.params[name]).toLowerCase() === reach.id;
 }
 

@@ -2,9 +2,10 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type ErrorCode, GatewayError } from '../contract/errors.ts';
+import { asGatewayError, type ErrorCode, GatewayError } from '../contract/errors.ts';
 import type { Window } from '../contract/limits.ts';
 import { UNREAD } from '../http/body.ts';
+import { bodyOf } from '../http/failures.ts';
 import type { Need } from './access.ts';
 import { success } from './rest.ts';
 
@@ -20,6 +21,8 @@ export interface Endpoint {
 	description?: string;
 	/** The requirement; `public` admits everybody. */
 	need: Need | 'public';
+	/** The handler counts the request itself, by a credential that it verifies: a public operation else counts by address. */
+	countsItself?: true;
 	/** A limit class that the feature declares: the operation counts in it instead of its path's window, unless it is wider than a prefix's. */
 	limit?: string;
 	/**
@@ -40,7 +43,7 @@ export interface Endpoint {
 	answer: Joi.Schema;
 	/** Media type of a `bare` answer that is not JSON. */
 	produces?: string;
-	/** The answer is not wrapped in the envelope (specification 2 and 4.8). */
+	/** The answer is not wrapped in the envelope (specification 2 and 4.8); a 202 is. */
 	bare?: true;
 	status?: 200 | 201;
 	/** Other statuses with the same answer, each with its condition; 204 carries none. */
@@ -104,6 +107,7 @@ export function operation(declared: Endpoint): ServerRoute {
 				gatehouse: {
 					...(need !== 'public' && { need, organization }),
 					...(gatewayKeys && { gatewayKeys }),
+					...(declared.countsItself && { countsItself: true as const }),
 					...(bodyIs && { body: bodyIs }),
 				},
 				operation: declared,
@@ -115,28 +119,35 @@ export function operation(declared: Endpoint): ServerRoute {
 
 async function answer(declared: Endpoint, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
 	const given = await run(declared, request);
-	if (declared.bare) return given as ResponseObject;
 	const { version, idempotent, cookie, accepted, preferences } = request.plugins;
+	if (declared.bare && !idempotent && !accepted) return given as ResponseObject;
 	const status = accepted ? 202 : (declared.status ?? 200);
 	const headers: Record<string, string> = {
 		...accepted,
 		...(preferences && { 'preference-applied': preferences }),
 		...(declared.versioned && version !== undefined && { etag: `"${version}"` }),
 	};
-	const enveloped = success(given);
-	await idempotent?.keep({ status, body: JSON.stringify(enveloped), headers });
-	const response = h.response(enveloped).code(status);
+	const body = declared.bare && !accepted ? (given as object) : success(given);
+	await idempotent?.keep({ status, body: JSON.stringify(body), headers });
+	const response = h.response(body).code(status);
 	for (const [name, value] of Object.entries(headers)) response.header(name, value);
 	return cookie === undefined ? response : response.header('set-cookie', cookie).header('cache-control', 'no-store');
 }
 
-/** Runs the handler. A failed request had no effect, so the next one under the same key may try. */
+/** Runs the handler. A failed request had no effect, so the next one under the same key may try; an agent that failed has run. */
 async function run({ handler }: Endpoint, request: Request): Promise<unknown> {
 	try {
 		return await handler(request);
-	} catch (error) {
-		await request.plugins.idempotent?.forget();
-		throw error;
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error?.code === 'agent_failed') {
+			await request.plugins.idempotent?.keep({
+				status: error.status,
+				body: JSON.stringify(bodyOf(error, request)),
+				headers: error.headers,
+			});
+		} else await request.plugins.idempotent?.forget();
+		throw thrown;
 	}
 }
 

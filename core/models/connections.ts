@@ -83,6 +83,15 @@ export class ModelConnections {
 		return { chat, ask: (request, own) => whole(chat(request, own)) };
 	}
 
+	/** Returns what a call of so many tokens would cost, in millionths of a US dollar; null when the price is unknown. */
+	async price(
+		row: LlmProviderRow,
+		{ model, ...tokens }: { model: string; inputTokens: number; outputTokens: number },
+	): Promise<number | null> {
+		const { provider, config } = this.#ready(row);
+		return costOf(row, provider, { model, asked: model, config, usage: { ...tokens, cachedTokens: 0, costMicroUsd: null } });
+	}
+
 	/** Lists the models of a connection; null when its provider has no list. @throws what a call throws */
 	async models(row: LlmProviderRow, signal: AbortSignal): Promise<ChatModel[] | null> {
 		const ready = this.#ready(row);

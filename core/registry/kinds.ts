@@ -116,7 +116,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		members: {
 			effect: choiceOr(Joi.valid('none', 'repeatable', 'once')).required(),
 			ports: choiceOr(WORDS.min(1)),
-			...{ check, run: must },
+			...{ role: Joi.valid('input', 'output'), inputSchema: code, body: code, uses: code, check, run: must },
 		},
 	},
 	feature: {

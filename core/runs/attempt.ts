@@ -5,7 +5,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { Json } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../store/store.ts';
-import { type RunChild, type RunContext, RunError, type RunProgram } from './context.ts';
+import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions } from './context.ts';
 import { DEADLINE, faultOf, LOST, STOPPING } from './faults.ts';
 import type { Keeper } from './keeper.ts';
 import { ProgressTeller } from './progress.ts';
@@ -112,10 +112,12 @@ export class Attempt {
 			signal: this.#stop.signal,
 			step: (key, work, options) => this.#step(key, work, options),
 			// The sender of a signal is trusted with its shape, as the writer of a step is.
-			event: <T extends Json>(name: string, options?: { timeoutMs?: number }) => this.#event(name, options) as Promise<T>,
+			event: <T extends Json>(name: string, options?: WaitOptions) => this.#event(name, options) as Promise<T>,
 			sleep: (key, ms) => this.#sleep(key, ms),
 			child: (key, asked) => this.#child(key, asked),
 			progress: (value) => this.#progress.tell(value),
+			hold: () => this.#hold(),
+			former: (key) => this.#steps.get(key) ?? null,
 		};
 	}
 
@@ -146,7 +148,7 @@ export class Attempt {
 		});
 	}
 
-	async #event(name: string, { timeoutMs }: { timeoutMs?: number } = {}): Promise<Json> {
+	async #event(name: string, { timeoutMs, signal }: WaitOptions = {}): Promise<Json> {
 		const key = `event:${name}`;
 		this.#claimKey(key);
 		const known = this.#steps.get(key);
@@ -155,7 +157,8 @@ export class Attempt {
 		const until = timeoutMs === undefined ? null : await this.#until(key, timeoutMs);
 		while (!this.#signals.has(name)) {
 			if (until && until.getTime() <= Date.now()) throw await this.#late(key, name);
-			await this.#wait(name, until);
+			signal?.throwIfAborted();
+			await this.#wait(name, until, signal);
 		}
 		return this.#signals.get(name) ?? null;
 	}
@@ -183,15 +186,19 @@ export class Attempt {
 		return until;
 	}
 
-	async #child(key: string, { kind, definition = null, input, priority = this.run.priority, deadlineMs = null }: RunChild): Promise<Json> {
+	async #child(
+		key: string,
+		{ kind, definition = null, input, priority = this.run.priority, deadlineMs = null, ...more }: RunChild,
+	): Promise<Json> {
 		this.#claimKey(`start:${key}`);
 		const { id, organizationId, trigger } = this.run;
 		const asked = { organizationId, kind, definition, input, trigger, priority, deadlineMs };
-		const more = { parentId: id, dedupe: `child:${id}:${key}`, here: false, onLoss: 'resume' as const };
-		const child = await this.#working(() => this.#startChild({ ...asked, ...more }));
+		const around = { parentId: id, dedupe: `child:${id}:${key}`, here: false, onLoss: 'resume' as const };
+		const child = await this.#working(() => this.#startChild({ ...asked, ...around }));
 		if (!child) throw LOST;
+		more.started?.(child.id);
 		// The one who ends a run sends its end in this shape.
-		const end = (await this.#event(`child:${child.id}`)) as Pick<Run, 'output' | 'error'>;
+		const end = (await this.#event(`child:${child.id}`, { ...(more.signal && { signal: more.signal }) })) as Pick<Run, 'output' | 'error'>;
 		if (end.error) throw new RunError(end.error);
 		return end.output;
 	}
@@ -200,6 +207,13 @@ export class Attempt {
 		if (key.length > KEY_LENGTH) throw new Error(`The key of a step has at most ${KEY_LENGTH} characters.`);
 		if (this.#keys.has(key)) throw new Error(`Two steps of the run have the key ${key}.`);
 		this.#keys.add(key);
+	}
+
+	#hold(): () => void {
+		const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+		// The end of an attempt is heard at the next step.
+		void this.#working(() => left).catch(() => undefined);
+		return leave;
 	}
 
 	/** Runs a part of the program during which the run does not leave the process. */
@@ -218,14 +232,17 @@ export class Attempt {
 	}
 
 	/** Waits until the signal may be there, or the time over. */
-	#wait(event: string | null, until: Date | null): Promise<void> {
+	#wait(event: string | null, until: Date | null, signal?: AbortSignal): Promise<void> {
 		if (this.#isOver) return new Promise<never>(() => {});
 		const { promise, resolve } = Promise.withResolvers<void>();
 		const timer = this.#timer(until, () => wait.resume());
+		const leave = (): void => wait.resume();
+		signal?.addEventListener('abort', leave, { once: true });
 		const wait: Wait = {
 			...{ event, until },
 			resume: () => {
 				clearTimeout(timer);
+				signal?.removeEventListener('abort', leave);
 				// A wait that the attempt ends lasts for ever.
 				if (this.#waits.delete(wait) && !this.#isOver) resolve();
 			},

@@ -1,7 +1,7 @@
 // The view that the program of a run has of it.
 
 import type { Json } from '../contract/nouns.ts';
-import type { NewRun, RunFault, RunFaultCode } from '../store/store.ts';
+import type { NewRun, RunFault, RunFaultCode, RunStep } from '../store/store.ts';
 
 /**
  * A program is begun anew after each wait and each loss of its process, and finds finished steps by their keys: whatever has an effect, or
@@ -24,9 +24,9 @@ export interface RunContext<I extends Json = Json> {
 	step<T extends Json>(key: string, work: (signal: AbortSignal) => Promise<T>, options?: { once?: boolean }): Promise<T>;
 	/**
 	 * Waits for a signal of this name, of which only the first counts. When nothing else is under way, the run leaves the process and takes
-	 * neither memory nor a place there. @throws RunError `timed_out`
+	 * neither memory nor a place there. @throws RunError `timed_out`; the signal's reason
 	 */
-	event<T extends Json>(name: string, options?: { timeoutMs?: number }): Promise<T>;
+	event<T extends Json>(name: string, options?: WaitOptions): Promise<T>;
 	/** Waits, in the same way. */
 	sleep(key: string, ms: number): Promise<void>;
 	/**
@@ -36,6 +36,16 @@ export interface RunContext<I extends Json = Json> {
 	progress(value: Json): void;
 	/** Starts a run once, and waits for it in the same way. @returns its output @throws RunError with its fault */
 	child(key: string, asked: RunChild): Promise<Json>;
+	/** Keeps the run in this process, whatever it waits for, until the returned function is called: for work outside of steps that takes time. */
+	hold(): () => void;
+	/** Returns a step that an attempt before this one began; null: there is none. */
+	former(key: string): RunStep | null;
+}
+
+export interface WaitOptions {
+	timeoutMs?: number;
+	/** Ends the wait: for a branch of the program that is given up. */
+	signal?: AbortSignal;
 }
 
 export type RunProgram<I extends Json = Json> = (run: RunContext<I>) => Promise<Json>;
@@ -44,6 +54,10 @@ export interface RunChild extends Partial<Pick<NewRun, 'priority' | 'deadlineMs'
 	kind: string;
 	definition?: Json;
 	input: Json;
+	/** Ends the wait, not the run. */
+	signal?: AbortSignal;
+	/** Hears the id of the run that is waited for. */
+	started?(id: string): void;
 }
 
 /** The fault of a run or of a step; a program that lets it pass ends with it. */

@@ -10,7 +10,7 @@ import { MAX_LOSSES, Runner } from './runner.ts';
 import { nextTime } from './schedules.ts';
 
 type Needed = 'organizationId' | 'kind' | 'input';
-export type RunAsked = Pick<NewRun, Needed> & Partial<Omit<NewRun, Needed | 'parentId'>>;
+export type RunAsked = Pick<NewRun, Needed> & Partial<Omit<NewRun, Needed>>;
 
 export interface KindOptions {
 	/** The number of runs of this kind at a time in each process. Default 20. */
@@ -21,6 +21,8 @@ export interface KindOptions {
 	perAccountUnfinished?: number | null;
 	/** A run that lost so many processes in a row, and so may have ended them, fails as `interrupted`. Default 5. */
 	maxLosses?: number;
+	/** Adds a run that another one starts and waits for, together with rows of its own. Default: it has none. */
+	addChild?(asked: NewRun, kind: RunKind): Promise<{ run: Run } | null>;
 }
 
 /** The answer of the one who added a run, which may begin here. */
@@ -77,7 +79,11 @@ const USUAL: Omit<NewRun, Needed> = {
 
 export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const { runQueue: queue, changes } = store;
-	const startChild = async (asked: NewRun): Promise<Run | null> => (await queue.add(asked, runner.kind(asked.kind)))?.run ?? null;
+	const adders = new Map<string, NonNullable<KindOptions['addChild']>>();
+	const startChild = async (asked: NewRun): Promise<Run | null> => {
+		const add = adders.get(asked.kind) ?? queue.add;
+		return (await add(asked, runner.kind(asked.kind)))?.run ?? null;
+	};
 	const runner = new Runner({ queue, log, startChild, ...more });
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
@@ -93,7 +99,8 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	};
 	let closing: Promise<void> | null = null;
 	return {
-		define(kind, program, { places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES } = {}) {
+		define(kind, program, { places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES, addChild } = {}) {
+			if (addChild) adders.set(kind, addChild);
 			const bounds = { places, maxLosses, perAccount, perAccountUnfinished };
 			// The one who starts a run of this kind gives it the input that its program expects.
 			runner.define({ kind, ...bounds, program: program as (run: RunContext) => Promise<Json> });

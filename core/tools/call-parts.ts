@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from '../arguments/checks.ts';
 import type { Admission } from '../contract/admission.ts';
+import type { AgentRuns } from '../contract/agents.ts';
 import type { Asker } from '../contract/asking.ts';
 import type { ProgressListener } from '../contract/call-options.ts';
 import type { Identity } from '../contract/context.ts';
@@ -33,6 +34,13 @@ import type { Invoker } from './invoke.ts';
 import type { CallReach, JobDesk } from './job-desk.ts';
 import type { Budget } from './result-budget.ts';
 
+/** The run of an agent around a call. */
+export interface AgentAround {
+	runId: string;
+	/** The ids of the agents that wait for each other, the outermost first. */
+	chain: readonly string[];
+}
+
 /** The parts of core that a call uses. */
 export interface Services {
 	log: Log;
@@ -51,6 +59,8 @@ export interface Services {
 	inFlight: InFlight;
 	jobs: JobDesk;
 	models: Pick<ModelConnections, 'of'>;
+	/** Runs agents on behalf of a call. */
+	agents: { of(call: CallParts): AgentRuns };
 	/** Checks data by schemas. */
 	outputChecks: ArgumentChecks['outputs'];
 	named: NamedWorks;
@@ -113,6 +123,8 @@ export interface CallParts {
 	hidesSealed?: boolean;
 	/** The way out for requests, inside an executor. */
 	outbound?: Outbound;
+	/** The run of an agent for which the call is made: the agents around it, the outermost first, and how it runs others. */
+	ofAgent?: AgentAround;
 	/** The budgets and the meter that its calls of models count for, besides their connections. */
 	spending?: Spending;
 	/** Nothing may have an effect. */

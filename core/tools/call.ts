@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Admission } from '../contract/admission.ts';
+import type { AgentRuns } from '../contract/agents.ts';
 import type { Answer, Question, Seals } from '../contract/asking.ts';
 import type { CallOptions } from '../contract/call-options.ts';
 import type { Call, CheckedAddress, Identity, KeyValue, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
@@ -211,6 +212,12 @@ export class PluginCall implements Call {
 		const hash = createHash('sha256').update(JSON.stringify(schema)).digest('base64url');
 		const of = { id: `schema:${hash}`, version: '', organizationId: this.#organizationId() };
 		return this.#services.outputChecks.faults(of, schema, data, this.#parts.signal);
+	}
+
+	get agents(): AgentRuns {
+		this.#organizationId();
+		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool runs an agent, which a dry run cannot show.');
+		return this.#services.agents.of(this.#parts);
 	}
 
 	get named(): NamedWork {

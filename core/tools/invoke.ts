@@ -39,6 +39,10 @@ export interface Invoker {
 	/** Returns the executor that lends a sandbox for a language; null when none does. */
 	lender(language: string): Lender | null;
 	prepare(row: ToolRow, around: EntryAround): ToolEntry;
+	/** Returns a tool of an organization, ready to run. @throws not_found, conflict for one that its API has no more */
+	entry(organizationId: string, toolId: string): Promise<ToolEntry>;
+	/** Prepares an executor with a config that is not stored. @throws not_implemented, validation_failed */
+	inline(executor: string, config: JsonObject): Ready;
 	/** Runs a tool. A run that failed is a result with `isError` and `error`. @throws validation_failed, unavailable */
 	run(entry: ToolEntry, args: Json, parts: CallParts & { caller: Caller }): Promise<Ran>;
 	/** Runs a tool over the management API. `isDry`: nothing is sent or recorded, only `request` shown. @throws not_found, not_implemented */
@@ -46,7 +50,7 @@ export interface Invoker {
 		organizationId: string,
 		toolId: string,
 		args: Json,
-		by: { caller: Caller; signal: AbortSignal; isDry?: boolean },
+		by: Partial<CallParts> & { caller: Caller; signal: AbortSignal; isDry?: boolean },
 	): Promise<Ran & { durationMs: number; request?: JsonObject }>;
 }
 
@@ -67,6 +71,12 @@ export function createInvoker(parts: InvokerParts): Invoker {
 	const invoker: Invoker = {
 		lender: (language) => findLender(parts.registry, language),
 		prepare: (row, around) => toolEntry(row, around, parts),
+		entry: (organizationId, toolId) => findTool(organizationId, toolId, parts),
+		inline(name, given) {
+			const executor = parts.registry.get('executor', name);
+			if (!executor?.creatable) throw new GatewayError('not_implemented', `The executor "${name.slice(0, 64)}" cannot be used here.`);
+			return { executor, config: parts.registry.parse('executor', name, given, '') };
+		},
 		async run(entry, args, callParts) {
 			const started = performance.now();
 			const ready = readied(entry, parts.services().log);

@@ -1,0 +1,225 @@
+// The engine of agents: starts their runs, tells of them, takes answers; and runs agents for the calls of plugins.
+
+import type { ArgumentChecks } from '../arguments/checks.ts';
+import type { AgentRunOptions, AgentRuns } from '../contract/agents.ts';
+import { GatewayError, invalid, notFound } from '../contract/errors.ts';
+import type { Json, JsonObject, Tool } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
+import { describeThrown } from '../process/strays.ts';
+import { hasRunEnded } from '../runs/following.ts';
+import type { Runs } from '../runs/runs.ts';
+import type { AgentRow, Agents, Execution, QuestionRow } from '../store/store.ts';
+import type { CallParts } from '../tools/call-parts.ts';
+import type { AgentAsked, AgentEngine, ExecutionPlace } from './agents.ts';
+import { answerAll, Unanswerable } from './call-answers.ts';
+import { type CheckParts, checkPipeline } from './check.ts';
+import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
+import { Envelopes } from './envelopes.ts';
+import { openExecution, traceOf } from './executions.ts';
+import { inputSchemaOf } from './graph.ts';
+import { AgentProgram, type ProgramParts } from './program.ts';
+import { answerOf, assertDepth, newRef } from './verbs.ts';
+
+export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents'>, Omit<CheckParts, 'agents'> {
+	runs: Pick<Runs, 'define' | 'startWith' | 'follow' | 'wait' | 'steps' | 'signal' | 'cancel'>;
+	agents: Agents;
+	argumentChecks: ArgumentChecks;
+}
+
+/** The runs of one account at a time over all replicas, those of one process, and those that have not ended. */
+const PER_ACCOUNT = 50;
+const PLACES = 50;
+const UNFINISHED = 10_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The time limit of a run for which neither the agent nor the one who starts it names one. */
+const LONGEST_MS = 30 * DAY_MS;
+const NEVER = new AbortController().signal;
+
+/** Runs agents for calls. */
+export interface AgentDesk {
+	of(call: CallParts): AgentRuns;
+}
+
+/** The agents that wait for a run that is about to be started. */
+interface Around {
+	chain: readonly string[];
+	parentId: string | null;
+}
+
+const ALONE: Around = { chain: [], parentId: null };
+
+/** Defines the kinds of run of agents, before runs are opened. */
+export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: AgentDesk } {
+	const { agents, runs, registry, secrets, argumentChecks } = parts;
+	let listener: ((question: QuestionRow) => Promise<void>) | null = null;
+	const tell = async (question: QuestionRow): Promise<void> => {
+		try {
+			await listener?.(question);
+		} catch (thrown) {
+			parts.services().log.error({ runId: question.runId, error: describeThrown(thrown) }, 'nobody was told of a question');
+		}
+	};
+	const program = new AgentProgram({ ...parts, tell });
+	for (let depth = 1; depth <= MAX_DEPTH; depth++)
+		runs.define(kindOf(depth), (run) => program.run(run), {
+			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: depth === 1 ? UNFINISHED : null },
+			addChild: async (asked, kind) => {
+				const { agentId, revision, chain } = definitionOf(asked);
+				const added = await agents.start(asked, kind, { agentId, revision, startedBy: `agent:${chain.at(-2) ?? ''}` });
+				return added && { run: added.execution.run };
+			},
+		});
+
+	const find = async ({ organizationId, id }: ExecutionPlace): Promise<Execution> =>
+		(await agents.executionOf(organizationId, id)) ?? Promise.reject(notFound('Execution'));
+	const open = (execution: Execution): Execution => openExecution(secrets, execution);
+
+	const complete = (agent: AgentRow, input: JsonObject): JsonObject | Promise<JsonObject> => {
+		const tool: Tool = {
+			...{ id: `agent:${agent.id}`, organizationId: agent.organizationId, name: agent.name, description: '', executor: '' },
+			...{ parameters: inputSchemaOf(registry, agent.pipeline), outputSchema: null, annotations: {}, apiId: null },
+			version: String(agent.version),
+		};
+		return argumentChecks.complete({ tool, whole: null, filled: [] }, input, NEVER);
+	};
+
+	const start = async (asked: AgentAsked, { chain, parentId }: Around): Promise<Execution> => {
+		const { organizationId, agent, trigger, startedBy, here = false, onLoss = 'resume', dedupe = null, priority = 0 } = asked;
+		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
+		const input = await complete(agent, structuredClone(asked.input));
+		const { id: agentId, name, version: revision, pipeline, settings } = agent;
+		const definition: RunDefinition = {
+			agentId,
+			name,
+			revision,
+			pipeline,
+			settings,
+			ref: newRef(),
+			chain: [...chain, agentId],
+			rootId: null,
+		};
+		const kind = kindOf(definition.chain.length);
+		const sealed = new Envelopes(secrets, organizationId, definition.ref).seal(input);
+		const deadlineMs = Math.min(asked.timeoutMs ?? LONGEST_MS, settings.timeoutMs ?? LONGEST_MS);
+		const run = { organizationId, kind, definition, input: sealed, trigger, priority, deadlineMs, parentId, dedupe, here, onLoss };
+		const started = await runs.startWith(run, (one, of) => agents.start(one, of, { agentId, revision, startedBy }));
+		if (!started) throw notFound('Agent');
+		return open(started.execution);
+	};
+
+	const engine: AgentEngine = {
+		check: (organizationId, pipeline, agentId) => checkPipeline({ organizationId, pipeline, agentId }, parts),
+		inputSchema: (pipeline) => inputSchemaOf(registry, pipeline),
+		start: (asked) => start(asked, ALONE),
+		async get({ organizationId, id }) {
+			const execution = await agents.executionOf(organizationId, id);
+			return execution && open(execution);
+		},
+		async wait(place, ms, signal) {
+			await runs.wait(place, ms, signal);
+			return open(await find(place));
+		},
+		async *follow(place, signal) {
+			for await (const run of runs.follow(place, signal)) {
+				const execution = run && (await agents.executionOf(place.organizationId, place.id));
+				yield execution && open(execution);
+			}
+		},
+		async trace(place, { full = null } = {}) {
+			const { run } = await find(place);
+			return traceOf(secrets, run, await runs.steps(place), full);
+		},
+		async cancel(place) {
+			await find(place);
+			return runs.cancel(place, 'The execution was cancelled.');
+		},
+		async retry(place, startedBy) {
+			const { run } = await find(place);
+			const { settings, chain } = definitionOf(run);
+			const deadlineMs = settings.timeoutMs ?? LONGEST_MS;
+			const kind = { kind: kindOf(chain.length), perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED, maxLosses: 5 };
+			const retried = await agents.retry(place.organizationId, place.id, { startedBy, from: null, deadlineMs }, kind);
+			if (!retried) throw notFound('Execution');
+			return open(retried);
+		},
+		async waiting({ organizationId, id }) {
+			return (await agents.questions(organizationId, { limit: 100, sort: 'createdAt' }, { runId: id })).items;
+		},
+		async answer(place, key, answer) {
+			const { run } = await find(place);
+			const question = (await engine.waiting(place)).find((one) => one.key === key);
+			if (!question) throw hasRunEnded(run) ? new GatewayError('conflict', 'The execution has ended.') : notFound('Question');
+			const of = { id: `question:${question.id}`, version: '', organizationId: place.organizationId };
+			const faults = await argumentChecks.outputs.faults(of, question.schema, answer, NEVER);
+			if (faults.length > 0) throw new GatewayError('validation_failed', faults[0]?.message ?? '', { details: faults });
+			const sealed = new Envelopes(secrets, place.organizationId, definitionOf(run).ref).seal(answer);
+			if (!(await runs.signal(place, answerOf(key), sealed))) throw new GatewayError('conflict', 'The question has been answered.');
+		},
+		tells: (given) => {
+			listener = given;
+		},
+	};
+
+	/** Runs an agent for a call, and follows it until it has ended. */
+	const runFor = async (
+		call: CallParts,
+		agentId: string,
+		input: Json,
+		options: AgentRunOptions & { signal: AbortSignal },
+	): Promise<Json> => {
+		const { signal, resume } = options;
+		const { organizationId, ofAgent, caller, listener: told } = call;
+		const agent = await agents.get(organizationId, agentId);
+		if (!agent) throw notFound('Agent');
+		const { chain, runId: parentId }: { chain: readonly string[]; runId: string | null } = ofAgent ?? { chain: [], runId: null };
+		assertDepth(chain, agentId);
+		if (!isObject(input)) throw invalid('/', 'The input of an agent must be an object.');
+		signal.throwIfAborted();
+		const startedBy = caller?.subject ?? null;
+		const known = resume === undefined ? null : await engine.get({ organizationId, id: resume });
+		const asked = { organizationId, agent, input, trigger: 'manual', startedBy, here: true } as const;
+		const { run } = known?.agentId === agentId ? known : await start(asked, { chain, parentId });
+		const place = { organizationId, id: run.id };
+		const answered = new Set<string>();
+		try {
+			const total = agent.pipeline.nodes.length;
+			let done = 0;
+			for await (const seen of runs.follow(place, signal)) {
+				if (!seen) continue;
+				if (hasRunEnded(seen)) return outputOf(open(await find(place)));
+				if (seen.status === 'waiting') await answerAll(place, { engine, options, answered, agentId });
+				if (told) {
+					const ended = (await engine.trace(place)).filter(({ status }) => status === 'success' || status === 'skipped').length;
+					if (ended > done) told(ended, Math.max(total, ended));
+					done = Math.max(done, ended);
+				}
+			}
+			signal.throwIfAborted();
+			throw notFound('Execution');
+		} catch (thrown) {
+			if (signal.aborted || thrown instanceof Unanswerable) await runs.cancel(place, 'The call that began the execution has ended.');
+			throw thrown instanceof Unanswerable ? thrown.cause : thrown;
+		}
+	};
+
+	const desk: AgentDesk = {
+		of: (call) => ({
+			run: (agentId, input, { signal, ...options } = {}) =>
+				runFor(call, agentId, input, { ...options, signal: signal ? AbortSignal.any([call.signal, signal]) : call.signal }),
+		}),
+	};
+	return { engine, desk };
+}
+
+/** @throws what the run failed with */
+function outputOf({ run }: Execution): Json {
+	if (run.error) throw errorOf(run.error);
+	return run.output;
+}
+
+/** Puts the fault of a run into an error that a caller of a tool may see. */
+function errorOf({ code, message }: NonNullable<Execution['run']['error']>): Error {
+	if (code === 'cancelled' || code === 'in_doubt' || code === 'interrupted') return new GatewayError('upstream_failed', message);
+	if (code === 'timed_out') return new GatewayError('upstream_timeout', message);
+	return code === 'validation_failed' ? new GatewayError('upstream_failed', message) : new GatewayError(code, message);
+}

@@ -1,0 +1,122 @@
+// The call that a node gets: everything that a call of an organization has, and the verbs of nodes.
+
+import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
+import type { ModelRequest } from '../contract/models.ts';
+import type { ItemResult, NodeCall, NodeReference, NodeTools, Suspension } from '../contract/nodes.ts';
+import type { Caller, Json, JsonObject, ToolRef } from '../contract/nouns.ts';
+import type { ChatChunk } from '../contract/providers.ts';
+import type { RunResult } from '../contract/results.ts';
+import type { Spending } from '../models/spending.ts';
+import { PluginCall } from '../tools/call.ts';
+import type { CallParts, Services } from '../tools/call-parts.ts';
+import { NO_IDENTITY } from '../tools/no-identity.ts';
+import { fill, type Scope } from './templates.ts';
+import { inlineEntry, type ToolboxParts, toolbox } from './toolbox.ts';
+
+/** The verbs of a node that its run carries out. */
+export type NodeVerbs = Pick<NodeCall, 'run' | 'each' | 'suspend' | 'step'>;
+
+export interface NodeCallParts {
+	services: Services;
+	shelfOf: ToolboxParts['shelfOf'];
+	organizationId: string;
+	/** The type of the node. */
+	type: string;
+	agentId: string;
+	runId: string;
+	chain: readonly string[];
+	uses: readonly NodeReference[];
+	scope: Scope;
+	signal: AbortSignal;
+	verbs: NodeVerbs;
+	/** The budgets of the run, and who is told what a chat used. */
+	spending: Spending;
+}
+
+/** The agent itself is the caller of its tools: whoever may change it may run every tool of the organization. */
+const callerOf = (agentId: string): Caller =>
+	Object.freeze<Caller>({
+		method: 'agent',
+		subject: `agent:${agentId}`,
+		scopes: Object.freeze<Caller['scopes']>(['tools:read', 'tools:execute']),
+	});
+
+export class NodeCaller extends PluginCall implements NodeCall {
+	readonly #node: NodeCallParts;
+	readonly #around: CallParts & { caller: Caller };
+
+	constructor(node: NodeCallParts) {
+		const { services, organizationId, type, agentId, runId, chain, signal, spending } = node;
+		const around = {
+			...{ plugin: `node:${type}`, organizationId, gateway: null, caller: callerOf(agentId), shelf: null, identity: NO_IDENTITY },
+			...{ signal, entry: null, listener: null, ofAgent: { runId, chain }, spending },
+		};
+		super(services, around);
+		this.#node = node;
+		this.#around = around;
+	}
+
+	fill(template: Json): Json {
+		return fill(template, this.#node.scope);
+	}
+
+	async *chat(providerId: string, request: Omit<ModelRequest, 'providerId'>): AsyncIterable<ChatChunk> {
+		this.#assertUsed('provider', providerId);
+		yield* this.models.chat({ ...request, providerId });
+	}
+
+	override async invoke(ref: ToolRef, args: Json): Promise<RunResult> {
+		if (!('id' in ref))
+			throw new GatewayError('tool_not_found', `There is no tool "${ref.name.slice(0, 128)}" here: a node names its tools by id.`);
+		this.#assertUsed('tool', ref.id);
+		const { services, organizationId } = this.#node;
+		const { logs: _logs, durationMs: _duration, ...shown } = await services.invoker.execute(organizationId, ref.id, args, this.#around);
+		if (shown.isError) this.signal.throwIfAborted();
+		return shown;
+	}
+
+	async execute({ executor, config }: { executor: string; config: JsonObject }, args: JsonObject): Promise<RunResult> {
+		const { services, organizationId } = this.#node;
+		const entry = inlineEntry({ executor, config, organizationId, plugin: this.#around.plugin }, services);
+		const { logs: _logs, ...shown } = await services.invoker.run(entry, args, this.#around);
+		if (shown.isError) this.signal.throwIfAborted();
+		return shown;
+	}
+
+	toolbox(): Promise<NodeTools> {
+		const { services, organizationId, uses, shelfOf } = this.#node;
+		return toolbox({ services, organizationId, uses, shelfOf, around: this.#around });
+	}
+
+	run(agentId: string, input: Json): Promise<Json> {
+		this.#assertUsed('agent', agentId);
+		return this.#node.verbs.run(agentId, input);
+	}
+
+	each(items: readonly Json[], options?: { concurrency?: number; stopsAtFault?: boolean }): Promise<ItemResult[]> {
+		return this.#node.verbs.each(items, options);
+	}
+
+	suspend(request: Suspension, key?: string): Promise<Json> {
+		return this.#node.verbs.suspend(request, key);
+	}
+
+	step<T extends Json>(key: string, work: (signal: AbortSignal) => Promise<T>, options?: { once?: boolean }): Promise<T> {
+		return this.#node.verbs.step(key, work, options);
+	}
+
+	/** What a config names is checked when it is saved; a row that it does not name is not reached. */
+	#assertUsed(kind: NodeReference['kind'], id: string): void {
+		if (!this.#node.uses.some((one) => one.kind === kind && one.id === id)) throw notFound(TITLES[kind]);
+	}
+}
+
+const TITLES: Record<NodeReference['kind'], string> = { tool: 'Tool', gateway: 'Gateway', agent: 'Agent', provider: 'LLM provider' };
+
+/** Refuses the verbs that are kept by themselves to nodes that are kept as a whole. */
+export function noVerbs(type: string): NodeVerbs {
+	const refuse = async (): Promise<never> => {
+		throw new PluginFault(`node:${type}`, 'run, each, suspend and step are for nodes of effect none.');
+	};
+	return { run: refuse, each: refuse, suspend: refuse, step: refuse };
+}

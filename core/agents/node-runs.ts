@@ -1,0 +1,276 @@
+// Runs single nodes: their tries, their time, the step that keeps their result, and what their policy makes of an error.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asGatewayError, ERRORS, GatewayError, PluginFault } from '../contract/errors.ts';
+import type { NodeOutput } from '../contract/nodes.ts';
+import type { Json } from '../contract/nouns.ts';
+import { measureJson } from '../kit/json.ts';
+import { raceWith } from '../kit/race.ts';
+import type { Semaphore } from '../kit/semaphore.ts';
+import { describeThrown } from '../process/strays.ts';
+import { type RunContext, RunError } from '../runs/context.ts';
+import { faultOf } from '../runs/faults.ts';
+import type { RunFault, RunStep } from '../store/store.ts';
+import type { Envelopes } from './envelopes.ts';
+import type { GraphNode } from './graph.ts';
+import type { At, NodeRunner, Ready, Settled } from './interpreter.ts';
+import { Stopped } from './interpreter.ts';
+import type { NodeCaller } from './node-call.ts';
+import { NodeUse, type Used } from './node-use.ts';
+import { ERROR_PORT, MAX_BACKOFF_MS } from './policy.ts';
+import type { Kept, Trace, Traced } from './trace.ts';
+
+/** The most characters of an output. */
+const MAX_OUTPUT_CHARS = 4 * 1024 * 1024;
+/** The time of one try of a node with an effect, where its policy names none. */
+const TIMEOUT_MS = 5 * 60_000;
+/** The nodes that one run may run, iterations included. */
+const MAX_NODES = 10_000;
+
+/** One try of a node. */
+export interface Try extends Ready {
+	/** The name of the try in the keys of what the node keeps by itself. */
+	key: string;
+	traced: Traced;
+	signal: AbortSignal;
+	use: NodeUse;
+	hold: Hold;
+}
+
+/** Keeps the run in the process while a node computes, and lets it leave while the node waits. */
+export class Hold {
+	readonly #run: RunContext;
+	#waits = 0;
+	#leave: (() => void) | null;
+
+	constructor(run: RunContext) {
+		this.#run = run;
+		this.#leave = run.hold();
+	}
+
+	/** Settles as `waiting` does; meanwhile the run may leave. */
+	async without<T>(waiting: () => Promise<T>): Promise<T> {
+		this.#waits++;
+		if (this.#waits === 1) this.#leave?.();
+		try {
+			return await waiting();
+		} finally {
+			this.#waits--;
+			if (this.#waits === 0 && this.#leave) this.#leave = this.#run.hold();
+		}
+	}
+
+	end(): void {
+		this.#leave?.();
+		this.#leave = null;
+	}
+}
+
+export interface NodeRunParts {
+	run: RunContext;
+	trace: Trace;
+	envelopes: Envelopes;
+	/** The nodes with an effect that run at once: of this run, and of the account in this process. */
+	slots: readonly Semaphore[];
+	callOf(one: Try): NodeCaller;
+	/** Counts what a node used, once it has ended. */
+	count(used: Used): Promise<void>;
+}
+
+export class NodeRuns implements NodeRunner {
+	readonly #parts: NodeRunParts;
+	#count = 0;
+
+	constructor(parts: NodeRunParts) {
+		this.#parts = parts;
+	}
+
+	skip({ id, type }: GraphNode, { prefix, iteration }: At): void {
+		const { run, trace } = this.#parts;
+		trace.skip({ key: prefix + id, nodeId: id, type, iteration: [...iteration], attempt: run.attempt });
+	}
+
+	async run(ready: Ready): Promise<Settled> {
+		const { node, at } = ready;
+		const { run, trace } = this.#parts;
+		if (++this.#count > MAX_NODES) throw new GatewayError('conflict', `A run may run at most ${MAX_NODES} nodes.`);
+		const key = at.prefix + node.id;
+		const startedMs = performance.now();
+		const traced = trace.begin({ key, nodeId: node.id, type: node.type, iteration: [...at.iteration], attempt: run.attempt });
+		const hold = new Hold(run);
+		try {
+			const kept = await (node.effect === 'none' ? this.#recomputed(ready, { traced, hold }) : this.#stepped(ready, { traced, hold }));
+			if (node.effect === 'none') traced.output = kept.output;
+			trace.end(traced, startedMs, null);
+			return { output: kept.output, port: kept.port, error: null };
+		} catch (thrown) {
+			if (run.signal.aborted) throw thrown;
+			const stopped = at.signal.aborted || isStop(thrown);
+			const fault = stopped ? STOPPED : this.#faultOf(thrown, ready);
+			trace.end(traced, startedMs, fault);
+			if (stopped) throw thrown instanceof Stopped ? thrown : new Stopped('Another node failed.');
+			return this.#goOn(node, traced, fault);
+		} finally {
+			hold.end();
+		}
+	}
+
+	/** Does what the policy says of an error. @throws RunError */
+	#goOn({ id, policy }: GraphNode, traced: Traced, fault: RunFault): Settled {
+		const error = { code: fault.code, message: fault.message };
+		// A node that is in doubt may have had its effect: nothing goes on as if it had not.
+		if (policy.onError === 'fail' || fault.code === 'in_doubt') throw named(id, fault);
+		const isBranch = policy.onError === 'branch';
+		const output: Json = isBranch ? { error } : policy.fallback;
+		traced.output = output;
+		return { output, port: isBranch ? ERROR_PORT : null, error };
+	}
+
+	/** A node without an effect of its own runs again in each attempt. */
+	async #recomputed(ready: Ready, around: Around): Promise<Kept> {
+		const use = new NodeUse();
+		return this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: null }));
+	}
+
+	/** The result of a node with an effect is kept as a step. */
+	async #stepped(ready: Ready, around: Around): Promise<Kept> {
+		const { run, envelopes } = this.#parts;
+		const { key } = around.traced;
+		const former = run.former(key);
+		if (former) recall(around.traced, former);
+		const once = ready.node.effect === 'once';
+		const sealed = await this.#inSlots(ready.at.signal, () =>
+			run.step(
+				key,
+				async () => {
+					const use = new NodeUse();
+					const kept = await this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: TIMEOUT_MS })).catch(
+						(thrown: unknown) => {
+							// The step keeps that it was stopped, and not what it said of that.
+							throw ready.at.signal.aborted ? new RunError(STOPPED) : thrown;
+						},
+					);
+					return envelopes.seal({ ...kept, ...(use.used && { tokens: use.used.tokens, cost: use.used.cost }) });
+				},
+				{ once },
+			),
+		);
+		const { tries, tokens, cost, ...kept } = envelopes.open(sealed) as Kept;
+		Object.assign(around.traced, { tries, ...(tokens !== undefined && { tokens, cost: cost ?? null }) });
+		return { ...kept, tries };
+	}
+
+	async #counting<T>(use: NodeUse, traced: Traced, work: () => Promise<T>): Promise<T> {
+		try {
+			return await work();
+		} finally {
+			const { used } = use;
+			if (used) {
+				Object.assign(traced, { tokens: used.tokens, cost: used.cost });
+				await this.#parts.count(used);
+			}
+		}
+	}
+
+	/** A step of the node's own takes a place, too. */
+	inSlots<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+		return this.#inSlots(signal, work);
+	}
+
+	#inSlots<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+		return this.#parts.slots.reduceRight<() => Promise<T>>((inner, slot) => () => slot.run(inner, signal), work)();
+	}
+
+	async #tries(ready: Ready, around: Trying): Promise<Kept> {
+		const { policy } = ready.node;
+		const { traced } = around;
+		for (let tried = 1; ; tried++) {
+			traced.tries = tried;
+			try {
+				const key = tried === 1 ? traced.key : `${traced.key}#${tried}`;
+				const { output, port = null } = await this.#once(ready, { ...around, key });
+				return { output, port, tries: tried };
+			} catch (thrown) {
+				if (ready.at.signal.aborted || tried > policy.retries || !mayHelp(thrown)) throw thrown;
+				await sleep(Math.min(MAX_BACKOFF_MS, policy.backoffMs * 2 ** (tried - 1)), undefined, { signal: ready.at.signal });
+			}
+		}
+	}
+
+	async #once(ready: Ready, { traced, hold, use, usualMs, key }: Trying & { key: string }): Promise<NodeOutput> {
+		const { node, at, from } = ready;
+		const afterMs = node.policy.timeoutMs ?? usualMs;
+		const own = new AbortController();
+		const signal = AbortSignal.any([at.signal, own.signal]);
+		const late = new RunError({ code: 'timed_out', message: `It took longer than ${afterMs} ms.` });
+		try {
+			const call = this.#parts.callOf({ ...ready, key, traced, signal, use, hold });
+			const running = (async () => node.plugin.run({ input: at.scope['input'] ?? null, from }, node.config, call))();
+			const done = await raceWith(at.signal, running, afterMs === null ? {} : { late: { afterMs, reason: () => late } });
+			return checked(node, done);
+		} finally {
+			own.abort(new Error('The try is over.'));
+		}
+	}
+
+	/** Puts an error into words that people may read. */
+	#faultOf(thrown: unknown, { node, at }: Ready): RunFault {
+		if (!(thrown instanceof RunError) && !asGatewayError(thrown)) {
+			const { run } = this.#parts;
+			this.#parts
+				.callOf({ node, at } as Try)
+				.log.error({ runId: run.id, nodeId: node.id, error: describeThrown(thrown) }, 'a node failed unexpectedly');
+			return { code: 'internal', message: 'The node failed unexpectedly; the log of the service has the reason.' };
+		}
+		return faultOf(thrown);
+	}
+}
+
+interface Around {
+	traced: Traced;
+	hold: Hold;
+}
+
+interface Trying extends Around {
+	use: NodeUse;
+	/** The time of a try where the policy names none; null: any. */
+	usualMs: number | null;
+}
+
+const STOPPED: RunFault = { code: 'cancelled', message: 'It was stopped, since another node failed.' };
+
+/** A step that was stopped in a former attempt, since another node had failed. */
+const isStop = (thrown: unknown): boolean =>
+	thrown instanceof Stopped || (thrown instanceof RunError && thrown.message === STOPPED.message);
+
+/** The fault of the run names the node. */
+export const named = (id: string, { code, message }: RunFault): RunError =>
+	new RunError({ code, message: message.startsWith('Node "') ? message : `Node "${id}": ${message}` });
+
+/** Whether another try may end otherwise: what is wrong in the request itself stays wrong. */
+function mayHelp(thrown: unknown): boolean {
+	if (thrown instanceof Stopped) return false;
+	if (thrown instanceof RunError) return thrown.code !== 'in_doubt' && thrown.code !== 'cancelled';
+	const code = asGatewayError(thrown)?.code;
+	return code === undefined || code === 'rate_limited' || (ERRORS[code] >= 500 && code !== 'not_implemented');
+}
+
+/** Tells of a node as a former attempt left it. */
+function recall(traced: Traced, { status, attempt, startedAt, finishedAt }: RunStep): void {
+	if (status === 'started') return;
+	traced.attempt = attempt === 0 ? 1 : attempt;
+	traced.startedAt = startedAt.getTime();
+	traced.duration = finishedAt && finishedAt.getTime() - startedAt.getTime();
+}
+
+/** @throws PluginFault */
+function checked({ type, ports }: GraphNode, done: NodeOutput): NodeOutput {
+	const plugin = `node:${type}`;
+	const { fault, chars } = measureJson(done?.output, MAX_OUTPUT_CHARS);
+	if (fault !== null) throw new PluginFault(plugin, `its output must be JSON: it ${fault}.`);
+	if (chars > MAX_OUTPUT_CHARS) throw new GatewayError('upstream_failed', `Its output has more than ${MAX_OUTPUT_CHARS} characters.`);
+	const { port } = done;
+	if (ports ? port === undefined || !ports.includes(port) : port !== undefined)
+		throw new PluginFault(plugin, `it has no way out "${port}".`);
+	return done;
+}

@@ -1,0 +1,28 @@
+// The policy that every node may have beside its config: time limit, retries, and what follows an error.
+
+import Joi from 'joi';
+import type { Json } from '../contract/nouns.ts';
+
+export interface Policy {
+	/** The time of one try in milliseconds, without the time that the run spends outside of a process. */
+	timeoutMs: number | null;
+	/** The number of further tries. */
+	retries: number;
+	/** The pause before the first further try; it doubles with each. */
+	backoffMs: number;
+	/** `fail` ends the run, `continue` goes on with `fallback` as the output, `branch` takes the way out named `error`. */
+	onError: 'fail' | 'continue' | 'branch';
+	fallback: Json;
+}
+
+/** The way out that `onError: branch` adds to a node. */
+export const ERROR_PORT = 'error';
+export const MAX_BACKOFF_MS = 60_000;
+
+export const POLICY = Joi.object<Policy>({
+	timeoutMs: Joi.number().integer().min(1).max(3_600_000).allow(null).default(null),
+	retries: Joi.number().integer().min(0).max(10).default(0),
+	backoffMs: Joi.number().integer().min(0).max(MAX_BACKOFF_MS).default(1_000),
+	onError: Joi.valid('fail', 'continue', 'branch').default('fail'),
+	fallback: Joi.any().default(null),
+}).default();

@@ -1,0 +1,166 @@
+// The program of a run: the graph of its agent, walked in this process as far as it goes.
+
+import type { Json } from '../contract/nouns.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
+import { isObject } from '../kit/json.ts';
+import { Semaphore } from '../kit/semaphore.ts';
+import type { ModelBudget, Spending } from '../models/spending.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { RunContext } from '../runs/context.ts';
+import { RunError } from '../runs/context.ts';
+import type { Runs } from '../runs/runs.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
+import type { Agents, QuestionRow } from '../store/store.ts';
+import type { Services } from '../tools/call-parts.ts';
+import { definitionOf, type RunDefinition } from './definition.ts';
+import { Envelopes } from './envelopes.ts';
+import { compileGraph, type Graph } from './graph.ts';
+import { type At, walk } from './interpreter.ts';
+import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
+import { NodeRuns, type Try } from './node-runs.ts';
+import { Trace } from './trace.ts';
+import { type VerbParts, verbsOf } from './verbs.ts';
+
+export interface ProgramParts {
+	registry: Registry;
+	secrets: Secrets;
+	services: () => Services;
+	agents: Pick<Agents, 'get' | 'ask' | 'count'>;
+	runs: Pick<Runs, 'cancel'>;
+	/** Tells people of a question; never throws. */
+	tell(question: QuestionRow): Promise<void>;
+	shelfOf: NodeCallParts['shelfOf'];
+}
+
+/** The nodes with an effect that run at once: of one run, and of one account in this process. */
+const PER_RUN = 8;
+const PER_ACCOUNT = 64;
+const ACCOUNTS = 10_000;
+/** Graphs are kept ready by agent and revision. */
+const GRAPHS = 500;
+/** A run that ends sooner tells nothing before its end. */
+const TELL_AFTER_MS = 300;
+
+export class AgentProgram {
+	readonly #parts: ProgramParts;
+	readonly #graphs = new BoundedMap<string, Graph>(GRAPHS);
+	readonly #accounts = new BoundedMap<string, Semaphore>(ACCOUNTS);
+
+	constructor(parts: ProgramParts) {
+		this.#parts = parts;
+	}
+
+	/** @throws RunError that names the node */
+	async run(run: RunContext): Promise<Json> {
+		const definition = definitionOf(run);
+		const envelopes = new Envelopes(this.#parts.secrets, run.organizationId, definition.ref);
+		const input = envelopes.open(run.input);
+		const told = new Telling(run, envelopes);
+		const trace = new Trace((isUrgent) => told.tell(isUrgent));
+		told.trace = trace;
+		const leave = run.hold();
+		const nodes: NodeRuns = new NodeRuns({
+			...{ run, trace, envelopes },
+			slots: [new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never), await this.#accountSlots(run.organizationId)],
+			callOf: (one) => this.#callOf(one, { run, definition, verbs }),
+			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
+		});
+		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
+		const verbs: VerbParts = { run, definition, envelopes, trace, nodes, cancel, agents: this.#parts.agents, tell: this.#parts.tell };
+		const at: At = { prefix: '', iteration: [], scope: { input, nodes: {} }, signal: run.signal };
+		try {
+			const graph = this.#graphOf(run.organizationId, definition);
+			leave();
+			const output = await walk({ graph, at, rootFrom: [] }, nodes);
+			told.end();
+			return envelopes.seal({ output, trace: trace.stored(true) });
+		} catch (error) {
+			told.last();
+			throw error;
+		} finally {
+			leave();
+			told.end();
+		}
+	}
+
+	#graphOf(organizationId: string, { agentId, revision, pipeline }: RunDefinition): Graph {
+		const key = `${organizationId}:${agentId}:${revision}`;
+		const found = this.#graphs.get(key) ?? compileGraph(this.#parts.registry, pipeline);
+		this.#graphs.set(key, found);
+		return found;
+	}
+
+	async #accountSlots(organizationId: string): Promise<Semaphore> {
+		const account = await this.#parts.services().accountOf(organizationId);
+		const found = this.#accounts.get(account) ?? new Semaphore(PER_ACCOUNT, Number.POSITIVE_INFINITY, never);
+		this.#accounts.set(account, found);
+		return found;
+	}
+
+	#callOf(one: Try, { run, definition, verbs }: { run: RunContext; definition: RunDefinition; verbs: VerbParts }): NodeCaller {
+		const { node, at, signal = at.signal, use } = one;
+		const { agentId, chain } = definition;
+		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent: (usage) => use.add(usage) };
+		return new NodeCaller({
+			...{ services: this.#parts.services(), shelfOf: this.#parts.shelfOf, organizationId: run.organizationId, runId: run.id },
+			...{ type: node.type, agentId, chain, uses: node.uses, scope: at.scope, signal, spending },
+			verbs: node.effect === 'none' ? verbsOf(one, verbs) : noVerbs(node.type),
+		});
+	}
+}
+
+const never = (): Error => new RunError({ code: 'unavailable', message: 'Too much waits.' });
+
+function budgetsOf({ agentId, settings: { budget }, rootId }: RunDefinition, runId: string): ModelBudget[] {
+	const { perRun, perMonth } = budget ?? {};
+	return [
+		...(perRun === undefined
+			? []
+			: [{ name: 'perRun', of: 'the run', holder: `run:${rootId ?? runId}`, period: 'all' as const, limit: perRun }]),
+		...(perMonth === undefined
+			? []
+			: [{ name: 'perMonth', of: 'the agent', holder: `agent:${agentId}`, period: 'month' as const, limit: perMonth }]),
+	];
+}
+
+/** Tells what the nodes do: not at once, since most runs are short, and with what they told last when the run fails or leaves. */
+class Telling {
+	trace: Trace | null = null;
+	readonly #run: RunContext;
+	readonly #value: Json;
+	readonly #timer: NodeJS.Timeout;
+	#isBegun = false;
+	#isOver = false;
+
+	constructor(run: RunContext, envelopes: Envelopes) {
+		this.#run = run;
+		this.#value = envelopes.lazily(() => (this.trace?.stored(this.#isOver) ?? []) as unknown as Json);
+		this.#timer = setTimeout(() => {
+			this.#isBegun = true;
+			this.tell();
+		}, TELL_AFTER_MS);
+		run.signal.addEventListener('abort', () => this.end(), { once: true });
+	}
+
+	tell(isUrgent = false): void {
+		this.#isBegun ||= isUrgent;
+		if (this.#isBegun && !this.#isOver) this.#run.progress(this.#value);
+	}
+
+	/** Tells how it ended. */
+	last(): void {
+		this.end();
+		this.#run.progress(this.#value);
+	}
+
+	end(): void {
+		this.#isOver = true;
+		clearTimeout(this.#timer);
+	}
+}
+
+/** Returns the parts of an output of a run. */
+export function openedOutput(envelopes: Envelopes, output: Json): { output: Json; trace: Json } {
+	const opened = envelopes.open(output);
+	return isObject(opened) ? { output: opened['output'] ?? null, trace: opened['trace'] ?? null } : { output: null, trace: null };
+}

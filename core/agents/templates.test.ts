@@ -1,0 +1,92 @@
+// Tests placeholders: what they find, what they never find, and what cannot be read.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import Joi from 'joi';
+import type { Json } from '../contract/nouns.ts';
+import { templateTexts } from './template-fields.ts';
+import { fill, parseTemplate } from './templates.ts';
+
+const SCOPE = {
+	input: { a: 1, b: { c: [true, { d: 'x' }] }, 'two words': 2, t: '{{input.a}}', n: null },
+	nodes: { 'n-1': { output: 'out' } },
+};
+
+describe('a placeholder gives', () => {
+	const cases: [text: string, value: Json][] = [
+		['{{input.a}}', 1],
+		['{{ input.b.c[1].d }}', 'x'],
+		['{{input["two words"]}}', 2],
+		['{{nodes.n-1.output}}', 'out'],
+		['a{{input.a}}b{{input.b.c[0]}}', 'a1btrue'],
+		['{{input.b}}', { c: [true, { d: 'x' }] }],
+		['is {{input.b}}', 'is {"c":[true,{"d":"x"}]}'],
+		['{{input.t}}', '{{input.a}}'],
+		['{{input.t | json}}', '"{{input.a}}"'],
+		['{{input.none}}', null],
+		['[{{input.none}}]', '[]'],
+		['{{input.n | default(3)}}', 3],
+		['{{input.none | default("}}")}}', '}}'],
+		['{{input.none | default({"a": [1]}) | json}}', '{"a":[1]}'],
+		['{{input.a[0]}}', null],
+		['{{input.b.c.length}}', null],
+		['{{input.constructor}}', null],
+		['{{input.__proto__.x}}', null],
+		['{{constructor}}', null],
+		['\\{{input.a}}', '{{input.a}}'],
+		['{ {input.a} }', '{ {input.a} }'],
+		['', ''],
+	];
+	for (const [text, value] of cases) test(JSON.stringify(value), () => assert.deepEqual(fill(text, SCOPE), value, text));
+
+	test('a value of the same form, with its members in place', () => {
+		assert.deepEqual(fill({ a: ['{{input.a}}', 2], '{{input.a}}': null }, SCOPE), { a: [1, 2], '{{input.a}}': null });
+	});
+
+	test('not more than it may', () => {
+		const scope = { input: 'x'.repeat(1_000_000) };
+		assert.throws(() => fill(Array(9).fill('a {{input}}'), scope), { code: 'validation_failed' });
+	});
+});
+
+describe('a placeholder is refused', () => {
+	for (const text of [
+		'{{',
+		'{{input',
+		'{{}}',
+		'{{1}}',
+		'{{input.}}',
+		'{{input[x]}}',
+		'{{input()}}',
+		'{{input | upper}}',
+		'{{input + 1}}',
+		'{{input | default(x)}}',
+	])
+		test(text, () => assert.notEqual(parseTemplate(text).fault, null));
+});
+
+test('marked fields are found wherever they are', () => {
+	const text = Joi.string().meta({ template: true });
+	const schema = Joi.object({
+		plain: Joi.string(),
+		text,
+		deep: Joi.object({ list: Joi.array().items(Joi.object({ value: text, name: Joi.string() })) }),
+		map: Joi.object().pattern(Joi.string(), text),
+		either: Joi.alternatives(Joi.number(), Joi.object({ text })),
+		any: Joi.any().meta({ template: true }),
+		tree: Joi.object({ text, children: Joi.array().items(Joi.link('#branch')) }).id('branch'),
+	});
+	const found = templateTexts(schema, {
+		plain: 'no',
+		text: '1',
+		deep: { list: [{ value: '2', name: 'no' }] },
+		map: { 'a/b': '3' },
+		either: { text: '4' },
+		any: { x: ['5', 6] },
+		tree: { text: '7', children: [{ text: '8', children: [] }] },
+	});
+	assert.deepEqual(
+		found.map(({ path, text: one }) => `${path}=${one}`).sort(),
+		['/any/x/0=5', '/deep/list/0/value=2', '/either/text=4', '/map/a~1b=3', '/text=1', '/tree/children/0/text=8', '/tree/text=7'].sort(),
+	);
+});

@@ -1,0 +1,185 @@
+// What a node of effect `none` may do, each of it kept by itself: steps, other agents, iterations, questions.
+
+import { randomUUID } from 'node:crypto';
+import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
+import type { ItemResult } from '../contract/nodes.ts';
+import type { Json } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
+import { type RunContext, RunError } from '../runs/context.ts';
+import { faultOf } from '../runs/faults.ts';
+import type { Agents, QuestionRow } from '../store/store.ts';
+import { kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
+import type { Envelopes } from './envelopes.ts';
+import { type At, Stopped, walk } from './interpreter.ts';
+import type { NodeVerbs } from './node-call.ts';
+import type { NodeRuns, Try } from './node-runs.ts';
+import type { Trace } from './trace.ts';
+
+/** The items of one node, and those that run at once. */
+const MAX_ITEMS = 1_000;
+const AT_ONCE = 8;
+
+export interface VerbParts {
+	run: RunContext;
+	definition: RunDefinition;
+	envelopes: Envelopes;
+	trace: Trace;
+	nodes: NodeRuns;
+	agents: Pick<Agents, 'get' | 'ask'>;
+	/** Ends a run that is not waited for any more. */
+	cancel(runId: string): Promise<unknown>;
+	/** Tells people of a question; never throws. */
+	tell(question: QuestionRow): Promise<void>;
+}
+
+/** Returns the verbs of one try of a node. */
+export function verbsOf(one: Try, parts: VerbParts): NodeVerbs {
+	const { run, envelopes, nodes } = parts;
+	let [agents, hasMapped] = [0, false];
+	return {
+		async step(key, work, { once = false } = {}) {
+			const sealed = await nodes.inSlots(one.signal, () =>
+				run.step(`${one.key}/${key}`, async (signal) => envelopes.seal(await work(AbortSignal.any([signal, one.signal]))), { once }),
+			);
+			// It was sealed as what `work` returned.
+			return envelopes.open(sealed) as Awaited<ReturnType<typeof work>>;
+		},
+		run: (agentId, input) => runAgent(one, { agentId, input, key: `${one.key}/run/${agents++}` }, parts),
+		async each(items, options = {}) {
+			if (hasMapped) throw new PluginFault(`node:${one.node.type}`, 'each may be called once.');
+			hasMapped = true;
+			return one.hold.without(() => eachItem(one, items, options, parts));
+		},
+		suspend: (request, key) => suspend(one, { request, key: key === undefined ? one.key : `${one.key}/${key}` }, parts),
+	};
+}
+
+interface AgentAsked {
+	agentId: string;
+	input: Json;
+	key: string;
+}
+
+/** Runs another agent as a child, once: its output is a step of this run, so that a fork of it finds it. */
+async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: VerbParts): Promise<Json> {
+	const { run, envelopes, definition } = parts;
+	const output = `${key}/output`;
+	if (run.former(output)?.status === 'done') return envelopes.open(await run.step(output, async () => null));
+	const { chain, ref, rootId } = definition;
+	assertDepth(chain, agentId);
+	const row = await parts.agents.get(run.organizationId, agentId);
+	if (!row) throw notFound('Agent');
+	if (row.status !== 'active') throw new GatewayError('conflict', `The agent "${row.name}" is not active.`);
+	const { name, version: revision, pipeline, settings } = row;
+	const child: RunDefinition = {
+		...{ agentId, name, revision, pipeline, settings, ref },
+		chain: [...chain, agentId],
+		rootId: rootId ?? run.id,
+	};
+	let leave: (() => void) | undefined;
+	const started = (id: string): void => {
+		leave = () => void parts.cancel(id).catch(() => undefined);
+		one.signal.addEventListener('abort', leave, { once: true });
+	};
+	try {
+		const asked = {
+			kind: kindOf(chain.length + 1),
+			definition: child,
+			input: envelopes.seal(input),
+			deadlineMs: settings.timeoutMs ?? null,
+		};
+		parts.trace.wait(one.traced, true);
+		const end = await one.hold.without(() => run.child(key, { ...asked, signal: one.signal, started }));
+		parts.trace.wait(one.traced, false);
+		const opened = envelopes.open(end);
+		const result = isObject(opened) ? (opened['output'] ?? null) : null;
+		await run.step(output, async () => envelopes.seal(result));
+		return result;
+	} catch (thrown) {
+		if (!(thrown instanceof RunError) || one.signal.aborted) throw thrown;
+		throw new RunError({ code: thrown.code, message: `The agent "${name}" failed. ${thrown.message}` });
+	} finally {
+		if (leave) one.signal.removeEventListener('abort', leave);
+	}
+}
+
+/** @throws conflict for agents that call each other in a circle, or too deep */
+export function assertDepth(chain: readonly string[], agentId: string): void {
+	if (chain.includes(agentId)) throw new GatewayError('conflict', 'Agents run each other in a circle.');
+	if (chain.length >= MAX_DEPTH) throw new GatewayError('conflict', `Agents may run each other ${MAX_DEPTH} deep at most.`);
+}
+
+async function eachItem(
+	one: Try,
+	items: readonly Json[],
+	{ concurrency = AT_ONCE, stopsAtFault = false }: { concurrency?: number; stopsAtFault?: boolean },
+	parts: VerbParts,
+): Promise<ItemResult[]> {
+	const { body } = one.node;
+	if (!body) throw new PluginFault(`node:${one.node.type}`, 'each needs a body.');
+	if (items.length > MAX_ITEMS) throw new GatewayError('validation_failed', `There are ${items.length} items, and may be ${MAX_ITEMS}.`);
+	const results: ItemResult[] = new Array(items.length);
+	const stop = new AbortController();
+	const signal = AbortSignal.any([one.signal, stop.signal]);
+	let [next, fault] = [0, null as { error: unknown } | null];
+	const work = async (): Promise<void> => {
+		for (let index = next++; index < items.length && !fault; index = next++) {
+			const item = items[index] ?? null;
+			try {
+				const at = inItem(one.at, { prefix: `${one.key}[${index}]/`, index, item, signal });
+				results[index] = { ok: await walk({ graph: body, at, rootFrom: [{ nodeId: one.node.id, output: item }] }, parts.nodes) };
+			} catch (error) {
+				if (signal.aborted) throw error;
+				const { code, message } = faultOf(error);
+				results[index] = { error: { code, message } };
+				// What may have happened is not passed over, whatever the node says.
+				if (!stopsAtFault && code !== 'in_doubt') continue;
+				fault ??= { error };
+				stop.abort(new Stopped('Another item failed.'));
+			}
+		}
+	};
+	const workers = Math.max(1, Math.min(AT_ONCE, concurrency, items.length));
+	const ends = await Promise.allSettled(Array.from({ length: workers }, work));
+	if (fault) throw (fault as { error: unknown }).error;
+	for (const end of ends) if (end.status === 'rejected') throw end.reason;
+	return results;
+}
+
+function inItem(
+	{ scope, iteration }: At,
+	{ prefix, index, item, signal }: Pick<At, 'prefix' | 'signal'> & { index: number; item: Json },
+): At {
+	const { item: outer, index: outerIndex, parent } = scope;
+	const around =
+		outerIndex === undefined ? {} : { parent: { item: outer ?? null, index: outerIndex, ...(parent !== undefined && { parent }) } };
+	const { input = null, nodes = {} } = scope;
+	return { prefix, signal, iteration: [...iteration, index], scope: { input, nodes, item, index, ...around } };
+}
+
+interface Asked {
+	request: Parameters<NodeVerbs['suspend']>[0];
+	key: string;
+}
+
+/** Asks a person. The question is a row, once; the answer is an event of the run. */
+async function suspend(one: Try, { request, key }: Asked, { run, agents, envelopes, trace, tell }: VerbParts): Promise<Json> {
+	const { message, schema, timeoutMs, approvers = null } = request;
+	const until = timeoutMs === undefined ? null : new Date(Date.now() + timeoutMs);
+	const question = { key, nodeId: one.node.id, message, schema, approvers, until };
+	const asked = await agents.ask(run.organizationId, run.id, question);
+	if (!asked) throw new Error('The run has no execution.');
+	if (asked.answeredAt === null) await tell(asked);
+	trace.wait(one.traced, true);
+	const answer = await one.hold.without(() =>
+		run.event<Json>(answerOf(key), { ...(timeoutMs !== undefined && { timeoutMs }), signal: one.signal }),
+	);
+	trace.wait(one.traced, false);
+	return envelopes.open(answer);
+}
+
+/** The name of the event that answers a question. */
+export const answerOf = (key: string): string => `answer:${key}`;
+
+/** The name of the envelopes of a new tree of runs. */
+export const newRef = (): string => randomUUID();

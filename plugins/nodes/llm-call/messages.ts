@@ -1,0 +1,68 @@
+// Writes the messages of a prompt from filled-in templates.
+
+import { type ChatMessage, type ChatPart, GatewayError, isObject, type Json } from '../../../core/index.ts';
+
+/** The templates of a prompt, filled in. */
+export interface Prompt {
+	system: Json;
+	user: Json;
+	history: Json;
+	images: Json;
+}
+
+const MOST_MESSAGES = 1000;
+const MOST_IMAGES = 20;
+
+/** @throws validation_failed naming what does not fit */
+export function messagesOf({ system, user, history, images }: Prompt): ChatMessage[] {
+	const parts = imagesOf(images);
+	const text = textOf(user);
+	const content = parts.length === 0 ? text : [{ type: 'text' as const, text }, ...parts];
+	const instructions: ChatMessage[] = system === null || system === '' ? [] : [{ role: 'system', content: textOf(system) }];
+	return [...instructions, ...historyOf(history), { role: 'user', content }];
+}
+
+/** A value that is no text is shown as JSON. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function historyOf(value: Json): ChatMessage[] {
+	if (value === null) return [];
+	if (!Array.isArray(value) || value.length > MOST_MESSAGES)
+		throw new GatewayError('validation_failed', `"history" must be a list of at most ${MOST_MESSAGES} messages.`);
+	return value.map((message, at) => {
+		const { role, content } = isObject(message) ? message : {};
+		if ((role !== 'user' && role !== 'assistant') || typeof content !== 'string')
+			throw new GatewayError(
+				'validation_failed',
+				`"history", message ${at + 1}: it must be {"role": "user" or "assistant", "content": text}.`,
+			);
+		return { role, content };
+	});
+}
+
+function imagesOf(value: Json): ChatPart[] {
+	if (value === null) return [];
+	const images = (Array.isArray(value) ? value : [value]).flat().filter((image) => image !== null);
+	if (images.length > MOST_IMAGES)
+		throw new GatewayError('validation_failed', `"images" has ${images.length} images: ${MOST_IMAGES} are allowed.`);
+	return images.map((image, at) => {
+		const part = typeof image === 'string' ? fromUrl(image) : fromObject(image);
+		if (!part)
+			throw new GatewayError('validation_failed', `"images", image ${at + 1}: it must be a data URL of an image, or {"data", "mimeType"}.`);
+		return part;
+	});
+}
+
+const DATA_URL = /^data:(image\/[\w.+-]+);base64,/;
+const IMAGE_TYPE = /^image\/[\w.+-]+$/;
+
+function fromUrl(url: string): ChatPart | null {
+	const [start = '', mimeType = ''] = DATA_URL.exec(url.slice(0, 200)) ?? [];
+	return start === '' ? null : { type: 'image', data: url.slice(start.length), mimeType };
+}
+
+function fromObject(image: Json): ChatPart | null {
+	const { data, mimeType } = isObject(image) ? image : {};
+	if (typeof data !== 'string' || typeof mimeType !== 'string' || !IMAGE_TYPE.test(mimeType)) return null;
+	return { type: 'image', data, mimeType };
+}

@@ -1,0 +1,99 @@
+// The `agent` executor: an agent of the organization as a tool.
+
+import { createHash } from 'node:crypto';
+import Joi from 'joi';
+import {
+	type AgentQuestion,
+	type Call,
+	GatewayError,
+	type Json,
+	type JsonObject,
+	type ToolExecutor,
+	type ToolResult,
+} from '../../../core/index.ts';
+import { answerOf, formOf } from './questions.ts';
+
+interface AgentToolConfig {
+	agentId: string;
+	timeoutMs: number;
+}
+
+export default {
+	kind: 'executor',
+	api: 1,
+	name: 'agent',
+	creatable: true,
+	summary: 'Runs an agent of the organization: arguments are its input, its output is the result.',
+	config: Joi.object<AgentToolConfig>({
+		agentId: Joi.string().guid().required().description('Id of the agent. Its input schema is what the tool’s `parameters` should be'),
+		timeoutMs: Joi.number()
+			.integer()
+			.min(1)
+			.max(120_000)
+			.default(120_000)
+			.description('Milliseconds for the whole run. A run that takes longer is cancelled'),
+	}),
+	async execute(args, { agentId, timeoutMs }, call) {
+		const late = new AbortController();
+		const tooLate = new GatewayError('upstream_timeout', `The agent took longer than ${timeoutMs} ms.`);
+		const timer = setTimeout(() => late.abort(tooLate), timeoutMs);
+		try {
+			return resultOf(await run(args, agentId, call, AbortSignal.any([call.signal, late.signal])));
+		} catch (thrown) {
+			throw late.signal.aborted && !call.signal.aborted ? tooLate : thrown;
+		} finally {
+			clearTimeout(timer);
+		}
+	},
+} satisfies ToolExecutor<AgentToolConfig>;
+
+/** Time in which the same call finds the run again that waits for an answer. */
+const WAITS_MS = 600_000;
+
+/**
+ * Runs the agent. One that waits for an answer is found again by the same call of the same caller, so that its nodes do not run twice: a
+ * client sends the call once more with the answer, or after somebody has approved.
+ */
+async function run(args: JsonObject, agentId: string, call: Call, signal: AbortSignal): Promise<Json> {
+	const key = waitingKey(args, agentId, call);
+	const resume = key === null ? null : await call.kv.get(key);
+	const answer = async (question: AgentQuestion): Promise<Json> => {
+		if (key !== null) await call.kv.put(key, question.executionId, WAITS_MS);
+		return ask(question, call);
+	};
+	const output = await call.agents.run(agentId, args, { signal, answer, ...(resume !== null && { resume }) });
+	if (key !== null) await call.kv.drop(key);
+	return output;
+}
+
+/** Callers without a name are not told apart. */
+function waitingKey(args: JsonObject, agentId: string, { caller, tool }: Call): string | null {
+	if (caller === null || caller.subject === 'anonymous') return null;
+	const call = JSON.stringify([agentId, tool?.id ?? null, caller.method, caller.subject, args]);
+	return `waits:${createHash('sha256').update(call).digest('base64url')}`;
+}
+
+/** Asks the user of the client. @returns null where that is not possible. @throws forbidden when they do not answer */
+async function ask({ message, schema, isRestricted, key }: AgentQuestion, call: Call): Promise<Json> {
+	// The user of a client is not known to be one of those who may answer.
+	const form = isRestricted ? null : formOf(schema);
+	if (form === null) return null;
+	try {
+		return answerOf(
+			await call.ask({
+				key: `q_${createHash('sha256').update(key).digest('hex').slice(0, 32)}`,
+				message: message.slice(0, 4000),
+				schema: form,
+			}),
+			form,
+		);
+	} catch (thrown) {
+		if (thrown instanceof GatewayError && thrown.code === 'not_implemented') return null;
+		throw thrown;
+	}
+}
+
+const resultOf = (output: Json): ToolResult =>
+	typeof output === 'string'
+		? { content: [{ type: 'text', text: output }] }
+		: { content: [{ type: 'text', text: JSON.stringify(output) }], structured: output };

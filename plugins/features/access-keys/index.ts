@@ -53,8 +53,8 @@ const fields = {
 	name: Joi.string(),
 	prefix: Joi.string().description('The first characters of the key, to recognise it by.').example('ak_live_Ab3d'),
 	scope: shape({
-		type: Joi.string().valid('account', 'gateway'),
-		id: uuid.optional().description('Id of the gateway; absent for the account.'),
+		type: Joi.string().valid('account', 'gateway', 'agent'),
+		id: uuid.optional().description('Id of the gateway or agent; absent for the account.'),
 	}),
 	permissions: held(PERMISSIONS),
 	lastUsedAt: timestamp.allow(null).description('Time of the last use, up to a second late; null: never used.'),
@@ -77,7 +77,7 @@ export default {
 	kind: 'feature',
 	api: 1,
 	name: 'access_keys',
-	summary: 'Long-lived access keys of a user, for the whole account or one gateway, and logins of programs that get one.',
+	summary: 'Long-lived access keys of a user, for the whole account, one gateway or one agent, and logins of programs that get one.',
 	config: Joi.object({}),
 	segments: ['access-keys', 'device'],
 	limits: { [POLLS]: { max: 120, seconds: 60 } },
@@ -141,4 +141,4 @@ async function create(request: Request, core: Core) {
 }
 
 const show = (row: AccessKeyRow) =>
-	present(ACCESS_KEY, row, { scope: row.reach.type === 'gateway' ? { type: row.reach.type, id: row.reach.id } : { type: row.reach.type } });
+	present(ACCESS_KEY, row, { scope: row.reach.type === 'account' ? { type: row.reach.type } : { type: row.reach.type, id: row.reach.id } });

@@ -15,8 +15,12 @@ import {
 
 export type Scope = { type: 'account' } | { type: 'gateway' | 'agent'; id: string };
 
-/** The permissions of a key for one gateway that names none: those that the gateway's clients need. */
-const GATEWAY_PERMISSIONS: readonly PermissionName[] = ['tools:read', 'tools:execute'];
+/** The permissions of a key for one resource that names none: those that its clients need. */
+const CLIENTS: Readonly<Record<'gateway' | 'agent', readonly PermissionName[]>> = {
+	gateway: ['tools:read', 'tools:execute'],
+	agent: ['agents:read', 'agents:execute'],
+};
+const RESOURCE = { account: 'Account', gateway: 'Gateway', agent: 'Agent' } as const;
 /** The number of characters that are shown: enough to recognise a key, too few to guess it. */
 const SHOWN_CHARACTERS = ACCESS_KEY_PREFIX.length + 4;
 
@@ -37,19 +41,20 @@ export const chosen = (names: readonly PermissionName[]): Joi.ArraySchema =>
 		.unique()
 		.min(1)
 		.description(
-			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway.',
+			'Limited to those of its owner. When absent: all of them for a key of the account, `tools:read` and `tools:execute` for a key of one gateway, ' +
+				'`agents:read` and `agents:execute` for a key of one agent.',
 		);
 
-/** Finds the organization and gateway of a key, in any of the user's organizations. @throws not_found */
+/** Finds the organization and the gateway or agent of a key, in any of the user's organizations. @throws not_found */
 export async function reachOf(wanted: Scope, userId: string, { store }: Pick<Core, 'store'>): Promise<KeyReach> {
 	if (wanted.type === 'account') return { type: 'account' };
-	// Agents do not exist yet, so no agent has this id.
-	if (wanted.type === 'agent') throw notFound('Agent');
+	const { type } = wanted;
+	const rows = type === 'agent' ? store.agents : store.gateways;
 	for (const { organization } of await store.accounts.memberships(userId)) {
-		const gateway = await store.gateways.get(organization.id, wanted.id);
-		if (gateway) return { type: 'gateway', id: gateway.id, organizationId: organization.id };
+		const row = await rows.get(organization.id, wanted.id);
+		if (row) return { type, id: row.id, organizationId: organization.id };
 	}
-	throw notFound('Gateway');
+	throw notFound(RESOURCE[type]);
 }
 
 /** Stores a new key. @param repositories write in the name of its owner. @returns its row, and the key itself. @throws not_found */
@@ -63,9 +68,9 @@ export async function mint(
 		name,
 		prefix: key.slice(0, SHOWN_CHARACTERS),
 		reach,
-		permissions: permissions ?? (reach.type === 'account' ? null : [...GATEWAY_PERMISSIONS]),
+		permissions: permissions ?? (reach.type === 'account' ? null : [...CLIENTS[reach.type]]),
 		hash: hashKey(key),
 	});
-	if (!row) throw notFound('Gateway');
+	if (!row) throw notFound(RESOURCE[reach.type]);
 	return { row, key };
 }

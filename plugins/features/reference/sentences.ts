@@ -80,6 +80,10 @@ export const TOLD: Record<ErrorCode, Told> = {
 		when: 'The `Idempotency-Key` belongs to a request with another body.',
 		message: 'This Idempotency-Key was used for another request: choose a new one.',
 	},
+	agent_failed: {
+		when: 'The agent ran and failed: `executionId` names the execution, and `reason` says why. A repeated request runs it again.',
+		message: 'The agent failed.',
+	},
 	rate_limited: {
 		when: 'Too many requests were made in the window; `Retry-After` says when to try again.',
 		message: 'Too many requests: retry after 12 seconds.',

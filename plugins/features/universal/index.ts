@@ -72,8 +72,9 @@ async function identify(incoming: Incoming, core: Core): Promise<Reach | null> {
 	}
 }
 
-/** @throws no_organization */
+/** @throws no_organization; forbidden for a key for one agent */
 function reachOf(holder: Holder, { headers }: Incoming, { runtime }: Core): Reach {
+	if (holder.key?.reach.type === 'agent') throw new GatewayError('forbidden', 'The access key is for one agent, and for no gateway.');
 	const reach = runtime.reachIn(holder, chooseOrganization(holder, organizationNamed(headers)));
 	if (!reach) throw noOrganization('The credential is for no organization that the account belongs to.');
 	return reach;

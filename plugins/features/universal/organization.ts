@@ -8,11 +8,11 @@ const HEADER = 'x-organization-id';
 export const organizationNamed = (headers: Incoming['headers']): string | null => headers[HEADER]?.toLowerCase() ?? null;
 
 /**
- * Returns the id of the organization: that of the gateway that a key is for, else the named one, else the only one.
+ * Returns the id of the organization: that of the gateway or agent that a key is for, else the named one, else the only one.
  * @throws no_organization when none is named and there are several, or none; when the named one is none of theirs
  */
 export function chooseOrganization({ key, memberships }: Pick<Holder, 'key' | 'memberships'>, named: string | null): string {
-	const only = key?.reach.type === 'gateway' ? key.reach.organizationId : null;
+	const only = key && key.reach.type !== 'account' ? key.reach.organizationId : null;
 	if (only !== null) assertNoOther(only, named);
 	const chosen = only ?? named;
 	const [first, second] = memberships.keys();

@@ -1,0 +1,31 @@
+// The bounds of an organization's agents and of what starts them.
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+export const BOUNDS = {
+	/** Agents of an organization. */
+	agents: 1000,
+	/** Webhooks of an agent. */
+	webhooks: 20,
+	/** Nodes and edges of a pipeline, and its characters as JSON. */
+	nodes: 200,
+	edges: 1000,
+	pipelineChars: 500_000,
+	/** The longest time limit of a run, which may wait for people. */
+	timeoutMs: 30 * DAY_MS,
+	/** The longest time limit that a caller who waits may ask for. */
+	invokeMs: 60 * MINUTE_MS,
+	/** The wait without such a limit: less than the minute after which proxies give up. */
+	waitMs: 55_000,
+	/** Bytes of the body of a webhook. */
+	webhookBytes: 1_048_576,
+	/** The difference between the clocks of a webhook's sender and ours. */
+	skewMs: 5 * MINUTE_MS,
+	/** The time for which an `Idempotency-Key` of a webhook is known. */
+	keyMs: DAY_MS,
+	/** The longest life of a link in a mail. */
+	linkMs: 7 * DAY_MS,
+	/** The number of a list's first entries that cannot be skipped. */
+	offset: 10_000,
+} as const;

@@ -1,0 +1,121 @@
+// The estimate of what a run of an agent costs: from what its latest executions cost, else from its pipeline and the prices of its models.
+
+import type { ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import { type AgentRow, type Core, count, isObject, type JsonObject, operation, type PipelineStep, shape } from '../../../core/features.ts';
+import { findAgent } from './find.ts';
+
+const MILLION = 1_000_000;
+/** Fewer executions than these say little. */
+const ENOUGH = 5;
+const CHARS_PER_TOKEN = 4;
+const TYPICAL_OUTPUT = 300;
+const TYPICAL_INPUT = 200;
+const DEFAULT_OUTPUT = 8192;
+
+const money = Joi.number().min(0).allow(null);
+
+const ESTIMATE = shape({
+	min: money,
+	typical: money,
+	max: money.description('US dollars for one run; null when a price is unknown.'),
+	currency: Joi.string().valid('USD'),
+	basis: Joi.string()
+		.valid('history', 'pipeline')
+		.description('Whether it is taken from executions of this version, or from the pipeline.'),
+	executions: count.description('The number of executions that it is taken from.'),
+	assumptions: Joi.array().items(Joi.string()),
+}).meta({ schema: 'CostEstimate' });
+
+export const estimateRoute = (core: Core): ServerRoute =>
+	operation({
+		method: 'GET',
+		path: '/agents/{id}/cost-estimate',
+		id: 'estimateAgentCost',
+		summary: 'Estimates what a run of an agent costs.',
+		need: 'agents:read',
+		answer: ESTIMATE,
+		handler: async (request) => {
+			const agent = await findAgent(request, core);
+			const { executions, cost } = await core.store.agents.history(agent.organizationId, agent.id, agent.version);
+			if (!cost || executions < ENOUGH) return { ...(await byPipeline(agent, core)), currency: 'USD', basis: 'pipeline', executions };
+			const assumptions = [`The latest ${executions} successful executions of this version; those of unknown cost are left out.`];
+			const [min, typical, max] = [cost.min, cost.typical, cost.max].map((value) => value / MILLION);
+			return { min, typical, max, currency: 'USD', basis: 'history', executions, assumptions };
+		},
+	});
+
+interface Sums {
+	min: number | null;
+	typical: number | null;
+	max: number | null;
+	assumptions: string[];
+}
+
+interface ModelNode {
+	id: string;
+	data: JsonObject;
+	providerId: string;
+}
+
+async function byPipeline(agent: AgentRow, core: Core): Promise<Sums> {
+	const nodes = modelNodes(agent.pipeline.nodes, core);
+	const assumptions = [
+		`A token is ${CHARS_PER_TOKEN} characters of a prompt; placeholders stand for ${TYPICAL_INPUT} tokens together, at most for as many as the prompt has.`,
+		`An answer has ${TYPICAL_OUTPUT} tokens, at least 1, at most the limit of the node or connection, else ${DEFAULT_OUTPUT}.`,
+		'Each node asks its model once; at most as often as its `maxIterations` and the retries of its policy allow. Nodes inside a map are counted for one item.',
+	];
+	if (nodes.length === 0)
+		return { min: 0, typical: 0, max: 0, assumptions: ['No node asks a model by itself: what its tools and agents cost is not known.'] };
+	if (agent.pipeline.edges.some(({ sourceHandle }) => sourceHandle !== undefined)) assumptions.push('Every branch is taken.');
+	const priced = await Promise.all(nodes.map((node) => costOfNode(agent.organizationId, node, core)));
+	const unknown = nodes.filter((_node, index) => priced[index] === null);
+	if (unknown.length > 0) {
+		assumptions.push(`The price of the model is unknown at: ${unknown.map(({ id }) => id).join(', ')}.`);
+		return { min: null, typical: null, max: null, assumptions };
+	}
+	const known = priced.filter((one) => one !== null);
+	const sum = (of: (one: Spread) => number): number => known.reduce((total, one) => total + of(one), 0) / MILLION;
+	return { min: sum(({ min }) => min), typical: sum(({ typical }) => typical), max: sum(({ max }) => max), assumptions };
+}
+
+/** Lists the nodes that name a connection, those inside of others, too. */
+function modelNodes(nodes: readonly Pick<PipelineStep, 'id' | 'type' | 'data'>[], core: Core): ModelNode[] {
+	return nodes.flatMap(({ id, type, data }) => {
+		const plugin = core.registry.get('node', type);
+		const { policy: _policy, ...config } = data;
+		const named = plugin?.uses?.(config).find(({ kind }) => kind === 'provider');
+		const inside = plugin?.body?.(config)?.nodes ?? [];
+		return [...(named ? [{ id, data, providerId: named.id }] : []), ...modelNodes(inside, core)];
+	});
+}
+
+interface Spread {
+	min: number;
+	typical: number;
+	max: number;
+}
+
+/** Returns millionths of a US dollar; null when the price is unknown. */
+async function costOfNode(organizationId: string, { data, providerId }: ModelNode, core: Core): Promise<Spread | null> {
+	const row = await core.store.llmProviders.get(organizationId, providerId);
+	if (!row) return null;
+	const ask = Math.ceil(JSON.stringify(data).length / CHARS_PER_TOKEN);
+	const model = typeof data['model'] === 'string' ? data['model'] : row.model;
+	if (!model) return null;
+	const limit = numberIn(data, 'maxTokens') ?? numberIn(row.configuration, 'maxTokens') ?? DEFAULT_OUTPUT;
+	const retries = isObject(data['policy']) ? (numberIn(data['policy'] as JsonObject, 'retries') ?? 0) : 0;
+	const times = (numberIn(data, 'maxIterations') ?? 1) * (1 + retries);
+	const price = (inputTokens: number, outputTokens: number) => core.models.price(row, { model, inputTokens, outputTokens });
+	const [min, typical, max] = await Promise.all([
+		price(ask, 1),
+		price(ask + TYPICAL_INPUT, Math.min(limit, TYPICAL_OUTPUT)),
+		price(ask * 2 + TYPICAL_INPUT, limit),
+	]);
+	return min === null || typical === null || max === null ? null : { min, typical, max: max * times };
+}
+
+const numberIn = (data: JsonObject, name: string): number | undefined => {
+	const value = data[name];
+	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+};

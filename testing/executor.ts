@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
-import type { Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
+import type { AgentRuns, Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
 import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type FakeCallOptions, fakeCall, loopbackCall } from './fake-call.ts';
 import { assertResult, isRefusal, outcome } from './outcome.ts';
@@ -27,6 +27,8 @@ export interface ExecutorOptions {
 	api?(origin: string): Api;
 	/** The model connections of the organization, all at this address behind the guard, for an executor that asks models. */
 	models?(t: TestContext, origin: string): Models;
+	/** The agents of the organization, which call this address behind the guard, for an executor that runs agents. */
+	agents?(t: TestContext, origin: string): AgentRuns;
 	/** Reads the echoed text from the result of `echo`. */
 	echoed(result: ToolResult): Json | undefined;
 	/** Configs that are refused, with a pattern for the message. */
@@ -84,6 +86,7 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 			...{ ...more, plugin: executor },
 			...(fixture.api && { api: fixture.api(origin) }),
 			...(fixture.models && { models: fixture.models(t, origin) }),
+			...(fixture.agents && { agents: fixture.agents(t, origin) }),
 			...(fixture.operator && { operator: fixture.operator }),
 		});
 

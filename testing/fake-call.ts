@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { createArgumentChecks } from '../core/arguments/checks.ts';
 import type { Admission } from '../core/contract/admission.ts';
+import type { AgentRuns } from '../core/contract/agents.ts';
 import type { Asker } from '../core/contract/asking.ts';
 import type { Call, Identity, OutboundRequest } from '../core/contract/context.ts';
 import { notFound } from '../core/contract/errors.ts';
@@ -68,6 +69,8 @@ export interface FakeCallOptions {
 	skills?: readonly FakeSkill[];
 	/** The model connections of the organization. Default: it has none. */
 	models?: Models;
+	/** The agents of the organization. Default: it has none. */
+	agents?: AgentRuns;
 	/** The tool that runs, and its API: what an executor gets. */
 	tool?: Partial<Tool>;
 	api?: Api;
@@ -168,6 +171,7 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 		...{ signer: UNSIGNED, invoker, inFlight: new InFlight(), seals: secrets, waitingQuestions: new WaitingQuestions(stopping) },
 		skillFiles: new SkillFiles(store),
 		operatorOf: (plugin) => registry.operator(plugin),
+		agents: { of: () => options.agents ?? NO_AGENTS },
 		models: { of: (_organization, signal) => modelsWithin(options.models ?? NO_MODELS, signal) },
 		outputChecks: argumentChecks.outputs,
 		jobs: { jobs: notYet, deliver: notYet, deliveries: notYet },
@@ -196,6 +200,12 @@ const noConnection = (): never => {
 	throw notFound('LLM provider');
 };
 const NO_MODELS: Models = { chat: noConnection, ask: async () => noConnection() };
+
+const NO_AGENTS: AgentRuns = {
+	run: async () => {
+		throw notFound('Agent');
+	},
+};
 
 /** Calls of models end with the call. */
 const modelsWithin = (models: Models, signal: AbortSignal): Models => {

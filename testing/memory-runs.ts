@@ -175,7 +175,7 @@ class Queue implements MemoryRuns {
 				signal.throwIfAborted();
 				if (key === 'due' && ms > 0) await this.#wait(entry, ms);
 			},
-			...{ event: absent, child: absent },
+			...{ event: absent, child: absent, hold: () => () => undefined, former: () => null },
 		};
 	}
 

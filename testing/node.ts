@@ -2,11 +2,27 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { ChatChunk, Json, JsonObject, NodeCall, NodeEffect, NodeGraph, NodeInput, NodeOutput, PipelineNode } from '../core/index.ts';
+import type {
+	Call,
+	ChatChunk,
+	ItemResult,
+	Json,
+	JsonObject,
+	NodeCall,
+	NodeEffect,
+	NodeGraph,
+	NodeInput,
+	NodeOutput,
+	NodeSaveContext,
+	PipelineNode,
+	RunResult,
+	Tool,
+} from '../core/index.ts';
 import { assertHidden, isSecretive, plantedFor } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
 import { type ConfigSamples, describeManifest, frozen } from './config.ts';
 import { loopbackCall } from './fake-call.ts';
+import { sampleTool } from './samples.ts';
 import { lentBy, saving, SILENT as silent } from './waiting.ts';
 
 /** One node of a graph, and what it has to make of an input. */
@@ -21,8 +37,10 @@ export interface NodeSample {
 	values?: Readonly<Record<string, Json>>;
 	/** The answer to `call.suspend`; absent for a node that does not suspend. */
 	agreed?: Json;
-	/** The result of every agent and every tool that it runs, and of every chat. */
-	results?: { run?: Json; chat?: readonly ChatChunk[] };
+	/** The output of every agent and the answer of every tool that it runs, the chunks of every chat, and the results of items (default: the items themselves). */
+	results?: { run?: Json; tool?: Json; chat?: readonly ChatChunk[]; each?: readonly ItemResult[] };
+	/** The tool that its toolbox has. */
+	tool?: Partial<Tool>;
 	expected: NodeOutput;
 }
 
@@ -60,7 +78,7 @@ export function nodeContract(node: PipelineNode, options: NodeOptions): void {
 
 		for (const [at, { config, graph, paths }] of (fixture.wrong ?? []).entries())
 			test(`the faults of graph ${at} are found all at once, each with a pointer into its config`, async () => {
-				const faults = (await node.check?.(parse(node, config), graph, saving())) ?? [];
+				const faults = (await node.check?.(parse(node, config), graph, savingNode())) ?? [];
 				assert.deepEqual(
 					faults.map(({ path }) => path),
 					paths,
@@ -148,7 +166,7 @@ function describeSample({ node, start }: NodeFixture, sample: NodeSample): void 
 				edges,
 				ancestors: [],
 			};
-			assert.deepEqual(await node.check?.(config, graph, saving()), []);
+			assert.deepEqual(await node.check?.(config, graph, savingNode()), []);
 		});
 }
 
@@ -164,7 +182,7 @@ async function assertKept({ node, start, samples, operator: given }: NodeFixture
 		const graph = { nodeId: 'it', nodes: [{ id: 'it', type: node.name }], edges: [], ancestors: [] };
 		for (const work of [
 			async () => node.run(sample.input, parse(node, config), call),
-			async () => node.check?.(parse(node, config), graph, saving()),
+			async () => node.check?.(parse(node, config), graph, savingNode()),
 		]) {
 			const [seen] = await Promise.allSettled([work()]);
 			assertHidden(seen.status === 'fulfilled' ? 'the output' : 'the error', seen, texts);
@@ -184,8 +202,16 @@ interface CallOptions {
 /** The end of a run that waits for an answer. */
 class Suspended extends Error {}
 
-function lend(t: TestContext, { values = {}, agreed, results = {} }: NodeSample, { signal, sealed, answered }: CallOptions): NodeCall {
+/** The context in which every tool of a config passes. */
+const savingNode = (): NodeSaveContext => ({ ...saving(), toolFaults: async () => [] });
+
+/** A tool's answer that is JSON. */
+const resultOf = (structured: Json): RunResult => ({ content: [{ type: 'text', text: JSON.stringify(structured) }], structured });
+
+function lend(t: TestContext, sample: NodeSample, { signal, sealed, answered }: CallOptions): NodeCall {
+	const { values = {}, agreed, results = {}, tool } = sample;
 	const given = loopbackCall(t, signal ? { signal } : {});
+	let steps = 0;
 	const parts: Partial<NodeCall> = {
 		fill: (template) => fill(template, values),
 		async suspend() {
@@ -194,15 +220,38 @@ function lend(t: TestContext, { values = {}, agreed, results = {} }: NodeSample,
 		},
 	};
 	const others: Partial<NodeCall> = {
-		run: async () => results.run ?? null,
+		execute: async () => resultOf(results.tool ?? null),
+		invoke: async () => resultOf(results.tool ?? null),
 		async *chat() {
 			yield* results.chat ?? [];
 		},
 	};
-	const untouched = (name: string) => () => assert.fail(`it used ${name}`);
+	// They keep by themselves what they do.
+	const kept: Partial<NodeCall> = {
+		run: async () => results.run ?? null,
+		async step(_key, work) {
+			steps += 1;
+			try {
+				return await work(given.signal);
+			} finally {
+				steps -= 1;
+			}
+		},
+		toolbox: async () => ({
+			list: tool ? [sampleTool(tool)] : [],
+			invoke: async () => (sealed && steps === 0 ? assert.fail('it used a tool') : resultOf(results.tool ?? null)),
+		}),
+		each: async (items) => [...(results.each ?? items.map((item) => ({ ok: item })))],
+	};
+	const open = lentBy(given, others) as Call & Record<string, (...args: unknown[]) => unknown>;
+	// A step keeps by itself what its work does.
+	const untouched =
+		(name: string) =>
+		(...args: unknown[]): unknown =>
+			steps > 0 ? open[name]?.(...args) : assert.fail(`it used ${name}`);
 	const names = [...Object.keys(given), ...Object.keys(others)].filter((name) => name !== 'signal');
 	const closed = sealed ? Object.fromEntries(names.map((name) => [name, untouched(name)])) : {};
-	return lentBy(given, { ...others, log: silent, progress: () => undefined, ...closed, ...parts }) as NodeCall;
+	return lentBy(given, { ...others, log: silent, progress: () => undefined, ...kept, ...closed, ...parts }) as NodeCall;
 }
 
 /** Fills placeholders that are whole texts, as far as the samples have them. */

@@ -64,6 +64,12 @@ const EXCEPTIONS: readonly Exception[] = [
 	standards(['llm'], 'LLM providers of an organization (specification 2), a resource of the management API and its tables'),
 	standards(['skills'], 'skills of an organization (agentskills.io), a resource of the management API and its tables'),
 	{ reason: 'words', names: ['custom', 'local'], as: 'the English words, and Joi’s functions; a scope of a setting of PostgreSQL' },
+	{
+		...{ reason: 'words', names: ['input', 'output', 'map', 'merge', 'condition', 'transform'] },
+		as: 'members of rows and of contracts, functions, and words of sentences',
+	},
+	standards(['agent'], 'agents of an organization, a resource of the management API and its tables; the header User-Agent (RFC 9110)'),
+	standards(['tool_call'], 'a chunk of an answer in which a model calls a tool, as OpenAI’s chat completions name it'),
 	standards(['grpc'], 'the headers of gRPC over HTTP/2, `grpc-*`', 'core/upstreams/pass-through.ts'),
 	{ reason: 'segments', names: ['utcp'], file: 'core/http/reserved.ts', as: 'a path that no organization may take' },
 	{ reason: 'prefixes', names: ['utcp'], file: 'core/limits/table.ts', as: 'a path with a window of its own' },

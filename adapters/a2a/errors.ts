@@ -68,6 +68,7 @@ const REASONS: ErrorMap<'http' | Reason> = {
 	payload_too_large: 'http',
 	unsupported_media_type: 'http',
 	idempotency_key_reused: 'INVALID_PARAMS',
+	agent_failed: 'INTERNAL_ERROR',
 	rate_limited: 'http',
 	internal: 'INTERNAL_ERROR',
 	not_implemented: 'UNSUPPORTED_OPERATION',

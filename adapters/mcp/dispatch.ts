@@ -67,6 +67,7 @@ const OUTCOMES: ErrorMap<'http' | 'result' | number> = {
 	validation_failed: 'result',
 	precondition_failed: 'result',
 	idempotency_key_reused: 'result',
+	agent_failed: 'result',
 	schema_invalid: 'result',
 	egress_refused: 'result',
 	no_organization: 'http',

@@ -117,6 +117,7 @@ const PROVOKED: Record<string, () => Promise<Answer>> = {
 
 /** Source files of the other sentences. The text before or within each depends on the case. */
 const WRITTEN: Record<string, string> = {
+	agent_failed: 'plugins/features/agents/invoke.ts',
 	internal: 'core/http/failures.ts',
 	not_implemented: 'core/tools/dry-run.ts',
 	tool_not_found: 'core/tools/call.ts',

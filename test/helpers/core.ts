@@ -48,6 +48,7 @@ import type { RunRow } from '../../core/store/store.ts';
 import { WaitingQuestions } from '../../core/tools/asking.ts';
 import type { Services } from '../../core/tools/call-parts.ts';
 import { createInvoker } from '../../core/tools/invoke.ts';
+import { NO_AGENTS } from '../../core/tools/no-agents.ts';
 import { createUpstreamTokens } from '../../core/upstreams/access-tokens.ts';
 import { Breakers } from '../../core/upstreams/breakers.ts';
 import { createSigner } from '../../core/upstreams/credentials.ts';
@@ -165,6 +166,7 @@ export async function startCore({
 		followServed,
 		operatorOf,
 		...asking,
+		agents: NO_AGENTS,
 	};
 	const tokens = createTokens(SECRETS.JWT_SECRET);
 	const passwords = createPasswords();

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RequestRoute } from '@hapi/hapi';
 import type Joi from 'joi';
+import { until } from './clock.ts';
 import { exampleOf } from './example.ts';
 import { addMember } from './members.ts';
 import { obtainTokens } from './oauth.ts';
@@ -45,6 +46,7 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 	const provider = { name: `${name} models`, provider: 'custom', apiKey: 'key', baseUrl: await modelOrigin(), model: 'm' };
 	const llmProvider = must(await account.post('/llm-providers', provider), 201).body.data.id;
 	must(await account.post(`/llm-providers/${llmProvider}/chat`, { message: 'x', sessionId: name }), 200);
+	const agents = await makeAgent(account, name);
 	const assigned = must(await account.get(`/gateways/${gateway.id}/tools`), 200).body.data.tools[0];
 	const [method] = must(await account.get(`/gateways/${gateway.id}/auth`), 200).body.data.authMethods;
 	const [key] = must(await account.get(`/gateways/${gateway.id}/auth/api-keys`), 200).body.data.apiKeys;
@@ -76,6 +78,7 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			accessKey: accessKey.body.data.id,
 			member: must(await member.get('/auth/profile'), 200).body.data.id,
 			...oauth,
+			...agents,
 		},
 	};
 }
@@ -89,6 +92,27 @@ export async function beginDeviceLogin({ url }: { url: string }): Promise<{ devi
 async function beginDeviceLogins(service: SharedService): Promise<Record<string, string>> {
 	const names = ['userCode', 'approvedCode', 'deniedCode'];
 	return Object.fromEntries(await Promise.all(names.map(async (name) => [name, (await beginDeviceLogin(service)).user_code])));
+}
+
+const SCHEMA = { type: 'object', properties: { name: { type: 'string' } } };
+
+/** Makes an agent with an execution that waits for an approval, and a webhook. */
+async function makeAgent(account: Account, name: string): Promise<Record<string, string>> {
+	const nodes = [
+		{ id: 'in', type: 'input', data: { schema: SCHEMA } },
+		{ id: 'ask', type: 'approval', data: { message: `${name} question` } },
+		{ id: 'out', type: 'output', data: { mapping: { answer: '{{nodes.ask.output}}' } } },
+	];
+	const edges = [
+		{ id: 'e1', source: 'in', target: 'ask' },
+		{ id: 'e2', source: 'ask', target: 'out' },
+	];
+	const agent = must(await account.post('/agents', { name: `${name} agent`, pipeline: { nodes, edges } }), 201).body.data.id;
+	const started = must(await account.post(`/agents/${agent}/invoke?async=true`, { input: { name } }), 202).body.data.executionId;
+	const asked = async () => must(await account.get(`/agents/${agent}/approvals`), 200).body.data.approvals.length > 0;
+	await until(asked, 'the question of the agent');
+	const webhook = must(await account.post(`/agents/${agent}/webhooks`, { name: `${name} webhook` }), 201).body.data.id;
+	return { agent, execution: started, webhook };
 }
 
 /** Starts a server with one model, which answers everything with one word until the process ends. */
@@ -156,6 +180,9 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/skills/', 'id', 'skill'],
 	['/llm-providers/', 'id', 'llmProvider'],
 	['/llm-providers/', 'sessionId', 'chatSession'],
+	['/agents/', 'id', 'agent'],
+	['/agents/', 'execId', 'execution'],
+	['/', 'webhookId', 'webhook'],
 	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],
@@ -200,6 +227,13 @@ const FIELDS: Record<string, unknown> = {
 	currentPassword: 'Correct1Horse',
 	type: 'api_key',
 };
+const SIMPLE = {
+	nodes: [
+		{ id: 'in', type: 'input', data: { schema: SCHEMA } },
+		{ id: 'out', type: 'output', data: { mapping: { name: 'x' } } },
+	],
+	edges: [{ id: 'e', source: 'in', target: 'out' }],
+};
 /** Bodies that depend on more than their schema says. */
 const BODIES: Record<string, unknown> = {
 	'POST /apis': { name: 'a', type: 'openapi', baseUrl: 'https://example.com' },
@@ -211,6 +245,12 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /gateways/{id}/tools/{toolId}': { rateLimit: 5 },
 	'POST /llm-providers': { name: 'a', provider: 'custom', apiKey: 'k', baseUrl: 'https://example.com/v1' },
 	'PATCH /llm-providers/{id}': { name: 'changed' },
+	'POST /agents': { name: 'a', pipeline: SIMPLE },
+	'PATCH /agents/{id}': { name: 'changed' },
+	'POST /agents/{id}/invoke': { input: {} },
+	'POST /agents/{id}/executions/{execId}/approve': { answer: { approved: true } },
+	'POST /agents/{id}/webhooks': { name: 'a' },
+	'POST /agents/{id}/webhooks/{webhookId}/secret': {},
 	'PATCH /skills/{id}': { description: 'changed' },
 	'PATCH /auth/profile': { firstName: 'Eve' },
 	'POST /device/authorize': { client_id: 'program' },

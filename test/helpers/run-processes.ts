@@ -17,10 +17,18 @@ export interface RunProcess extends AsyncDisposable {
 	ended: Promise<number | null>;
 }
 
-/** Starts a replica; it takes runs when this resolves. */
-export async function runProcess(database: Endpoint, env: Record<string, string | number> = {}): Promise<RunProcess> {
+/** Starts a replica; it takes runs when this resolves. @param worker the program of the process, instead of that for runs alone */
+export async function runProcess(
+	database: Endpoint,
+	env: Record<string, string | number> = {},
+	{ worker = WORKER, flags = [] }: { worker?: string; flags?: string[] } = {},
+): Promise<RunProcess> {
 	const texts = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
-	const child = fork(WORKER, { env: { ...process.env, RUN_DATABASE: JSON.stringify(database), ...texts }, stdio: 'inherit', execArgv: [] });
+	const child = fork(worker, {
+		env: { ...process.env, RUN_DATABASE: JSON.stringify(database), ...texts },
+		stdio: 'inherit',
+		execArgv: flags,
+	});
 	const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
 	const [message] = await Promise.race([once(child, 'message'), ended.then((code) => [`ended with ${code}`])]);
 	assert.equal(message, 'open');

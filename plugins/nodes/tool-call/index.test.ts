@@ -6,6 +6,7 @@ import { asGatewayError, type JsonObject, type NodeCall, type NodeSaveContext, t
 import { nodeWorld, told } from '../../../test/helpers/node-world.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import { loopbackCall } from '../../../testing/fake-call.ts';
+import { saving } from '../../../testing/waiting.ts';
 import http from '../../executors/http/index.ts';
 import toolCall from './index.ts';
 

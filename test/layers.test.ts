@@ -113,7 +113,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * authentication methods at an address over all organizations (`gateways/everywhere.ts`), skills, results that are cut, kept, checked and
  * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists.
  */
-const MAX_LINES = 18000;
+const MAX_LINES = 19_000;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

@@ -1,4 +1,4 @@
-// What a run of an agent is pinned to, as its row keeps it.
+// The definition that a run of an agent is pinned to, as its row keeps it.
 
 import type { Json } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';

@@ -21,7 +21,7 @@ export interface At {
 	prefix: string;
 	/** The indexes of the iterations around, the outermost first. */
 	iteration: readonly number[];
-	/** What placeholders see, beside the nodes of this graph. */
+	/** The values that placeholders see, beside the nodes of this graph. */
 	scope: Scope;
 	/** Aborted when another node of the graph failed, or one around it. */
 	signal: AbortSignal;

@@ -105,7 +105,7 @@ export class NodeCaller extends PluginCall implements NodeCall {
 		return this.#node.verbs.step(key, work, options);
 	}
 
-	/** What a config names is checked when it is saved; a row that it does not name is not reached. */
+	/** Refuses rows that the config does not name: those that it names were checked when it was saved. */
 	#assertUsed(kind: NodeReference['kind'], id: string): void {
 		if (!this.#node.uses.some((one) => one.kind === kind && one.id === id)) throw notFound(TITLES[kind]);
 	}

@@ -202,11 +202,11 @@ export class NodeRuns implements NodeRunner {
 		const afterMs = node.policy.timeoutMs ?? usualMs;
 		const own = new AbortController();
 		const signal = AbortSignal.any([at.signal, own.signal]);
-		const late = new RunError({ code: 'timed_out', message: `It took longer than ${afterMs} ms.` });
+		const late = (): RunError => new RunError({ code: 'timed_out', message: `It took longer than ${afterMs} ms.` });
 		try {
 			const call = this.#parts.callOf({ ...ready, key, traced, signal, use, hold });
 			const running = (async () => node.plugin.run({ input: at.scope['input'] ?? null, from }, node.config, call))();
-			const done = await raceWith(at.signal, running, afterMs === null ? {} : { late: { afterMs, reason: () => late } });
+			const done = await raceWith(at.signal, running, afterMs === null ? {} : { late: { afterMs, reason: late } });
 			return checked(node, done);
 		} finally {
 			own.abort(new Error('The try is over.'));

@@ -1,4 +1,4 @@
-// What a node used of models, over all of its tries.
+// The use that a node made of models, over all of its tries.
 
 import type { Usage } from '../contract/providers.ts';
 

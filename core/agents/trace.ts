@@ -1,4 +1,4 @@
-// What a run tells of its nodes. Outputs of nodes with an effect are in the steps of the run; all else is kept here, and written with the
+// The trace that a run keeps of its nodes. Outputs of nodes with an effect are in the steps of the run; all else is kept here, and written with the
 // progress of a run that takes a while, and with its end.
 
 import type { Json } from '../contract/nouns.ts';

@@ -1,4 +1,4 @@
-// What a node of effect `none` may do, each of it kept by itself: steps, other agents, iterations, questions.
+// The verbs of nodes of effect `none`, each of them kept by itself: steps, other agents, iterations, questions.
 
 import { randomUUID } from 'node:crypto';
 import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
@@ -132,7 +132,7 @@ async function eachItem(
 				if (signal.aborted) throw error;
 				const { code, message } = faultOf(error);
 				results[index] = { error: { code, message } };
-				// What may have happened is not passed over, whatever the node says.
+				// A fault after which something may have happened is not passed over, whatever the node says.
 				if (!stopsAtFault && code !== 'in_doubt') continue;
 				fault ??= { error };
 				stop.abort(new Stopped('Another item failed.'));

@@ -29,7 +29,7 @@ const SIGNS: Record<string, string> = { success: '+', failed: '!', skipped: '-',
 
 let world: AgentWorld;
 const begun: string[] = [];
-/** What happens when an effect of a run begins, by its tag. */
+/** Hears of each effect of a run that begins, by its tag. */
 const atBegin = new Map<string, (signal: AbortSignal) => Promise<void>>();
 const begunOf = (tag: string): string[] => begun.filter((line) => line.startsWith(`${tag} `)).map((line) => line.slice(tag.length + 1));
 before(async () => {

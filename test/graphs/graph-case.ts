@@ -21,8 +21,6 @@ export interface GraphCase {
 	answers?: Record<string, Json>;
 	/** Agents that the graph runs: their ids are put in place of their names. */
 	agents?: Record<string, Pipeline>;
-	/** Where several nodes may or may not have begun when another one failed, they are left out of the comparison. */
-	loose?: boolean;
 }
 
 export const START: [string] = ['start'];

@@ -7,7 +7,7 @@ import type { Plugin } from '../../core/contract/kinds.ts';
 import type { NodeBody, NodeEffect, PipelineNode } from '../../core/contract/nodes.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/contract/nouns.ts';
 
-/** What a node tells a test of itself. */
+/** The things that a node tells a test of itself. */
 export interface Effects {
 	/** Hears each beginning of an effect: the tag of the run, and the name of the node; a test may keep it waiting. */
 	begun?(tag: string, name: string, signal: AbortSignal): void | Promise<void>;

@@ -123,7 +123,7 @@ async function waiting(): Promise<void> {
 	await clear();
 	await using asking = await agentProcess(database, {}, ['--expose-gc']);
 	const agent = await world.addAgent(graph('in>q q>out', { in: ['start'], q: ['ask', { message: 'Sure?' }], out: ['finish'] }));
-	// What is loaded with the first ones is not theirs.
+	// The first ones load code, which is not theirs.
 	await startMany(world, agent, 20);
 	await seconds(async () => (await count(`runs WHERE status = 'waiting'`)) === 20, 'the first ones wait');
 	await sleep(5_000);

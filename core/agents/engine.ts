@@ -27,8 +27,8 @@ export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents
 }
 
 /** The runs of one account at a time over all replicas, those of one process, and those that have not ended. */
-const PER_ACCOUNT = 50;
-const PLACES = 50;
+const PER_ACCOUNT = 64;
+const PLACES = 64;
 const UNFINISHED = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The time limit of a run for which neither the agent nor the one who starts it names one. */

@@ -20,6 +20,14 @@ SELECT count(*) >= $3::integer AS "isFull" FROM runs WHERE account_id = $1 AND k
 const UNFINISHED = `
 SELECT count(*)::integer AS count FROM (SELECT FROM runs WHERE account_id = $1 AND kind = $2 AND finished_at IS NULL LIMIT $3) AS counted`;
 
+// Both numbers at once, without a lock.
+const ROOM = `
+SELECT (${UNFINISHED}) AS unfinished, (
+	SELECT count(*)::integer FROM runs WHERE account_id = $1 AND kind = $2 AND status IN ('queued', 'running') AND job_id IS NOT NULL
+) AS running`;
+/** An account that is so far from its bounds is not counted under a lock: so many runs of it are not being added at this moment. */
+const MARGIN = 32;
+
 const ADD = `
 INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, deadline_at, parent_id, dedupe, on_loss,
 	schedule, scheduled_for, status, here, job_id, due_at, attempt, started_at)
@@ -83,14 +91,15 @@ export const adder =
 		const organizationId = uuid(asked.organizationId);
 		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
 		if (!account) return null;
-		if (most !== null) await sql.executeSql(LOCK, [lockKey(asked.kind, account.accountId)]);
-		const isFull = perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
+		const isFree = await hasRoom(sql, account.accountId, { kind: asked.kind, perAccount, most });
+		if (most !== null && !isFree) await sql.executeSql(LOCK, [lockKey(asked.kind, account.accountId)]);
+		const isFull = !isFree && perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
 		const isHere = asked.here && !isFull;
 		const [id, jobId] = [asked.id ?? randomUUID(), isFull ? null : randomUUID()];
 		const [run] = (await sql.executeSql(ADD, [id, organizationId, account.accountId, ...valuesOf(asked), isHere, jobId])).rows as Run[];
 		if (!run) return sameRun(sql, organizationId, asked);
 		if (asked.hereOnly && !isHere) throw new GatewayError('rate_limited', NO_PLACE, RETRY_SOON);
-		if (most !== null) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
+		if (most !== null && !isFree) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
 		if (jobId) await engine.send(sql, { ...run, jobId }, isHere ? 'here' : 0);
 		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], signals: [] } : null;
 		return { run, claimed, topics: isHere ? [] : [`run:queued:${run.kind}`] };
@@ -115,6 +124,20 @@ async function assertRoom(sql: Sql, accountId: string, { kind, most }: { kind: s
 const NO_PLACE = 'No place is free to begin at once. Try again later.';
 const RETRY_SOON = { headers: { 'retry-after': '1' } };
 const RETRY = { headers: { 'retry-after': '60' } };
+
+/** Whether an account is far from its bounds. */
+async function hasRoom(
+	sql: Sql,
+	accountId: string,
+	bounds: Pick<RunKind, 'kind' | 'perAccount'> & { most: number | null },
+): Promise<boolean> {
+	const { kind, perAccount, most } = bounds;
+	const [ofRunning, ofAll] = [perAccount ?? Number.POSITIVE_INFINITY, most ?? Number.POSITIVE_INFINITY];
+	if (ofRunning <= MARGIN || ofAll <= MARGIN) return false;
+	if (perAccount === null && most === null) return true;
+	const [found] = (await sql.executeSql(ROOM, [accountId, kind, most ?? 0])).rows;
+	return found.running < ofRunning - MARGIN && (most === null || found.unfinished < ofAll - MARGIN);
+}
 
 async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { kind: string; perAccount: number }): Promise<boolean> {
 	await sql.executeSql(LOCK, [lockKey(kind, accountId)]);

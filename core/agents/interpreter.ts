@@ -4,6 +4,7 @@
 import type { NodeInput } from '../contract/nodes.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import type { Graph, GraphNode } from './graph.ts';
+import { type Linked, linkedTo } from './linked.ts';
 import type { Scope } from './templates.ts';
 
 /** The way a node ended. */
@@ -60,7 +61,7 @@ class Walker {
 	readonly #at: At;
 	readonly #runner: NodeRunner;
 	readonly #rootFrom: NodeInput['from'];
-	readonly #stop = new AbortController();
+	readonly #stop: Linked;
 	/** The inbound edges of each node that have not settled. */
 	readonly #open = new Map<string, number>();
 	/** The nodes from which an edge was taken, in the order of the node's edges. */
@@ -75,15 +76,17 @@ class Walker {
 		this.#graph = graph;
 		this.#runner = runner;
 		this.#rootFrom = rootFrom;
+		this.#stop = linkedTo(at.signal);
 		// Nodes around a body are seen in it.
 		this.#nodes = { ...((at.scope['nodes'] ?? {}) as JsonObject) };
-		this.#at = { ...at, scope: { ...at.scope, nodes: this.#nodes }, signal: AbortSignal.any([at.signal, this.#stop.signal]) };
+		this.#at = { ...at, scope: { ...at.scope, nodes: this.#nodes }, signal: this.#stop.signal };
 		for (const { id, sources } of graph.nodes.values()) this.#open.set(id, sources.length);
 	}
 
 	async run(): Promise<Json> {
 		for (const root of this.#graph.roots) this.#start(root);
 		if (this.#running > 0) await this.#done.promise;
+		this.#stop.leave();
 		if (this.#fault) throw this.#fault.error;
 		if (this.#outputs.size <= 1) return [...this.#outputs.values()][0] ?? null;
 		return Object.fromEntries(this.#outputs);

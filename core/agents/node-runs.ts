@@ -15,6 +15,7 @@ import type { Envelopes } from './envelopes.ts';
 import type { GraphNode } from './graph.ts';
 import type { At, NodeRunner, Ready, Settled } from './interpreter.ts';
 import { Stopped } from './interpreter.ts';
+import { linkedTo } from './linked.ts';
 import type { NodeCaller } from './node-call.ts';
 import { NodeUse, type Used } from './node-use.ts';
 import { ERROR_PORT, MAX_BACKOFF_MS } from './policy.ts';
@@ -200,15 +201,15 @@ export class NodeRuns implements NodeRunner {
 	async #once(ready: Ready, { traced, hold, use, usualMs, key }: Trying & { key: string }): Promise<NodeOutput> {
 		const { node, at, from } = ready;
 		const afterMs = node.policy.timeoutMs ?? usualMs;
-		const own = new AbortController();
-		const signal = AbortSignal.any([at.signal, own.signal]);
+		const own = linkedTo(at.signal);
 		const late = (): RunError => new RunError({ code: 'timed_out', message: `It took longer than ${afterMs} ms.` });
 		try {
-			const call = this.#parts.callOf({ ...ready, key, traced, signal, use, hold });
+			const call = this.#parts.callOf({ ...ready, key, traced, signal: own.signal, use, hold });
 			const running = (async () => node.plugin.run({ input: at.scope['input'] ?? null, from }, node.config, call))();
 			const done = await raceWith(at.signal, running, afterMs === null ? {} : { late: { afterMs, reason: late } });
 			return checked(node, done);
 		} finally {
+			own.leave();
 			own.abort(new Error('The try is over.'));
 		}
 	}

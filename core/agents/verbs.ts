@@ -11,6 +11,7 @@ import type { Agents, QuestionRow } from '../store/store.ts';
 import { kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
 import type { Envelopes } from './envelopes.ts';
 import { type At, Stopped, walk } from './interpreter.ts';
+import { linkedTo } from './linked.ts';
 import type { NodeVerbs } from './node-call.ts';
 import type { NodeRuns, Try } from './node-runs.ts';
 import type { Trace } from './trace.ts';
@@ -39,7 +40,7 @@ export function verbsOf(one: Try, parts: VerbParts): NodeVerbs {
 	return {
 		async step(key, work, { once = false } = {}) {
 			const sealed = await nodes.inSlots(one.signal, () =>
-				run.step(`${one.key}/${key}`, async (signal) => envelopes.seal(await work(AbortSignal.any([signal, one.signal]))), { once }),
+				run.step(`${one.key}/${key}`, async () => envelopes.seal(await work(one.signal)), { once }),
 			);
 			// It was sealed as what `work` returned.
 			return envelopes.open(sealed) as Awaited<ReturnType<typeof work>>;
@@ -119,8 +120,8 @@ async function eachItem(
 	if (!body) throw new PluginFault(`node:${one.node.type}`, 'each needs a body.');
 	if (items.length > MAX_ITEMS) throw new GatewayError('validation_failed', `There are ${items.length} items, and may be ${MAX_ITEMS}.`);
 	const results: ItemResult[] = new Array(items.length);
-	const stop = new AbortController();
-	const signal = AbortSignal.any([one.signal, stop.signal]);
+	const stop = linkedTo(one.signal);
+	const { signal } = stop;
 	let [next, fault] = [0, null as { error: unknown } | null];
 	const work = async (): Promise<void> => {
 		for (let index = next++; index < items.length && !fault; index = next++) {
@@ -141,6 +142,7 @@ async function eachItem(
 	};
 	const workers = Math.max(1, Math.min(AT_ONCE, concurrency, items.length));
 	const ends = await Promise.allSettled(Array.from({ length: workers }, work));
+	stop.leave();
 	if (fault) throw (fault as { error: unknown }).error;
 	for (const end of ends) if (end.status === 'rejected') throw end.reason;
 	return results;

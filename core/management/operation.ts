@@ -45,7 +45,7 @@ export interface Endpoint {
 	produces?: string;
 	/** The answer is not wrapped in the envelope (specification 2 and 4.8); a 202 is. */
 	bare?: true;
-	status?: 200 | 201;
+	status?: 200 | 201 | 202;
 	/** Other statuses with the same answer, each with its condition; 204 carries none. */
 	alsoAnswers?: Readonly<Record<number, string>>;
 	/** The schema of `data` in a 202: the handler may defer the work (`accept`). */

@@ -199,10 +199,13 @@ const ELSEWHERE: Record<string, string> = {
 	'POST /invitations/accept': 'a token that was mailed',
 	'POST /auth/reset-password': 'a token that was mailed',
 	'POST /device/token': 'a code that a user has allowed',
+	'POST /approvals/look': 'a token that was mailed',
+	'POST /approvals/answer': 'a token that was mailed',
+	'POST /webhooks/{webhookId}': 'a signature',
 };
 
 test('real answers of every operation are what its page promises: left for later', async () => {
-	for (const route of routes.filter((each) => promised(each).includes(202))) {
+	for (const route of routes.filter((each) => promised(each).includes(202) && !ELSEWHERE[nameOf(each)])) {
 		const answer = await ask(route, { body: bodyOf(route, ids(tenant)), headers: { prefer: 'respond-async' } });
 		assert.equal(answer.status, 202, nameOf(route));
 	}

@@ -96,7 +96,7 @@ async function beginDeviceLogins(service: SharedService): Promise<Record<string,
 
 const SCHEMA = { type: 'object', properties: { name: { type: 'string' } } };
 
-/** Makes an agent with an execution that waits for an approval, and a webhook. */
+/** Makes an agent with executions that wait for an approval, one that has failed, and a webhook. */
 async function makeAgent(account: Account, name: string): Promise<Record<string, string>> {
 	const nodes = [
 		{ id: 'in', type: 'input', data: { schema: SCHEMA } },
@@ -108,11 +108,13 @@ async function makeAgent(account: Account, name: string): Promise<Record<string,
 		{ id: 'e2', source: 'ask', target: 'out' },
 	];
 	const agent = must(await account.post('/agents', { name: `${name} agent`, pipeline: { nodes, edges } }), 201).body.data.id;
-	const started = must(await account.post(`/agents/${agent}/invoke?async=true`, { input: { name } }), 202).body.data.executionId;
-	const asked = async () => must(await account.get(`/agents/${agent}/approvals`), 200).body.data.approvals.length > 0;
+	const start = async () => must(await account.post(`/agents/${agent}/invoke?async=true`, { input: { name } }), 202).body.data.executionId;
+	const [failed, asking, running] = [await start(), await start(), await start()];
+	const asked = async () => must(await account.get(`/agents/${agent}/approvals`), 200).body.data.approvals.length === 3;
 	await until(asked, 'the question of the agent');
 	const webhook = must(await account.post(`/agents/${agent}/webhooks`, { name: `${name} webhook` }), 201).body.data.id;
-	return { agent, execution: started, webhook };
+	must(await account.post(`/agents/${agent}/executions/${failed}/cancel`, undefined), 200);
+	return { agent, execution: failed, askingExecution: asking, runningExecution: running, webhook };
 }
 
 /** Starts a server with one model, which answers everything with one word until the process ends. */
@@ -181,6 +183,8 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/llm-providers/', 'id', 'llmProvider'],
 	['/llm-providers/', 'sessionId', 'chatSession'],
 	['/agents/', 'id', 'agent'],
+	['/agents/{id}/executions/{execId}/approve', 'execId', 'askingExecution'],
+	['/agents/{id}/executions/{execId}/cancel', 'execId', 'runningExecution'],
 	['/agents/', 'execId', 'execution'],
 	['/', 'webhookId', 'webhook'],
 	['/', 'skillId', 'skill'],

@@ -5,7 +5,6 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	type AgentWebhookRow,
-	accept,
 	body,
 	type Core,
 	GatewayError,
@@ -23,7 +22,7 @@ import { BOUNDS } from './bounds.ts';
 import { verify } from './signatures.ts';
 import { webhookLocation } from './webhooks.ts';
 
-const STARTED = shape({ executionId: uuid, status: Joi.string().valid('running', 'success', 'failed') });
+const STARTED = shape({ executionId: uuid, status: Joi.string().valid('running') });
 const MAX_KEY = 255;
 
 export const incomingRoute = (core: Core): ServerRoute =>
@@ -40,13 +39,15 @@ export const incomingRoute = (core: Core): ServerRoute =>
 		body: body({}).unknown().description('A JSON object: the input of the agent.').example({ name: 'Ada' }),
 		bodyIs: 'unread',
 		answer: STARTED,
-		accepted: STARTED,
+		status: 202,
 		errors: ['unauthorized', 'not_found', 'conflict', 'rate_limited'],
 		handler: (request) => receive(request, core),
 	});
 
 async function receive(request: Request, core: Core) {
 	core.limits.assertMayTry(request);
+	const type = mediaTypeOf(request.raw.req.headers['content-type']);
+	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
 	const content = (await readBody(request.raw.req, BOUNDS.webhookBytes)) ?? Buffer.alloc(0);
 	const { webhook, identity } = await identify(request, core, content);
 	await core.limits.ofWebhook(request, webhook.id);
@@ -55,9 +56,8 @@ async function receive(request: Request, core: Core) {
 	if (!agent) throw notFound('Webhook');
 	const { organizationId } = webhook;
 	const dedupe = await messageOf(request, core, webhook, identity);
-	const input = inputOf(request, content);
+	const input = inputOf(content);
 	const { run } = await core.agents.start({ organizationId, agent, input, trigger: 'webhook', startedBy: webhook.name, dedupe });
-	accept(request, { location: `/agents/${agent.id}/executions/${run.id}`, 'retry-after': '1' });
 	return { executionId: run.id, status: 'running' };
 }
 
@@ -74,10 +74,8 @@ async function identify(request: Request, core: Core, content: Buffer): Promise<
 	}
 }
 
-/** @throws unsupported_media_type, validation_failed */
-function inputOf(request: Request, content: Buffer): JsonObject {
-	const type = mediaTypeOf(request.raw.req.headers['content-type']);
-	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
+/** @throws validation_failed */
+function inputOf(content: Buffer): JsonObject {
 	const input = parseJson(content);
 	if (!isObject(input)) throw new GatewayError('validation_failed', 'The body must be a JSON object.');
 	return input as JsonObject;

@@ -15,6 +15,7 @@ import {
 	type JsonObject,
 	operation,
 	organizationOf,
+	showPreferences,
 } from '../../../core/features.ts';
 import { BOUNDS } from './bounds.ts';
 import { INVOKE } from './fields.ts';
@@ -36,7 +37,7 @@ export const invokeRoute = (core: Core): ServerRoute =>
 		id: 'invokeAgent',
 		summary: 'Runs an agent, and answers with its output.',
 		description:
-			'With `?async=true` the answer comes at once: a 202 whose `Location` shows the execution. So does a call without `options.timeout` whose execution ' +
+			'With `?async=true`, or `Prefer: respond-async`, the answer comes at once: a 202 whose `Location` shows the execution. So does a call without `options.timeout` whose execution ' +
 			'has not ended after 55 seconds, or that waits for an approval; the execution goes on. When the caller leaves before, the execution is cancelled, ' +
 			'unless the agent’s `onDisconnect` is `continue`. With an `Idempotency-Key`, a repeated request gets the first answer, also that of a failure.',
 		need: 'agents:execute',
@@ -50,7 +51,9 @@ export const invokeRoute = (core: Core): ServerRoute =>
 		slow: true,
 		handler: async (request) => {
 			const agent = await findAgent(request, core);
-			const isAsync = request.query['async'] === true;
+			const prefers = /(?:^|,)\s*respond-async\s*(?:[;,]|$)/i.test(request.raw.req.headers['prefer']?.toString() ?? '');
+			const isAsync = prefers || request.query['async'] === true;
+			if (prefers) showPreferences(request, ['respond-async']);
 			// Before the start, so that no leaving is missed.
 			const signal = clientSignal(request);
 			const execution = await start(request, core, agent, isAsync);

@@ -179,6 +179,7 @@ function parametersOf(declared: Endpoint, writer: SchemaWriter): JsonObject[] {
 }
 
 const SUCCESS = { type: 'boolean', const: true };
+const SUCCEEDED = { 200: 'Success', 201: 'Created', 202: 'Accepted' } as const;
 
 /** Tells whether a 304 is possible: hapi answers it wherever an `ETag` is sent. */
 const isConditional = ({ versioned, method }: Endpoint): boolean => Boolean(versioned) && method === 'GET';
@@ -196,7 +197,7 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 	];
 	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
-	const told: [code: string, when: string][] = [[String(status), status === 201 ? 'Created' : 'Success'], ...Object.entries(alsoAnswers)];
+	const told: [code: string, when: string][] = [[String(status), SUCCEEDED[status]], ...Object.entries(alsoAnswers)];
 	const answers: JsonObject = Object.fromEntries(
 		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content: content(code) }) }]),
 	);

@@ -1,5 +1,6 @@
 // Acme, whose pets an agent looks after: the story behind the examples of the document, and the request of each operation in it.
 
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,6 +22,7 @@ export interface Story {
 export interface Given {
 	query?: string;
 	body?: object;
+	headers?: Record<string, string>;
 	/** The token of another user than the owner. */
 	token?: string;
 }
@@ -81,6 +83,10 @@ export async function tellStory(service: TestService): Promise<Story> {
 		'POST /device/authorize': () => ({ body: { client_id: 'gatehouse-proxy', device_name: 'laptop' } }),
 		'POST /device/token': () => approvedDevice(service, account),
 		'POST /device/revoke': () => ({ body: { token: 'ak_live_unknown' } }),
+		'POST /agents/{id}/executions/{execId}/approve': () => ({ body: { answer: { approved: true, comment: 'Go ahead.' } } }),
+		'POST /webhooks/{webhookId}': () => signed(tenant),
+		'POST /approvals/look': () => linked(service, account, {}),
+		'POST /approvals/answer': () => linked(service, account, { answer: { approved: true } }),
 		'POST /gateways/{id}/tools': () => ({ body: { toolId: ids['spareTool'] } }),
 		'POST /gateways/{id}/tools/bulk': () => ({ body: { toolIds: [ids['spareTool']] } }),
 	};
@@ -100,6 +106,8 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	must(await account.patch(`/apis/${api}`, { name: 'Pet store', baseUrl: petStore, description: 'Pets and their owners.' }), 200);
 	// A credential is for one origin, and was removed with the previous one.
 	must(await account.post(`/apis/${api}/credentials`, { type: 'bearer_token', credentials: { token: 'stored' } }), 201);
+	must(await account.patch(`/agents/${ids['agent']}`, { name: 'Greeter', description: 'Greets when somebody agrees.' }), 200);
+	must(await account.patch(`/agents/${ids['quickAgent']}`, { name: 'Quick greeter' }), 200);
 	must(await account.patch(`/gateways/${gateway}`, { name: 'Pets', description: 'Finds pets for the front desk.' }), 200);
 	const parameters = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 	const executionConfig = { method: 'GET', url: `${petStore}/pets/{id}` };
@@ -121,6 +129,48 @@ async function approvedDevice(service: TestService, account: Account): Promise<G
 	const body = { permissions: ['tools:read', 'tools:execute'], organizationId: account.organization.id };
 	must(await account.post(`/device/logins/${user_code}/approve`, body), 200);
 	return { body: { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code } };
+}
+
+/** Signs the message of a webhook, as its sender does. */
+async function signed({ account, ids }: Tenant): Promise<Given> {
+	const path = `/agents/${ids['agent']}/webhooks/${ids['webhook']}/secret`;
+	const { secret } = must(await account.post(path, undefined), 200).body.data;
+	const body = { name: 'Ada' };
+	const [id, seconds] = ['msg_1', String(Math.floor(Date.now() / 1000))];
+	const content = `${id}.${seconds}.${JSON.stringify(body)}`;
+	const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+		.update(content)
+		.digest('base64');
+	return { body, headers: { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${signature}` } };
+}
+
+/** Lets an agent ask the owner by mail. */
+async function linked({ config }: TestService, account: Account, more: object): Promise<Given> {
+	const nodes = [
+		{ id: 'in', type: 'input', data: { schema: { type: 'object' } } },
+		{ id: 'ask', type: 'approval', data: { message: 'Feed the cat?', approvers: { emails: [account.email] } } },
+		{ id: 'out', type: 'output', data: { mapping: { answer: '{{nodes.ask.output}}' } } },
+	];
+	const edges = [
+		{ id: 'e1', source: 'in', target: 'ask' },
+		{ id: 'e2', source: 'ask', target: 'out' },
+	];
+	const agent = must(await account.post('/agents', { name: 'Feeder', pipeline: { nodes, edges } }), 201).body.data.id;
+	const known = new Set(tokensIn(config.dataDir));
+	must(await account.post(`/agents/${agent}/invoke?async=true`, { input: {} }), 202);
+	let token: string | undefined;
+	await until(() => {
+		token = tokensIn(config.dataDir).find((one) => !known.has(one));
+		return token !== undefined;
+	}, 'the mail of a question');
+	return { body: { token, ...more } };
+}
+
+/** Lists the tokens of questions in the mails. */
+function tokensIn(dataDir: string): string[] {
+	const folder = join(dataDir, 'mail');
+	const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', '').replaceAll('=3D', '='));
+	return mails.flatMap((mail) => /svc_apr_[\w-]+\.[\w-]{43}/.exec(mail)?.[0] ?? []);
 }
 
 /** Invites an existing account. */

@@ -64,7 +64,7 @@ async function ask(
 	{ url }: TestService,
 	more: Record<string, string> = {},
 ): Promise<Answer> {
-	const { query = '', body = shownBody(route, tenant), token } = await given(nameOf(route));
+	const { query = '', body = shownBody(route, tenant), token, headers = {} } = await given(nameOf(route));
 	const isPublic = route.settings.plugins?.operation?.need === 'public';
 	const organization = { 'x-organization-id': tenant.account.organization.id };
 	const answer = await send(url + fill(route.path, ids(tenant)) + query, route.method.toUpperCase(), {
@@ -72,6 +72,7 @@ async function ask(
 		headers: {
 			...(!isPublic && { authorization: `Bearer ${token ?? tenant.account.token}` }),
 			...(!isPublic && token === undefined && organization),
+			...headers,
 			...more,
 		},
 	});

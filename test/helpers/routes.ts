@@ -114,7 +114,8 @@ async function makeAgent(account: Account, name: string): Promise<Record<string,
 	await until(asked, 'the question of the agent');
 	const webhook = must(await account.post(`/agents/${agent}/webhooks`, { name: `${name} webhook` }), 201).body.data.id;
 	must(await account.post(`/agents/${agent}/executions/${failed}/cancel`, undefined), 200);
-	return { agent, execution: failed, askingExecution: asking, runningExecution: running, webhook };
+	const quickAgent = must(await account.post('/agents', { name: `${name} quick agent`, pipeline: SIMPLE }), 201).body.data.id;
+	return { agent, quickAgent, execution: failed, askingExecution: asking, runningExecution: running, webhook };
 }
 
 /** Starts a server with one model, which answers everything with one word until the process ends. */
@@ -182,6 +183,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/skills/', 'id', 'skill'],
 	['/llm-providers/', 'id', 'llmProvider'],
 	['/llm-providers/', 'sessionId', 'chatSession'],
+	['/agents/{id}/invoke', 'id', 'quickAgent'],
 	['/agents/', 'id', 'agent'],
 	['/agents/{id}/executions/{execId}/approve', 'execId', 'askingExecution'],
 	['/agents/{id}/executions/{execId}/cancel', 'execId', 'runningExecution'],
@@ -234,7 +236,7 @@ const FIELDS: Record<string, unknown> = {
 const SIMPLE = {
 	nodes: [
 		{ id: 'in', type: 'input', data: { schema: SCHEMA } },
-		{ id: 'out', type: 'output', data: { mapping: { name: 'x' } } },
+		{ id: 'out', type: 'output', data: { mapping: { greeting: 'Hello, {{input.name}}.' } } },
 	],
 	edges: [{ id: 'e', source: 'in', target: 'out' }],
 };
@@ -251,7 +253,7 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /llm-providers/{id}': { name: 'changed' },
 	'POST /agents': { name: 'a', pipeline: SIMPLE },
 	'PATCH /agents/{id}': { name: 'changed' },
-	'POST /agents/{id}/invoke': { input: {} },
+	'POST /agents/{id}/invoke': { input: { name: 'Ada' } },
 	'POST /agents/{id}/executions/{execId}/approve': { answer: { approved: true } },
 	'POST /agents/{id}/webhooks': { name: 'a' },
 	'POST /agents/{id}/webhooks/{webhookId}/secret': {},

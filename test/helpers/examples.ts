@@ -20,6 +20,7 @@ const HOUR_MS = 3_600_000;
 /** Secrets are cut after the part that shows their form. */
 const SECRETS: [pattern: RegExp, shown: string][] = [
 	[/\b(ak_live_|svc_[a-z]+_)[\w-]{16,}/g, '$1...'],
+	[/\b(whsec_)[A-Za-z0-9+/]{16,}={0,2}/g, '$1...'],
 	[/\b(ak_live_|svc_gw_)[\w-]{4}\b/g, '$14fQz'],
 	[/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...'],
 ];

@@ -77,7 +77,7 @@ export interface Retried {
 	deadlineMs: number | null;
 }
 
-/** What the executions of an agent used in this month (UTC). */
+/** The use of an agent’s executions in this month (UTC). */
 export interface AgentUsage {
 	executions: number;
 	tokens: number;
@@ -87,7 +87,7 @@ export interface AgentUsage {
 	unpriced: number;
 }
 
-/** What the latest successful executions of a revision used. */
+/** The use of the latest successful executions of a revision. */
 export interface AgentHistory {
 	/** The number of executions that these figures are taken from. */
 	executions: number;
@@ -124,7 +124,7 @@ export interface QuestionRow {
 	until: Date | null;
 	createdAt: Date;
 	answeredAt: Date | null;
-	/** Who answered, for people to read. */
+	/** The one who answered, for people to read. */
 	answeredBy: string | null;
 }
 

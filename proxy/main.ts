@@ -10,12 +10,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 	login: async () => (await import('./login/commands.ts')).login,
 	whoami: async () => (await import('./login/commands.ts')).whoami,
 	logout: async () => (await import('./login/commands.ts')).logout,
+	skills: async () => (await import('./skills/commands.ts')).skills,
+	config: async () => (await import('./clients/commands.ts')).config,
 };
 
 const HELP = `Usage: gatehouse-proxy [<organization>/<gateway>]     connects an MCP client over stdio
        gatehouse-proxy login [--url <address>] [--no-browser]
        gatehouse-proxy login --with-token [--organization <slug>]     the token comes from standard input
        gatehouse-proxy whoami | logout [--url <address>]
+       gatehouse-proxy skills add @<organization>/<gateway> [--agent <agent>]... | list | update | remove <name>
+       gatehouse-proxy config <client> [<organization>/<gateway>] [--write]
 
 Variables: SVC_TOKEN, SVC_URL, SVC_MODE (skill-first, full), SVC_GATEWAY_ID, SVC_ORGANIZATION
 `;

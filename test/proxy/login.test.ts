@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { until } from '../helpers/clock.ts';
+import { freePort } from '../helpers/ports.ts';
 import { must, send } from '../helpers/service.ts';
 import { greet, openProxyWorld, PROXY, type ProxyWorld, startProxy } from '../helpers/stdio-proxy.ts';
 
@@ -127,8 +128,9 @@ test('a machine logs in with a token from standard input, which is checked first
 });
 
 test('a service that is away, a wrong option and a wrong address are told in one line', async () => {
+	const away = `http://127.0.0.1:${await freePort()}`;
 	for (const [args, sentence] of [
-		[['login', '--url', 'http://127.0.0.1:9'], /^http:\/\/127\.0\.0\.1:9 cannot be reached \(ECONNREFUSED\)\.\n$/],
+		[['login', '--url', away], /^http:\/\/127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\.\n$/],
 		[['login', '--nothing'], /Unknown option '--nothing'/],
 		[['whoami', '--url', 'ftp://x'], /^--url must be an address that begins with https/],
 	] as const) {

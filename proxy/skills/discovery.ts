@@ -1,0 +1,93 @@
+// The skills of a gateway, by its discovery index (agent-skills-discovery-rfc 0.2.0): what is read is what the digest says.
+
+import { createHash } from 'node:crypto';
+import { UsageError } from '../gateway/address.ts';
+import { LOG_IN, Refusal, refusalOf, unreachable } from '../gateway/refusals.ts';
+import { isObject } from '../wire/messages.ts';
+import { type Files, MAX_ARCHIVE_BYTES, readArchive } from './archives.ts';
+
+const PATIENCE_MS = 60_000;
+const INDEX = '/.well-known/agent-skills/index.json';
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const MAX_NAME = 64;
+
+export interface Published {
+	name: string;
+	type: 'archive' | 'skill-md';
+	url: string;
+	digest: string;
+}
+
+export interface Source {
+	/** The URL of the gateway. */
+	url: string;
+	/** The credential, for a gateway that asks for one; null without a login. */
+	token: string | null;
+}
+
+/** Reads the index. @throws UsageError, Refusal */
+export async function readIndex(source: Source): Promise<Published[]> {
+	const text = (await read(source.url + INDEX, source)).toString('utf8');
+	const skills = listOf(text);
+	if (!skills) throw new UsageError(`There is no index of skills at ${source.url}: is it a gateway of type skills?`);
+	return skills.map((one) => readEntry(one, source.url));
+}
+
+function listOf(text: string): unknown[] | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) && Array.isArray(value['skills']) ? value['skills'] : null;
+	} catch {
+		return null;
+	}
+}
+
+function readEntry(entry: unknown, url: string): Published {
+	const { name, type, url: path, digest } = isObject(entry) ? entry : {};
+	const isNamed = typeof name === 'string' && name.length <= MAX_NAME && NAME.test(name);
+	const isKnown =
+		(type === 'archive' || type === 'skill-md') && typeof path === 'string' && typeof digest === 'string' && DIGEST.test(digest);
+	if (!isNamed || !isKnown || !URL.canParse(path, url + INDEX)) throw new UsageError('The index has a skill that cannot be installed.');
+	const target = new URL(path, url + INDEX);
+	// The credential, and what is run later, come from the gateway alone.
+	if (target.origin !== new URL(url).origin) throw new UsageError(`The index names a file of another host, ${target.host}.`);
+	return { name, type, url: target.href, digest };
+}
+
+/** Fetches a skill. @throws UsageError when its bytes are not those of the digest */
+export async function fetchSkill({ name, type, url, digest }: Published, source: Source): Promise<Files> {
+	const bytes = await read(url, source);
+	const found = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+	if (found !== digest) throw new UsageError(`The skill ${name} is not what the index says: its digest differs. Nothing was written.`);
+	return type === 'archive' ? readArchive(bytes) : new Map([['SKILL.md', bytes]]);
+}
+
+/** Reads bytes; the credential is sent only where it is asked for. */
+async function read(url: string, { token }: Source): Promise<Buffer> {
+	const first = await get(url, null);
+	if (first.status !== 401) return bodyOf(first, url);
+	await first.body?.cancel();
+	if (token === null) throw new Refusal('credential', `${new URL(url).host} asks for a credential. ${LOG_IN}`);
+	return bodyOf(await get(url, token), url);
+}
+
+async function get(url: string, token: string | null): Promise<Response> {
+	const headers = { accept: '*/*', ...(token !== null && { authorization: `Bearer ${token}` }) };
+	return fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) }).catch((error) => {
+		throw unreachable(error, url);
+	});
+}
+
+async function bodyOf(response: Response, url: string): Promise<Buffer> {
+	const parts: Uint8Array[] = [];
+	let bytes = 0;
+	for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+		bytes += part.length;
+		if (bytes > MAX_ARCHIVE_BYTES) throw new UsageError(`${url} has more than 16 MiB.`);
+		parts.push(part);
+	}
+	const body = Buffer.concat(parts);
+	if (!response.ok) throw refusalOf(response, body.toString('utf8'), url);
+	return body;
+}

@@ -1,0 +1,207 @@
+// `gatehouse-proxy skills` and `config` as commands: with a gateway of the service, with one that lies, and with files that were there before.
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { writeTar } from '../../adapters/skills/tar.ts';
+import { until } from '../helpers/clock.ts';
+import {
+	type Account,
+	createHttpTool,
+	must,
+	publishGateway,
+	registerAccount,
+	type SharedService,
+	sharedService,
+} from '../helpers/service.ts';
+import { PROXY } from '../helpers/stdio-proxy.ts';
+
+let service: SharedService;
+let account: Account;
+let gateway: { id: string; url: string; key: string };
+let skillId: string;
+let name: string;
+const home = mkdtempSync(join(tmpdir(), 'gatehouse-skills-'));
+before(async () => {
+	service = await sharedService();
+	account = await registerAccount(service.url);
+	const tool = await createHttpTool(account, { name: 'find_order', url: 'https://example.com/' });
+	gateway = await publishGateway(account, { type: 'skills', toolIds: [tool] });
+	const skill = {
+		name: 'refund-orders',
+		description: 'Refunds orders.',
+		body: 'Refund it.',
+		files: { 'references/limits.md': { text: '100' } },
+	};
+	skillId = must(await account.post('/skills', skill), 201).body.data.id;
+	must(await account.post(`/gateways/${gateway.id}/skills`, { skillId }), 201);
+	name = `@${new URL(gateway.url).pathname.slice(1)}`;
+});
+after(async () => {
+	await service?.stop();
+	rmSync(home, { recursive: true, force: true });
+});
+
+/** Runs a command in a folder of its own below the home. */
+async function run(folder: string, args: string[], env: Record<string, string> = {}) {
+	const cwd = join(home, folder);
+	mkdirSync(cwd, { recursive: true });
+	const child = spawn(process.execPath, [PROXY, ...args], {
+		cwd,
+		env: { PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: service.url, ...env },
+	});
+	child.stdin.end();
+	let [stdout, stderr] = ['', ''];
+	child.stdout.setEncoding('utf8').on('data', (chunk) => (stdout += chunk));
+	child.stderr.setEncoding('utf8').on('data', (chunk) => (stderr += chunk));
+	const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+	return { code, stdout, stderr, cwd };
+}
+
+const files = (folder: string): string[] =>
+	readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((one) => one.isFile())
+		.map((one) => join(one.parentPath, one.name).slice(folder.length + 1))
+		.sort();
+
+test('skills are added where agents read them, run, are updated when they change, and are removed', async () => {
+	const added = await run('project', ['skills', 'add', name]);
+	assert.equal(added.code, 0, added.stderr);
+	for (const folder of ['.claude/skills', '.agents/skills']) {
+		const root = join(added.cwd, folder);
+		assert.ok(files(root).includes('refund-orders/references/limits.md'));
+		const [runner = ''] = files(root).filter((file) => file.endsWith('call.mjs'));
+		assert.equal(statSync(join(root, runner)).mode & 0o777, 0o755);
+		assert.equal(spawnSync(process.execPath, [join(root, runner), '--help']).status, 0);
+	}
+	const again = await run('project', ['skills', 'add', name]);
+	assert.equal(again.code, 0, again.stderr);
+	assert.match(
+		(await run('project', ['skills', 'list'])).stdout,
+		new RegExp(`refund-orders \\(${name} at ${service.url}\\): \\.claude/skills/refund-orders, \\.agents`),
+	);
+	must(await account.patch(`/skills/${skillId}`, { body: 'Refund it twice.' }), 200);
+	await until(async () => (await run('project', ['skills', 'update'])).stdout.includes('refund-orders: updated'), 'it is updated');
+	assert.match(readFileSync(join(added.cwd, '.claude/skills/refund-orders/SKILL.md'), 'utf8'), /Refund it twice\./);
+	assert.match((await run('project', ['skills', 'update'])).stdout, /refund-orders: up to date/);
+	const removed = await run('project', ['skills', 'remove', name]);
+	assert.equal(removed.code, 0, removed.stderr);
+	assert.deepEqual(files(added.cwd), ['.agents/gatehouse-skills.json']);
+});
+
+test('a chosen agent, and all projects of the user', async () => {
+	const added = await run('user', ['skills', 'add', name, '--user', '--agent', 'cursor', '--agent', 'codex']);
+	assert.equal(added.code, 0, added.stderr);
+	for (const folder of ['.cursor/skills', '.agents/skills']) assert.ok(existsSync(join(home, folder, 'refund-orders/SKILL.md')));
+	assert.deepEqual(files(added.cwd), []);
+	assert.equal((await run('user', ['skills', 'remove', 'refund-orders', '--user'])).code, 0);
+	assert.ok(!existsSync(join(home, '.cursor/skills/refund-orders')));
+	assert.match(
+		(await run('user', ['skills', 'add', name, '--agent', 'nobody'])).stderr,
+		/no agent that is known: it must be one of claude-code, /,
+	);
+});
+
+test('what was there before is not written over, and a link is not followed', async () => {
+	const cwd = join(home, 'mine');
+	const own = join(cwd, '.claude/skills/refund-orders');
+	mkdirSync(own, { recursive: true });
+	writeFileSync(join(own, 'SKILL.md'), 'mine');
+	const refused = await run('mine', ['skills', 'add', name]);
+	assert.deepEqual([refused.code, readFileSync(join(own, 'SKILL.md'), 'utf8')], [1, 'mine']);
+	assert.match(refused.stderr, /There is a skill refund-orders already at \.claude\/skills\/refund-orders: --force replaces it/);
+	const elsewhere = join(home, 'elsewhere');
+	mkdirSync(elsewhere);
+	writeFileSync(join(elsewhere, 'precious'), 'x');
+	rmSync(own, { recursive: true });
+	symlinkSync(elsewhere, own);
+	assert.equal((await run('mine', ['skills', 'add', name, '--force'])).code, 0);
+	assert.deepEqual(files(elsewhere), ['precious']);
+	// A list that came with a project removes nothing that is no skill.
+	writeFileSync(
+		join(cwd, '.agents/gatehouse-skills.json'),
+		JSON.stringify({ skills: { a: { gateway: '@a/b', service: 'x', digest: 'x', folders: ['../elsewhere'] } } }),
+	);
+	assert.match((await run('mine', ['skills', 'remove', 'a'])).stderr, /is broken/);
+	assert.deepEqual(files(elsewhere), ['precious']);
+});
+
+test('a gateway that lies writes nothing: another digest, a path outside, a file of another host, a name that is a path', async () => {
+	const archive = gzipSync(writeTar(new Map([['SKILL.md', Buffer.from('x')]])));
+	const evil = Buffer.from(archive);
+	const digest = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+	const skill = { name: 'a', type: 'archive', url: 'a.tar.gz', digest: digest(archive) };
+	const indexes: Record<string, object> = {
+		digest: { ...skill, digest: digest(Buffer.from('other')) },
+		host: { ...skill, url: 'http://127.0.0.1:1/a.tar.gz' },
+		path: { ...skill, name: '../../a' },
+		type: { ...skill, type: 'script' },
+		asked: skill,
+	};
+	let sent = '';
+	const server = createServer(({ url = '', headers }, response) => {
+		const [, , kind = ''] = url.split('/');
+		if (kind === 'asked' && headers.authorization === undefined) return response.writeHead(401).end();
+		if (kind === 'asked') sent = `${headers.authorization}`;
+		if (url.endsWith('index.json')) return response.end(JSON.stringify({ skills: [indexes[kind]] }));
+		return response.end(evil);
+	}).listen(0, '127.0.0.1');
+	await until(() => server.address() !== null, 'it listens');
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const sentences: Record<string, RegExp> = {
+		digest: /its digest differs/,
+		host: /another host/,
+		path: /cannot be installed/,
+		type: /cannot be installed/,
+		asked: /asks for a credential/,
+	};
+	for (const [kind, sentence] of Object.entries(sentences)) {
+		const refused = await run('lied', ['skills', 'add', `@x/${kind}`], { SVC_URL: url });
+		assert.equal(refused.code, 1, kind);
+		assert.match(refused.stderr, sentence);
+		assert.deepEqual(files(refused.cwd), []);
+	}
+	const allowed = await run('asked', ['skills', 'add', '@x/asked'], { SVC_URL: url, SVC_TOKEN: 'ak_live_mine' });
+	assert.deepEqual([allowed.code, sent], [0, 'Bearer ak_live_mine'], allowed.stderr);
+	server.close();
+});
+
+test('the configuration of each client is printed, and written beside what was there, with a copy of that', async () => {
+	for (const client of ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'windsurf', 'zed', 'codex']) {
+		const shown = await run('config', ['config', client, 'acme/tools']);
+		assert.equal(shown.code, 0, shown.stderr);
+		assert.match(shown.stdout, /gatehouse-proxy/);
+		const [, path = ''] = /This belongs into (.+) \(/.exec(shown.stderr) ?? [];
+		const before = client === 'codex' ? 'model = "x"\n' : '{\n  // kept\n  "other": true\n}\n';
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, before, { mode: 0o600 });
+		const written = await run('config', ['config', client, 'acme/tools', '--write', '--mode', 'full']);
+		assert.equal(written.code, 0, written.stderr);
+		const text = readFileSync(path, 'utf8');
+		assert.ok(
+			text.includes(client === 'codex' ? 'model = "x"' : '// kept') && text.includes('acme/tools') && text.includes('"full"'),
+			text,
+		);
+		const [, copy = ''] = /What was there is in (.+)\.\n/.exec(written.stdout) ?? [];
+		assert.equal(readFileSync(copy, 'utf8'), before);
+		assert.equal(statSync(path).mode & 0o777, 0o600);
+		assert.match((await run('config', ['config', client, 'acme/tools', '--write', '--mode', 'full'])).stdout, /has it already/);
+	}
+	for (const [args, sentence] of [
+		[['config', 'emacs'], /^Usage: gatehouse-proxy config/],
+		[['config', 'zed', 'tools'], /is no gateway/],
+		[['config', 'zed', '--mode', 'x'], /--mode must be/],
+		[['skills'], /^Usage: gatehouse-proxy skills/],
+	] as const) {
+		const refused = await run('config', [...args]);
+		assert.equal(refused.code, 1);
+		assert.match(refused.stderr, sentence);
+	}
+});

@@ -23,8 +23,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const MODES: readonly Mode[] = ['skill-first', 'full'];
 
-/** Returns the value of a variable; an empty one counts as absent, since clients write such. */
-export const variable = (env: Environment, name: string): string | null => env[name]?.trim() || null;
+/** Returns the value of a variable; an empty one counts as absent, and so does one that a client left unfilled, since clients write such. */
+export function variable(env: Environment, name: string): string | null {
+	const value = env[name]?.trim() ?? '';
+	return value === '' || /^\$\{[\w.:-]+\}$/.test(value) ? null : value;
+}
 
 /** @throws UsageError */
 export function readSettings(args: readonly string[], env: Environment): Settings {

@@ -16,8 +16,8 @@ const run = (cwd: string, program: string, ...args: string[]): string =>
 	execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 let world: ProxyWorld;
+const packed = join(room, 'packed');
 before(async () => {
-	const packed = join(room, 'packed');
 	for (const folder of [packed, installed]) mkdirSync(folder);
 	run(ROOT, process.execPath, TSC, '-p', 'proxy/tsconfig.json', '--outDir', join(packed, 'dist'));
 	for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(join(ROOT, 'proxy', file), join(packed, file));
@@ -60,4 +60,23 @@ test('the command says its version, its usage, and what it needs where Node.js i
 	assert.throws(() => run(installed, process.execPath, '--require', older, join(installed, 'node_modules/gatehouse-proxy/dist/main.js')), {
 		stderr: `gatehouse-proxy needs Node.js 20 or later, and this is ${process.version} (${process.execPath}).\n`,
 	});
+});
+
+test('the bundle is valid for its official tool, and runs as its manifest says', async () => {
+	const bundle = join(room, 'gatehouse-proxy.mcpb');
+	assert.match(run(ROOT, process.execPath, 'proxy/bundle/build.ts', bundle, packed), /Manifest schema validation passes/);
+	const folder = join(room, 'bundle');
+	run(ROOT, process.execPath, join(ROOT, 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js'), 'unpack', bundle, folder);
+	const { server, version } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
+	const chosen: Record<string, string> = { url: world.service.url, token: world.gateway.key, gateway: world.gateway.name };
+	const filled = (text: string): string =>
+		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is the manifest’s own placeholder
+		text.replace('${__dirname}', folder).replace(/\$\{user_config\.(\w+)\}/, (whole, name: string) => chosen[name] ?? whole);
+	const env = Object.fromEntries(
+		Object.entries(server.mcp_config.env as Record<string, string>).map(([name, text]) => [name, filled(text)]),
+	);
+	await using proxy = startProxy([], env, [process.execPath, ...server.mcp_config.args.map(filled)]);
+	await greet(proxy);
+	assert.equal((await proxy.request('tools/list')).result.tools.length, 2);
+	assert.equal(version, '0.1.0');
 });

@@ -11,7 +11,13 @@ import { ROOT } from '../rooms.ts';
 import { until } from './clock.ts';
 import { type Account, createHttpTool, must, publishGateway, registerAccount, sharedService } from './service.ts';
 
-export const PROXY = join(ROOT, 'proxy/main.ts');
+/** Names the variable by which the sweep has the built proxy run by another Node.js: the program and its file, as JSON. */
+export const PROGRAM_VARIABLE = 'GATEHOUSE_TEST_PROXY';
+
+/** The program, and the file that it runs: the sources by this Node.js. */
+export const PROGRAM: [node: string, file: string] = JSON.parse(
+	process.env[PROGRAM_VARIABLE] ?? JSON.stringify([process.execPath, join(ROOT, 'proxy/main.ts')]),
+);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
 type Read = any;
@@ -33,7 +39,7 @@ export interface StdioProxy extends AsyncDisposable {
 }
 
 /** Starts the proxy with no environment but the given one, and a home of its own. */
-export function startProxy(args: string[], env: Record<string, string>, program: string[] = [process.execPath, PROXY]): StdioProxy {
+export function startProxy(args: string[], env: Record<string, string>, program: string[] = PROGRAM): StdioProxy {
 	const home = mkdtempSync(join(tmpdir(), 'gatehouse-proxy-'));
 	const [command = '', ...before] = program;
 	const child = spawn(command, [...before, ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...env } });

@@ -13,7 +13,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { until } from '../helpers/clock.ts';
-import { openProxyWorld, PROXY, type ProxyWorld } from '../helpers/stdio-proxy.ts';
+import { openProxyWorld, PROGRAM, type ProxyWorld } from '../helpers/stdio-proxy.ts';
 import { ROOT } from '../rooms.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
@@ -44,8 +44,8 @@ after(async () => {
 
 type Target = 'gateway' | 'universal';
 const commandFor = (target: Target, mode: string) => ({
-	command: process.execPath,
-	args: [PROXY, ...(target === 'gateway' ? [world.gateway.name] : [])],
+	command: PROGRAM[0],
+	args: [PROGRAM[1], ...(target === 'gateway' ? [world.gateway.name] : [])],
 	env: {
 		...{ PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: world.service.url, SVC_MODE: mode },
 		SVC_TOKEN: target === 'gateway' ? world.gateway.key : world.accessKey.key,

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { until } from '../helpers/clock.ts';
 import { freePort } from '../helpers/ports.ts';
 import { must, send } from '../helpers/service.ts';
-import { greet, openProxyWorld, PROXY, type ProxyWorld, startProxy } from '../helpers/stdio-proxy.ts';
+import { greet, openProxyWorld, PROGRAM, type ProxyWorld, startProxy } from '../helpers/stdio-proxy.ts';
 
 let world: ProxyWorld;
 const home = mkdtempSync(join(tmpdir(), 'gatehouse-login-'));
@@ -26,7 +26,7 @@ const stored = () => JSON.parse(readFileSync(FILE, 'utf8'));
 
 /** Starts a command. @param input for its standard input */
 function command(args: string[], { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {}) {
-	const child = spawn(process.execPath, [PROXY, ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...env } });
+	const child = spawn(PROGRAM[0], [PROGRAM[1], ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...env } });
 	child.stdin.end(input);
 	let [stdout, stderr] = ['', ''];
 	child.stdout.setEncoding('utf8').on('data', (chunk) => (stdout += chunk));

@@ -21,7 +21,7 @@ import {
 	type SharedService,
 	sharedService,
 } from '../helpers/service.ts';
-import { PROXY } from '../helpers/stdio-proxy.ts';
+import { PROGRAM } from '../helpers/stdio-proxy.ts';
 
 let service: SharedService;
 let account: Account;
@@ -53,7 +53,7 @@ after(async () => {
 async function run(folder: string, args: string[], env: Record<string, string> = {}) {
 	const cwd = join(home, folder);
 	mkdirSync(cwd, { recursive: true });
-	const child = spawn(process.execPath, [PROXY, ...args], {
+	const child = spawn(PROGRAM[0], [PROGRAM[1], ...args], {
 		cwd,
 		env: { PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: service.url, ...env },
 	});

@@ -101,11 +101,11 @@ const withoutStrings = (code: string): string =>
 
 /**
  * Files that may open connections. gRPC has its own sockets: `channels.ts` dials the address that `connect` of the guard returned, and
- * `tls.ts` secures that connection only. The runner of skills is a text, which runs on the machines of those who install it, and so is the page of
- * links in mails, which runs in a browser.
+ * `tls.ts` secures that connection only. The runner of skills, the page of links in mails and the script of the page for programs are texts, which
+ * run on the machines of those who install or open them.
  */
 const DIALLERS =
-	/^core\/egress\/|^plugins\/executors\/grpc\/(?:channels|tls)\.ts$|^adapters\/skills\/generated\/runner\.ts$|^plugins\/features\/agents\/link-page\.ts$/;
+	/^core\/egress\/|^plugins\/executors\/grpc\/(?:channels|tls)\.ts$|^adapters\/skills\/generated\/runner\.ts$|\/agents\/link-page\.ts$|\/device\/page-script\.ts$/;
 
 test('Only core/egress/, and files that get every address from it, open outbound connections', () => {
 	const files = globSync(ROOMS, { cwd: ROOT }).filter((file) => !/\.test\.ts$/.test(file) && !DIALLERS.test(file));

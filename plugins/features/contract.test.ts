@@ -11,6 +11,8 @@ const bad = [
 	{ config: { key: 'x' }, says: /"key" is not allowed/ },
 ];
 
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
 featureContract(accessKeys, {
 	...{ config: {}, bad, service },
 	samples: [
@@ -20,6 +22,38 @@ featureContract(accessKeys, {
 		{
 			...{ name: 'the end of a key', method: 'DELETE', status: 200, has: /"revokedAt":"2/ },
 			path: ({ answers }) => `/access-keys/${answers['a new key']?.body.data.id}`,
+		},
+		{ name: 'the page for programs', method: 'GET', path: '/device', status: 200, has: '<title>Log in a program' },
+		{ name: 'its script', method: 'GET', path: '/device/page.js', status: 200, has: 'use strict' },
+		{
+			name: 'a program that begins',
+			method: 'POST',
+			path: '/device/authorize',
+			body: { client_id: 'program' },
+			status: 200,
+			has: /"user_code":"[B-Z]{4}-/,
+		},
+		{
+			...{ name: 'a program that waits', method: 'GET', status: 200, has: '"program":"program"', strangers: 200 },
+			path: ({ answers }) => `/device/logins/${answers['a program that begins']?.body.user_code}`,
+		},
+		{ name: 'an unknown code, allowed', method: 'POST', path: '/device/logins/BBBB-BBBB/approve', body: {}, status: 404 },
+		{ name: 'an unknown code, denied', method: 'POST', path: '/device/logins/BBBB-BBBB/deny', status: 404 },
+		{
+			name: 'a program that nobody allowed',
+			method: 'POST',
+			path: '/device/token',
+			body: { grant_type: GRANT, device_code: 'x' },
+			status: 400,
+			has: 'expired_token',
+		},
+		{
+			name: 'the end of an unknown key',
+			method: 'POST',
+			path: '/device/revoke',
+			body: { token: 'ak_live_unknown' },
+			status: 200,
+			has: '{}',
 		},
 	],
 });

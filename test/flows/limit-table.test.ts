@@ -58,8 +58,24 @@ async function countedAt(method: string, url: string): Promise<Counted> {
 	return { window: { max: Number(max), seconds: candidates[0] ?? 0 }, isGlobal };
 }
 
+/** Windows that features declare beyond those of the tables: where codes are guessed or issued, and where programs wait. */
+const DECLARED: Record<string, Counted> = {
+	...Object.fromEntries(
+		['POST /device/authorize', 'POST /device/revoke'].map((name) => [name, { window: { max: 30, seconds: 300 }, isGlobal: true }]),
+	),
+	...Object.fromEntries(
+		['GET /device/logins/{userCode}', 'POST /device/logins/{userCode}/approve', 'POST /device/logins/{userCode}/deny'].map((name) => [
+			name,
+			{ window: { max: 20, seconds: 300 }, isGlobal: true },
+		]),
+	),
+	'POST /device/token': { window: { max: 120, seconds: 60 }, isGlobal: false },
+};
+
 /** Looks up a path in the tables: a route of its own, else the longest category, else the global window. */
 function promised(method: string, path: string): Counted {
+	const declared = DECLARED[`${method.toUpperCase()} ${path}`];
+	if (declared) return declared;
 	const own = ROUTE_WINDOWS[`${method.toUpperCase()} ${path}`];
 	if (own) return { window: own, isGlobal: !path.startsWith(AT_GATEWAYS) };
 	if (path.startsWith(AT_GATEWAYS)) return { window: GATEWAYS ?? null, isGlobal: false };

@@ -77,7 +77,7 @@ export default {
 	kind: 'feature',
 	api: 1,
 	name: 'access_keys',
-	summary: 'Long-lived access keys of a user, for the whole account, one gateway or one agent, and logins of programs that get one.',
+	summary: 'Long-lived access keys of a user, for the whole account, one gateway or one agent.',
 	config: Joi.object({}),
 	segments: ['access-keys', 'device'],
 	limits: { [POLLS]: { max: 120, seconds: 60 } },

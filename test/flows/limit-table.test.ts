@@ -61,7 +61,10 @@ async function countedAt(method: string, url: string): Promise<Counted> {
 /** Windows that features declare beyond those of the tables: where codes are guessed or issued, and where programs wait. */
 const DECLARED: Record<string, Counted> = {
 	...Object.fromEntries(
-		['POST /device/authorize', 'POST /device/revoke'].map((name) => [name, { window: { max: 30, seconds: 300 }, isGlobal: true }]),
+		['POST /device/authorize', 'POST /device/revoke', 'POST /approvals/look', 'POST /approvals/answer'].map((name) => [
+			name,
+			{ window: { max: 30, seconds: 300 }, isGlobal: true },
+		]),
 	),
 	...Object.fromEntries(
 		['GET /device/logins/{userCode}', 'POST /device/logins/{userCode}/approve', 'POST /device/logins/{userCode}/deny'].map((name) => [

@@ -38,6 +38,7 @@ import type { JobDesk } from './tools/job-desk.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
 export type * from './agents/agents.ts';
+export { POLICY as nodePolicy } from './agents/policy.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export {

@@ -20,9 +20,18 @@ export const ERROR_PORT = 'error';
 export const MAX_BACKOFF_MS = 60_000;
 
 export const POLICY = Joi.object<Policy>({
-	timeoutMs: Joi.number().integer().min(1).max(3_600_000).allow(null).default(null),
-	retries: Joi.number().integer().min(0).max(10).default(0),
-	backoffMs: Joi.number().integer().min(0).max(MAX_BACKOFF_MS).default(1_000),
-	onError: Joi.valid('fail', 'continue', 'branch').default('fail'),
-	fallback: Joi.any().default(null),
-}).default();
+	timeoutMs: Joi.number().integer().min(1).max(3_600_000).allow(null).default(null).description('The time of one try, in milliseconds.'),
+	retries: Joi.number().integer().min(0).max(10).default(0).description('The number of further tries.'),
+	backoffMs: Joi.number()
+		.integer()
+		.min(0)
+		.max(MAX_BACKOFF_MS)
+		.default(1_000)
+		.description('The pause before the first further try, in milliseconds; it doubles with each.'),
+	onError: Joi.valid('fail', 'continue', 'branch')
+		.default('fail')
+		.description('`fail` ends the run, `continue` goes on with `fallback` as the output, `branch` takes the way out named `error`.'),
+	fallback: Joi.any().default(null).description('The output of a node that failed, with `continue`.'),
+})
+	.default()
+	.description('Time limit, retries, and what follows an error.');

@@ -131,10 +131,14 @@ async function approvedDevice(service: TestService, account: Account): Promise<G
 	return { body: { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code } };
 }
 
+/** Names the organization of the account: by then it may be a member of others. */
+const inOwn = ({ organization }: Account): Record<string, string> => ({ 'x-organization-id': organization.id });
+
 /** Signs the message of a webhook, as its sender does. */
 async function signed({ account, ids }: Tenant): Promise<Given> {
+	must(await account.post(`/agents/${ids['agent']}/activate`, undefined, inOwn(account)), 200);
 	const path = `/agents/${ids['agent']}/webhooks/${ids['webhook']}/secret`;
-	const { secret } = must(await account.post(path, undefined), 200).body.data;
+	const { secret } = must(await account.post(path, undefined, inOwn(account)), 200).body.data;
 	const body = { name: 'Ada' };
 	const [id, seconds] = ['msg_1', String(Math.floor(Date.now() / 1000))];
 	const content = `${id}.${seconds}.${JSON.stringify(body)}`;
@@ -155,9 +159,9 @@ async function linked({ config }: TestService, account: Account, more: object): 
 		{ id: 'e1', source: 'in', target: 'ask' },
 		{ id: 'e2', source: 'ask', target: 'out' },
 	];
-	const agent = must(await account.post('/agents', { name: 'Feeder', pipeline: { nodes, edges } }), 201).body.data.id;
+	const agent = must(await account.post('/agents', { name: 'Feeder', pipeline: { nodes, edges } }, inOwn(account)), 201).body.data.id;
 	const known = new Set(tokensIn(config.dataDir));
-	must(await account.post(`/agents/${agent}/invoke?async=true`, { input: {} }), 202);
+	must(await account.post(`/agents/${agent}/invoke?async=true`, { input: {} }, inOwn(account)), 202);
 	let token: string | undefined;
 	await until(() => {
 		token = tokensIn(config.dataDir).find((one) => !known.has(one));

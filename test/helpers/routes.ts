@@ -256,6 +256,7 @@ const BODIES: Record<string, unknown> = {
 	'POST /agents/{id}/invoke': { input: { name: 'Ada' } },
 	'POST /agents/{id}/executions/{execId}/approve': { answer: { approved: true } },
 	'POST /agents/{id}/webhooks': { name: 'a' },
+	'POST /webhooks/{webhookId}': { name: 'Ada' },
 	'POST /agents/{id}/webhooks/{webhookId}/secret': {},
 	'PATCH /skills/{id}': { description: 'changed' },
 	'PATCH /auth/profile': { firstName: 'Eve' },

@@ -12,7 +12,10 @@ const number = Joi.number().min(-1e9).max(1e9);
 const node = Joi.object({
 	id: nodeId.required(),
 	type: Joi.string().min(1).max(64).required().description('The type of the node; `GET /plugins` describes each with its fields.'),
-	data: jsonObject.required().description('The fields of its type, and `policy`: time limit, retries, and what follows an error.'),
+	data: jsonObject
+		.required()
+		.meta({ pluginConfig: 'node' })
+		.description('The fields of its type, and `policy`: time limit, retries, and what follows an error.'),
 	name: Joi.string().max(200).description('A name for people to read.'),
 	position: Joi.object({ x: number.required(), y: number.required() }).description('The place of the node in an editor.'),
 }).meta({ schema: 'PipelineNode' });

@@ -190,8 +190,10 @@ test('an asynchronous invocation answers with its place, which can be followed t
 test('an execution that waits is cancelled once; what has ended is not', async () => {
 	const { path } = await makeAgent(ASKING);
 	const id = await waiting(path);
-	const shown = must(await account.get(`${path}/executions?status=running`), 200).body.data.executions;
-	assert.deepEqual([shown[0].executionId, shown[0].statusDetail], [id, 'waiting_approval']);
+	const running = async () => must(await account.get(`${path}/executions?status=running`), 200).body.data.executions;
+	// The question is there a moment before the run leaves its process.
+	await until(async () => (await running())[0].statusDetail === 'waiting_approval', 'the run to wait');
+	assert.equal((await running())[0].executionId, id);
 	for (const _ of [1, 2]) {
 		const cancelled = must(await account.post(`${path}/executions/${id}/cancel`, undefined), 200).body.data;
 		assert.deepEqual([cancelled.status, cancelled.statusDetail], ['failed', 'cancelled']);

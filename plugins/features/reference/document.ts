@@ -10,8 +10,10 @@ import {
 	type Json,
 	type JsonObject,
 	type JsonSchema,
+	jsonSchemaOf,
 	KIND_NAMES,
 	KINDS,
+	nodePolicy,
 	type Registry,
 } from '../../../core/features.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
@@ -263,8 +265,18 @@ function configSchemas(registry: Registry): Record<string, JsonSchema> {
 		registry
 			.describe()
 			.filter(({ kind }) => kinds.includes(kind))
-			.map(({ kind, name, summary, config }) => [`${kind}.${name}`, { title: `${kind} ${name}`, description: summary, ...config }]),
+			.map(({ kind, name, summary, config }) => [
+				`${kind}.${name}`,
+				{ title: `${kind} ${name}`, description: summary, ...(kind === 'node' ? withPolicy(config) : config) },
+			]),
 	);
+}
+
+/** Adds the field that every node has beside its config. */
+function withPolicy(config: JsonSchema): JsonSchema {
+	// Joi writes "the defaults of all members" as a symbol.
+	const { default: _, ...policy } = jsonSchemaOf(nodePolicy);
+	return { ...config, properties: { ...(config['properties'] as object), policy } };
 }
 
 function namesOf(registry: Registry, kind: string): string[] {

@@ -171,7 +171,7 @@ export async function assemble(
 	const named = new NamedWorks(store.changes);
 	opened.defer(() => named.close());
 	const followServed: Services['followServed'] = (call, signal) => runtime.served.follow(call, signal);
-	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, privateEgress });
+	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, recorder, privateEgress });
 	const services: Services = {
 		log,
 		...shares,

@@ -25,7 +25,7 @@ export interface Keeping {
 
 /** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended every minute. @returns how to stop it */
 export function sweepExpired(
-	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders'>,
+	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders' | 'analytics'>,
 	{ retentionDays, kinds }: Keeping,
 	log: Log,
 ): () => void {
@@ -37,17 +37,26 @@ export function sweepExpired(
 			log.warn({ error: String(error) }, 'overdue runs could not be ended; the next sweep retries');
 		}
 	};
+	const prepare = async (): Promise<void> => {
+		try {
+			const moved = await store.analytics.prepare();
+			if (moved > 0) log.warn({ moved }, 'lines of the request log came before the table of their day');
+		} catch (error) {
+			log.warn({ error: String(error) }, 'the tables of the coming days could not be made; the next sweep retries');
+		}
+	};
 	const clean = async (): Promise<void> => {
 		try {
 			const old = new Date(Date.now() - retentionDays * DAY_MS);
 			const toolRuns = retentionDays === 0 ? 0 : await store.runs.prune(old);
 			const runs = retentionDays === 0 ? 0 : await store.runQueue.prune(old);
+			const { days, sums } = await store.analytics.prune(retentionDays === 0 ? null : old);
 			const records = await store.records.prune();
 			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
 			const answers = await store.idempotency.prune();
 			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
 			const spending = await store.llmProviders.prune(new Date(Date.now() - SPENDING_MS));
-			const removed = { toolRuns, runs, records, logins, answers, imports, spending };
+			const removed = { toolRuns, runs, records, logins, answers, imports, spending, days, sums };
 			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');
@@ -56,7 +65,7 @@ export function sweepExpired(
 	let ticks = 0;
 	let timer = setTimeout(function tick() {
 		void expire();
-		if (ticks++ % TICKS === 0) void clean();
+		if (ticks++ % TICKS === 0) void prepare().then(clean);
 		timer = setTimeout(tick, TICK_MS).unref();
 	}, TICK_MS).unref();
 	return () => clearTimeout(timer);

@@ -203,6 +203,7 @@ async function finish(request: Request, h: ResponseToolkit, parts: Omit<Parts, '
 		addHeaders(response as ResponseObject, request, parts);
 		return h.continue;
 	}
+	request.plugins.refusedWith = error.code;
 	// Made before a plugin sees the error, which it might change.
 	const headers = { 'cache-control': 'no-store', ...headersOf(error) };
 	const answer = spoken(error, request, h, log) ?? h.response(bodyOf(error, request)).code(error.status);

@@ -5,6 +5,7 @@ import type { Log } from '../core/contract/nouns.ts';
 import type { Carrier } from '../core/store/carrier.ts';
 import type { Repositories, Store } from '../core/store/store.ts';
 import { createAgents } from './agents/agents.ts';
+import { createAnalytics } from './analytics/index.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { followChanges } from './changes.ts';
@@ -107,6 +108,7 @@ async function assemble(
 		importQueue: guard(createImportQueue(database)),
 		runQueue,
 		upstreamTokens: guard(createUpstreamTokens(database)),
+		analytics: guard(createAnalytics(database)),
 		configs: guard(createConfigRows(database.ordinary)),
 		changes: { ...changes, announce },
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),

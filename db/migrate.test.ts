@@ -32,6 +32,7 @@ import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { modelUse } from './migrations/0023-model-use.ts';
 import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
+import { requestLog } from './migrations/0026-request-log.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -102,6 +103,14 @@ INSERT INTO run_schedules (organization_id, key, kind, cron, time_zone, missed, 
 SELECT id, 'key', 'kind', '* * * * *', 'UTC', 'skip', 'skip', '{}', '{}' FROM organizations;
 `;
 
+const METRIC_ROWS = `
+INSERT INTO request_log (organization_id, kind, outcome, duration_ms, started_at) SELECT id, 'gateway', 'success', 1, now() FROM organizations;
+INSERT INTO metrics (organization_id, resolution, kind, dimension, bucket, value, calls, failed, lost, duration_ms, upstream_ms, waiting_ms,
+	bytes_in, bytes_out, input_tokens, output_tokens, cached_tokens, cost, unpriced, histogram)
+SELECT id, 'day', 'gateway', '', now(), '', 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{1}' FROM organizations;
+INSERT INTO request_batches (id) VALUES (gen_random_uuid());
+`;
+
 /** Every migration in order, with rows for the tables that it creates. */
 const RELEASES: [migration: Migration, rows: string][] = [
 	[foundation, FOUNDATION_ROWS],
@@ -129,6 +138,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[modelUse, ''],
 	[agents, ''],
 	[exposure, ''],
+	[requestLog, METRIC_ROWS],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

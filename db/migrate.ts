@@ -30,6 +30,7 @@ import { llmProviders } from './migrations/0022-llm-providers.ts';
 import { modelUse } from './migrations/0023-model-use.ts';
 import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
+import { requestLog } from './migrations/0026-request-log.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -65,6 +66,7 @@ export const MIGRATIONS: Migration[] = [
 	modelUse,
 	agents,
 	exposure,
+	requestLog,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

@@ -111,7 +111,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
 /**
  * The most lines of these rooms together; raising it needs a reason. The last ones: open streams (what they follow, and who still may),
  * authentication methods at an address over all organizations (`gateways/everywhere.ts`), skills, results that are cut, kept, checked and
- * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists.
+ * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists, the request log and its sums.
  */
 const MAX_LINES = 19_000;
 
@@ -149,7 +149,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 /** Every room of core and of db, and each folder beside them that has a README. */
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
-	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm'].map((room) => `db/${room}`),
+	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm', 'analytics'].map((room) => `db/${room}`),
 	...['core', 'db', 'testing', 'proxy', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 

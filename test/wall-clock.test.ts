@@ -36,6 +36,7 @@ const ALLOWED: Record<string, [count: number, why: string]> = {
 	'test/helpers/chromium.ts': [2, 'the age of a lock that somebody left'],
 	'test/helpers/examples.ts': [1, 'dates are shown as if they were of one day'],
 	'test/helpers/processes.ts': [1, 'last words of a process that has ended are waited for'],
+	'test/helpers/requests.ts': [1, 'when lines of the request log began, as data'],
 	'test/helpers/redis.ts': [2, 'a server that does not start is given up'],
 };
 

@@ -164,7 +164,7 @@ function createServices({ options, registry, records: memory, lines, stopping }:
 	const store = { records: memory, changes: memory, organizations: { settings, account: accountOf }, skills } as unknown as Store;
 	const records = createRecordServices({ store, secrets, accountOf });
 	const argumentChecks = createArgumentChecks(accountOf);
-	const recorder = { add: () => undefined } as unknown as Recorder;
+	const recorder = { add: () => undefined, request: () => undefined } as unknown as Recorder;
 	const invoker = createInvoker({ services: () => services, registry, secrets, recorder, argumentChecks });
 	const services: Services = {
 		...{ log, egress, breakers: new Breakers(), lanes, shared: createLocal(), store, records, memo: new Memo(MEMOS), accountOf },

@@ -28,6 +28,7 @@ import { checkReply } from './check-reply.ts';
 import { Everywhere, type EverywhereParts } from './everywhere.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, isDiscovery, readFor } from './incoming.ts';
+import { beginLine, nameCaller } from './logged-requests.ts';
 import type { MergedGateways } from './merged.ts';
 import { findRoute, type MountedRoute, routeTable, speakerOf, unmatched } from './mount.ts';
 import { letSpeak, type Speaker } from './refusals.ts';
@@ -283,6 +284,8 @@ async function admit(request: Request, { incoming, place, served }: Admitting, {
 	});
 	if (!reach) throw refused(new GatewayError('unauthorized', 'A credential is required.'), false);
 	const { caller, organizationId } = reach;
+	beginLine(request, { organizationId, gatewayId: null });
+	nameCaller(request, caller);
 	if (caller.keyId !== undefined) await limits.ofKey(request, caller.keyId);
 	else if (caller.userId !== undefined) await limits.ofUser(request, caller.userId);
 	if (caller.keyId !== undefined) recorder.used(organizationId, caller.keyId);

@@ -31,6 +31,7 @@ import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
 import { GatewayCache } from './gateway-cache.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, incomingOf, isDiscovery, readFor } from './incoming.ts';
+import { beginLine, logRequests, nameCaller } from './logged-requests.ts';
 import { createMerged, type MergedGateways } from './merged.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, unmatched } from './mount.ts';
 import { OnlyGateways } from './only-gateways.ts';
@@ -106,6 +107,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are accepted.
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
 			fixed.mount(server);
+			logRequests(server, parts.recorder);
 		},
 		url: (organizationSlug, endpoint) => `${parts.config.publicUrls[0]}/${organizationSlug}${endpoint}`,
 		tokens: async (slug, endpoint) => estimateTokens(await gatewayAt(slug, endpoint).catch(notServed), parts),
@@ -145,6 +147,7 @@ async function serve(
 	const { mounted, path } = await resolve(await only.placed(placeOf(request.path)), gateways);
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const gateway = placed(mounted.gateway, publicUrl);
+	beginLine(request, { organizationId: gateway.organizationId, gatewayId: gateway.id });
 	const match = findRoute(mounted.router, request.method, path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
 	request.plugins.gatewayRoute = match?.found.route;
@@ -168,6 +171,7 @@ async function serve(
 	};
 	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
 	const { caller, verify } = isOpen ? NOBODY : await admit(request, incoming, { mounted, around, gateway, parts });
+	nameCaller(request, caller);
 	await limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);

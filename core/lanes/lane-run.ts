@@ -18,9 +18,15 @@ export class LaneRun {
 	readonly #parts: LaneRunParts;
 	/** The places of answers that are still being read. */
 	readonly #open = new Set<Leave>();
+	#waitedMs = 0;
 
 	constructor(parts: LaneRunParts) {
 		this.#parts = parts;
+	}
+
+	/** The time that the run's requests have waited for their turns together. */
+	get waitedMs(): number {
+		return this.#waitedMs;
 	}
 
 	/** Holds a place from just before the request is sent until its answer is complete. @throws rate_limited, and what `send` does */
@@ -67,10 +73,15 @@ export class LaneRun {
 		}
 	}
 
-	#enter(timeoutMs: number, own: AbortSignal | null | undefined): Promise<Leave> {
+	async #enter(timeoutMs: number, own: AbortSignal | null | undefined): Promise<Leave> {
 		const { lanes, api, signal, deadlineMs } = this.#parts;
 		const either = own && own !== signal ? AbortSignal.any([signal, own]) : signal;
-		return lanes.enter(api, { signal: either, holdMs: Math.min(timeoutMs, deadlineMs) });
+		const startedMs = performance.now();
+		try {
+			return await lanes.enter(api, { signal: either, holdMs: Math.min(timeoutMs, deadlineMs) });
+		} finally {
+			this.#waitedMs += performance.now() - startedMs;
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Calls of an organization's model connections: the row and its plugin, defaults, budget, lane, repetitions, and what the call cost.
 
-import { GatewayError, notFound } from '../contract/errors.ts';
+import { asGatewayError, GatewayError, notFound } from '../contract/errors.ts';
 import type { ModelRequest, Models } from '../contract/models.ts';
 import type { JsonObject, Log } from '../contract/nouns.ts';
 import type { ChatChunk, ChatModel, ChatRequest, LlmProvider, ProviderContext, Usage } from '../contract/providers.ts';
@@ -12,6 +12,7 @@ import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
 import { loadConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Memo } from '../shared/memo.ts';
+import type { Recorder } from '../store/recorder.ts';
 import type { LlmProviderRow, Store } from '../store/store.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
 import type { Signer } from '../upstreams/credentials.ts';
@@ -20,6 +21,7 @@ import { bounded, whole } from './answers.ts';
 import { isBudgeted, withinBudget } from './budgets.ts';
 import { costOf } from './costs.ts';
 import { limited, mostOf } from './estimate.ts';
+import { type CallOrigin, lineOf } from './logged-calls.ts';
 import { repeated } from './repeating.ts';
 import type { Spending } from './spending.ts';
 
@@ -35,6 +37,7 @@ export interface ConnectionParts {
 	signer: Signer;
 	memo: Memo;
 	log: Log;
+	recorder: Pick<Recorder, 'request'>;
 }
 
 /** A change of a connection is seen within a second. */
@@ -46,6 +49,7 @@ const CALL_MS = 120_000;
 interface Calling {
 	outer: AbortSignal;
 	spending: Spending;
+	origin: CallOrigin;
 }
 
 interface Ready {
@@ -76,10 +80,14 @@ export class ModelConnections {
 		return privateUrls ? this.#parts.privateEgress : this.#parts.egress;
 	}
 
-	/** Returns the connections of an organization, as plugins get them. @param spending what their calls count for besides */
-	of(organizationId: string, signal: AbortSignal, spending: Spending = {}): Models {
+	/**
+	 * Returns the connections of an organization, as plugins get them.
+	 * @param spending what their calls count for besides
+	 * @param origin where they come from, for the request log
+	 */
+	of(organizationId: string, signal: AbortSignal, spending: Spending = {}, origin: CallOrigin = {}): Models {
 		const chat = (request: ModelRequest, own?: AbortSignal): AsyncIterable<ChatChunk> =>
-			this.#chat(organizationId, request, { spending, outer: own ? AbortSignal.any([signal, own]) : signal });
+			this.#chat(organizationId, request, { spending, origin, outer: own ? AbortSignal.any([signal, own]) : signal });
 		return { chat, ask: (request, own) => whole(chat(request, own)) };
 	}
 
@@ -116,7 +124,7 @@ export class ModelConnections {
 		yield* bounded(this.#counted(ready, completed(ready.row, request), calling));
 	}
 
-	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending }: Calling): AsyncGenerator<ChatChunk> {
+	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending, origin }: Calling): AsyncGenerator<ChatChunk> {
 		const { row, provider, config } = ready;
 		const { budgets = [] } = spending;
 		const isLimited = isBudgeted(row, budgets);
@@ -124,6 +132,8 @@ export class ModelConnections {
 		const { llmProviders: store } = this.#parts.store;
 		const priced = (usage: Usage | null, model: string): Promise<number | null> =>
 			costOf(row, provider, { model, asked: request.model, config, usage });
+		const started = performance.now();
+		let outcome = 'cancelled';
 		const most = isLimited ? await priced(mostOf(request), request.model) : null;
 		const reservation = await withinBudget(store, row, budgets, most);
 		const late = new GatewayError('upstream_timeout', `The model provider took longer than ${CALL_MS / 1000} s.`);
@@ -139,14 +149,20 @@ export class ModelConnections {
 			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS })) {
 				hasBegun = true;
 				if (chunk.type === 'end') usage = chunk.usage && { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) };
+				if (chunk.type === 'end') outcome = 'success';
 				yield chunk.type === 'end' ? { ...chunk, usage } : chunk;
 			}
+		} catch (thrown) {
+			outcome = outer.aborted ? 'cancelled' : (asGatewayError(thrown)?.code ?? 'internal');
+			throw thrown;
 		} finally {
 			clearTimeout(timer);
 			end();
 			// A call that broke off in its answer was charged: the most that it may have cost is counted for the budget.
 			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
 			if (hasBegun) spending.spent?.(charged);
+			const durationMs = performance.now() - started;
+			this.#parts.recorder.request(lineOf(row, { origin, model: request.model, usage: charged, outcome, durationMs }));
 			await this.#settle(row, charged, reservation);
 		}
 	}

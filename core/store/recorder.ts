@@ -1,7 +1,8 @@
 // Writes the records of runs in batches, after the answer was sent: a call never waits for its own record.
 
 import type { Log } from '../contract/nouns.ts';
-import type { AccessKeys, Repositories, RunRow, Runs } from './store.ts';
+import { RequestLog } from './request-log.ts';
+import type { AccessKeys, RequestRow, RunRow, Runs, Store } from './store.ts';
 
 const FLUSH_MS = 250;
 const BATCH = 500;
@@ -12,6 +13,7 @@ export class Recorder {
 	readonly #runs: Runs;
 	readonly #accessKeys: Pick<AccessKeys, 'touch'>;
 	readonly #log: Log;
+	readonly #requests: RequestLog;
 	readonly #timer: NodeJS.Timeout;
 	#pending: RunRow[] = [];
 	#uses = new Map<string, { organizationId: string; keyId: string; at: Date }>();
@@ -19,10 +21,11 @@ export class Recorder {
 	#writing: Promise<void> = Promise.resolve();
 	#busy = false;
 
-	constructor({ runs, accessKeys }: Pick<Repositories, 'runs' | 'accessKeys'>, log: Log) {
+	constructor({ runs, accessKeys, analytics }: Pick<Store, 'runs' | 'accessKeys' | 'analytics'>, log: Log) {
 		this.#runs = runs;
 		this.#accessKeys = accessKeys;
 		this.#log = log;
+		this.#requests = new RequestLog(analytics, log);
 		this.#timer = setInterval(() => this.#flush(), FLUSH_MS).unref();
 	}
 
@@ -32,6 +35,11 @@ export class Recorder {
 			const lost = this.#pending.splice(0, BATCH).length;
 			this.#log.error({ lost }, 'run records were dropped: the database is unavailable');
 		}
+	}
+
+	/** Adds a line to the request log. */
+	request(row: RequestRow): void {
+		this.#requests.add(row);
 	}
 
 	used(organizationId: string, keyId: string): void {
@@ -44,6 +52,7 @@ export class Recorder {
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
+		await this.#requests.close();
 		await this.#writing;
 		this.#flush();
 		await this.#writing;

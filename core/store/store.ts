@@ -3,6 +3,7 @@
 
 import type { AccessKeys, Accounts, Actor, Audit, Organizations } from './accounts.ts';
 import type { Agents } from './agents.ts';
+import type { Analytics } from './analytics.ts';
 import type { Apis, Tools } from './apis.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
@@ -14,6 +15,7 @@ import type { TokenStore } from './upstream-tokens.ts';
 
 export type * from './accounts.ts';
 export type * from './agents.ts';
+export type * from './analytics.ts';
 export type * from './apis.ts';
 export type * from './credentials.ts';
 export type * from './gateways.ts';
@@ -66,6 +68,8 @@ export interface Store extends Repositories {
 	runQueue: RunQueue;
 	/** Tokens that the service obtains for itself, whoever calls. */
 	upstreamTokens: TokenStore;
+	/** The request log, which only the service itself writes. */
+	analytics: Analytics;
 	configs: ConfigRows;
 	changes: Changes;
 	/** Stores a fact of the whole installation. @returns the value that was stored first under this name, possibly by another replica */

@@ -103,6 +103,8 @@ export interface CallParts {
 	organizations?: OrganizationChoice;
 	/** Absent when the call comes from no request to a gateway. */
 	incoming?: Incoming;
+	/** The request of the management API from which the call comes, for the request log. */
+	asked?: { requestId: string; userAgent: string | null };
 	signal: AbortSignal;
 	/** The config of the transport, for jobs that begin with this call; absent in calls of others. */
 	config?: JsonObject;

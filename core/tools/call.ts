@@ -37,6 +37,7 @@ import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import type { JobDesk, LiveCall } from './job-desk.ts';
 import { keeping, keptBy, keptPage } from './kept-results.ts';
+import { modelCalls } from './logged-runs.ts';
 import { originOf, pluginLog } from './plugin-log.ts';
 import { runInSandbox } from './sandboxes.ts';
 import { scopeMissing } from './scope-missing.ts';
@@ -203,9 +204,8 @@ export class PluginCall implements Call {
 	}
 
 	get models(): Models {
-		const organizationId = this.#organizationId();
 		if (this.#parts.isDry) throw new GatewayError('not_implemented', 'This tool asks a model, which a dry run cannot show.');
-		return this.#services.models.of(organizationId, this.#parts.signal, this.#parts.spending);
+		return this.#services.models.of(this.#organizationId(), ...modelCalls(this.#parts));
 	}
 
 	faults(schema: JsonSchema, data: Json): Promise<ErrorDetail[]> {

@@ -14,7 +14,7 @@ import type { Registry } from '../registry/registry.ts';
 import { UnfitConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
-import type { ToolRow } from '../store/store.ts';
+import type { RequestRow, ToolRow } from '../store/store.ts';
 import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
 import { passedOn } from '../upstreams/pass-through.ts';
 import { PluginCall } from './call.ts';
@@ -23,6 +23,7 @@ import { checkPreview, checkResult } from './check-result.ts';
 import { confirmed, isConfirmed } from './confirming.ts';
 import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
+import { endedLine, lineOf, outcomeOf, outcomeOfRun } from './logged-runs.ts';
 import { NO_IDENTITY } from './no-identity.ts';
 import { findLender, type Lender } from './sandboxes.ts';
 import { settle } from './settle.ts';
@@ -79,40 +80,20 @@ export function createInvoker(parts: InvokerParts): Invoker {
 		},
 		async run(entry, args, callParts) {
 			const started = performance.now();
-			const ready = readied(entry, parts.services().log);
+			const line = lineOf(entry, callParts);
 			const spending = new UsageMeter(callParts.spending);
-			const result =
-				'content' in ready
-					? ready
-					: await underDeadline(callParts.signal, (signal, leavable, suspend) => {
-							const services = parts.services();
-							const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
-							const { api, credentials, tool } = entry;
-							const passed = passedOn(entry.passThrough, callParts);
-							const outbound = new OutboundRun({
-								...services,
-								lane,
-								organizationId: tool.organizationId,
-								api,
-								credentials,
-								passed,
-								signal,
-							});
-							const call = executorCall(services, { entry, ready, callParts: { ...callParts, spending }, outbound, signal, suspend });
-							const { executor, config } = ready;
-							const work = async (): Promise<RunResult> => {
-								const complete = await parts.argumentChecks.complete(entry, args, signal);
-								const asking = { asker: callParts.asker, ask: (question: Question) => call.ask(question) };
-								if (isConfirmed(entry.confirm, tool) && !(await confirmed(tool, complete, asking))) return DECLINED;
-								const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
-								const checked = checkResult(`executor:${executor.name}`, result);
-								return checked ? settle(checked, entry, { checks: parts.argumentChecks, keep: callParts.keep, signal }) : TOO_LARGE;
-							};
-							return attempt(call, work, () => outbound.end());
-						});
-			const { use } = spending;
-			record(parts.recorder, { entry, callParts, result, use, durationMs: performance.now() - started });
-			return use ? { ...result, use } : result;
+			try {
+				const result = await runEntry(entry, args, { callParts: { ...callParts, spending }, line, parts });
+				const { use } = spending;
+				const durationMs = performance.now() - started;
+				record(parts.recorder, { entry, callParts, result, use, durationMs });
+				const outcome = result.isError && callParts.signal.aborted ? 'cancelled' : outcomeOfRun(result);
+				parts.recorder.request(endedLine(line, { outcome, use, durationMs }));
+				return use ? { ...result, use } : result;
+			} catch (thrown) {
+				parts.recorder.request(endedLine(line, { outcome: outcomeOf(thrown), use: spending.use, durationMs: performance.now() - started }));
+				throw thrown;
+			}
 		},
 		async execute(organizationId, toolId, args, { isDry = false, ...by }) {
 			const entry = await findTool(organizationId, toolId, parts);
@@ -123,6 +104,41 @@ export function createInvoker(parts: InvokerParts): Invoker {
 		},
 	};
 	return invoker;
+}
+
+interface Running {
+	callParts: CallParts & { caller: Caller };
+	/** The line of the request log, which learns how long others were waited for. */
+	line: RequestRow;
+	parts: InvokerParts;
+}
+
+/** @throws validation_failed, unavailable */
+async function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }: Running): Promise<RunResult> {
+	const services = parts.services();
+	const ready = readied(entry, services.log);
+	if ('content' in ready) return ready;
+	return underDeadline(callParts.signal, (signal, leavable, suspend) => {
+		const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
+		const { api, credentials, tool } = entry;
+		const passed = passedOn(entry.passThrough, callParts);
+		const { organizationId } = tool;
+		const outbound = new OutboundRun({ ...services, lane, organizationId, api, credentials, passed, signal });
+		const call = executorCall(services, { entry, ready, callParts, outbound, signal, suspend });
+		const { executor, config } = ready;
+		const work = async (): Promise<RunResult> => {
+			const complete = await parts.argumentChecks.complete(entry, args, signal);
+			const asking = { asker: callParts.asker, ask: (question: Question) => call.ask(question) };
+			if (isConfirmed(entry.confirm, tool) && !(await confirmed(tool, complete, asking))) return DECLINED;
+			const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
+			const checked = checkResult(`executor:${executor.name}`, result);
+			return checked ? settle(checked, entry, { checks: parts.argumentChecks, keep: callParts.keep, signal }) : TOO_LARGE;
+		};
+		return attempt(call, work, () => {
+			Object.assign(line, outbound.spentMs);
+			outbound.end();
+		});
+	});
 }
 
 /** The call parts of a run over the management API. */
@@ -277,7 +293,7 @@ function record(
 		keyId: caller.keyId ?? null,
 		subject: caller.subject,
 		status: run.result.isError ? 'failed' : 'success',
-		error: run.result.isError ? (run.result.error?.code ?? 'tool_error') : null,
+		error: run.result.isError ? outcomeOfRun(run.result) : null,
 		logs: run.result.logs ?? null,
 		use: run.use,
 		durationMs: Math.round(run.durationMs),

@@ -46,9 +46,16 @@ export class OutboundRun implements Outbound {
 	/** The streamed answers that hold a connection; made with the first. */
 	#streams: OpenStreams | null = null;
 	#hasEnded = false;
+	#upstreamMs = 0;
 
 	constructor(parts: OutboundParts) {
 		this.#parts = parts;
+	}
+
+	/** The time for which the run waited for upstreams until their answers began, and for turns in the lane. */
+	get spentMs(): { upstreamMs: number; waitingMs: number } {
+		const waitingMs = this.#parts.lane?.waitedMs ?? 0;
+		return { upstreamMs: Math.max(0, this.#upstreamMs - waitingMs), waitingMs };
 	}
 
 	async sign(request: OutboundRequest): Promise<OutboundRequest> {
@@ -74,6 +81,15 @@ export class OutboundRun implements Outbound {
 	 * was not executed. The second request has `timeoutMs` for itself; the deadline of the run covers both.
 	 */
 	async request(options: OutboundRequest): Promise<OutboundResponse> {
+		const startedMs = performance.now();
+		try {
+			return await this.#request(options);
+		} finally {
+			this.#upstreamMs += performance.now() - startedMs;
+		}
+	}
+
+	async #request(options: OutboundRequest): Promise<OutboundResponse> {
 		const answer = await this.#send(options);
 		if (answer.status !== 401 || new URL(answer.url).origin !== new URL(options.url).origin) return answer;
 		const again = await this.renew(options);
@@ -84,7 +100,11 @@ export class OutboundRun implements Outbound {
 	}
 
 	/** Does what `request` does. An answer that is repeated gives back its place in the lane before. */
-	async stream(options: StreamRequest): Promise<StreamResponse> {
+	stream(options: StreamRequest): Promise<StreamResponse> {
+		return this.#timed(() => this.#streamOnce(options));
+	}
+
+	async #streamOnce(options: StreamRequest): Promise<StreamResponse> {
 		const answer = await this.#stream(options);
 		if (answer.status !== 401 || new URL(answer.url).origin !== new URL(options.url).origin) return answer;
 		const again = await this.renew(options);
@@ -133,7 +153,7 @@ export class OutboundRun implements Outbound {
 		const target = URL.parse(String(url));
 		if (target) breakers.assertClosed(organizationId, target);
 		const once = (): Promise<Response> => watchedAnswer(this.#parts, target, () => egress.of(organizationId).fetch(url, init));
-		return lane ? lane.fetch(init.signal, once) : once();
+		return this.#timed(() => (lane ? lane.fetch(init.signal, once) : once()));
 	}
 
 	/** Opens a socket that the executor uses as it likes: its use is counted by `exchange`. */
@@ -147,7 +167,7 @@ export class OutboundRun implements Outbound {
 		const target = URL.parse(url);
 		if (target) breakers.assertClosed(organizationId, target);
 		const once = (): Promise<T> => watched(this.#parts, target, work);
-		return lane ? lane.turn(once) : once();
+		return this.#timed(() => (lane ? lane.turn(once) : once()));
 	}
 
 	#send(options: OutboundRequest): Promise<OutboundResponse> {
@@ -160,6 +180,16 @@ export class OutboundRun implements Outbound {
 		this.#streams.add(answer.body);
 		if (this.#hasEnded) this.#streams.end();
 		return answer;
+	}
+
+	/** Counts the time of `work`. */
+	async #timed<T>(work: () => Promise<T>): Promise<T> {
+		const startedMs = performance.now();
+		try {
+			return await work();
+		} finally {
+			this.#upstreamMs += performance.now() - startedMs;
+		}
 	}
 
 	#onRedirect(options: OutboundRequest): (next: URL) => void {

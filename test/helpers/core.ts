@@ -152,7 +152,7 @@ export async function startCore({
 	const named = new NamedWorks(store.changes);
 	opened.defer(() => named.close());
 	const followServed: Services['followServed'] = (call, signal) => runtime.served.follow(call, signal);
-	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, privateEgress: egress });
+	const models = new ModelConnections({ ...shares, registry, secrets, signer, log, recorder, privateEgress: egress });
 	const services: Services = {
 		log,
 		...shares,

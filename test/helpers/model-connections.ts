@@ -51,6 +51,7 @@ export function modelsAt(t: TestContext, origin: string, more: Partial<LlmProvid
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => Promise.all([egress.close(), lanes.close()]));
 	const connections = new ModelConnections({
+		recorder: { request: () => undefined },
 		...{ registry, secrets, egress, privateEgress: egress, lanes, breakers: new Breakers(), memo: new Memo(10), log: silent },
 		// Calls use nothing else of either.
 		...{ store: { llmProviders } as unknown as Store, signer: {} as Signer },

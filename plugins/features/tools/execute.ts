@@ -6,6 +6,7 @@ import {
 	asGatewayError,
 	body,
 	type Core,
+	clientOf,
 	clientSignal,
 	count,
 	GatewayError,
@@ -89,7 +90,8 @@ async function execute(request: Request, core: Core) {
 		userId: userIdOf(request),
 		scopes: ['tools:read', 'tools:execute'] as const,
 	};
-	const by = { caller, signal: clientSignal(request), isDry: dryRun };
+	const { userAgent } = clientOf(request, core);
+	const by = { caller, signal: clientSignal(request), isDry: dryRun, asked: { requestId: request.info.id, userAgent } };
 	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);
 	if (run.request) return { result: null, duration: run.durationMs, status: 'success', request: run.request };
 	const printed = { ...(run.logs && { logs: run.logs }), ...remarks(run), ...used(run.use) };

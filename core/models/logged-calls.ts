@@ -1,0 +1,49 @@
+// The lines of the request log that calls of models leave.
+
+import type { Usage } from '../contract/providers.ts';
+import type { LlmProviderRow, RequestRow } from '../store/store.ts';
+
+/** The origin of a call of a model, as far as it is known. */
+export type CallOrigin = Partial<
+	Pick<RequestRow, 'requestId' | 'gatewayId' | 'toolId' | 'agentId' | 'keyId' | 'userId' | 'caller' | 'method' | 'userAgent'>
+>;
+
+interface Ended {
+	origin: CallOrigin;
+	model: string;
+	usage: Usage | null;
+	outcome: string;
+	durationMs: number;
+}
+
+/** Returns the line of a call that has just ended. */
+export const lineOf = (
+	{ organizationId, id }: Pick<LlmProviderRow, 'organizationId' | 'id'>,
+	{ origin, model, usage, outcome, durationMs }: Ended,
+): RequestRow => ({
+	organizationId,
+	kind: 'model',
+	requestId: origin.requestId ?? null,
+	gatewayId: origin.gatewayId ?? null,
+	toolId: origin.toolId ?? null,
+	agentId: origin.agentId ?? null,
+	providerId: id,
+	model: model.slice(0, 200),
+	keyId: origin.keyId ?? null,
+	userId: origin.userId ?? null,
+	caller: origin.caller ?? null,
+	method: origin.method ?? null,
+	userAgent: origin.userAgent ?? null,
+	status: null,
+	outcome,
+	durationMs,
+	upstreamMs: durationMs,
+	waitingMs: null,
+	bytesIn: null,
+	bytesOut: null,
+	inputTokens: usage?.inputTokens ?? null,
+	outputTokens: usage?.outputTokens ?? null,
+	cachedTokens: usage?.cachedTokens ?? null,
+	costMicroUsd: usage?.costMicroUsd ?? null,
+	startedAt: Date.now() - durationMs,
+});

@@ -1,0 +1,115 @@
+// The writer of the request log: nothing is lost silently, nothing is counted twice, and the number of values is bounded.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { requestRow } from '../../test/helpers/requests.ts';
+import { silent } from '../../test/helpers/silent.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { RequestBatch } from './analytics.ts';
+import { cellsOf, clientOf, KnownValues, OTHERS } from './metric-cells.ts';
+import { BATCH, RequestLog } from './request-log.ts';
+
+const totals = (batch: RequestBatch | undefined, resolution = 'day') =>
+	(batch?.cells ?? []).filter((cell) => cell.resolution === resolution && cell.dimension === '');
+
+test('lines are written in batches, and those that wait are written at the end', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	for (let n = 0; n < 2 * BATCH + 5; n++) log.add(requestRow({ durationMs: n }));
+	await log.close();
+	assert.equal(
+		written.reduce((sum, { rows }) => sum + rows.length, 0),
+		2 * BATCH + 5,
+	);
+	assert.ok(written.every(({ rows }) => rows.length <= BATCH));
+	assert.equal(new Set(written.map(({ id }) => id)).size, written.length);
+});
+
+test('a write whose outcome is unknown is repeated unchanged, under the same id', async () => {
+	const tried: RequestBatch[] = [];
+	const add = async (batch: RequestBatch): Promise<void> => {
+		tried.push(batch);
+		if (tried.length < 3) throw new GatewayError('unavailable', 'away');
+	};
+	const log = new RequestLog({ add }, silent);
+	log.add(requestRow());
+	while (tried.length < 1) await sleep(5);
+	log.add(requestRow());
+	while (tried.length < 3) await sleep(5);
+	await log.close();
+	assert.equal(new Set(tried.slice(0, 3).map(({ id }) => id)).size, 1);
+	assert.ok(tried.slice(0, 3).every(({ rows }) => rows.length === 1));
+	assert.equal(tried[3]?.rows.length, 1);
+});
+
+test('lines that cannot be held are counted for their organization, and the next write tells the number', async () => {
+	let isAway = true;
+	const written: RequestBatch[] = [];
+	const add = async (batch: RequestBatch): Promise<void> => {
+		if (isAway) throw new GatewayError('unavailable', 'away');
+		written.push(batch);
+	};
+	const log = new RequestLog({ add }, silent);
+	const count = 25_000;
+	for (let n = 0; n < count; n++) {
+		log.add(requestRow());
+		// The first write fails while the others come.
+		if (n === BATCH) await new Promise((resolve) => setImmediate(resolve));
+	}
+	isAway = false;
+	await log.close();
+	const kept = written.reduce((sum, { rows }) => sum + rows.length, 0);
+	const lost = written.flatMap((batch) => totals(batch)).reduce((sum, cell) => sum + cell.lost, 0);
+	assert.ok(lost > 0 && kept > 0);
+	assert.equal(kept + lost, count);
+});
+
+test('a batch that the database refuses is given up and counted, and the next ones are written', async () => {
+	const written: RequestBatch[] = [];
+	const add = async (batch: RequestBatch): Promise<void> => {
+		if (batch.rows.some(({ outcome }) => outcome === 'bad')) throw new GatewayError('validation_failed', 'no');
+		written.push(batch);
+	};
+	const log = new RequestLog({ add }, silent);
+	for (let n = 0; n < BATCH; n++) log.add(requestRow({ outcome: n === 7 ? 'bad' : 'success' }));
+	log.add(requestRow());
+	await log.close();
+	assert.equal(written.length, 1);
+	assert.equal(totals(written[0])[0]?.lost, BATCH);
+});
+
+test('each line is summed once in each resolution, by each of its dimensions', () => {
+	const rows = [
+		requestRow({ durationMs: 10, startedAt: Date.UTC(2026, 2, 1, 10, 59, 59) }),
+		requestRow({ durationMs: 20, startedAt: Date.UTC(2026, 2, 1, 11, 0, 1), outcome: 'unauthorized', requestId: 'r2' }),
+	];
+	const cells = cellsOf(rows, new Map(), new KnownValues(), 0);
+	const of = (resolution: string, dimension: string) =>
+		cells.filter((cell) => cell.resolution === resolution && cell.dimension === dimension);
+	assert.deepEqual(
+		['live', 'minute', 'hour', 'day'].map((resolution) => of(resolution, '').map(({ calls }) => calls)),
+		[[1, 1], [1, 1], [1, 1], [2]],
+	);
+	assert.deepEqual(of('day', 'client')[0]?.calls, 2);
+	const [error] = of('day', 'error');
+	assert.deepEqual([error?.value, error?.calls, error?.sample], [`unauthorized ${rows[0]?.gatewayId}`, 1, 'r2']);
+	const [day] = of('day', '');
+	assert.deepEqual([day?.durationMs, day?.failed, day?.histogram.reduce((sum, count) => sum + count, 0)], [30, 1, 2]);
+});
+
+test('values that clients choose are counted together beyond the bound', () => {
+	const rows = Array.from({ length: 500 }, (_, n) => requestRow({ userAgent: `program${n}/1.0` }));
+	const clients = cellsOf(rows, new Map(), new KnownValues(), 0).filter(
+		({ resolution, dimension }) => resolution === 'day' && dimension === 'client',
+	);
+	assert.equal(clients.length, 101);
+	assert.equal(clients.find(({ value }) => value === OTHERS)?.calls, 400);
+});
+
+test('a client is the product that its user agent names, without the version', () => {
+	assert.equal(clientOf('Claude-Code/2.1.3 (cli)'), 'claude-code');
+	assert.equal(clientOf('  '), 'unknown');
+	assert.equal(clientOf(null), 'unknown');
+	assert.equal(clientOf('x'.repeat(1000)).length, 64);
+});

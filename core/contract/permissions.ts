@@ -1,7 +1,7 @@
 // The only table of roles. A route names the permission that it needs, a role lists those that it has.
 
 /** Permissions for reading an organization. */
-const READ = ['organization:read', 'members:read', 'apis:read', 'tools:read', 'gateway:read', 'agents:read'] as const;
+const READ = ['organization:read', 'members:read', 'apis:read', 'tools:read', 'gateway:read', 'agents:read', 'analytics:read'] as const;
 /** Permissions for building: APIs, tools, gateways and agents. */
 const BUILD = ['apis:write', 'tools:write', 'tools:execute', 'gateway:write', 'agents:write', 'agents:execute'] as const;
 /** Permissions for administering an organization. */

@@ -67,7 +67,7 @@ async function stateOf(organizationId: string): Promise<string> {
 		"SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'organization_id' ORDER BY 1",
 	);
 	let state = '';
-	for (const { name: table } of tables.rows.filter((row) => row.name !== 'gateway_key_uses')) {
+	for (const { name: table } of tables.rows.filter((row) => !/^(?:gateway_key_uses$|metrics|request_log)/.test(row.name))) {
 		const { rows } = await client.query(`SELECT to_jsonb(t) AS row FROM "${table}" t WHERE organization_id = $1 ORDER BY 1::text`, [
 			organizationId,
 		]);

@@ -1,0 +1,169 @@
+// The request log: listed by filters, and exported as CSV or NDJSON.
+
+import { Readable } from 'node:stream';
+import type { Request, ServerRoute } from '@hapi/hapi';
+import Joi from 'joi';
+import {
+	type Core,
+	clientSignal,
+	count,
+	dateTime,
+	filterOf,
+	type LoggedRequest,
+	listQuery,
+	operation,
+	organizationOf,
+	page,
+	pageOf,
+	REQUEST_KINDS,
+	type RequestFilter,
+	shape,
+	text,
+	timestamp,
+	uuid,
+} from '../../../core/features.ts';
+
+const MILLION = 1_000_000;
+/** The most lines of an export, and how many are read at a time. */
+const EXPORTED = 100_000;
+const READ = 1000;
+
+const id = uuid.allow(null);
+const amount = Joi.number().min(0).allow(null);
+
+const REQUEST = shape({
+	startedAt: timestamp,
+	kind: Joi.string().valid(...REQUEST_KINDS),
+	requestId: text.allow(null).description('The `X-Request-Id` of the answer; null for work that no request waits for.'),
+	gatewayId: id,
+	toolId: id,
+	agentId: id,
+	providerId: id,
+	model: text.allow(null),
+	keyId: id.description('The gateway’s key.'),
+	userId: id,
+	caller: text.allow(null).description('The name under which the caller is counted.'),
+	method: text.allow(null).description('The way by which the caller was admitted.'),
+	client: text.allow(null).description('The first product of the user agent.'),
+	userAgent: text.allow(null),
+	status: count.allow(null).description('The status of HTTP.'),
+	outcome: Joi.string().description(
+		'`success`, `cancelled`, the code of an error, `tool_error` where the tool said that it failed, or `http_` and a status.',
+	),
+	duration: amount.description('Milliseconds, as the next two.'),
+	upstream: amount.description('The part for which upstreams were waited for; null when it is unknown.'),
+	waiting: amount.description('The part for which a turn in a lane was waited for.'),
+	bytesIn: amount,
+	bytesOut: amount,
+	inputTokens: amount,
+	outputTokens: amount,
+	cachedTokens: amount,
+	cost: amount.description('US dollars.'),
+}).meta({ schema: 'LoggedRequest' });
+
+const FILTERS = {
+	kind: Joi.string().valid(...REQUEST_KINDS),
+	gatewayId: uuid,
+	toolId: uuid,
+	agentId: uuid,
+	providerId: uuid,
+	keyId: uuid,
+	userId: uuid,
+	client: Joi.string().max(64),
+	outcome: Joi.string().max(64).description('Such as `success` or `upstream_timeout`.'),
+	failed: Joi.boolean().description('Only calls that failed, or only those that did not.'),
+	requestId: Joi.string().max(128),
+	since: dateTime.description('From this time on: a date (midnight UTC) or a time with its zone.').example('2026-03-01T12:00:00Z'),
+	until: dateTime.description('Before this time.').example('2026-04-01'),
+};
+
+const LIST = listQuery({ filters: FILTERS }).fork('sort', (sort) =>
+	sort.valid(Joi.override, '-createdAt').description('The newest first, always.'),
+);
+
+const EXPORT = Joi.object({ ...FILTERS, format: Joi.string().valid('csv', 'ndjson').default('csv') });
+
+export const requestRoutes = (core: Core): ServerRoute[] => [
+	operation({
+		method: 'GET',
+		path: '/analytics/requests',
+		id: 'listLoggedRequests',
+		summary: 'Lists the request log, the newest first.',
+		description:
+			'Arguments, results and credentials are not logged. A page looks at 5,000 lines at most, so under a filter it may have fewer items than ' +
+			'`limit`, or none, while `nextCursor` leads on. Lines are seen about a second after their calls.',
+		need: 'analytics:read',
+		query: LIST,
+		answer: page('requests', REQUEST),
+		handler: async (request) => {
+			const { items, nextCursor } = await core.store.analytics.requests(
+				organizationOf(request).id,
+				filterOf<RequestFilter>(request),
+				pageOf(request),
+			);
+			return { requests: items.map(presentRequest), nextCursor };
+		},
+	}),
+	operation({
+		method: 'GET',
+		path: '/analytics/requests/export',
+		id: 'exportLoggedRequests',
+		summary: `Exports the request log, the newest first, up to ${EXPORTED.toLocaleString('en')} lines.`,
+		description:
+			'CSV (RFC 4180, with a header) or a JSON object per line. A text that a spreadsheet would take for a formula has a `’` before it in CSV.',
+		need: 'analytics:read',
+		query: EXPORT,
+		bare: true,
+		produces: 'text/csv',
+		answer: Joi.string(),
+		slow: true,
+		handler: (request) => {
+			const { format, ...filter } = request.query as unknown as RequestFilter & { format: 'ndjson' | 'csv' };
+			const lines = exported(request, filter, format === 'csv' ? toCsv : toNdjson, core);
+			const response = request.generateResponse(Readable.from(withHeader(lines, format), { objectMode: false }));
+			const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
+			return response.type(type).header('content-disposition', `attachment; filename="requests.${format}"`);
+		},
+	}),
+];
+
+type Shown = ReturnType<typeof presentRequest>;
+
+function presentRequest({ organizationId: _organization, durationMs, upstreamMs, waitingMs, costMicroUsd, ...row }: LoggedRequest) {
+	const { startedAt, inputTokens, outputTokens, cachedTokens, bytesIn, bytesOut, ...rest } = row;
+	return {
+		...{ startedAt, ...rest, duration: durationMs, upstream: upstreamMs, waiting: waitingMs, bytesIn, bytesOut },
+		...{ inputTokens, outputTokens, cachedTokens, cost: costMicroUsd === null ? null : costMicroUsd / MILLION },
+	};
+}
+
+/** Reads page after page as the client takes them. */
+async function* exported(request: Request, filter: RequestFilter, write: (row: Shown) => string, core: Core): AsyncGenerator<string, void> {
+	const { id: organizationId } = organizationOf(request);
+	const signal = clientSignal(request);
+	let left = EXPORTED;
+	for (let cursor: string | null | undefined; cursor !== null && left > 0 && !signal.aborted; ) {
+		const found = await core.store.analytics.requests(organizationId, filter, { limit: Math.min(READ, left), ...(cursor && { cursor }) });
+		left -= found.items.length;
+		cursor = found.nextCursor;
+		if (found.items.length > 0) yield found.items.map((row) => write(presentRequest(row))).join('');
+	}
+}
+
+async function* withHeader(lines: AsyncIterable<string>, format: 'ndjson' | 'csv'): AsyncGenerator<string, void> {
+	if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`;
+	yield* lines;
+}
+
+const COLUMNS = Object.keys(REQUEST.describe()['keys'] as object) as (keyof Shown)[];
+
+const toNdjson = (row: Shown): string => `${JSON.stringify(row)}\n`;
+const toCsv = (row: Shown): string => `${COLUMNS.map((name) => field(row[name])).join(',')}\r\n`;
+
+function field(value: Shown[keyof Shown]): string {
+	if (value === null) return '';
+	if (typeof value === 'number') return String(value);
+	const plain = value instanceof Date ? value.toISOString() : value;
+	const safe = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
+	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -108,7 +108,7 @@ export { configVersion, currentConfig, type StoredConfig, shownConfig } from './
 export { configSchema as jsonSchemaOf } from './registry/write-only.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, JWT, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
-export { DIMENSIONS, REQUEST_KINDS } from './store/analytics.ts';
+export { REQUEST_KINDS } from './store/analytics.ts';
 export { percentile } from './store/histogram.ts';
 export { bucketAt, lengthOf } from './store/metric-cells.ts';
 export type * from './store/store.ts';

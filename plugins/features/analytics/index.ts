@@ -1,4 +1,4 @@
-// What was called, by whom, how fast, at what cost and with what errors: sums of the request log, and the log itself (specification 8.1).
+// The calls of an organization: who, how fast, at what cost and with what errors: sums of the request log, and the log itself (specification 8.1).
 
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -128,7 +128,7 @@ const LISTS: readonly List[] = [
 	{ path: 'clients', dimension: 'client', kind: 'gateway', what: 'clients, by the first product of their user agent' },
 ];
 
-const limit = Joi.number().integer().min(1).max(100).default(20).description('The greatest number of items.');
+const limit = Joi.number().integer().min(1).max(50).default(20).description('The greatest number of items.');
 
 const listRoute = ({ path, dimension, kind, what }: List, core: Core): ServerRoute =>
 	operation({

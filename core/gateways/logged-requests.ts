@@ -74,6 +74,7 @@ export function logRequests(server: Server, recorder: Pick<Recorder, 'request'>)
 		row.bytesOut = lengthOf(headers['content-length']);
 		// A client that listens does so for as long as it likes.
 		if (request.method === 'get' && String(headers['content-type']).startsWith('text/event-stream')) row.isOpenEnded = true;
+		if (row.outcome === 'rate_limited') row.isOnlyCounted = true;
 		recorder.request(row);
 	});
 }

@@ -42,10 +42,12 @@ export interface RequestRow {
 	startedAt: number;
 	/** The request only listened, so its duration says nothing about speed. */
 	isOpenEnded?: boolean;
+	/** The line is summed and not kept: whoever is refused for sending too much must not fill the log. */
+	isOnlyCounted?: boolean;
 }
 
 /** A stored line; `client` is the program that its user agent names. */
-export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded'> {
+export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted'> {
 	client: string | null;
 	startedAt: Date;
 }

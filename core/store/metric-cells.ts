@@ -54,7 +54,7 @@ export function cellsOf(rows: readonly RequestRow[], lost: ReadonlyMap<string, n
 			const admitted = dimension === '' ? '' : known.admit(row.organizationId, bucketAt('day', row.startedAt), dimension, value);
 			const cell = cellAt(minutes, row, { resolution: 'minute', dimension, value: admitted });
 			count(cell, row);
-			if (dimension === 'error') cell.sample = row.requestId ?? cell.sample;
+			if (dimension === 'error' && !row.isOnlyCounted) cell.sample = row.requestId ?? cell.sample;
 		}
 	}
 	for (const [organizationId, count] of lost) {

@@ -94,6 +94,17 @@ test('an organization finds its own lines and sums, and nobody else’s; lines o
 	}
 });
 
+test('a line that is only counted is in the sums, and not in the log', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const refused = requestRow({ organizationId, outcome: 'rate_limited', isOnlyCounted: true });
+	await store.analytics.add(batchOf([refused, refused, requestRow({ organizationId })]));
+	assert.deepEqual(await totalOf(store, organizationId), { calls: 3, failed: 2, durationMs: 30, bytesOut: 600 });
+	assert.equal((await store.analytics.requests(organizationId, {}, { limit: 10 })).items.length, 1);
+	const [error] = await store.analytics.top(organizationId, range(), { dimension: 'error', limit: 10, by: 'calls' });
+	assert.deepEqual([error?.calls, error?.sample], [2, null]);
+});
+
 test('text that cannot be stored costs no line', async () => {
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);

@@ -45,7 +45,7 @@ export function createWrites({ ordinary }: Database): Pick<Analytics, 'add'> {
 	return {
 		async add({ id, rows, cells }) {
 			const organizations = [...new Set(cells.map(({ organizationId }) => uuid(organizationId)))];
-			const bind = [id, organizations, rows.map(toLine), cells.map(toCell)].map((value) =>
+			const bind = [id, organizations, rows.filter(({ isOnlyCounted }) => !isOnlyCounted).map(toLine), cells.map(toCell)].map((value) =>
 				typeof value === 'string' ? value : JSON.stringify(value),
 			);
 			await ordinary.query(ADD, { bind });

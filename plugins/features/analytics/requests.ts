@@ -90,7 +90,7 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		id: 'listLoggedRequests',
 		summary: 'Lists the request log, the newest first.',
 		description:
-			'Arguments, results and credentials are not logged. A page looks at 5,000 lines at most, so under a filter it may have fewer items than ' +
+			'Arguments, results and credentials are not logged, and neither are requests that a limit refused, which are only counted. A page looks at 5,000 lines at most, so under a filter it may have fewer items than ' +
 			'`limit`, or none, while `nextCursor` leads on. Lines are seen about a second after their calls.',
 		need: 'analytics:read',
 		query: LIST,

@@ -3,6 +3,8 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import type { AgentRow, Execution, Pipeline, QuestionRow, RunTrigger } from '../store/store.ts';
+import type { AgentChats } from './chats.ts';
+import type { Conversation } from './conversation.ts';
 
 /** The definition that a run of an agent is pinned to. */
 export type AgentDefinition = {
@@ -30,6 +32,8 @@ export interface AgentAsked {
 	/** A text under which a run is begun once. */
 	dedupe?: string;
 	priority?: number;
+	/** What the client of a conversation wishes, and the reference by which it hears of the run (`chats.listen`). */
+	chat?: { ref: string; conversation: Conversation };
 }
 
 /** One entry of a trace. Payloads are cut at 64 KiB. */
@@ -72,6 +76,8 @@ export interface AgentEngine {
 	/** Returns what the nodes did. @param options.full the key of one entry, which is returned alone and whole. @throws not_found */
 	trace(place: ExecutionPlace, options?: { full?: string }): Promise<TraceEntry[]>;
 	cancel(place: ExecutionPlace): Promise<boolean>;
+	/** Conversations with agents. */
+	chats: AgentChats;
 	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed */
 	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
 	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`. */

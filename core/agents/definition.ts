@@ -4,6 +4,7 @@ import type { Json } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import type { Run } from '../store/store.ts';
 import type { AgentDefinition } from './agents.ts';
+import type { Sealed } from './envelopes.ts';
 
 /** A type alias, since it is stored as JSON. */
 export type RunDefinition = AgentDefinition & {
@@ -13,6 +14,8 @@ export type RunDefinition = AgentDefinition & {
 	chain: string[];
 	/** The run that all of them belong to; null: this one. */
 	rootId: string | null;
+	/** The conversation that the run belongs to, sealed; absent without one. */
+	conversation?: Sealed;
 };
 
 /** Agents that wait for each other, at most. */

@@ -12,6 +12,7 @@ import type { AgentRow, Agents, Execution, QuestionRow } from '../store/store.ts
 import type { CallParts } from '../tools/call-parts.ts';
 import type { AgentAsked, AgentEngine, ExecutionPlace } from './agents.ts';
 import { answerAll, Unanswerable } from './call-answers.ts';
+import { createChats, Hearings } from './chats.ts';
 import { type CheckParts, checkPipeline } from './check.ts';
 import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
@@ -20,7 +21,7 @@ import { inputSchemaOf } from './graph.ts';
 import { AgentProgram, type ProgramParts } from './program.ts';
 import { answerOf, assertDepth, newRef } from './verbs.ts';
 
-export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents'>, Omit<CheckParts, 'agents'> {
+export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents' | 'hearings'>, Omit<CheckParts, 'agents'> {
 	runs: Pick<Runs, 'define' | 'startWith' | 'follow' | 'wait' | 'steps' | 'signal' | 'cancel'>;
 	agents: Agents;
 	argumentChecks: ArgumentChecks;
@@ -59,7 +60,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			parts.services().log.error({ runId: question.runId, error: describeThrown(thrown) }, 'nobody was told of a question');
 		}
 	};
-	const program = new AgentProgram({ ...parts, tell });
+	const hearings = new Hearings();
+	const program = new AgentProgram({ ...parts, tell, hearings });
 	for (let depth = 1; depth <= MAX_DEPTH; depth++)
 		runs.define(kindOf(depth), (run) => program.run(run), {
 			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: depth === 1 ? UNFINISHED : null },
@@ -88,18 +90,14 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
 		const input = await complete(agent, structuredClone(asked.input));
 		const { id: agentId, name, version: revision, pipeline, settings } = agent;
+		const { ref = newRef(), conversation } = asked.chat ?? {};
+		const envelopes = new Envelopes(secrets, organizationId, ref);
 		const definition: RunDefinition = {
-			agentId,
-			name,
-			revision,
-			pipeline,
-			settings,
-			ref: newRef(),
-			chain: [...chain, agentId],
-			rootId: null,
+			...{ agentId, name, revision, pipeline, settings, ref, chain: [...chain, agentId], rootId: null },
+			...(conversation && { conversation: envelopes.seal(conversation as unknown as Json) }),
 		};
 		const kind = kindOf(definition.chain.length);
-		const sealed = new Envelopes(secrets, organizationId, definition.ref).seal(input);
+		const sealed = envelopes.seal(input);
 		const deadlineMs = Math.min(asked.timeoutMs ?? LONGEST_MS, settings.timeoutMs ?? LONGEST_MS);
 		const run = { organizationId, kind, definition, input: sealed, trigger, priority, deadlineMs, parentId, dedupe, here, onLoss };
 		const started = await runs.startWith(run, (one, of) => agents.start(one, of, { agentId, revision, startedBy }));
@@ -155,6 +153,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			const sealed = new Envelopes(secrets, place.organizationId, definitionOf(run).ref).seal(answer);
 			if (!(await runs.signal(place, answerOf(key), sealed))) throw new GatewayError('conflict', 'The question has been answered.');
 		},
+		chats: createChats(parts, hearings),
 		tells: (given) => {
 			listener = given;
 		},

@@ -2,7 +2,7 @@
 
 import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
 import type { ModelRequest } from '../contract/models.ts';
-import type { ItemResult, NodeCall, NodeReference, NodeTools, Suspension } from '../contract/nodes.ts';
+import type { ClientTools, ItemResult, NodeCall, NodeReference, NodeTools, Suspension } from '../contract/nodes.ts';
 import type { Caller, Json, JsonObject, ToolRef } from '../contract/nouns.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 import type { RunResult } from '../contract/results.ts';
@@ -31,6 +31,20 @@ export interface NodeCallParts {
 	verbs: NodeVerbs;
 	/** The budgets of the run, and who is told what a chat used. */
 	spending: Spending;
+	/** What the client of a conversation wishes and hears; null without one. */
+	talk: Talk | null;
+}
+
+/** A node's part in a conversation. */
+export interface Talk {
+	clientTools: ClientTools | null;
+	/** Asks as the client wishes, and lets it hear the answer. */
+	chat(
+		request: Omit<ModelRequest, 'providerId'>,
+		ask: (request: Omit<ModelRequest, 'providerId'>) => AsyncIterable<ChatChunk>,
+	): AsyncIterable<ChatChunk>;
+	/** Hears that the node does something that is no question to a model. */
+	acts(): void;
 }
 
 /** The agent itself is the caller of its tools: whoever may change it may run every tool of the organization. */
@@ -62,13 +76,19 @@ export class NodeCaller extends PluginCall implements NodeCall {
 
 	async *chat(providerId: string, request: Omit<ModelRequest, 'providerId'>): AsyncIterable<ChatChunk> {
 		this.#assertUsed('provider', providerId);
-		yield* this.models.chat({ ...request, providerId });
+		const ask = (asked: typeof request): AsyncIterable<ChatChunk> => this.models.chat({ ...asked, providerId });
+		yield* this.#node.talk?.chat(request, ask) ?? ask(request);
+	}
+
+	get clientTools(): ClientTools | undefined {
+		return this.#node.talk?.clientTools ?? undefined;
 	}
 
 	override async invoke(ref: ToolRef, args: Json): Promise<RunResult> {
 		if (!('id' in ref))
 			throw new GatewayError('tool_not_found', `There is no tool "${ref.name.slice(0, 128)}" here: a node names its tools by id.`);
 		this.#assertUsed('tool', ref.id);
+		this.#node.talk?.acts();
 		const { services, organizationId } = this.#node;
 		const { logs: _logs, durationMs: _duration, ...shown } = await services.invoker.execute(organizationId, ref.id, args, this.#around);
 		if (shown.isError) this.signal.throwIfAborted();
@@ -77,19 +97,28 @@ export class NodeCaller extends PluginCall implements NodeCall {
 
 	async execute({ executor, config }: { executor: string; config: JsonObject }, args: JsonObject): Promise<RunResult> {
 		const { services, organizationId } = this.#node;
+		this.#node.talk?.acts();
 		const entry = inlineEntry({ executor, config, organizationId, plugin: this.#around.plugin }, services);
 		const { logs: _logs, ...shown } = await services.invoker.run(entry, args, this.#around);
 		if (shown.isError) this.signal.throwIfAborted();
 		return shown;
 	}
 
-	toolbox(): Promise<NodeTools> {
-		const { services, organizationId, uses, shelfOf } = this.#node;
-		return toolbox({ services, organizationId, uses, shelfOf, around: this.#around });
+	async toolbox(): Promise<NodeTools> {
+		const { services, organizationId, uses, shelfOf, talk } = this.#node;
+		const { list, invoke } = await toolbox({ services, organizationId, uses, shelfOf, around: this.#around });
+		return {
+			list,
+			invoke: (name, args) => {
+				talk?.acts();
+				return invoke(name, args);
+			},
+		};
 	}
 
 	run(agentId: string, input: Json): Promise<Json> {
 		this.#assertUsed('agent', agentId);
+		this.#node.talk?.acts();
 		return this.#node.verbs.run(agentId, input);
 	}
 

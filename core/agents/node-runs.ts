@@ -41,6 +41,8 @@ export interface Try extends Ready {
 /** Keeps the run in the process while a node computes, and lets it leave while the node waits. */
 export class Hold {
 	readonly #run: RunContext;
+	/** Counts what the node used so far: what follows the wait may be another attempt, which does not know of it. */
+	count: (() => Promise<void>) | null = null;
 	#waits = 0;
 	#leave: (() => void) | null;
 
@@ -52,8 +54,11 @@ export class Hold {
 	/** Settles as `waiting` does; meanwhile the run may leave. */
 	async without<T>(waiting: () => Promise<T>): Promise<T> {
 		this.#waits++;
-		if (this.#waits === 1) this.#leave?.();
 		try {
+			if (this.#waits === 1) {
+				await this.count?.();
+				this.#leave?.();
+			}
 			return await waiting();
 		} finally {
 			this.#waits--;
@@ -80,7 +85,7 @@ export interface NodeRunParts {
 
 export class NodeRuns implements NodeRunner {
 	readonly #parts: NodeRunParts;
-	#count = 0;
+	#nodes = 0;
 
 	constructor(parts: NodeRunParts) {
 		this.#parts = parts;
@@ -94,7 +99,7 @@ export class NodeRuns implements NodeRunner {
 	async run(ready: Ready): Promise<Settled> {
 		const { node, at } = ready;
 		const { run, trace } = this.#parts;
-		if (++this.#count > MAX_NODES) throw new GatewayError('conflict', `A run may run at most ${MAX_NODES} nodes.`);
+		if (++this.#nodes > MAX_NODES) throw new GatewayError('conflict', `A run may run at most ${MAX_NODES} nodes.`);
 		const key = at.prefix + node.id;
 		const startedMs = performance.now();
 		const traced = trace.begin({ key, nodeId: node.id, type: node.type, iteration: [...at.iteration], attempt: run.attempt });
@@ -130,6 +135,7 @@ export class NodeRuns implements NodeRunner {
 	/** A node without an effect of its own runs again in each attempt. */
 	async #recomputed(ready: Ready, around: Around): Promise<Kept> {
 		const use = new NodeUse();
+		around.hold.count = () => this.#count(use);
 		return this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: null }));
 	}
 
@@ -166,11 +172,14 @@ export class NodeRuns implements NodeRunner {
 			return await work();
 		} finally {
 			const { used } = use;
-			if (used) {
-				Object.assign(traced, { tokens: used.tokens, cost: used.cost });
-				await this.#parts.count(used);
-			}
+			if (used) Object.assign(traced, { tokens: used.tokens, cost: used.cost });
+			await this.#count(use);
 		}
+	}
+
+	async #count(use: NodeUse): Promise<void> {
+		const used = use.take();
+		if (used) await this.#parts.count(used);
 	}
 
 	/** A step of the node's own takes a place, too. */

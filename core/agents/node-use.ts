@@ -10,19 +10,33 @@ export interface Used {
 
 export class NodeUse {
 	#used: Used | null = null;
+	/** The part that nobody has taken. */
+	#untold: Used | null = null;
 
 	/** Null: it asked no model. */
 	get used(): Used | null {
 		return this.#used;
 	}
 
+	/** Returns what was used since the last time; null: nothing. */
+	take(): Used | null {
+		const taken = this.#untold;
+		this.#untold = null;
+		return taken;
+	}
+
 	/** @param usage null when the provider does not tell */
 	add(usage: Usage | null): void {
-		const { tokens, cost } = this.#used ?? { tokens: 0, cost: 0 };
-		const price = usage?.costMicroUsd ?? null;
-		this.#used = {
-			tokens: tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
-			cost: cost === null || price === null ? null : cost + price,
-		};
+		this.#used = sum(this.#used, usage);
+		this.#untold = sum(this.#untold, usage);
 	}
+}
+
+function sum(before: Used | null, usage: Usage | null): Used {
+	const { tokens, cost } = before ?? { tokens: 0, cost: 0 };
+	const price = usage?.costMicroUsd ?? null;
+	return {
+		tokens: tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
+		cost: cost === null || price === null ? null : cost + price,
+	};
 }

@@ -1,6 +1,7 @@
 // The program of a run: the graph of its agent, walked in this process as far as it goes.
 
 import type { Json } from '../contract/nouns.ts';
+import type { Usage } from '../contract/providers.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject } from '../kit/json.ts';
 import { Semaphore } from '../kit/semaphore.ts';
@@ -12,12 +13,14 @@ import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
+import type { Hearing } from './conversation.ts';
 import { definitionOf, type RunDefinition } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
 import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
 import { NodeRuns, type Try } from './node-runs.ts';
+import { type Ended, type Talks, talksOf } from './talks.ts';
 import { Trace } from './trace.ts';
 import { type VerbParts, verbsOf } from './verbs.ts';
 
@@ -30,6 +33,7 @@ export interface ProgramParts {
 	/** Tells people of a question; never throws. */
 	tell(question: QuestionRow): Promise<void>;
 	shelfOf: NodeCallParts['shelfOf'];
+	hearings: { of(ref: string): Hearing | null };
 }
 
 /** The nodes with an effect that run at once: of one run, and of one account in this process. */
@@ -59,10 +63,11 @@ export class AgentProgram {
 		const trace = new Trace((isUrgent) => told.tell(isUrgent));
 		told.trace = trace;
 		const leave = run.hold();
+		const talks = talksOf(definition, { run, envelopes, trace, hearing: () => this.#parts.hearings.of(definition.ref) });
 		const nodes: NodeRuns = new NodeRuns({
 			...{ run, trace, envelopes },
 			slots: [new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never), await this.#accountSlots(run.organizationId)],
-			callOf: (one) => this.#callOf(one, { run, definition, verbs }),
+			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks }),
 			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
 		});
 		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
@@ -71,9 +76,10 @@ export class AgentProgram {
 		try {
 			const graph = this.#graphOf(run.organizationId, definition);
 			leave();
+			talks?.begin(graph);
 			const output = await walk({ graph, at, rootFrom: [] }, nodes);
 			told.end();
-			return envelopes.seal({ output, trace: trace.stored(true) });
+			return envelopes.seal({ output, trace: trace.stored(true), ...(talks && { ended: talks.ended }) } as unknown as Json);
 		} catch (error) {
 			told.last();
 			throw error;
@@ -97,16 +103,28 @@ export class AgentProgram {
 		return found;
 	}
 
-	#callOf(one: Try, { run, definition, verbs }: { run: RunContext; definition: RunDefinition; verbs: VerbParts }): NodeCaller {
+	#callOf(one: Try, { run, definition, verbs, talks }: Calling): NodeCaller {
 		const { node, at, signal = at.signal, use } = one;
 		const { agentId, chain } = definition;
-		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent: (usage) => use.add(usage) };
+		const spent = (usage: Usage | null): void => {
+			use.add(usage);
+			talks?.spent(usage);
+		};
+		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent };
 		return new NodeCaller({
 			...{ services: this.#parts.services(), shelfOf: this.#parts.shelfOf, organizationId: run.organizationId, runId: run.id },
 			...{ type: node.type, agentId, chain, uses: node.uses, scope: at.scope, signal, spending },
 			verbs: node.effect === 'none' ? verbsOf(one, verbs) : noVerbs(node.type),
+			talk: talks?.of(one) ?? null,
 		});
 	}
+}
+
+interface Calling {
+	run: RunContext;
+	definition: RunDefinition;
+	verbs: VerbParts;
+	talks: Talks | null;
 }
 
 const never = (): Error => new RunError({ code: 'unavailable', message: 'Too much waits.' });
@@ -160,7 +178,9 @@ class Telling {
 }
 
 /** Returns the parts of an output of a run. */
-export function openedOutput(envelopes: Envelopes, output: Json): { output: Json; trace: Json } {
-	const opened = envelopes.open(output);
-	return isObject(opened) ? { output: opened['output'] ?? null, trace: opened['trace'] ?? null } : { output: null, trace: null };
+export function openedOutput(envelopes: Envelopes, stored: Json): { output: Json; trace: Json; ended: Ended | null } {
+	const opened = envelopes.open(stored);
+	const { output = null, trace = null, ended = null } = isObject(opened) ? opened : {};
+	// It was sealed as it is.
+	return { output, trace, ended: ended as Ended | null };
 }

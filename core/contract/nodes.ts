@@ -6,7 +6,7 @@ import type { Base, SaveContext } from './kinds.ts';
 import type { ModelRequest } from './models.ts';
 import type { Json, JsonObject, JsonSchema, Tool } from './nouns.ts';
 import type { Role } from './permissions.ts';
-import type { ChatChunk, Usage } from './providers.ts';
+import type { ChatChunk, ChatTool, ChatToolCall, Usage } from './providers.ts';
 import type { RunResult } from './results.ts';
 
 /**
@@ -33,6 +33,15 @@ export interface PipelineNode<C = unknown, O = unknown> extends Base<C, O> {
 	 * pipeline has one at least, without outbound edges. Absent: a step between them.
 	 */
 	role?: 'input' | 'output';
+	/**
+	 * The template of the output, of a node with the role `output`; undefined: it passes on the output of the node before. So core knows which
+	 * node's text is that of the run.
+	 */
+	template?(config: C): Json | undefined;
+	/** Whether its output is the text of its last `call.chat` as it came: a client who waits for it may then read it while it arrives. */
+	says?(config: C): boolean;
+	/** Whether it lets a model call tools, and those of `call.clientTools` with them. */
+	offersClientTools?: true;
 	/** The JSON Schema of the run's input, of a node with the role `input`: inputs are checked before the run begins. */
 	inputSchema?(config: C): JsonSchema;
 	/**
@@ -153,6 +162,17 @@ export interface NodeCall<O = unknown> extends Call<O> {
 	 * @param key distinguishes several questions of one node
 	 */
 	suspend(request: Suspension, key?: string): Promise<Json>;
+	/** The tools that the client of the run brings and runs itself; absent without any. Their names are none of the node's own tools. */
+	readonly clientTools?: ClientTools | undefined;
+}
+
+export interface ClientTools {
+	list: readonly ChatTool[];
+	/**
+	 * Hands calls to the client and gives the run up until their results are here, as `suspend` does. @returns the results in the order of the
+	 * calls, as the model reads them. @param key unique in the node. @throws timed_out
+	 */
+	call(calls: readonly ChatToolCall[], key: string): Promise<string[]>;
 }
 
 export interface Suspension {

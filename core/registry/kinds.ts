@@ -117,6 +117,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 			effect: choiceOr(Joi.valid('none', 'repeatable', 'once')).required(),
 			ports: choiceOr(WORDS.min(1)),
 			...{ role: Joi.valid('input', 'output'), inputSchema: code, body: code, uses: code, check, run: must },
+			...{ template: code, says: code, offersClientTools: Joi.valid(true) },
 		},
 	},
 	feature: {

@@ -13,6 +13,8 @@ export default {
 	config,
 	// Answers, tools and questions are kept by themselves.
 	effect: 'none',
+	says: ({ output }) => !output,
+	offersClientTools: true,
 	uses: ({ providerId, toolIds, gatewayIds }) => [
 		{ kind: 'provider', id: providerId, path: '/providerId' },
 		...toolIds.map((id, at): NodeReference => ({ kind: 'tool', id, path: `/toolIds/${at}` })),

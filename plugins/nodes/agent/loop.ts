@@ -20,7 +20,7 @@ import {
 } from '../../../core/index.ts';
 import type { AgentConfig } from './config.ts';
 import { promptOf } from './prompt.ts';
-import { type Offered, type Told, toldOf } from './tools.ts';
+import { cut, type Offered, type Told, toldOf } from './tools.ts';
 
 export interface Toolbox {
 	tools: readonly Offered[];
@@ -32,8 +32,8 @@ export interface Toolbox {
 /** An answer of the model, as its step keeps it. */
 type Turn = { text: string; toolCalls: { id: string; name: string; arguments: string }[]; reason: string; cost: number | null };
 
-/** A call of the model’s: the tool and its arguments, or why there are none. */
-type Prepared = { offered: Offered; args: JsonObject } | { refused: string };
+/** A call of the model’s: the tool and its arguments, or why there are none, or that the client runs it. */
+type Prepared = { offered: Offered; args: JsonObject } | { refused: string } | { client: ChatToolCall };
 
 const MAX_TRANSCRIPT_CHARS = 4 * 1024 * 1024;
 const MICRO = 1_000_000;
@@ -100,7 +100,7 @@ export class Loop {
 
 	#chat(isLast: boolean): ReturnType<NodeCall['chat']> {
 		const { providerId, model, temperature, topP, maxTokens, output } = this.#given;
-		const tools = this.#box.tools.map(({ chat }) => chat);
+		const tools = [...this.#box.tools.map(({ chat }) => chat), ...(this.#call.clientTools?.list ?? [])];
 		return this.#call.chat(providerId, {
 			messages: this.#messages,
 			...(tools.length > 0 && { tools, ...(isLast && { toolChoice: 'none' as const }) }),
@@ -129,6 +129,7 @@ export class Loop {
 		const prepared = toolCalls.map((call) => this.#prepare(call));
 		const refusals = await Promise.all(prepared.map((one, at) => this.#approve(one, `${turn}:${at}`)));
 		const told = await inParallel(prepared, this.#given.parallelCalls, (one, at) => this.#run(refusals[at] ?? one, `${turn}:${at}`));
+		await this.#askClient(prepared, told, turn);
 		this.#messages.push({ role: 'assistant', content: text === '' ? null : text, toolCalls });
 		for (const [at, { id }] of toolCalls.entries()) {
 			const { text: content = '', isError = true } = told[at] ?? {};
@@ -136,7 +137,22 @@ export class Loop {
 		}
 	}
 
-	#prepare({ name, arguments: written }: ChatToolCall): Prepared {
+	/** Has the client run its tools, after all others, and puts their results among the others. */
+	async #askClient(prepared: readonly Prepared[], told: Told[], turn: number): Promise<void> {
+		const calls = prepared.flatMap((one, at) => ('client' in one ? [{ at, call: one.client }] : []));
+		const results =
+			calls.length === 0
+				? []
+				: await this.#call.clientTools?.call(
+						calls.map(({ call }) => call),
+						`${turn}`,
+					);
+		for (const [index, { at }] of calls.entries()) told[at] = cut(results?.[index] ?? '', this.#given.maxResultChars);
+	}
+
+	#prepare(call: ChatToolCall): Prepared {
+		const { name, arguments: written } = call;
+		if (this.#call.clientTools?.list.some((tool) => tool.name === name)) return { client: call };
 		const offered = this.#box.tools.find(({ chat }) => chat.name === name);
 		if (!offered) return { refused: `There is no tool "${name.slice(0, MOST_NAME_CHARS)}".` };
 		try {
@@ -149,7 +165,7 @@ export class Loop {
 
 	/** Asks about a call that needs it. @returns the refusal; null when it may run */
 	async #approve(prepared: Prepared, key: string): Promise<Prepared | null> {
-		if ('refused' in prepared || !this.#box.asksFor(prepared.offered.tool)) return null;
+		if (!('offered' in prepared) || !this.#box.asksFor(prepared.offered.tool)) return null;
 		const { approvers, approvalTimeoutMs } = this.#given;
 		const args = JSON.stringify(prepared.args, null, 1);
 		const shown = args.length > MOST_SHOWN_CHARS ? `${args.slice(0, MOST_SHOWN_CHARS)}…` : args;
@@ -167,7 +183,7 @@ export class Loop {
 	}
 
 	async #run(prepared: Prepared, key: string): Promise<Told> {
-		if ('refused' in prepared) return { text: prepared.refused, isError: true };
+		if (!('offered' in prepared)) return { text: 'refused' in prepared ? prepared.refused : '', isError: true };
 		const { offered, args } = prepared;
 		return this.#call.step(`tool:${key}`, () => this.#invoke(offered.tool.name, args), { once: !isRepeatable(offered.tool) });
 	}

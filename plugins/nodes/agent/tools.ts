@@ -49,8 +49,13 @@ export type Told = { text: string; isError: boolean };
 export function toldOf({ content, structured, isError = false }: RunResult, most: number): Told {
 	const shown = content.map(textOf).filter((text) => text !== '');
 	const text = shown.length > 0 || structured === undefined ? shown.join('\n') : JSON.stringify(structured);
+	return { ...cut(text, most), isError };
+}
+
+/** Cuts a text that is too long, and says so. */
+export function cut(text: string, most: number): Told {
 	const note = `\n[cut: ${most.toLocaleString('en')} of ${text.length.toLocaleString('en')} characters]`;
-	return { text: text.length > most ? text.slice(0, most) + note : text, isError };
+	return { text: text.length > most ? text.slice(0, most) + note : text, isError: false };
 }
 
 function textOf(block: ContentBlock): string {

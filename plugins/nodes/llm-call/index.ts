@@ -23,6 +23,7 @@ export default {
 	summary: 'Asks a language model, for a text or for JSON of a schema.',
 	config,
 	effect: 'repeatable',
+	says: ({ output }) => !output,
 	uses: ({ providerId }) => [{ kind: 'provider', id: providerId, path: '/providerId' }],
 	check: ({ output }, _graph, { checkSchema }) => faultsIn(output && checkSchema(output.schema, '/output/schema')),
 	async run(_input, given, call) {

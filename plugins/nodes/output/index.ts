@@ -22,6 +22,7 @@ export default {
 	}),
 	effect: 'none',
 	role: 'output',
+	template: ({ mapping }) => mapping,
 	run: async (input, { mapping }, call) => ({ output: mapping === undefined ? passedOn(input) : call.fill(mapping) }),
 } satisfies PipelineNode<OutputConfig>;
 

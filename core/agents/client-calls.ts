@@ -1,0 +1,78 @@
+// Calls of tools that the client of a run brings and runs itself. They are a step of the run, their results an event of it, so any replica may
+// hand them out and take them in, and the run waits outside of every process.
+
+import { randomBytes } from 'node:crypto';
+import type { ClientTools } from '../contract/nodes.ts';
+import type { Json } from '../contract/nouns.ts';
+import type { ChatTool } from '../contract/providers.ts';
+import type { ModelUse } from '../contract/results.ts';
+import type { RunStep } from '../store/store.ts';
+import type { Envelopes } from './envelopes.ts';
+import type { Try } from './node-runs.ts';
+import type { VerbParts } from './verbs.ts';
+
+/** The time that a client has for the results of its tools: a run that nobody comes back to ends. */
+const WAIT_MS = 60 * 60_000;
+const ID = /^call_([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{12}$/;
+
+/** The calls of one answer of a model, as their step keeps them. A type alias, since it is stored as JSON. */
+export type Handed = { calls: { id: string; name: string; arguments: string }[]; use: ModelUse | null };
+
+/** Calls whose results are not here yet, and the step that they are. */
+export interface PendingCalls extends Handed {
+	key: string;
+}
+
+interface Parts extends Pick<VerbParts, 'run' | 'envelopes' | 'trace'> {
+	list: readonly ChatTool[];
+	/** Returns what the run has used of models so far. */
+	used(): ModelUse | null;
+}
+
+/** Returns the tools of the client for one try of a node. */
+export const clientToolsOf = (one: Try, { run, envelopes, trace, list, used }: Parts): ClientTools => ({
+	list,
+	async call(calls, key) {
+		const step = `${one.key}/client:${key}`;
+		const named = (): Handed => ({
+			calls: calls.map(({ name, arguments: args }) => ({ id: newCallId(run.id), name, arguments: args })),
+			use: used(),
+		});
+		const handed = envelopes.open(await run.step(step, async () => envelopes.seal(named() as unknown as Json))) as unknown as Handed;
+		trace.wait(one.traced, true);
+		const answer = await one.hold.without(() => run.event<Json>(eventOf(step), { timeoutMs: WAIT_MS, signal: one.signal }));
+		trace.wait(one.traced, false);
+		await run.step(resultsOf(step), async () => true);
+		const results = envelopes.open(answer) as Record<string, string>;
+		return handed.calls.map(({ id }) => results[id] ?? '');
+	},
+});
+
+/** The event that has the results of the calls of a step. */
+export const eventOf = (step: string): string => `${step}/answer`;
+
+const resultsOf = (step: string): string => `${step}/results`;
+const isCalls = ({ key, status }: RunStep): boolean => /\/client:[^/]+$/.test(key) && status === 'done';
+
+/** Finds the calls whose results the run waits for. */
+export function pendingCalls(steps: readonly RunStep[], envelopes: Envelopes): PendingCalls[] {
+	const keys = new Set(steps.map(({ key }) => key));
+	return handedCalls(steps, envelopes).filter(({ key }) => !keys.has(resultsOf(key)));
+}
+
+/** Returns all calls that the run has handed out. */
+export const handedCalls = (steps: readonly RunStep[], envelopes: Envelopes): PendingCalls[] =>
+	steps.filter(isCalls).map(({ key, output }) => ({ ...(envelopes.open(output) as unknown as Handed), key }));
+
+/** The id of a call names its run, since clients keep nothing else of it. */
+const newCallId = (runId: string): string =>
+	`call_${Buffer.from(runId.replaceAll('-', ''), 'hex').toString('base64url')}${randomBytes(9).toString('base64url')}`;
+
+/** Returns the id of the run that a call belongs to; null for an id that is none of ours. */
+export function runOfCall(id: string): string | null {
+	const [, name] = ID.exec(id) ?? [];
+	if (name === undefined) return null;
+	return Buffer.from(name, 'base64url')
+		.toString('hex')
+		.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

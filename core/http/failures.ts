@@ -7,6 +7,10 @@ import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/erro
 import type { Log } from '../contract/nouns.ts';
 
 declare module '@hapi/hapi' {
+	interface PluginSpecificConfiguration {
+		/** Builds the body of every error of the route, for clients of another protocol than this API's. */
+		errorBody?: (error: GatewayError, usual: object) => object;
+	}
 	interface PluginsStates {
 		/** The plugin that serves the request at the moment, `kind:name`, and the gateway: for the log. */
 		servedBy?: { plugin: string; gateway?: string };
@@ -89,8 +93,14 @@ function sendableHeader([name, value]: [string, unknown]): [string, string][] {
 	}
 }
 
-/** Builds an error's body. Specification 7 defines the body of a 429 exactly. */
+/** Builds an error's body, as the route has it. */
 export function bodyOf(error: GatewayError, request: Request): object {
+	const usual = usualBody(error, request);
+	return request.route.settings.plugins?.errorBody?.(error, usual) ?? usual;
+}
+
+/** Specification 7 defines the body of a 429 exactly. */
+function usualBody(error: GatewayError, request: Request): object {
 	const { code, status, headers } = error;
 	const message = String(error.message);
 	const body = { success: false, message, error: code.toUpperCase(), statusCode: status };

@@ -4,6 +4,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import Joi from 'joi';
 import { asGatewayError, type ErrorCode, GatewayError } from '../contract/errors.ts';
 import type { Window } from '../contract/limits.ts';
+import type { JsonSchema } from '../contract/nouns.ts';
 import { UNREAD } from '../http/body.ts';
 import { bodyOf } from '../http/failures.ts';
 import type { Need } from './access.ts';
@@ -56,6 +57,8 @@ export interface Endpoint {
 	idempotent?: true;
 	/** Answers with an `ETag`, and takes `If-Match` when it changes something. */
 	versioned?: true;
+	/** Builds the bodies of its errors, and describes them. */
+	errorBody?: { schema: JsonSchema; of(error: GatewayError, usual: object): object };
 	/** Exempt from hapi's time limit. */
 	slow?: true;
 	/** @returns `data`; when it is `bare`, hapi's own answer or the body */
@@ -110,6 +113,7 @@ export function operation(declared: Endpoint): ServerRoute {
 					...(declared.countsItself && { countsItself: true as const }),
 					...(bodyIs && { body: bodyIs }),
 				},
+				...(declared.errorBody && { errorBody: declared.errorBody.of }),
 				operation: declared,
 			},
 		},

@@ -4,7 +4,7 @@ import type { Request, ResponseObject } from '@hapi/hapi';
 import type { Log } from '../contract/nouns.ts';
 import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from '../http/client.ts';
-import type { Streams } from '../http/streams.ts';
+import type { Streaming, Streams } from '../http/streams.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { organizationOf } from './access.ts';
 
@@ -20,8 +20,9 @@ export async function answerEvents(
 	request: Request,
 	{ streams, accountOf, log }: { streams: Streams; accountOf: AccountOf; log: Log },
 	source: (signal: AbortSignal) => AsyncIterable<ServerEvent>,
+	more: Pick<Streaming, 'mayFinish' | 'headers'> = {},
 ): Promise<ResponseObject> {
 	const leaving = clientLeaving(request);
 	const account = await accountOf(organizationOf(request).id);
-	return streams.answer(request, source(leaving.signal), { account, leaving, log, maxMs: MAX_STREAM_MS });
+	return streams.answer(request, source(leaving.signal), { account, leaving, log, maxMs: MAX_STREAM_MS, ...more });
 }

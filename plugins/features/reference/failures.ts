@@ -27,8 +27,19 @@ export function failuresOf(declared: Endpoint): JsonObject {
 	const byStatus = new Map<number, ErrorCode>();
 	for (const code of codesOf(declared)) if (!byStatus.has(ERRORS[code])) byStatus.set(ERRORS[code], code);
 	return Object.fromEntries(
-		[...byStatus.entries()].sort().map(([status, code]) => [status, { $ref: `#/components/responses/${responseName(code)}` }]),
+		[...byStatus.entries()]
+			.sort()
+			.map(([status, code]) => [status, ownFailure(declared, code) ?? { $ref: `#/components/responses/${responseName(code)}` }]),
 	);
+}
+
+/** Describes an error of an operation whose errors have a body of their own; null for all others. */
+function ownFailure({ errorBody }: Endpoint, code: ErrorCode): JsonObject | null {
+	if (!errorBody) return null;
+	const { content: _content, ...usual } = failure(code);
+	const schema =
+		ERRORS[code] === ERRORS.rate_limited ? { anyOf: [{ $ref: '#/components/schemas/RateLimited' }, errorBody.schema] } : errorBody.schema;
+	return { ...usual, content: { 'application/json': { schema } } } as JsonObject;
 }
 
 /** One code for each status, whose response names all of them. */

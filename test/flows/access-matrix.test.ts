@@ -166,6 +166,9 @@ test('nor does what hangs below one’s own organization or gateway but belongs 
 	assert.equal(await stateOf(victim.ids['organization'] ?? ''), before, 'a stranger changed something');
 });
 
+/** The code of an error, which OpenAI's clients expect within an object. */
+const codeIn = ({ body: { error } }: Answer): string => (typeof error === 'string' ? error : error.code.toUpperCase());
+
 test('another organization in the header is a 400 NO_ORGANIZATION where the header counts, and ignored where it does not', async () => {
 	const before = await stateOf(victim.ids['organization'] ?? '');
 	for (const route of guarded()) {
@@ -174,7 +177,7 @@ test('another organization in the header is a 400 NO_ORGANIZATION where the head
 		const headers = { ...bearer(token), 'x-organization-id': victim.ids['organization'] ?? '' };
 		if (isOfContext(route)) {
 			const answer = await ask({ route, path: own, headers, body: bodyOf(route, ids(stranger)) });
-			assert.deepEqual([answer.status, answer.body.error], [400, 'NO_ORGANIZATION'], nameOf(route));
+			assert.deepEqual([answer.status, codeIn(answer)], [400, 'NO_ORGANIZATION'], nameOf(route));
 			assertNoCanary(route, answer);
 			continue;
 		}
@@ -203,8 +206,11 @@ test('ids of another organization in a body are not found', async () => {
 	assert.equal((await stranger.account.post('/access-keys', { name: 'k', scope })).status, 404);
 });
 
+/** OpenAI's clients send members that nobody here reads. */
+const TAKES_MORE = ['POST /agents/{id}/v1/chat/completions'];
+
 test('no body takes a field that is not its own: no mass assignment', async () => {
-	for (const route of routes.filter((one) => schemaOf(one))) {
+	for (const route of routes.filter((one) => schemaOf(one) && !TAKES_MORE.includes(nameOf(one)))) {
 		const path = fill(route.path, ids(stranger));
 		const token = isPublic(route) ? null : await (needOf(route) === 'login' ? freshToken(stranger.account) : stranger.account.token);
 		for (const field of ['organizationId', 'id', 'keyHash', 'version', '__proto__']) {
@@ -247,6 +253,8 @@ const LEAVES_NO_ENTRY = [
 	'POST /llm-providers/{id}/chat/stream',
 	'DELETE /llm-providers/{id}/sessions/{sessionId}',
 ];
+/** Routes that only say where something else is. */
+const NOTHING_THERE = ['POST /agents/{id}/v1/responses'];
 
 test('every route that changes something of an organization leaves an entry that names who asked, and by which request', async () => {
 	const { account } = stranger;
@@ -254,7 +262,9 @@ test('every route that changes something of an organization leaves an entry that
 	const spareSkill = must(await account.post('/skills', { name: 'spare', description: 'x', body: '' }), 201).body.data.id;
 	const spare = await Promise.all(['one', 'two'].map((name) => createHttpTool(account, { name, url: 'https://example.com/' })));
 	const userId = must(await account.get('/auth/profile'), 200).body.data.id;
-	const changing = guarded().filter((route) => route.method !== 'get' && needOf(route).includes(':'));
+	const changing = guarded().filter(
+		(route) => route.method !== 'get' && needOf(route).includes(':') && !NOTHING_THERE.includes(nameOf(route)),
+	);
 	for (const route of changing.toSorted(byRemoval)) {
 		const requestId = `audited-${route.method}-${route.path.replaceAll(/[^a-zA-Z]/g, '')}`;
 		const headers = { ...bearer(account.token), 'x-request-id': requestId };

@@ -28,6 +28,7 @@ import {
 import { approvalRoutes } from './approvals.ts';
 import { auditRoute } from './audit-log.ts';
 import { BOUNDS } from './bounds.ts';
+import { chatRoutes } from './chat/index.ts';
 import { estimateRoute } from './estimate.ts';
 import { executionRoutes } from './executions.ts';
 import { CREATE, DUPLICATE, UPDATE } from './fields.ts';
@@ -52,6 +53,7 @@ export default {
 			...[switchAgent(core, 'activate'), switchAgent(core, 'deactivate'), duplicateAgent(core), invokeRoute(core)],
 			...[...executionRoutes(core), ...approvalRoutes(core), ...linkRoutes(core), auditRoute(core), estimateRoute(core)],
 			...[...webhookRoutes(core), incomingRoute(core)],
+			...chatRoutes(core),
 		]);
 	},
 } satisfies Feature;

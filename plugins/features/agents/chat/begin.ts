@@ -1,0 +1,120 @@
+// Begins a turn of a conversation: a run, or a run that goes on with the results of the client's tools; or finds the one that an earlier request
+// began which the client repeats.
+
+import { createHash, randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { type AgentRow, actorOf, type Core, type Execution, type Heard, invalid, organizationOf } from '../../../../core/features.ts';
+import { conversationOf, inputOf, resultsIn } from './conversation.ts';
+import type { ChatBody } from './fields.ts';
+
+/** A turn that is under way. */
+export interface Begun {
+	place: { organizationId: string; id: string };
+	revision: number;
+	heard: Heard & Disposable;
+	/** The keys of the calls whose results it brought. */
+	answered: string[];
+}
+
+/** The time for which a request is known, so that its repetition starts nothing. */
+const REPEATED_MS = 60_000;
+/** The client's count of repetitions; other clients than OpenAI's own send none. */
+const COUNT = 'x-stainless-retry-count';
+/** Ends after which another attempt may help. */
+const PASSING: readonly string[] = ['rate_limited', 'unavailable', 'cancelled', 'interrupted'];
+
+/** @throws validation_failed, conflict, rate_limited */
+export async function begin(request: Request, core: Core, agent: AgentRow): Promise<Begun> {
+	const former = await repeated(request, core, agent);
+	if (former) return former;
+	// The body has passed CHAT.
+	const asked = request.payload as ChatBody;
+	const results = resultsIn(asked.messages);
+	if (results) return goOn(core, agent, asked, results);
+	const begun = await start(request, core, agent, asked);
+	await remember(request, core, begun);
+	return begun;
+}
+
+async function start(request: Request, core: Core, agent: AgentRow, asked: ChatBody): Promise<Begun> {
+	const { tools: brought, ...wishes } = conversationOf(asked);
+	const input = inputOf(asked, wishes, core.agents.inputSchema(agent.pipeline));
+	const tools = brought && (await usable(core, agent, brought));
+	const ref = randomUUID();
+	const heard = core.agents.chats.listen(ref);
+	try {
+		const goesOn = agent.settings.onDisconnect === 'continue' || tools !== undefined;
+		const { run, revision } = await core.agents.start({
+			...{ organizationId: organizationOf(request).id, agent, input, trigger: 'manual', startedBy: actorOf(request).email },
+			...{ here: true, onLoss: goesOn ? 'resume' : 'fail' },
+			chat: { ref, conversation: { ...wishes, ...(tools && { tools }) } },
+		});
+		return { place: { organizationId: run.organizationId, id: run.id }, revision, heard, answered: [] };
+	} catch (thrown) {
+		heard[Symbol.dispose]();
+		throw thrown;
+	}
+}
+
+/** The tools of the client that a node offers. @throws validation_failed for a name that one of the agent's tools has */
+async function usable<T extends readonly { name: string }[]>(core: Core, agent: AgentRow, brought: T): Promise<T | undefined> {
+	const names = brought.map(({ name }) => name);
+	const taken = await core.agents.chats.clashes(agent, names);
+	const [clash] = taken ?? [];
+	if (clash !== undefined) {
+		const message = `The agent has a tool "${clash}" of its own: give yours another name.`;
+		throw invalid(`/tools/${names.indexOf(clash)}/function/name`, message);
+	}
+	return taken === null ? undefined : brought;
+}
+
+/** @throws validation_failed for results of calls that this agent did not make, or of only some of a turn */
+async function goOn(core: Core, agent: AgentRow, { messages }: ChatBody, results: ReadonlyMap<string, string>): Promise<Begun> {
+	const { chats } = core.agents;
+	const id = chats.executionOf([...results.keys()]);
+	const found = id === null ? null : await chats.find(agent, id);
+	if (!found) throw invalid(`/messages/${messages.length - 1}/tool_call_id`, 'The agent has called no tool under this id.');
+	const place = { organizationId: agent.organizationId, id: found.execution.run.id };
+	const heard = chats.listen(found.ref);
+	try {
+		heard.acts();
+		return { place, revision: found.execution.revision, heard, answered: await chats.bring(place, results) };
+	} catch (thrown) {
+		heard[Symbol.dispose]();
+		throw thrown;
+	}
+}
+
+// ── repetitions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The name of the request: the agent, the credential and the body. */
+function nameOf(request: Request): string {
+	const { authorization = '' } = request.raw.req.headers;
+	const content = JSON.stringify([request.params['id'], authorization, request.payload]);
+	return `chat:${createHash('sha256').update(content).digest('base64url')}`;
+}
+
+const countOf = (request: Request): number | null => {
+	const value = request.raw.req.headers[COUNT];
+	return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : null;
+};
+
+async function remember(request: Request, core: Core, { place }: Begun): Promise<void> {
+	if (countOf(request) === null) return;
+	const records = core.recordsOf({ organizationId: place.organizationId });
+	await records.put(nameOf(request), { executionId: place.id }, { ttlMs: REPEATED_MS });
+}
+
+/** Finds the turn that an earlier request began; null when there is none, or it ended in a way that another attempt may mend. */
+async function repeated(request: Request, core: Core, agent: AgentRow): Promise<Begun | null> {
+	if (!countOf(request)) return null;
+	const { organizationId } = agent;
+	const id = (await core.recordsOf({ organizationId }).get(nameOf(request)))?.value['executionId'];
+	const found = typeof id === 'string' ? await core.agents.chats.find(agent, id) : null;
+	if (!found || isPassing(found.execution)) return null;
+	const { run, revision } = found.execution;
+	return { place: { organizationId, id: run.id }, revision, heard: core.agents.chats.listen(found.ref), answered: [] };
+}
+
+const isPassing = ({ run: { status, error } }: Execution): boolean =>
+	status === 'cancelled' || (error !== null && PASSING.includes(error.code));

@@ -38,9 +38,9 @@ import type { JobDesk } from './tools/job-desk.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
 export type * from './agents/agents.ts';
-export { contentOf, type TurnEvent } from './agents/chats.ts';
-export type { Conversation } from './agents/conversation.ts';
-export type { Heard } from './agents/heard.ts';
+export { contentOf, type TurnEvent } from './agents/chats/chats.ts';
+export type { Conversation } from './agents/chats/conversation.ts';
+export type { Heard } from './agents/chats/heard.ts';
 export { POLICY as nodePolicy } from './agents/policy.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';

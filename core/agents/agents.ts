@@ -3,8 +3,8 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import type { AgentRow, Execution, Pipeline, QuestionRow, RunTrigger } from '../store/store.ts';
-import type { AgentChats } from './chats.ts';
-import type { Conversation } from './conversation.ts';
+import type { AgentChats } from './chats/chats.ts';
+import type { Conversation } from './chats/conversation.ts';
 
 /** The definition that a run of an agent is pinned to. */
 export type AgentDefinition = {

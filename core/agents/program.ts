@@ -13,14 +13,14 @@ import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
-import type { Hearing } from './conversation.ts';
+import type { Hearing } from './chats/conversation.ts';
+import { type Ended, type Talks, talksOf } from './chats/talks.ts';
 import { definitionOf, type RunDefinition } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
 import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
 import { NodeRuns, type Try } from './node-runs.ts';
-import { type Ended, type Talks, talksOf } from './talks.ts';
 import { Trace } from './trace.ts';
 import { type VerbParts, verbsOf } from './verbs.ts';
 

@@ -1,24 +1,24 @@
 // Conversations with agents: a client hears the text of its run as it arrives, gets the calls of its own tools, and brings their results.
 
-import { GatewayError } from '../contract/errors.ts';
-import type { ChatToolCall } from '../contract/providers.ts';
-import type { ModelUse } from '../contract/results.ts';
-import type { Registry } from '../registry/registry.ts';
-import { hasRunEnded } from '../runs/following.ts';
-import type { Runs } from '../runs/runs.ts';
-import type { Secrets } from '../secrets/envelopes.ts';
-import type { AgentRow, Agents, Execution, Run } from '../store/store.ts';
-import type { CallParts } from '../tools/call-parts.ts';
-import type { ExecutionPlace } from './agents.ts';
+import { GatewayError } from '../../contract/errors.ts';
+import type { ChatToolCall } from '../../contract/providers.ts';
+import type { ModelUse } from '../../contract/results.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { hasRunEnded } from '../../runs/following.ts';
+import type { Runs } from '../../runs/runs.ts';
+import type { Secrets } from '../../secrets/envelopes.ts';
+import type { AgentRow, Agents, Execution, Run } from '../../store/store.ts';
+import type { CallParts } from '../../tools/call-parts.ts';
+import type { ExecutionPlace } from '../agents.ts';
+import { definitionOf } from '../definition.ts';
+import { Envelopes } from '../envelopes.ts';
+import { openExecution } from '../executions.ts';
+import { compileGraph, type Graph } from '../graph.ts';
+import { openedOutput } from '../program.ts';
+import { type ToolboxParts, toolbox } from '../toolbox.ts';
 import { eventOf, handedCalls, type PendingCalls, pendingCalls, runOfCall } from './client-calls.ts';
 import type { Hearing } from './conversation.ts';
-import { definitionOf } from './definition.ts';
-import { Envelopes } from './envelopes.ts';
-import { openExecution } from './executions.ts';
-import { compileGraph, type Graph } from './graph.ts';
 import { Heard } from './heard.ts';
-import { openedOutput } from './program.ts';
-import { type ToolboxParts, toolbox } from './toolbox.ts';
 
 /** One event of a turn; the last one is not `text`. */
 export type TurnEvent =

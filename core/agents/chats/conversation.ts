@@ -1,10 +1,10 @@
 // What a client asks of a run whose input is its conversation: how it changes the requests of the run's nodes, and how the run hears of it.
 
-import type { ModelRequest } from '../contract/models.ts';
-import type { Json } from '../contract/nouns.ts';
-import type { ChatChunk, ChatMessage, ChatPart, ChatRequest } from '../contract/providers.ts';
-import type { Graph } from './graph.ts';
-import { parseTemplate } from './templates.ts';
+import type { ModelRequest } from '../../contract/models.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { ChatChunk, ChatMessage, ChatPart, ChatRequest } from '../../contract/providers.ts';
+import type { Graph } from '../graph.ts';
+import { parseTemplate } from '../templates.ts';
 
 type Overridden = 'temperature' | 'topP' | 'maxTokens' | 'seed' | 'stop' | 'output' | 'tools' | 'toolChoice' | 'parallelToolCalls';
 

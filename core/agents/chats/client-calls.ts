@@ -2,14 +2,14 @@
 // hand them out and take them in, and the run waits outside of every process.
 
 import { randomBytes } from 'node:crypto';
-import type { ClientTools } from '../contract/nodes.ts';
-import type { Json } from '../contract/nouns.ts';
-import type { ChatTool } from '../contract/providers.ts';
-import type { ModelUse } from '../contract/results.ts';
-import type { RunStep } from '../store/store.ts';
-import type { Envelopes } from './envelopes.ts';
-import type { Try } from './node-runs.ts';
-import type { VerbParts } from './verbs.ts';
+import type { ClientTools } from '../../contract/nodes.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { ChatTool } from '../../contract/providers.ts';
+import type { ModelUse } from '../../contract/results.ts';
+import type { RunStep } from '../../store/store.ts';
+import type { Envelopes } from '../envelopes.ts';
+import type { Try } from '../node-runs.ts';
+import type { VerbParts } from '../verbs.ts';
 
 /** The time that a client has for the results of its tools: a run that nobody comes back to ends. */
 const WAIT_MS = 60 * 60_000;

@@ -1,17 +1,17 @@
 // The part of each node in the conversation of a run: the wishes of the client, the tools that it brings, and what it hears.
 
-import type { Usage } from '../contract/providers.ts';
-import type { ModelUse } from '../contract/results.ts';
-import { UsageMeter } from '../models/spending.ts';
-import type { RunContext } from '../runs/context.ts';
+import type { Usage } from '../../contract/providers.ts';
+import type { ModelUse } from '../../contract/results.ts';
+import { UsageMeter } from '../../models/spending.ts';
+import type { RunContext } from '../../runs/context.ts';
+import type { RunDefinition } from '../definition.ts';
+import type { Envelopes } from '../envelopes.ts';
+import type { Graph } from '../graph.ts';
+import type { Talk } from '../node-call.ts';
+import type { Try } from '../node-runs.ts';
+import type { Trace } from '../trace.ts';
 import { clientToolsOf } from './client-calls.ts';
 import { type Conversation, type Hearing, heard, speakerOf, wished } from './conversation.ts';
-import type { RunDefinition } from './definition.ts';
-import type { Envelopes } from './envelopes.ts';
-import type { Graph } from './graph.ts';
-import type { Talk } from './node-call.ts';
-import type { Try } from './node-runs.ts';
-import type { Trace } from './trace.ts';
 
 /** What the end of a run tells its client besides the output: what this attempt used of models, and why the last answer ended. */
 export type Ended = { use: ModelUse | null; reason: string };

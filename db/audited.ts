@@ -188,6 +188,26 @@ const HISTORY: Dated[] = [
 		name: 'node_id',
 	},
 	{
+		since: 27,
+		table: 'agent_versions',
+		type: 'agent_version',
+		// They leave with their agent, or because they are the oldest.
+		events: ['insert', 'update'],
+		fields: [...values('version_index'), ['changelog', 'text', 'changelog'], ...values('restored_from')],
+		id: 'agent_id',
+		name: 'name',
+		match: 'ARRAY[agent_id::text, version_index::text]',
+	},
+	{
+		since: 27,
+		table: 'agent_schedules',
+		type: 'agent_schedule',
+		fields: [...values('cron time_zone overlap missed'), ...facts('input')],
+		id: 'agent_id',
+		name: 'cron',
+		match: 'agent_id',
+	},
+	{
 		since: 8,
 		table: 'import_jobs',
 		type: 'import',

@@ -33,6 +33,7 @@ import { modelUse } from './migrations/0023-model-use.ts';
 import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
 import { requestLog } from './migrations/0026-request-log.ts';
+import { agentVersions } from './migrations/0027-agent-versions.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -139,6 +140,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[agents, ''],
 	[exposure, ''],
 	[requestLog, METRIC_ROWS],
+	[agentVersions, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

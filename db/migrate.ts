@@ -31,6 +31,7 @@ import { modelUse } from './migrations/0023-model-use.ts';
 import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
 import { requestLog } from './migrations/0026-request-log.ts';
+import { agentVersions } from './migrations/0027-agent-versions.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -67,6 +68,7 @@ export const MIGRATIONS: Migration[] = [
 	agents,
 	exposure,
 	requestLog,
+	agentVersions,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

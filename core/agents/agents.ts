@@ -1,8 +1,9 @@
 // The agents that core lends to features: checked when they are saved, started, and told of.
 
 import type { ErrorDetail } from '../contract/errors.ts';
+import type { NodeReference } from '../contract/nodes.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
-import type { AgentRow, Execution, Pipeline, QuestionRow, RunTrigger } from '../store/store.ts';
+import type { AgentRow, AgentScheduleRow, Execution, Pipeline, QuestionRow, Repositories, RunTrigger } from '../store/store.ts';
 import type { AgentChats } from './chats/chats.ts';
 import type { Conversation } from './chats/conversation.ts';
 
@@ -60,7 +61,48 @@ export interface TraceEntry {
 	error: { code: string; message: string } | null;
 }
 
+/** A time at which an agent runs by itself, as users set it. */
+export interface AgentSchedule extends Pick<AgentScheduleRow, 'cron' | 'timeZone' | 'missed' | 'overlap'> {
+	input: JsonObject;
+}
+
+export interface AgentSchedules {
+	/** @param by the store of the one who sets it @throws validation_failed naming the field, precondition_failed, not_found */
+	set(agent: AgentRow, schedule: AgentSchedule, by: Pick<Repositories, 'agents'>, ifVersion?: number): Promise<AgentScheduleRow>;
+	/** Returns the input in clear. */
+	inputOf(row: AgentScheduleRow): JsonObject;
+	/** Returns the next times. */
+	next(row: Pick<AgentScheduleRow, 'cron' | 'timeZone'>, count: number): Date[];
+}
+
+/** A row that a pipeline names, by its name, with the nodes that name it. */
+export type AgentReference = {
+	/** Unique in the file, such as `provider:Models`. */
+	key: string;
+	kind: NodeReference['kind'];
+	name: string;
+	/** The API of a tool that was imported. */
+	api?: string;
+	usedBy: { node: string; path: string }[];
+};
+
+export interface AgentPortable {
+	/** Returns a pipeline with names instead of ids, and what it names. */
+	outward(organizationId: string, pipeline: Pipeline): Promise<{ pipeline: Pipeline; references: AgentReference[] }>;
+	/**
+	 * Returns a pipeline with the ids of this organization. @param mapping ids by key, for what has no row of its name, or several
+	 * @throws validation_failed with everything that is missing
+	 */
+	inward(
+		organizationId: string,
+		file: { pipeline: Pipeline; references: readonly AgentReference[] },
+		mapping: Readonly<Record<string, string>>,
+	): Promise<Pipeline>;
+}
+
 export interface AgentEngine {
+	schedules: AgentSchedules;
+	portable: AgentPortable;
 	/** Finds all faults of a pipeline at once; each path is a JSON pointer into it, and each message names the node. */
 	check(organizationId: string, pipeline: Pipeline, agentId: string | null): Promise<ErrorDetail[]>;
 	/** Returns the schema that inputs have to match: that of the `input` node. */

@@ -18,7 +18,9 @@ import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definitio
 import { Envelopes } from './envelopes.ts';
 import { openExecution, traceOf } from './executions.ts';
 import { inputSchemaOf } from './graph.ts';
+import { createPortable } from './portable.ts';
 import { AgentProgram, type ProgramParts } from './program.ts';
+import { createSchedules } from './schedules.ts';
 import { answerOf, assertDepth, newRef } from './verbs.ts';
 
 export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents' | 'hearings'>, Omit<CheckParts, 'agents'> {
@@ -62,8 +64,13 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 	};
 	const hearings = new Hearings();
 	const program = new AgentProgram({ ...parts, tell, hearings });
+	const schedules = createSchedules({
+		...{ agents, secrets, kind: { kind: kindOf(1), perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED, maxLosses: 5 } },
+		...{ complete: (agent, input) => complete(agent, input), runOf: (asked) => runOf(asked, ALONE) },
+	});
 	for (let depth = 1; depth <= MAX_DEPTH; depth++)
 		runs.define(kindOf(depth), (run) => program.run(run), {
+			...(depth === 1 && { fire: schedules.fire }),
 			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: depth === 1 ? UNFINISHED : null },
 			addChild: async (asked, kind) => {
 				const { agentId, revision, chain } = definitionOf(asked);
@@ -85,7 +92,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		return argumentChecks.complete({ tool, whole: null, filled: [] }, input, NEVER);
 	};
 
-	const start = async (asked: AgentAsked, { chain, parentId }: Around): Promise<Execution> => {
+	/** Makes the run of an agent, which is not started yet. @throws what `start` throws for its input */
+	const runOf = async (asked: AgentAsked, { chain, parentId }: Around) => {
 		const { organizationId, agent, trigger, startedBy, here = false, onLoss = 'resume', dedupe = null, priority = 0 } = asked;
 		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
 		const input = await complete(agent, structuredClone(asked.input));
@@ -100,12 +108,19 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		const sealed = envelopes.seal(input);
 		const deadlineMs = Math.min(asked.timeoutMs ?? LONGEST_MS, settings.timeoutMs ?? LONGEST_MS);
 		const run = { organizationId, kind, definition, input: sealed, trigger, priority, deadlineMs, parentId, dedupe, here, onLoss };
-		const started = await runs.startWith(run, (one, of) => agents.start(one, of, { agentId, revision, startedBy }));
+		return { run, execution: { agentId, revision, startedBy } };
+	};
+
+	const start = async (asked: AgentAsked, around: Around): Promise<Execution> => {
+		const { run, execution } = await runOf(asked, around);
+		const started = await runs.startWith(run, (one, of) => agents.start(one, of, execution));
 		if (!started) throw notFound('Agent');
 		return open(started.execution);
 	};
 
 	const engine: AgentEngine = {
+		schedules,
+		portable: createPortable(parts),
 		check: (organizationId, pipeline, agentId) => checkPipeline({ organizationId, pipeline, agentId }, parts),
 		inputSchema: (pipeline) => inputSchemaOf(registry, pipeline),
 		start: (asked) => start(asked, ALONE),

@@ -21,6 +21,8 @@ export interface RunnerParts {
 	queue: RunQueue;
 	log: Log;
 	startChild(asked: NewRun): Promise<Run | null>;
+	/** Sets the next time of a schedule, and starts the run of this one. */
+	fire: RunQueue['fire'];
 	/** The interval at which runs are kept, and which finds those that were lost. Default 3,000. */
 	keepMs?: number;
 }
@@ -190,10 +192,10 @@ export class Runner {
 
 	async #lookOnce(): Promise<void> {
 		this.#isLookDue = false;
-		const { queue, log } = this.#parts;
+		const { queue, log, fire } = this.#parts;
 		const kinds = [...this.#kinds.keys()];
 		const look = await queue.look(kinds);
-		if (look.nextInMs === 0) await fireDue(queue, kinds, log);
+		if (look.nextInMs === 0) await fireDue({ dueSchedules: queue.dueSchedules, fire }, kinds, log);
 		if (look.kinds.some(({ due, running }) => due + running > 0)) await this.#supervise();
 		for (const found of look.kinds) {
 			const definition = this.#kinds.get(found.kind);

@@ -3,7 +3,7 @@
 
 import { invalid, notFound } from '../contract/errors.ts';
 import type { Json, Log } from '../contract/nouns.ts';
-import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
+import type { ClaimedRun, DueSchedule, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
 import type { RunContext } from './context.ts';
 import { followRun, hasRunEnded, type RunPlace } from './following.ts';
 import { MAX_LOSSES, Runner } from './runner.ts';
@@ -23,6 +23,8 @@ export interface KindOptions {
 	maxLosses?: number;
 	/** Adds a run that another one starts and waits for, together with rows of its own. Default: it has none. */
 	addChild?(asked: NewRun, kind: RunKind): Promise<{ run: Run } | null>;
+	/** Sets the next time of a schedule of this kind, and starts the run of this one together with rows of its own. Default: it has none. */
+	fire?(due: DueSchedule, nextAt: Date | null, starts: boolean): Promise<boolean>;
 }
 
 /** The answer of the one who added a run, which may begin here. */
@@ -84,7 +86,9 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		const add = adders.get(asked.kind) ?? queue.add;
 		return (await add(asked, runner.kind(asked.kind)))?.run ?? null;
 	};
-	const runner = new Runner({ queue, log, startChild, ...more });
+	const firers = new Map<string, NonNullable<KindOptions['fire']>>();
+	const fire: RunQueue['fire'] = (due, nextAt, starts) => (firers.get(due.kind) ?? queue.fire)(due, nextAt, starts);
+	const runner = new Runner({ queue, log, startChild, fire, ...more });
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
 	const startWith: Runs['startWith'] = async (asked, add) => {
@@ -99,8 +103,13 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	};
 	let closing: Promise<void> | null = null;
 	return {
-		define(kind, program, { places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES, addChild } = {}) {
+		define(
+			kind,
+			program,
+			{ places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES, addChild, fire: own } = {},
+		) {
 			if (addChild) adders.set(kind, addChild);
+			if (own) firers.set(kind, own);
 			const bounds = { places, maxLosses, perAccount, perAccountUnfinished };
 			// The one who starts a run of this kind gives it the input that its program expects.
 			runner.define({ kind, ...bounds, program: program as (run: RunContext) => Promise<Json> });

@@ -16,6 +16,11 @@ export function nextTime({ cron, timeZone }: Pick<RunSchedule, 'cron' | 'timeZon
 	return parse(cron, timeZone).nextRun(after);
 }
 
+/** Returns the next times after this one. @throws validation_failed */
+export function nextTimes({ cron, timeZone }: Pick<RunSchedule, 'cron' | 'timeZone'>, after: Date, count: number): Date[] {
+	return parse(cron, timeZone).nextRuns(count, after);
+}
+
 function parse(cron: string, timeZone: string): Cron {
 	try {
 		// A zone is looked up when a time is computed.
@@ -35,7 +40,7 @@ export const starts = ({ overlap, missed, isBusy, lateMs }: Pick<DueSchedule, 'o
 };
 
 /** Starts the runs of all schedules that are due, a page of them at a time. */
-export async function fireDue(queue: RunQueue, kinds: readonly string[], log: Log): Promise<void> {
+export async function fireDue(queue: Pick<RunQueue, 'dueSchedules' | 'fire'>, kinds: readonly string[], log: Log): Promise<void> {
 	for (let isMore = true; isMore; ) {
 		isMore = false;
 		for (const due of await queue.dueSchedules(kinds)) {

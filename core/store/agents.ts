@@ -3,6 +3,7 @@
 
 import type { Approvers } from '../contract/nodes.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
+import type { AgentVersions } from './agent-versions.ts';
 import type { Edit, Fresh, Listed, Page, Removed, TextFilter, Versioned } from './rows.ts';
 import type { ClaimedRun, NewRun, Run, RunKind, RunSummary, RunTrigger } from './runs.ts';
 
@@ -46,6 +47,8 @@ export interface ExecutionSummary {
 	agentId: string;
 	/** The revision of the agent that ran. */
 	revision: number;
+	/** The version that this revision was saved as; null: it was not, or that is no longer kept. */
+	versionIndex: number | null;
 	/** The user or the kind of caller that started it, for people to read; null for a schedule. */
 	startedBy: string | null;
 	tokensUsed: number;
@@ -149,7 +152,7 @@ export interface AgentWebhookRow extends Versioned {
 	status: 'active' | 'inactive';
 }
 
-export interface Agents {
+export interface Agents extends AgentVersions {
 	/** Lists agents; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: TextFilter): Promise<Listed<AgentRow>>;
 	get(organizationId: string, id: string): Promise<AgentRow | null>;

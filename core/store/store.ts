@@ -14,6 +14,7 @@ import type { Skills } from './skills.ts';
 import type { TokenStore } from './upstream-tokens.ts';
 
 export type * from './accounts.ts';
+export type * from './agent-versions.ts';
 export type * from './agents.ts';
 export type * from './analytics.ts';
 export type * from './apis.ts';

@@ -15,7 +15,10 @@ import { byNameOr } from '../sorts.ts';
 import { storable } from '../text.ts';
 import { assertVersion, ofVersion } from '../versions.ts';
 import { createExecutions } from './executions.ts';
+import { createNames } from './names.ts';
 import { createQuestions } from './questions.ts';
+import { createSchedules } from './schedules.ts';
+import { createVersions } from './versions.ts';
 import { createWebhooks } from './webhooks.ts';
 
 const SORTS = byNameOr<Agent>('name', ({ name }) => name);
@@ -46,8 +49,12 @@ export function createAgents(database: Database, models: Models, runs: JointRuns
 		const row = await Table.findOne({ where: own(organizationId, id), attributes: attributes(), raw: true });
 		return row && toAgent(row);
 	};
+	const executions = createExecutions(database, runs);
 	return {
-		...createExecutions(database, runs),
+		...executions,
+		...createVersions(database, { get }),
+		...createSchedules(database, { runs, enlist: executions.enlist }),
+		...createNames(database),
 		...createQuestions(database),
 		...createWebhooks(database, models),
 		list: (organizationId, page, { q } = {}) =>

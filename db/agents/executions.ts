@@ -24,7 +24,11 @@ const COUNTED = 10_000;
 const HISTORY = 100;
 
 const MONTH = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
-const OWN = `e.agent_id AS "agentId", e.revision, e.started_by AS "startedBy", e.tokens::float8 AS "tokensUsed",
+/** The version that a revision was saved as, which is that of the later ones with the same pipeline. */
+const versionOf = (table: string): string => `(SELECT max(v.version_index) FROM agent_versions v
+	WHERE v.organization_id = ${table}.organization_id AND v.agent_id = ${table}.agent_id
+		AND ${table}.revision BETWEEN v.first_revision AND v.last_revision)`;
+const OWN = `e.agent_id AS "agentId", e.revision, ${versionOf('e')} AS "versionIndex", e.started_by AS "startedBy", e.tokens::float8 AS "tokensUsed",
 	CASE WHEN e.unpriced = 0 THEN e.cost END AS cost`;
 const JOINED = 'agent_executions e JOIN runs r ON r.organization_id = e.organization_id AND r.id = e.run_id';
 
@@ -35,12 +39,13 @@ WITH added AS (
 	INSERT INTO agent_executions (organization_id, agent_id, run_id, revision, started_by)
 	SELECT r.organization_id, a.id, r.id, $4, $5 FROM runs r JOIN agents a ON a.organization_id = r.organization_id AND a.id = $2
 	WHERE r.organization_id = $1 AND r.id = $3
-	ON CONFLICT DO NOTHING RETURNING organization_id, agent_id
+	ON CONFLICT DO NOTHING RETURNING organization_id, agent_id, revision
+), counted AS (
+	INSERT INTO agent_usage AS u (organization_id, agent_id, month, executions)
+	SELECT organization_id, agent_id, ${MONTH}, 1 FROM added
+	ON CONFLICT (agent_id, month) DO UPDATE SET executions = u.executions + 1
 )
-INSERT INTO agent_usage AS u (organization_id, agent_id, month, executions)
-SELECT organization_id, agent_id, ${MONTH}, 1 FROM added
-ON CONFLICT (agent_id, month) DO UPDATE SET executions = u.executions + 1
-RETURNING u.agent_id`;
+SELECT ${versionOf('added')} AS "versionIndex" FROM added`;
 
 const IS = {
 	success: "r.status = 'succeeded'",
@@ -78,13 +83,18 @@ FROM (
 
 type Found<R extends RunSummary> = R & Omit<ExecutionSummary, 'run'>;
 
-function toExecution<R extends RunSummary>({ agentId, revision, startedBy, tokensUsed, cost, ...run }: Found<R>) {
-	return { run, agentId, revision, startedBy, tokensUsed, cost };
+function toExecution<R extends RunSummary>({ agentId, revision, versionIndex, startedBy, tokensUsed, cost, ...run }: Found<R>) {
+	return { run, agentId, revision, versionIndex, startedBy, tokensUsed, cost };
 }
 
 type Executions = Pick<Agents, 'start' | 'enlist' | 'retry' | 'executions' | 'execution' | 'executionOf' | 'count' | 'usage' | 'history'>;
 
-export function createExecutions(database: Database, runs: JointRuns): Executions {
+/** Executions, whose `enlist` may be a part of a transaction. */
+type Joint = Omit<Executions, 'enlist'> & {
+	enlist(organizationId: string, runId: string, execution: NewExecution, transaction?: Transaction | null): Promise<boolean>;
+};
+
+export function createExecutions(database: Database, runs: JointRuns): Joint {
 	const { ordinary } = database;
 	const find = async (organizationId: string, id: string, agentId: string | null, transaction: Transaction | null = null) => {
 		const [row] = await rows<Found<Run>>(
@@ -100,7 +110,8 @@ export function createExecutions(database: Database, runs: JointRuns): Execution
 		const { agentId, revision, startedBy } = execution;
 		const told = startedBy === null ? null : lenient(startedBy);
 		const bind = [uuid(organizationId), uuid(agentId), uuid(runId), revision, told];
-		return (await rows(ordinary, ADD, bind, transaction)).length > 0;
+		const [added] = await rows<Pick<Execution, 'versionIndex'>>(ordinary, ADD, bind, transaction);
+		return added && { ...execution, versionIndex: added.versionIndex, tokensUsed: 0, cost: 0 };
 	};
 	return {
 		async start(asked, kind, execution) {
@@ -111,8 +122,8 @@ export function createExecutions(database: Database, runs: JointRuns): Execution
 				const added = found.length > 0 ? await runs.add(transaction, asked, kind) : null;
 				if (!added) return null;
 				const { run, claimed, topics } = added;
-				const isNew = await add(run.organizationId, run.id, execution, transaction);
-				const made = isNew ? { run, ...execution, tokensUsed: 0, cost: 0 } : await find(run.organizationId, run.id, null, transaction);
+				const fresh = await add(run.organizationId, run.id, execution, transaction);
+				const made = fresh ? { run, ...fresh } : await find(run.organizationId, run.id, null, transaction);
 				return made && { execution: made, claimed, topics };
 			});
 			if (!started) return null;
@@ -120,7 +131,8 @@ export function createExecutions(database: Database, runs: JointRuns): Execution
 			runs.ring(topics);
 			return made;
 		},
-		enlist: (organizationId, runId, execution) => add(organizationId, runId, execution, null),
+		enlist: async (organizationId, runId, execution, transaction = null) =>
+			(await add(organizationId, runId, execution, transaction)) !== undefined,
 		async retry(organizationId, runId, { startedBy, from, deadlineMs }, { kind, perAccountUnfinished: most }) {
 			await runs.prepare(kind);
 			const made = await database.write(async (transaction) => {
@@ -132,8 +144,8 @@ export function createExecutions(database: Database, runs: JointRuns): Execution
 				const run = await runs.fork(transaction, { organizationId, id: runId }, { from, deadlineMs, most });
 				if (!run) return null;
 				const execution = { agentId: origin.agentId, revision: origin.revision, startedBy };
-				await add(run.organizationId, run.id, execution, transaction);
-				return { run, ...execution, tokensUsed: 0, cost: 0 };
+				const fresh = await add(run.organizationId, run.id, execution, transaction);
+				return fresh ? { run, ...fresh } : null;
 			});
 			if (made) runs.ring([`run:queued:${kind}`]);
 			return made;

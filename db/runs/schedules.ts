@@ -7,7 +7,7 @@ import type { DeskParts } from './runs.ts';
 type Schedules = Pick<RunQueue, 'putSchedule' | 'removeSchedule' | 'dueSchedules' | 'fire'>;
 
 // The same times keep the planned one: a schedule that is put again before it is due, or at each start, is not put off.
-const PUT = `
+export const PUT = `
 INSERT INTO run_schedules AS s (organization_id, key, kind, cron, time_zone, missed, overlap, definition, input, next_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10)
 ON CONFLICT (organization_id, key) DO UPDATE SET kind = excluded.kind, cron = excluded.cron, time_zone = excluded.time_zone,
@@ -21,7 +21,8 @@ SELECT s.organization_id AS "organizationId", s.key, s.kind, s.cron, s.time_zone
 FROM run_schedules s
 WHERE s.next_at <= now() AND s.kind = ANY($1) AND NOT (s.overlap = 'queue' AND ${BUSY})
 ORDER BY s.next_at LIMIT 100`;
-const TAKE = 'UPDATE run_schedules SET next_at = $4 WHERE organization_id = $1 AND key = $2 AND next_at = $3 RETURNING key';
+/** Moves a schedule to its next time, once. */
+export const TAKE = 'UPDATE run_schedules SET next_at = $4 WHERE organization_id = $1 AND key = $2 AND next_at = $3 RETURNING key';
 
 export function createSchedules({ pool, engine, bell, add }: DeskParts): Schedules {
 	return {

@@ -24,7 +24,7 @@ const ENTRY = shape({
 		.allow(null)
 		.description('Null: the service itself.'),
 	action: Joi.string().valid('create', 'update', 'delete'),
-	resourceType: Joi.string().valid('agent', 'agent_webhook', 'agent_approval'),
+	resourceType: Joi.string().valid('agent', 'agent_webhook', 'agent_approval', 'agent_version', 'agent_schedule'),
 	resourceName: Joi.string().allow(null, ''),
 	changes: jsonObject.description('By field: `from` and `to`, or `keys`, or `changed`.'),
 }).meta({ schema: 'AgentAuditEntry' });

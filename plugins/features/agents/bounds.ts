@@ -8,6 +8,17 @@ export const BOUNDS = {
 	agents: 1000,
 	/** Webhooks of an agent. */
 	webhooks: 20,
+	/** Versions of an agent, of which the oldest give way, and the characters of all versions of an organization. */
+	versions: 100,
+	versionChars: 300_000_000,
+	/** Rows that an exported agent may name. */
+	references: 500,
+	/** Cases of a test, versions that it compares, runs of it at once, and its time and that of a case. */
+	cases: 20,
+	compared: 2,
+	testedAtOnce: 4,
+	testMs: 55_000,
+	caseMs: 50_000,
 	/** Nodes and edges of a pipeline, and its characters as JSON. */
 	nodes: 200,
 	edges: 1000,

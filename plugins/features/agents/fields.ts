@@ -27,7 +27,7 @@ const edge = Joi.object({
 	sourceHandle: Joi.string().min(1).max(64).description('The way out of a node that has several.'),
 }).meta({ schema: 'PipelineEdge' });
 
-const pipeline = Joi.object({
+export const pipeline = Joi.object({
 	nodes: Joi.array().items(node).min(1).max(BOUNDS.nodes).required(),
 	edges: Joi.array().items(edge).max(BOUNDS.edges).required(),
 })
@@ -39,7 +39,7 @@ const pipeline = Joi.object({
 
 const dollars = Joi.number().positive().max(1_000_000);
 
-const settings = Joi.object({
+export const settings = Joi.object({
 	timeoutMs: Joi.number().integer().min(100).max(BOUNDS.timeoutMs).description('The time limit of a run in milliseconds.'),
 	budget: Joi.object({
 		perRun: dollars.description('The most that the models of one run may cost.'),
@@ -55,7 +55,7 @@ const settings = Joi.object({
 	.meta({ schema: 'AgentSettings' });
 
 const status = Joi.string().valid('active', 'inactive').description('An inactive agent is not invoked: 409.');
-const description = Joi.string().allow('').max(10_000).description('The purpose, in free text.');
+export const description = Joi.string().allow('').max(10_000).description('The purpose, in free text.');
 
 /** The pipeline of the examples: it shows its input. */
 export const EXAMPLE_PIPELINE = {

@@ -10,13 +10,11 @@ import {
 	expectedVersion,
 	type Feature,
 	filterOf,
-	GatewayError,
 	listQuery,
 	type NewAgent,
 	notFound,
 	operation,
 	organizationOf,
-	type Pipeline,
 	page,
 	pageOf,
 	removal,
@@ -29,12 +27,17 @@ import { approvalRoutes } from './approvals.ts';
 import { auditRoute } from './audit-log.ts';
 import { BOUNDS } from './bounds.ts';
 import { chatRoutes } from './chat/index.ts';
+import { assertRuns } from './check.ts';
 import { estimateRoute } from './estimate.ts';
 import { executionRoutes } from './executions.ts';
 import { CREATE, DUPLICATE, UPDATE } from './fields.ts';
 import { findAgent } from './find.ts';
 import { incomingRoute } from './incoming.ts';
 import { invokeRoute } from './invoke.ts';
+import { evaluationRoute } from './lifecycle/evaluation.ts';
+import { scheduleRoutes } from './lifecycle/schedule.ts';
+import { transferRoutes } from './lifecycle/transfer.ts';
+import { versionRoutes } from './lifecycle/versions.ts';
 import { linkRoutes, tellByMail } from './links.ts';
 import { AGENT, presentAgent } from './present.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -43,9 +46,10 @@ export default {
 	kind: 'feature',
 	api: 1,
 	name: 'agents',
-	summary: 'Agents: pipelines that are invoked, traced, approved by people, and started by webhooks.',
+	summary: 'Agents: pipelines that are invoked, traced, approved by people, kept in versions, and started by webhooks and by the clock.',
 	config: Joi.object({}),
 	segments: ['agents', 'webhooks', 'approvals'],
+	limits: { 'agent-tests': { max: 10, seconds: 60 } },
 	register(server: Server, _config, core) {
 		core.agents.tells((question) => tellByMail(question, core));
 		server.route([
@@ -54,6 +58,7 @@ export default {
 			...[...executionRoutes(core), ...approvalRoutes(core), ...linkRoutes(core), auditRoute(core), estimateRoute(core)],
 			...[...webhookRoutes(core), incomingRoute(core)],
 			...chatRoutes(core),
+			...[...versionRoutes(core), ...transferRoutes(core), ...scheduleRoutes(core), evaluationRoute(core)],
 		]);
 	},
 } satisfies Feature;
@@ -194,16 +199,6 @@ const duplicateAgent = (core: Core): ServerRoute =>
 			return show(request, await storeOf(request, core).agents.create(organizationId, randomUUID(), row, BOUNDS.agents));
 		},
 	});
-
-/** Checks a graph. @throws validation_failed with all its faults */
-async function assertRuns({ agents }: Core, organizationId: string, pipeline: Pipeline, agentId: string | null): Promise<void> {
-	const faults = await agents.check(organizationId, pipeline, agentId);
-	const details = faults.map(({ path, message }) => ({ path: `/pipeline${path}`, message }));
-	const [first] = details;
-	if (!first) return;
-	const more = details.length === 1 ? '' : ` There are ${details.length} faults in all.`;
-	throw new GatewayError('validation_failed', `${first.message}${more}`, { details });
-}
 
 async function update(request: Request, core: Core, { organizationId, id }: Pick<AgentRow, 'organizationId' | 'id'>, change: AgentChange) {
 	const row = await storeOf(request, core).agents.update(organizationId, id, change, expectedVersion(request));

@@ -41,7 +41,8 @@ export const presentAgent = (row: AgentRow) => present(AGENT, row, { pipeline: r
 const summary = {
 	executionId: uuid,
 	agentId: uuid,
-	revision: count.description('The version of the agent that ran: the one at the start.'),
+	revision: count.description('The revision of the agent that ran: the one at the start.'),
+	versionIndex: nullable(count).description('The version of the agent that ran; null when it was not saved as one.'),
 	status: Joi.string().valid('success', 'failed', 'running'),
 	statusDetail: nullable(Joi.string())
 		.description(

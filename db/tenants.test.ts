@@ -15,6 +15,10 @@ const BOUNDS: SkillBounds = { skills: 10, bytes: 1000, skillBytes: 1000, skillFi
 
 const AGENTS: RunKind = { kind: 'agent', perAccount: null, perAccountUnfinished: null, maxLosses: 5 };
 const QUESTION = { key: 'q', nodeId: 'q', message: '', schema: {}, approvers: null, until: null };
+const SAVED = { changelog: 'c', createdBy: null };
+const KEPT = { versions: 10, chars: 10_000 };
+const SCHEDULE = { cron: '0 0 1 1 *', timeZone: 'UTC', missed: 'skip' as const, overlap: 'skip' as const, input: 's' };
+const PLANNED = { kind: 'agent', definition: null, firstAt: new Date('2099-01-01T00:00:00Z') };
 const HOOK = { name: 'h', scheme: 'standard' as const, secret: 's' };
 
 /** Makes one of everything that an organization can have. */
@@ -46,6 +50,8 @@ async function furnish(store: Store) {
 	const execution = started?.execution.run.id ?? assert.fail();
 	const question = (await store.agents.ask(organizationId, execution, QUESTION))?.id ?? assert.fail();
 	const webhook = (await store.agents.addWebhook(organizationId, agent, randomUUID(), HOOK, 10))?.id ?? assert.fail();
+	await store.agents.saveVersion(organizationId, agent, SAVED, KEPT);
+	await store.agents.putSchedule(organizationId, agent, SCHEDULE, PLANNED);
 	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
 	const none = { type: 'none', isRequired: true, configuration: {}, validationRules: {} };
 	const auth = (await store.gateways.addAuth(organizationId, gateway, randomUUID(), none))?.id ?? assert.fail();
@@ -134,6 +140,14 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'agents.questions': async (store, me, it) => (await store.agents.questions(me, PAGE, { runId: it.execution })).items,
 	'agents.question': (store, me, it) => store.agents.question(me, it.question),
 	'agents.answered': (store, me, it) => store.agents.answered(me, it.execution, QUESTION.key, 'x'),
+	'agents.versions': (store, me, it) => store.agents.versions(me, it.agent),
+	'agents.version': (store, me, it) => store.agents.version(me, it.agent, 0),
+	'agents.saveVersion': (store, me, it) => store.agents.saveVersion(me, it.agent, SAVED, KEPT),
+	'agents.restoreVersion': (store, me, it) => store.agents.restoreVersion({ organizationId: me, agentId: it.agent, index: 0 }, SAVED, KEPT),
+	'agents.schedule': (store, me, it) => store.agents.schedule(me, it.agent),
+	'agents.putSchedule': (store, me, it) => store.agents.putSchedule(me, it.agent, SCHEDULE, PLANNED),
+	'agents.removeSchedule': (store, me, it) => store.agents.removeSchedule(me, it.agent),
+	'agents.nameOf': (store, me, it) => store.agents.nameOf(me, 'agent', it.agent),
 	'agents.webhooks': (store, me, it) => store.agents.webhooks(me, it.agent, PAGE),
 	'agents.webhook': (store, me, it) => store.agents.webhook(me, it.agent, it.webhook),
 	'agents.addWebhook': (store, me, it) => store.agents.addWebhook(me, it.agent, randomUUID(), HOOK, 10),

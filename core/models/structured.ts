@@ -13,7 +13,7 @@ const FENCED = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
 export async function readStructured(
 	text: string,
 	schema: JsonSchema,
-	{ faults: check }: Pick<ModelCall, 'faults'>,
+	call: Pick<ModelCall, 'faults'>,
 ): Promise<{ value: Json } | { faults: string }> {
 	const trimmed = text.trim();
 	const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
@@ -24,7 +24,7 @@ export async function readStructured(
 	} catch {
 		return { faults: json === '' ? 'It is empty.' : 'It is not JSON.' };
 	}
-	const faults = await check(schema, value);
+	const faults = await call.faults(schema, value);
 	if (faults.length === 0) return { value };
 	const lines = faults.slice(0, MOST_NAMED).map(({ path, message }) => `${path || '/'} ${message}`);
 	return { faults: [...lines, ...(faults.length > MOST_NAMED ? [`… and ${faults.length - MOST_NAMED} more.`] : [])].join('\n') };

@@ -154,8 +154,8 @@ test('to another organization, what is in the path does not exist', async () => 
 
 test('nor does what hangs below one’s own organization or gateway but belongs to another', async () => {
 	const before = await stateOf(victim.ids['organization'] ?? '');
-	// A plugin type belongs to no organization.
-	for (const route of guarded().filter(({ path }) => (path.replace('{type}', '').match(/\{/g) ?? []).length > 1)) {
+	// A plugin type belongs to no organization, and the number of a version counts within its agent.
+	for (const route of guarded().filter(({ path }) => (path.replace('{type}', '').replace('{idx}', '').match(/\{/g) ?? []).length > 1)) {
 		let seen = 0;
 		// The first id is the stranger's own, the others are the victim's.
 		const path = fill(route.path, (meaning) => ids(seen++ === 0 ? stranger : victim)(meaning));

@@ -96,7 +96,7 @@ async function beginDeviceLogins(service: SharedService): Promise<Record<string,
 
 const SCHEMA = { type: 'object', properties: { name: { type: 'string' } } };
 
-/** Makes an agent with executions that wait for an approval, one that has failed, and a webhook. */
+/** Makes an agent with executions that wait for an approval, one that has failed, a webhook, a version and a schedule. */
 async function makeAgent(account: Account, name: string): Promise<Record<string, string>> {
 	const nodes = [
 		{ id: 'in', type: 'input', data: { schema: SCHEMA } },
@@ -113,9 +113,11 @@ async function makeAgent(account: Account, name: string): Promise<Record<string,
 	const asked = async () => must(await account.get(`/agents/${agent}/approvals`), 200).body.data.approvals.length === 3;
 	await until(asked, 'the question of the agent');
 	const webhook = must(await account.post(`/agents/${agent}/webhooks`, { name: `${name} webhook` }), 201).body.data.id;
+	must(await account.post(`/agents/${agent}/versions`, { changelog: `${name} changelog` }), 201);
+	must(await account.post(`/agents/${agent}/schedule`, { cron: '0 0 1 1 *' }), 200);
 	must(await account.post(`/agents/${agent}/executions/${failed}/cancel`, undefined), 200);
 	const quickAgent = must(await account.post('/agents', { name: `${name} quick agent`, pipeline: SIMPLE }), 201).body.data.id;
-	return { agent, quickAgent, execution: failed, askingExecution: asking, runningExecution: running, webhook };
+	return { agent, quickAgent, execution: failed, askingExecution: asking, runningExecution: running, webhook, agentVersion: '0' };
 }
 
 /** Starts a server with one model, which answers everything with one word until the process ends. */
@@ -189,6 +191,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/agents/{id}/executions/{execId}/cancel', 'execId', 'runningExecution'],
 	['/agents/{id}/v1/models/{model}', 'model', 'agent'],
 	['/agents/', 'execId', 'execution'],
+	['/agents/', 'idx', 'agentVersion'],
 	['/', 'webhookId', 'webhook'],
 	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
@@ -256,6 +259,11 @@ const BODIES: Record<string, unknown> = {
 	'PATCH /agents/{id}': { name: 'changed' },
 	'POST /agents/{id}/invoke': { input: { name: 'Ada' } },
 	'POST /agents/{id}/v1/chat/completions': { model: 'm', messages: [{ role: 'user', content: 'x' }] },
+	'POST /agents/{id}/versions': { changelog: 'a' },
+	'POST /agents/{id}/versions/{idx}/rollback': {},
+	'POST /agents/{id}/schedule': { cron: '0 0 1 1 *' },
+	'POST /agents/{id}/test': { cases: [{ input: {} }] },
+	'POST /agents/import': { format: 'gatehouse.agent/1', name: 'a', pipeline: SIMPLE },
 	'POST /agents/{id}/executions/{execId}/approve': { answer: { approved: true } },
 	'POST /agents/{id}/webhooks': { name: 'a' },
 	'POST /webhooks/{webhookId}': { name: 'Ada' },

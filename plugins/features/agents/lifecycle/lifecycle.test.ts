@@ -257,7 +257,10 @@ test('a schedule is set, shown with its next times, starts the agent, and leaves
 /** Makes the time of a schedule come now. */
 async function due(agentId: string): Promise<object[]> {
 	const database = service.config.database ?? assert.fail();
-	return administer(database, `UPDATE run_schedules SET next_at = now() WHERE agent_id = '${agentId}' RETURNING key`);
+	return administer(
+		database,
+		`UPDATE run_schedules SET next_at = date_trunc('milliseconds', now()) WHERE agent_id = '${agentId}' RETURNING key`,
+	);
 }
 
 test('a test runs each case in two versions side by side, and says what each lacks and costs', async () => {

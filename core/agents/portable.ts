@@ -96,7 +96,7 @@ function bodyOf(value: Json): Node[] {
 }
 
 function referenceTo(row: NamedRow | null, { kind, id }: NodeReference, others: readonly AgentReference[]): AgentReference {
-	// What was removed since has no name; whoever imports the agent says what it is.
+	// A row that was removed since has no name: the one who imports the agent says what it is.
 	const { name, api } = row ?? { name: id, api: null };
 	const base = `${kind}:${api === null ? '' : `${api}/`}${name}`;
 	let key = base;

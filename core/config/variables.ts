@@ -101,7 +101,7 @@ export const PURPOSES: Readonly<Record<keyof typeof VARIABLES, string>> = {
 	SHUTDOWN_DELAY_SECONDS: 'keeps serving after a stop signal, until load balancers have noticed',
 	RATE_LIMIT_MAX: 'requests of one client where no other limit applies',
 	RATE_LIMIT_TTL: 'the time in which they are counted',
-	METRICS_RETENTION_DAYS: 'keeps the records of tool runs',
+	METRICS_RETENTION_DAYS: 'keeps the records of tool runs and the request log',
 	MONITORING_STATS_WINDOW_SECONDS: 'the window of live statistics',
 	MAIL_HOST: 'sends mail; without it, mails are files in `SVC_DATA_DIR`',
 	MAIL_PORT: '',

@@ -186,6 +186,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/llm-providers/', 'id', 'llmProvider'],
 	['/llm-providers/', 'sessionId', 'chatSession'],
 	['/agents/{id}/invoke', 'id', 'quickAgent'],
+	['/agents/{id}/v1/chat/completions', 'id', 'quickAgent'],
 	['/agents/', 'id', 'agent'],
 	['/agents/{id}/executions/{execId}/approve', 'execId', 'askingExecution'],
 	['/agents/{id}/executions/{execId}/cancel', 'execId', 'runningExecution'],

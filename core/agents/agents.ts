@@ -33,7 +33,7 @@ export interface AgentAsked {
 	/** A text under which a run is begun once. */
 	dedupe?: string;
 	priority?: number;
-	/** What the client of a conversation wishes, and the reference by which it hears of the run (`chats.listen`). */
+	/** The wishes of the client of a conversation, and the reference by which it hears of the run (`chats.listen`). */
 	chat?: { ref: string; conversation: Conversation };
 }
 

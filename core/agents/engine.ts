@@ -13,7 +13,7 @@ import type { CallParts } from '../tools/call-parts.ts';
 import type { AgentAsked, AgentEngine, ExecutionPlace } from './agents.ts';
 import { answerAll, Unanswerable } from './call-answers.ts';
 import { createChats, Hearings } from './chats/chats.ts';
-import { type CheckParts, checkPipeline } from './check.ts';
+import { type CheckParts, checkPipeline } from './checks/check.ts';
 import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
 import { openExecution, traceOf } from './executions.ts';

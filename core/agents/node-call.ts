@@ -31,7 +31,7 @@ export interface NodeCallParts {
 	verbs: NodeVerbs;
 	/** The budgets of the run, and who is told what a chat used. */
 	spending: Spending;
-	/** What the client of a conversation wishes and hears; null without one. */
+	/** The wishes of the client of a conversation, and what it hears; null without one. */
 	talk: Talk | null;
 }
 

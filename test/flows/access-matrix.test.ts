@@ -9,7 +9,19 @@ import pg from 'pg';
 import { permissionsOf } from '../../core/contract/permissions.ts';
 import type { Need } from '../../core/management/access.ts';
 import { addMember } from '../helpers/members.ts';
-import { BODY_IDS, bodyOf, byRemoval, fill, ids, makeTenant, managementRoutes, nameOf, schemaOf, type Tenant } from '../helpers/routes.ts';
+import {
+	BODY_IDS,
+	bodyOf,
+	byRemoval,
+	fill,
+	ids,
+	makeTenant,
+	managementRoutes,
+	NOTHING_THERE,
+	nameOf,
+	schemaOf,
+	type Tenant,
+} from '../helpers/routes.ts';
 import { type Account, type Answer, createHttpTool, must, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
 
 /** Part of every name that the victim gives: no answer to another caller may contain it. */
@@ -246,6 +258,7 @@ const LEAVES_NO_ENTRY = [
 	'POST /apis/{id}/credentials/test',
 	'POST /apis/{id}/generate-tools',
 	'POST /agents/{id}/invoke',
+	'POST /agents/{id}/v1/chat/completions',
 	'POST /agents/{id}/executions/{execId}/cancel',
 	'POST /agents/{id}/executions/{execId}/retry',
 	'POST /llm-providers/{id}/test',
@@ -253,8 +266,6 @@ const LEAVES_NO_ENTRY = [
 	'POST /llm-providers/{id}/chat/stream',
 	'DELETE /llm-providers/{id}/sessions/{sessionId}',
 ];
-/** Routes that only say where something else is. */
-const NOTHING_THERE = ['POST /agents/{id}/v1/responses'];
 
 test('every route that changes something of an organization leaves an entry that names who asked, and by which request', async () => {
 	const { account } = stranger;

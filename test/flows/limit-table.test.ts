@@ -72,6 +72,7 @@ const DECLARED: Record<string, Counted> = {
 			{ window: { max: 20, seconds: 300 }, isGlobal: true },
 		]),
 	),
+	'POST /agents/{id}/test': { window: { max: 10, seconds: 60 }, isGlobal: false },
 	'POST /device/token': { window: { max: 120, seconds: 60 }, isGlobal: false },
 };
 

@@ -297,6 +297,9 @@ export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): 
 	});
 }
 
+/** Routes that only say where something else is. */
+export const NOTHING_THERE = ['POST /agents/{id}/v1/responses'];
+
 /** Returns the routes of the management API itself, without the gateways' catch-all and the redirect to its page. */
 export const managementRoutes = ({ server }: TestService): RequestRoute[] =>
 	server

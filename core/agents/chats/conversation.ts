@@ -1,4 +1,4 @@
-// What a client asks of a run whose input is its conversation: how it changes the requests of the run's nodes, and how the run hears of it.
+// The wishes of a client for a run whose input is its conversation: how it changes the requests of the run's nodes, and how the run hears of it.
 
 import type { ModelRequest } from '../../contract/models.ts';
 import type { Json } from '../../contract/nouns.ts';

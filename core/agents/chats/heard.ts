@@ -1,4 +1,4 @@
-// What a client has heard of a run: the text that waits for it, and how far that is the text of the output.
+// The part of a run that a client has heard: the text that waits for it, and how far that is the text of the output.
 
 import type { Hearing } from './conversation.ts';
 

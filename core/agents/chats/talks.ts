@@ -13,7 +13,7 @@ import type { Trace } from '../trace.ts';
 import { clientToolsOf } from './client-calls.ts';
 import { type Conversation, type Hearing, heard, speakerOf, wished } from './conversation.ts';
 
-/** What the end of a run tells its client besides the output: what this attempt used of models, and why the last answer ended. */
+/** The end of a run as it is told to its client besides the output: what this attempt used of models, and why the last answer ended. */
 export type Ended = { use: ModelUse | null; reason: string };
 
 interface TalkParts {

@@ -5,7 +5,7 @@ import { contentOf, GatewayError, type TurnEvent } from '../../../../core/featur
 type Last = Exclude<TurnEvent, { type: 'text' }>;
 type Use = Extract<Last, { type: 'calls' }>['use'];
 
-/** What all answers of a turn have in common. */
+/** The parts that all answers of a turn have in common. */
 export interface Head {
 	executionId: string;
 	model: string;

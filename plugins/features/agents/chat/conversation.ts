@@ -1,4 +1,4 @@
-// What the messages of a request are for an agent: the input of a run and the wishes of its client, or the results of tools for a run that waits.
+// Reads the messages of a request for an agent: the input of a run and the wishes of its client, or the results of tools for a run that waits.
 
 import {
 	type ChatPart,

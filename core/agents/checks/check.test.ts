@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { agentNodes } from '../../test/helpers/agent-nodes.ts';
-import { type AgentWorld, agentWorld } from '../../test/helpers/agents.ts';
-import { graph, type Nodes, work } from '../../test/helpers/graphs.ts';
-import type { JsonObject } from '../contract/nouns.ts';
-import type { Pipeline } from '../store/store.ts';
+import { agentNodes } from '../../../test/helpers/agent-nodes.ts';
+import { type AgentWorld, agentWorld } from '../../../test/helpers/agents.ts';
+import { graph, type Nodes, work } from '../../../test/helpers/graphs.ts';
+import type { JsonObject } from '../../contract/nouns.ts';
+import type { Pipeline } from '../../store/store.ts';
 
 let world: AgentWorld;
 before(async () => {

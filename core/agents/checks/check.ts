@@ -1,25 +1,25 @@
 // Checks a pipeline when it is saved: every fault at once, each with its place and the id of its node. The sizes are checked before anything
 // that takes time.
 
-import type { ArgumentChecks } from '../arguments/checks.ts';
-import { asGatewayError, type ErrorDetail } from '../contract/errors.ts';
-import type { NodeBody, NodeGraph, NodeReference, PipelineNode } from '../contract/nodes.ts';
-import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
-import type { Egress } from '../egress/egress.ts';
-import { detailsOf } from '../kit/input-faults.ts';
-import { isObject } from '../kit/json.ts';
-import { pointerToken } from '../kit/json-pointer.ts';
-import { saveContext } from '../management/save-context.ts';
-import type { Registry } from '../registry/registry.ts';
-import type { AccountOf } from '../shared/accounts.ts';
-import type { Agents, Pipeline, Store } from '../store/store.ts';
-import type { Services } from '../tools/call-parts.ts';
+import type { ArgumentChecks } from '../../arguments/checks.ts';
+import { asGatewayError, type ErrorDetail } from '../../contract/errors.ts';
+import type { NodeBody, NodeGraph, NodeReference, PipelineNode } from '../../contract/nodes.ts';
+import type { JsonObject, JsonSchema } from '../../contract/nouns.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { detailsOf } from '../../kit/input-faults.ts';
+import { isObject } from '../../kit/json.ts';
+import { pointerToken } from '../../kit/json-pointer.ts';
+import { saveContext } from '../../management/save-context.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { AccountOf } from '../../shared/accounts.ts';
+import type { Agents, Pipeline, Store } from '../../store/store.ts';
+import type { Services } from '../../tools/call-parts.ts';
+import { portsOf, splitData, waysOut } from '../graph.ts';
+import { POLICY, type Policy } from '../policy.ts';
+import { templateTexts } from '../template-fields.ts';
 import { ancestorsOf, type Drawn, graphFaults } from './check-graph.ts';
 import { referenceFaults } from './check-references.ts';
 import { rowFaults } from './check-rows.ts';
-import { portsOf, splitData, waysOut } from './graph.ts';
-import { POLICY, type Policy } from './policy.ts';
-import { templateTexts } from './template-fields.ts';
 import { toolFaults } from './tool-faults.ts';
 
 export interface CheckParts {

@@ -1,8 +1,8 @@
 // The faults of a graph as such: edges that lead nowhere, cycles, nodes that are never reached, a missing end.
 
-import type { ErrorDetail } from '../contract/errors.ts';
-import type { NodeBody } from '../contract/nodes.ts';
-import { portOf } from './graph.ts';
+import type { ErrorDetail } from '../../contract/errors.ts';
+import type { NodeBody } from '../../contract/nodes.ts';
+import { portOf } from '../graph.ts';
 
 /** A node as the graph sees it. */
 export interface Drawn {

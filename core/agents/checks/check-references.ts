@@ -1,8 +1,8 @@
 // The faults of placeholders: what they name must be there when their node runs.
 
-import type { Json, JsonSchema } from '../contract/nouns.ts';
-import { isObject } from '../kit/json.ts';
-import { type Placeholder, parseTemplate, type Step } from './templates.ts';
+import type { Json, JsonSchema } from '../../contract/nouns.ts';
+import { isObject } from '../../kit/json.ts';
+import { type Placeholder, parseTemplate, type Step } from '../templates.ts';
 
 export interface Seen {
 	/** The nodes before the node. */

@@ -1,12 +1,12 @@
 // The faults of rows that a pipeline names: tools, gateways, connections, agents. Agents must not lead back to the one that is saved.
 
-import type { ErrorDetail } from '../contract/errors.ts';
-import type { NodeReference } from '../contract/nodes.ts';
-import { isObject } from '../kit/json.ts';
-import type { Registry } from '../registry/registry.ts';
-import type { Agents, Pipeline, Store } from '../store/store.ts';
-import { MAX_DEPTH } from './definition.ts';
-import { splitData } from './graph.ts';
+import type { ErrorDetail } from '../../contract/errors.ts';
+import type { NodeReference } from '../../contract/nodes.ts';
+import { isObject } from '../../kit/json.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Agents, Pipeline, Store } from '../../store/store.ts';
+import { MAX_DEPTH } from '../definition.ts';
+import { splitData } from '../graph.ts';
 
 interface Parts {
 	registry: Registry;

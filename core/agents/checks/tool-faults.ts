@@ -1,10 +1,10 @@
 // Finds the faults of a tool that is defined in a pipeline, as they are found when a tool is saved.
 
-import { asGatewayError, type ErrorDetail } from '../contract/errors.ts';
-import type { SaveContext } from '../contract/kinds.ts';
-import type { JsonObject } from '../contract/nouns.ts';
-import { pointerToken } from '../kit/json-pointer.ts';
-import type { Registry } from '../registry/registry.ts';
+import { asGatewayError, type ErrorDetail } from '../../contract/errors.ts';
+import type { SaveContext } from '../../contract/kinds.ts';
+import type { JsonObject } from '../../contract/nouns.ts';
+import { pointerToken } from '../../kit/json-pointer.ts';
+import type { Registry } from '../../registry/registry.ts';
 
 const SECRET = 'A pipeline must hold no secret: make a tool of the organization, whose secrets are sealed.';
 /** The place of the config of a stored tool, which executors name. */

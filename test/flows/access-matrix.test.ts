@@ -259,6 +259,7 @@ const LEAVES_NO_ENTRY = [
 	'POST /apis/{id}/generate-tools',
 	'POST /agents/{id}/invoke',
 	'POST /agents/{id}/v1/chat/completions',
+	'POST /agents/{id}/test',
 	'POST /agents/{id}/executions/{execId}/cancel',
 	'POST /agents/{id}/executions/{execId}/retry',
 	'POST /llm-providers/{id}/test',

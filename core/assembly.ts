@@ -188,7 +188,7 @@ export async function assemble(
 		agents: { of: (call) => agents.desk.of(call) },
 	};
 	const agents = createAgents({
-		...{ registry, secrets, egress, accountOf, argumentChecks, store, runs, agents: store.agents, services: () => services },
+		...{ registry, secrets, egress, accountOf, argumentChecks, store, runs, agents: store.agents, recorder, services: () => services },
 		shelfOf: (organizationId, gateways) => runtime.shelfOf(organizationId, gateways),
 	});
 	const tokens = createTokens(config.jwtSecret);

@@ -18,6 +18,7 @@ import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definitio
 import { Envelopes } from './envelopes.ts';
 import { openExecution, traceOf } from './executions.ts';
 import { inputSchemaOf } from './graph.ts';
+import { runLine } from './logged-runs.ts';
 import { createPortable } from './portable.ts';
 import { AgentProgram, type ProgramParts } from './program.ts';
 import { createSchedules } from './schedules.ts';
@@ -143,8 +144,12 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			return traceOf(secrets, run, await runs.steps(place), full);
 		},
 		async cancel(place) {
-			await find(place);
-			return runs.cancel(place, 'The execution was cancelled.');
+			const { agentId, run } = await find(place);
+			const isCancelled = await runs.cancel(place, 'The execution was cancelled.');
+			const durationMs = Date.now() - run.createdAt.getTime();
+			if (isCancelled)
+				parts.recorder.request(runLine({ organizationId: place.organizationId, agentId, durationMs, use: null, outcome: 'cancelled' }));
+			return isCancelled;
 		},
 		async retry(place, startedBy) {
 			const { run } = await find(place);

@@ -5,12 +5,13 @@ import type { Usage } from '../contract/providers.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject } from '../kit/json.ts';
 import { Semaphore } from '../kit/semaphore.ts';
-import type { ModelBudget, Spending } from '../models/spending.ts';
+import { type ModelBudget, type Spending, UsageMeter } from '../models/spending.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { RunContext } from '../runs/context.ts';
 import { RunError } from '../runs/context.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
+import type { Recorder } from '../store/recorder.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
 import type { Hearing } from './chats/conversation.ts';
@@ -19,6 +20,7 @@ import { definitionOf, type RunDefinition } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
+import { outcomeOfFault, runLine } from './logged-runs.ts';
 import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
 import { NodeRuns, type Try } from './node-runs.ts';
 import { Trace } from './trace.ts';
@@ -33,6 +35,7 @@ export interface ProgramParts {
 	/** Tells people of a question; never throws. */
 	tell(question: QuestionRow): Promise<void>;
 	shelfOf: NodeCallParts['shelfOf'];
+	recorder: Pick<Recorder, 'request'>;
 	hearings: { of(ref: string): Hearing | null };
 }
 
@@ -63,11 +66,17 @@ export class AgentProgram {
 		const trace = new Trace((isUrgent) => told.tell(isUrgent));
 		told.trace = trace;
 		const leave = run.hold();
+		const [meter, startedMs] = [new UsageMeter(), performance.now()];
+		const log = (outcome: string): void => {
+			const { organizationId } = run;
+			const durationMs = performance.now() - startedMs;
+			this.#parts.recorder.request(runLine({ organizationId, agentId: definition.agentId, durationMs, use: meter.use, outcome }));
+		};
 		const talks = talksOf(definition, { run, envelopes, trace, hearing: () => this.#parts.hearings.of(definition.ref) });
 		const nodes: NodeRuns = new NodeRuns({
 			...{ run, trace, envelopes },
 			slots: [new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never), await this.#accountSlots(run.organizationId)],
-			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks }),
+			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks, meter }),
 			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
 		});
 		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
@@ -79,9 +88,12 @@ export class AgentProgram {
 			talks?.begin(graph);
 			const output = await walk({ graph, at, rootFrom: [] }, nodes);
 			told.end();
+			log('success');
 			return envelopes.seal({ output, trace: trace.stored(true), ...(talks && { ended: talks.ended }) } as unknown as Json);
 		} catch (error) {
 			told.last();
+			const outcome = outcomeOfFault(error, run.signal);
+			if (outcome !== null) log(outcome);
 			throw error;
 		} finally {
 			leave();
@@ -103,11 +115,12 @@ export class AgentProgram {
 		return found;
 	}
 
-	#callOf(one: Try, { run, definition, verbs, talks }: Calling): NodeCaller {
+	#callOf(one: Try, { run, definition, verbs, talks, meter }: Calling): NodeCaller {
 		const { node, at, signal = at.signal, use } = one;
 		const { agentId, chain } = definition;
 		const spent = (usage: Usage | null): void => {
 			use.add(usage);
+			meter.spent(usage);
 			talks?.spent(usage);
 		};
 		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent };
@@ -125,6 +138,7 @@ interface Calling {
 	definition: RunDefinition;
 	verbs: VerbParts;
 	talks: Talks | null;
+	meter: UsageMeter;
 }
 
 const never = (): Error => new RunError({ code: 'unavailable', message: 'Too much waits.' });

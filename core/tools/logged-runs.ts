@@ -12,7 +12,7 @@ import type { ToolEntry } from './entry.ts';
 /** Begins the line of a run. */
 export function lineOf(
 	{ tool }: Pick<ToolEntry, 'tool'>,
-	{ gateway, caller, incoming, asked }: CallParts & { caller: Caller },
+	{ gateway, caller, incoming, asked, ofAgent }: CallParts & { caller: Caller },
 ): RequestRow {
 	return {
 		organizationId: tool.organizationId,
@@ -20,7 +20,7 @@ export function lineOf(
 		requestId: incoming?.id ?? asked?.requestId ?? null,
 		gatewayId: gateway?.id ?? null,
 		toolId: tool.id,
-		agentId: null,
+		agentId: ofAgent?.chain.at(-1) ?? null,
 		providerId: null,
 		model: null,
 		keyId: caller.keyId ?? null,
@@ -50,12 +50,14 @@ export function modelCalls({
 	incoming,
 	asked,
 	entry,
+	ofAgent,
 	...more
 }: CallParts): [AbortSignal, Spending | undefined, CallOrigin] {
 	const origin = {
 		requestId: incoming?.id ?? asked?.requestId ?? null,
 		gatewayId: gateway?.id ?? null,
 		toolId: entry?.tool.id ?? null,
+		agentId: ofAgent?.chain.at(-1) ?? null,
 		keyId: caller?.keyId ?? null,
 		userId: caller?.userId ?? null,
 		caller: caller?.subject ?? null,

@@ -10,6 +10,7 @@ import { createRuns } from '../../core/runs/runs.ts';
 import { createSecrets } from '../../core/secrets/envelopes.ts';
 import { createAccountOf } from '../../core/shared/accounts.ts';
 import { Memo } from '../../core/shared/memo.ts';
+import { Recorder } from '../../core/store/recorder.ts';
 import type { Services } from '../../core/tools/call-parts.ts';
 import { openStore } from '../../db/index.ts';
 import { agentNodes } from './agent-nodes.ts';
@@ -39,8 +40,9 @@ async function work(): Promise<void> {
 	const accountOf = createAccountOf(store.organizations, new Memo(100));
 	// The nodes of these tests use nothing else of a call.
 	const services = { log: silent, accountOf, operatorOf: () => ({}) } as unknown as Services;
+	const recorder = new Recorder(store, silent);
 	createAgents({
-		...{ registry, runs, store, accountOf, agents: store.agents, secrets: createSecrets(KEY), services: () => services },
+		...{ registry, runs, store, accountOf, agents: store.agents, recorder, secrets: createSecrets(KEY), services: () => services },
 		...{ argumentChecks: createArgumentChecks(accountOf), egress: createEgress({ allow: [] }) },
 		shelfOf: () => Promise.reject(new Error('There are no gateways here.')),
 	});
@@ -54,6 +56,7 @@ async function work(): Promise<void> {
 	});
 	process.once('SIGTERM', async () => {
 		await runs.close(number('RUN_GRACE_MS', 500));
+		await recorder.close();
 		await store.close();
 		await direct.end();
 		process.exit(0);

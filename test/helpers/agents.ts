@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../core/contract/nouns.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { createRuns, type Runs } from '../../core/runs/runs.ts';
 import { createSecrets } from '../../core/secrets/envelopes.ts';
+import { Recorder } from '../../core/store/recorder.ts';
 import type { AgentRow, AgentSettings, Execution, Pipeline } from '../../core/store/store.ts';
 import { startCore, type TestCore } from './core.ts';
 import { silent } from './postgres.ts';
@@ -37,6 +38,8 @@ export function agentReplica(
 	key?: string,
 ): { engine: AgentEngine; desk: AgentDesk; runs: Runs } {
 	const { store, registry, services, runtime } = core;
+	const recorder = new Recorder(store, silent);
+	opened.defer(() => recorder.close());
 	const secrets = key === undefined ? core.secrets : createSecrets(key);
 	const runs = createRuns({ store, log: silent, keepMs: 1_000 });
 	opened.defer(() => runs.close(0));
@@ -44,7 +47,7 @@ export function agentReplica(
 	opened.defer(() => argumentChecks.close());
 	const egress = createEgress({ allow: ['127.0.0.1'] });
 	opened.defer(() => egress.close());
-	const parts = { registry, secrets, egress, accountOf: services.accountOf, argumentChecks, store, runs, agents: store.agents };
+	const parts = { registry, secrets, egress, accountOf: services.accountOf, argumentChecks, store, runs, agents: store.agents, recorder };
 	const shelfOf = runtime.shelfOf.bind(runtime);
 	return { ...createAgents({ ...parts, services: () => services, shelfOf }), runs };
 }

@@ -39,7 +39,7 @@ const call = (name: string, args: object = {}) => ({ jsonrpc: '2.0', id: 1, meth
 const data = async (path: string, of = account) => must(await of.get(`/analytics/${path}`), 200).body.data;
 
 /** Waits until the log has this many lines of a kind. */
-async function logged(kind: 'gateway' | 'tool', calls: number, of = account): Promise<void> {
+async function logged(kind: 'gateway' | 'tool' | 'agent', calls: number, of = account): Promise<void> {
 	while ((await data('overview', of))[kind].calls < calls) await sleep(50);
 }
 
@@ -214,4 +214,39 @@ test('what cannot be asked is a 400 that names the parameter', async () => {
 		assert.equal(status, 400, path);
 		assert.match(JSON.stringify(body.details), new RegExp(parameter ?? ''), path);
 	}
+});
+
+test('runs of agents leave a line each: those that succeed, fail, and are cancelled', async (t) => {
+	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(404).end());
+	const owner = await registerAccount(service.url);
+	const pipeline = (middle: object) => ({
+		nodes: [
+			{ id: 'in', type: 'input', data: { schema: { type: 'object' } } },
+			{ id: 'step', ...middle },
+			{ id: 'out', type: 'output', data: { mapping: '{{nodes.step.output}}' } },
+		],
+		edges: [
+			{ id: 'e1', source: 'in', target: 'step' },
+			{ id: 'e2', source: 'step', target: 'out' },
+		],
+	});
+	const made = async (name: string, middle: object): Promise<string> =>
+		must(await owner.post('/agents', { name, pipeline: pipeline(middle) }), 201).body.data.id;
+	const good = await made('good', { type: 'transform', data: { template: { a: '{{input.a}}' } } });
+	const tool = { type: 'http', executionConfig: { method: 'GET', url: upstream.origin } };
+	const bad = await made('bad', { type: 'tool_call', data: { tool, arguments: {} } });
+	const asking = await made('asking', { type: 'approval', data: { message: CANARY } });
+	must(await owner.post(`/agents/${good}/invoke`, { input: { a: CANARY } }), 200);
+	must(await owner.post(`/agents/${bad}/invoke`, { input: {} }), 422);
+	const { executionId } = must(await owner.post(`/agents/${asking}/invoke?async=true`, { input: {} }), 202).body.data;
+	must(await owner.post(`/agents/${asking}/executions/${executionId}/cancel`, undefined), 200);
+	await logged('agent', 3, owner);
+	const { requests } = await data('requests?kind=agent', owner);
+	const outcomes = new Map(requests.map((one: { agentId: string; outcome: string }) => [one.agentId, one.outcome]));
+	assert.equal(outcomes.get(good), 'success');
+	assert.match(String(outcomes.get(bad)), /egress_refused|upstream_failed/);
+	assert.equal(outcomes.get(asking), 'cancelled');
+	assert.ok(!JSON.stringify(requests).includes(CANARY));
+	const agents = await data('agents', owner);
+	assert.equal(JSON.stringify(agents).includes(good), true);
 });

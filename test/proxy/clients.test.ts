@@ -172,19 +172,32 @@ for (const [name, connect] of CLIENTS) {
 	}
 }
 
-test('the Inspector lists, searches, calls and reads prompts', async () => {
-	const inspector = join(ROOT, 'node_modules/.bin/mcp-inspector');
-	const { command, args, env } = commandFor('gateway', 'skill-first');
-	const inspect = async (...wanted: string[]): Promise<Read> => {
-		const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+const inspectorOf = (target: Target, mode: string) => {
+	const { command, args, env } = commandFor(target, mode);
+	const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+	return async (...wanted: string[]): Promise<string> => {
 		const all = ['--cli', command, ...args, ...variables, '--format', 'json', '-q', ...wanted];
-		const { stdout } = await promisify(execFile)(inspector, all, {
+		const { stdout } = await promisify(execFile)(join(ROOT, 'node_modules/.bin/mcp-inspector'), all, {
 			env: { ...process.env, HOME: home, MCP_INSPECTOR_SECRET_STORE: 'file' },
 		});
-		return JSON.parse(stdout);
+		return JSON.stringify(JSON.parse(stdout));
 	};
-	assert.match(JSON.stringify(await inspect('--method', 'tools/list')), /svc_search.*svc_execute/);
-	assert.match(JSON.stringify(await inspect('--method', 'prompts/list')), /skill-refund-orders/);
-	const called = ['--method', 'tools/call', '--tool-name', 'svc_execute', '--tool-args-json', '{"name":"echo","parameters":{"text":"hi"}}'];
-	assert.match(JSON.stringify(await inspect(...called)), /"said":"hi"/);
-});
+};
+
+for (const target of ['gateway', 'universal'] as const)
+	for (const mode of ['skill-first', 'full'])
+		test(`the Inspector lists, calls and reads prompts at ${target === 'gateway' ? 'a gateway' : '/mcp'}, ${mode}`, async () => {
+			const inspect = inspectorOf(target, mode);
+			const listed = await inspect('--method', 'tools/list');
+			const called = ['--method', 'tools/call', '--tool-name'];
+			if (mode === 'full') {
+				assert.match(listed, /"echo"/);
+				assert.match(await inspect(...called, 'echo', '--tool-args-json', '{"text":"hi"}'), /"said":"hi"/);
+			} else {
+				assert.match(listed, /svc_search.*svc_execute/);
+				const args = '{"name":"echo","parameters":{"text":"hi"}}';
+				assert.match(await inspect(...called, 'svc_execute', '--tool-args-json', args), /"said":"hi"/);
+				assert.match(await inspect(...called, 'svc_search', '--tool-args-json', '{"query":"echo"}'), /echo/);
+			}
+			assert.match(await inspect('--method', 'prompts/list'), /skill-refund-orders/);
+		});

@@ -83,7 +83,13 @@ test('a webhook is signed, and repeated under its id until the receiver takes it
 	const { origin, got } = await receiver(t, status(503), (response) => void response.socket?.destroy(), status(204));
 	const headers = { 'X-Tenant': 'acme' };
 	const sign = { secret: SECRET, scheme: 'both', header: 'X-Signature' };
-	const id = await deliver({ url: `${origin}/hook?token=canary-of-a-url`, body: { type: 'a.b' }, event: 'a.b', headers, sign });
+	const id = await deliver({
+		url: `${origin}/hook?token=canary-of-a-url`,
+		body: { type: 'order.canary-of-an-event' },
+		event: 'order.canary-of-an-event',
+		headers,
+		sign,
+	});
 	await until(() => got.length === 1, 'the first attempt');
 	await hurry(id);
 	await until(() => got.length === 2, 'the second attempt');
@@ -93,8 +99,11 @@ test('a webhook is signed, and repeated under its id until the receiver takes it
 	assert.equal(got.length, 3);
 	assert.deepEqual(new Set(got.map((one) => one.headers['webhook-id'])), new Set([messageId]));
 	for (const { method, url, headers: sent, body } of got) {
-		assert.deepEqual([method, url, body], ['POST', '/hook?token=canary-of-a-url', '{"type":"a.b"}']);
-		assert.deepEqual([sent['content-type'], sent['x-tenant'], sent['webhook-event']], ['application/json', 'acme', 'a.b']);
+		assert.deepEqual([method, url, body], ['POST', '/hook?token=canary-of-a-url', '{"type":"order.canary-of-an-event"}']);
+		assert.deepEqual(
+			[sent['content-type'], sent['x-tenant'], sent['webhook-event']],
+			['application/json', 'acme', 'order.canary-of-an-event'],
+		);
 		const at = sent['webhook-timestamp'];
 		assert.equal(sent['webhook-signature'], `v1,${hmac(KEY, `${messageId}.${at}.${body}`, 'base64')}`);
 		assert.equal(sent['x-signature'], `sha256=${hmac(SECRET, body, 'hex')}`);
@@ -104,7 +113,7 @@ test('a webhook is signed, and repeated under its id until the receiver takes it
 		service.config.database ?? assert.fail(),
 		`SELECT (SELECT json_agg(r)::text FROM runs r) || (SELECT json_agg(s)::text FROM run_steps s) AS text`,
 	);
-	for (const canary of ['canary-of-a', KEY.toString('base64'), 'a.b'])
+	for (const canary of ['canary-of-a', KEY.toString('base64'), 'order.canary-of-an-event'])
 		assert.ok(!String(text).includes(canary) && !logs.some((line) => line.includes(canary)), canary);
 });
 

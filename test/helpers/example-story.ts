@@ -121,6 +121,9 @@ async function describe({ account, ids }: Tenant, petStore: string): Promise<voi
 	ids['import'] = must(await account.get(`/apis/${api}/imports?sort=-createdAt`), 200).body.data.imports[0].id;
 	const { tools } = must(await account.get(`/organizations/${organization}/tools?q=getPet`), 200).body.data;
 	ids['spareTool'] = tools[0].id;
+	// Lines of the request log are written in batches.
+	const hasAgents = async () => must(await account.get('/analytics/overview'), 200).body.data.agent.calls > 0;
+	await until(hasAgents, 'the line of a run of an agent');
 }
 
 /** Allows a program a login. */

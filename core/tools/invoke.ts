@@ -21,17 +21,13 @@ import { PluginCall } from './call.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import { checkPreview, checkResult } from './check-result.ts';
 import { confirmed, isConfirmed } from './confirming.ts';
+import { DEADLINE_MS, underDeadline } from './deadline.ts';
 import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
 import { endedLine, lineOf, outcomeOf, outcomeOfRun } from './logged-runs.ts';
 import { NO_IDENTITY } from './no-identity.ts';
 import { findLender, type Lender } from './sandboxes.ts';
 import { settle } from './settle.ts';
-
-/** The time in which an executor ends after its signal aborted. */
-const LEAVE_MS = 5000;
-/** The specification's timeout of an execution, for tools whose executor sets none. */
-const DEADLINE_MS = 120_000;
 
 /** `use`: what the run used of models. */
 export type Ran = RunResult & { use?: ModelUse };
@@ -215,43 +211,6 @@ async function findTool(organizationId: string, toolId: string, parts: InvokerPa
 		? await Promise.all([store.apis.get(organizationId, row.apiId), store.apis.credentials(organizationId, row.apiId)])
 		: [null, []];
 	return toolEntry(row, { api, credentials }, parts);
-}
-
-/** Settles like an executor's promise, or rejects some time after the signal aborted. */
-type Leavable = <T>(run: Promise<T>) => Promise<T>;
-
-/**
- * Runs `work` with a signal. It waits for the executor by `leavable`: one that goes on although the signal aborted would hold its caller and
- * its place in the lane for ever.
- */
-async function underDeadline<T>(
-	outer: AbortSignal,
-	work: (signal: AbortSignal, leavable: Leavable, end: (reason: unknown) => void) => Promise<T>,
-): Promise<T> {
-	const controller = new AbortController();
-	let leaveBehind: ((reason: unknown) => void) | null = null;
-	const leavable: Leavable = (run) =>
-		new Promise((resolve, reject) => {
-			leaveBehind = reject;
-			run.then(resolve, reject);
-		});
-	const abort = (reason: unknown): void => {
-		controller.abort(reason);
-		setTimeout(() => leaveBehind?.(reason), LEAVE_MS).unref();
-	};
-	const leave = (): void => abort(outer.reason);
-	if (outer.aborted) leave();
-	outer.addEventListener('abort', leave, { once: true });
-	const timer = setTimeout(
-		() => abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
-		DEADLINE_MS,
-	);
-	try {
-		return await work(controller.signal, leavable, abort);
-	} finally {
-		clearTimeout(timer);
-		outer.removeEventListener('abort', leave);
-	}
 }
 
 /** @param end is called when the run is over */

@@ -189,7 +189,8 @@ describe('maxResultBytes', () => {
 			`SELECT value::text, extract(epoch FROM expires_at - created_at)::int AS kept FROM records WHERE key = '${id}:1'`,
 		);
 		assert.equal(String(stored[0]?.['value']).includes('rows'), false);
-		assert.equal(stored[0]?.['kept'], 600);
+		// The service reads its clock before it waits for the database, which reads its own.
+		assert.ok(Math.abs(Number(stored[0]?.['kept']) - 600) < 30, `${stored[0]?.['kept']} s`);
 	});
 
 	test('bytes are kept as bytes, and texts without data as text', async () => {

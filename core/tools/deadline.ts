@@ -1,0 +1,45 @@
+// The time limit of a run: work under a signal that aborts at its end, and is left behind when it goes on.
+
+import { GatewayError } from '../contract/errors.ts';
+
+/** The time in which an executor ends after its signal aborted. */
+const LEAVE_MS = 5000;
+/** The specification's timeout of an execution, for tools whose executor sets none. */
+export const DEADLINE_MS = 120_000;
+
+/** Settles like an executor's promise, or rejects some time after the signal aborted. */
+type Leavable = <T>(run: Promise<T>) => Promise<T>;
+
+/**
+ * Runs `work` with a signal. It waits for the executor by `leavable`: one that goes on although the signal aborted would hold its caller and
+ * its place in the lane for ever.
+ */
+export async function underDeadline<T>(
+	outer: AbortSignal,
+	work: (signal: AbortSignal, leavable: Leavable, end: (reason: unknown) => void) => Promise<T>,
+): Promise<T> {
+	const controller = new AbortController();
+	let leaveBehind: ((reason: unknown) => void) | null = null;
+	const leavable: Leavable = (run) =>
+		new Promise((resolve, reject) => {
+			leaveBehind = reject;
+			run.then(resolve, reject);
+		});
+	const abort = (reason: unknown): void => {
+		controller.abort(reason);
+		setTimeout(() => leaveBehind?.(reason), LEAVE_MS).unref();
+	};
+	const leave = (): void => abort(outer.reason);
+	if (outer.aborted) leave();
+	outer.addEventListener('abort', leave, { once: true });
+	const timer = setTimeout(
+		() => abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
+		DEADLINE_MS,
+	);
+	try {
+		return await work(controller.signal, leavable, abort);
+	} finally {
+		clearTimeout(timer);
+		outer.removeEventListener('abort', leave);
+	}
+}

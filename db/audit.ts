@@ -8,16 +8,19 @@ import { rows } from './rows.ts';
 
 const LIST = 'audit';
 
+/** Columns of `audit_log`, as a `FoundEntry`. */
+export const ENTRY = `a.id, a.at, a.action, a.resource_type AS "resourceType", a.resource_id AS "resourceId", a.resource_name AS "resourceName", a.changes,
+	a.actor_id AS "userId", a.actor_email AS email, a.access_key_id AS "accessKeyId", a.address, a.user_agent AS "userAgent",
+	a.request_id AS "requestId"`;
+
 const find = ({ beyond, direction }: Walk<Found>): string => `
-SELECT seq, id, at, action, resource_type AS "resourceType", resource_id AS "resourceId", resource_name AS "resourceName", changes,
-	actor_id AS "userId", actor_email AS email, access_key_id AS "accessKeyId", address, user_agent AS "userAgent",
-	request_id AS "requestId"
-FROM audit_log
-WHERE organization_id = $1 AND seq ${beyond} $2
+SELECT a.seq, ${ENTRY}, c.position::float8, encode(c.hash, 'hex') AS hash
+FROM audit_log a LEFT JOIN audit_chain c ON c.entry_id = a.id
+WHERE a.organization_id = $1 AND a.seq ${beyond} $2
 	AND ($3::text IS NULL OR resource_type = $3) AND ($4::uuid IS NULL OR resource_id = $4)
 	AND ($5::uuid IS NULL OR actor_id = $5) AND ($6::text IS NULL OR action = $6)
 	AND ($7::timestamptz IS NULL OR at >= $7) AND ($8::timestamptz IS NULL OR at < $8)
-ORDER BY seq ${direction} LIMIT $9`;
+ORDER BY a.seq ${direction} LIMIT $9`;
 
 const ADD = `
 INSERT INTO audit_log (organization_id, actor_id, actor_email, access_key_id, address, user_agent, request_id,
@@ -27,9 +30,15 @@ SELECT $1, (a.actor ->> 'userId')::uuid, a.actor ->> 'email', (a.actor ->> 'acce
 FROM (SELECT nullif(current_setting('gatehouse.actor', true), '')::json AS actor) AS a`;
 
 /** All of the actor's columns are null, or only those that an actor may lack. */
-interface Found extends Omit<Actor, 'userId'>, Omit<AuditRow, 'actor'> {
-	seq: string;
+export interface FoundEntry extends Omit<Actor, 'userId'>, Omit<AuditRow, 'actor' | 'link'> {
 	userId: string | null;
+}
+
+interface Found extends FoundEntry {
+	seq: string;
+	/** Null without a link. */
+	position: number | null;
+	hash: string | null;
 }
 
 export function createAudit({ ordinary, write }: Database): Audit {
@@ -48,7 +57,12 @@ export function createAudit({ ordinary, write }: Database): Audit {
 	};
 }
 
-function toAudit({ seq: _seq, userId, email, accessKeyId, address, userAgent, requestId, ...row }: Found): AuditRow {
+export function toEntry({ userId, email, accessKeyId, address, userAgent, requestId, ...row }: FoundEntry): AuditRow {
 	const actor = userId === null ? null : { userId, email, accessKeyId, address, userAgent, requestId };
-	return { ...row, actor };
+	return { ...row, actor, link: null };
 }
+
+const toAudit = ({ seq: _seq, position, hash, ...row }: Found): AuditRow => ({
+	...toEntry(row),
+	link: position === null || hash === null ? null : { position, hash },
+});

@@ -59,7 +59,15 @@ const HISTORY: Dated[] = [
 			...since(4, [['outbound', 'value', 'readable(outbound)']]),
 			...since(13, [['passThrough', 'value', 'readable(pass_through)']]),
 			...since(21, [...values('strict_output'), ['icon', 'text', 'icon']]),
+			...since(31, values('watch')),
 		],
+	},
+	{
+		since: 31,
+		table: 'alert_rules',
+		type: 'alert_rule',
+		// The address may hold a token.
+		fields: [...values('name kind tool_id api_id bound window_minutes min_calls status'), ...facts('url secret')],
 	},
 	{
 		table: 'api_credentials',

@@ -2,12 +2,17 @@
 
 import type { Config } from '../core/config/config.ts';
 import type { Log } from '../core/contract/nouns.ts';
+import type { AuditProof } from '../core/store/audit-chain.ts';
 import type { Carrier } from '../core/store/carrier.ts';
 import type { Repositories, Store } from '../core/store/store.ts';
 import { createAgents } from './agents/agents.ts';
+import { createAlertDesk } from './alerts/desk.ts';
+import { createAlerts } from './alerts/rules.ts';
 import { createAnalytics } from './analytics/index.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
+import { createAuditChain } from './audit-chain/chain.ts';
+import { type Verifying, verifyChains } from './audit-chain/verify.ts';
 import { followChanges } from './changes.ts';
 import { connect, type Database, type Endpoint, WAITS, type Waits } from './connection.ts';
 import { withDeadline } from './deadline.ts';
@@ -15,6 +20,7 @@ import { startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways/gateways.ts';
 import { createConfigRows } from './gateways/stored-configs.ts';
+import { createGauges } from './gauges.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createImportJobs } from './imports/jobs.ts';
 import { createImportQueue } from './imports/queue.ts';
@@ -82,6 +88,19 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
 	}
 }
 
+/** Checks the hash chains of the audit logs, for `npm run verify-audit`. @param tell is told of each organization */
+export async function verifyAudit(options: DatabaseOptions, asked: Verifying, tell: (proof: AuditProof) => void): Promise<void> {
+	const { endpoint, stop } = await reach(options);
+	const database = connect(endpoint, 1);
+	try {
+		await translated(() => assertMigrated(database.bulk));
+		for await (const proof of verifyChains(database.bulk, asked)) tell(proof);
+	} finally {
+		await database.close();
+		await stop();
+	}
+}
+
 interface Reached {
 	endpoint: Endpoint;
 	stop(): Promise<void>;
@@ -109,6 +128,9 @@ async function assemble(
 		runQueue,
 		upstreamTokens: guard(createUpstreamTokens(database)),
 		analytics: guard(createAnalytics(database)),
+		gauges: createGauges(database),
+		auditChain: guard(createAuditChain(database)),
+		alertDesk: guard(createAlertDesk(database)),
 		configs: guard(createConfigRows(database.ordinary)),
 		changes: { ...changes, announce },
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
@@ -135,6 +157,7 @@ const createRepositories = (database: Database, models: Models, runs: JointRuns)
 	skills: guard(createSkills(database, models)),
 	llmProviders: guard(createLlmProviders(database, models)),
 	agents: guard(createAgents(database, models, runs)),
+	alerts: guard(createAlerts(database, models)),
 	runs: guard(createRuns(database)),
 	records: guard(createRecords(database)),
 });

@@ -34,6 +34,9 @@ import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
 import { requestLog } from './migrations/0026-request-log.ts';
 import { agentVersions } from './migrations/0027-agent-versions.ts';
+import { followedAgents } from './migrations/0028-followed-agents.ts';
+import { auditChain } from './migrations/0029-audit-chain.ts';
+import { alerts } from './migrations/0031-alerts.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -112,6 +115,14 @@ SELECT id, 'day', 'gateway', '', now(), '', 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 
 INSERT INTO request_batches (id) VALUES (gen_random_uuid());
 `;
 
+const ALERT_ROWS = `
+INSERT INTO alert_rules (organization_id, name, kind, window_minutes, min_calls, url, secret)
+SELECT id, 'rule', 'credential', 5, 1, 'sealed', 'sealed' FROM organizations;
+INSERT INTO alert_incidents (organization_id, rule_id, subject, is_open) SELECT organization_id, id, 's', true FROM alert_rules;
+INSERT INTO alert_looks (name, looked_at) VALUES ('rules', now());
+INSERT INTO api_watches (organization_id, api_id, looked_at) SELECT organization_id, id, now() FROM apis;
+`;
+
 /** Every migration in order, with rows for the tables that it creates. */
 const RELEASES: [migration: Migration, rows: string][] = [
 	[foundation, FOUNDATION_ROWS],
@@ -141,6 +152,9 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[exposure, ''],
 	[requestLog, METRIC_ROWS],
 	[agentVersions, ''],
+	[followedAgents, ''],
+	[auditChain, ''],
+	[alerts, ALERT_ROWS],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

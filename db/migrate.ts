@@ -32,6 +32,9 @@ import { agents } from './migrations/0024-agents.ts';
 import { exposure } from './migrations/0025-exposure.ts';
 import { requestLog } from './migrations/0026-request-log.ts';
 import { agentVersions } from './migrations/0027-agent-versions.ts';
+import { followedAgents } from './migrations/0028-followed-agents.ts';
+import { auditChain } from './migrations/0029-audit-chain.ts';
+import { alerts } from './migrations/0031-alerts.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -69,6 +72,9 @@ export const MIGRATIONS: Migration[] = [
 	exposure,
 	requestLog,
 	agentVersions,
+	followedAgents,
+	auditChain,
+	alerts,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

@@ -19,6 +19,10 @@ const SAVED = { changelog: 'c', createdBy: null };
 const KEPT = { versions: 10, chars: 10_000 };
 const SCHEDULE = { cron: '0 0 1 1 *', timeZone: 'UTC', missed: 'skip' as const, overlap: 'skip' as const, input: 's' };
 const PLANNED = { kind: 'agent', definition: null, firstAt: new Date('2099-01-01T00:00:00Z') };
+const RULE = {
+	...{ name: 'r', kind: 'error_rate' as const, apiId: null, bound: 0.5, windowMinutes: 5, minCalls: 1 },
+	...{ url: 'u', secret: 's' },
+};
 const HOOK = { name: 'h', scheme: 'standard' as const, secret: 's' };
 
 /** Makes one of everything that an organization can have. */
@@ -52,6 +56,8 @@ async function furnish(store: Store) {
 	const webhook = (await store.agents.addWebhook(organizationId, agent, randomUUID(), HOOK, 10))?.id ?? assert.fail();
 	await store.agents.saveVersion(organizationId, agent, SAVED, KEPT);
 	await store.agents.putSchedule(organizationId, agent, SCHEDULE, PLANNED);
+	const alertRule = (await store.alerts.create(organizationId, randomUUID(), { ...RULE, toolId: tool }, 10))?.id ?? assert.fail();
+	await store.alertDesk.begin({ organizationId, id: alertRule }, tool, { digest: null, untold: {} });
 	const assignment = (await store.gateways.assign(organizationId, gateway, [tool]))[0]?.id ?? assert.fail();
 	const none = { type: 'none', isRequired: true, configuration: {}, validationRules: {} };
 	const auth = (await store.gateways.addAuth(organizationId, gateway, randomUUID(), none))?.id ?? assert.fail();
@@ -75,6 +81,7 @@ async function furnish(store: Store) {
 		execution,
 		question,
 		webhook,
+		alertRule,
 		skillAssignment,
 		gateway,
 		assignment,
@@ -153,6 +160,15 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'agents.addWebhook': (store, me, it) => store.agents.addWebhook(me, it.agent, randomUUID(), HOOK, 10),
 	'agents.updateWebhook': (store, me, it) => store.agents.updateWebhook(me, it.agent, it.webhook, { name: 'x' }),
 	'agents.removeWebhook': (store, me, it) => store.agents.removeWebhook(me, it.agent, it.webhook),
+	'alerts.get': (store, me, it) => store.alerts.get(me, it.alertRule),
+	'alerts.create of a tool': (store, me, it) => store.alerts.create(me, randomUUID(), { ...RULE, toolId: it.tool }, 10),
+	'alerts.create of an API': (store, me, it) => store.alerts.create(me, randomUUID(), { ...RULE, toolId: null, apiId: it.api }, 10),
+	'alerts.update': (store, me, it) => store.alerts.update(me, it.alertRule, { name: 'x' }),
+	'alerts.update of a version': (store, me, it) => store.alerts.update(me, it.alertRule, { name: 'x' }, 1),
+	'alerts.remove': (store, me, it) => store.alerts.remove(me, it.alertRule),
+	'alertDesk.begin': (store, me, it) =>
+		store.alertDesk.begin({ organizationId: me, id: it.alertRule }, 'another', { digest: null, untold: {} }),
+	'alertDesk.end': (store, me, it) => store.alertDesk.end({ organizationId: me, ruleId: it.alertRule, subject: it.tool }, {}),
 	'skills.get': (store, me, it) => store.skills.get(me, it.skill),
 	'skills.content': (store, me, it) => store.skills.content(me, it.skill, 'SKILL.md'),
 	'skills.update': (store, me, it) => store.skills.update(me, it.skill, () => SKILL, { bounds: BOUNDS, ifVersion: undefined }),
@@ -215,6 +231,7 @@ async function look(store: Store, { organizationId, api, gateway, slug, executio
 		store.skills.list(organizationId, PAGE),
 		store.llmProviders.list(organizationId, PAGE),
 		store.agents.list(organizationId, PAGE),
+		store.alerts.list(organizationId, PAGE),
 		store.agents.questions(organizationId, PAGE),
 		store.agents.executionOf(organizationId, execution),
 		store.agents.webhookOf(webhook),
@@ -286,6 +303,7 @@ test('an invalid id finds nothing, and neither does an invalid organization', as
 			assignment: bad,
 			auth: bad,
 			key: bad,
+			alertRule: bad,
 		};
 		for (const [id, verb] of Object.entries(VERBS)) {
 			await t.test(`${id} ${JSON.stringify(bad)}`, () => assertNothing(id, verb(store, own.organizationId, ids)));

@@ -58,6 +58,14 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 			const [, [tool]] = await database.write((transaction) => Tool.update(columns, { where, returning: true, transaction }));
 			return tool ? toTool(tool) : assertVersion(await get(organizationId, id), ifVersion);
 		},
+		async follow(organizationId, agentId, parameters) {
+			const following = { organizationId: uuid(organizationId), followsAgent: uuid(agentId) };
+			const found = await Tool.findAll({ where: following, attributes: ['id', 'parameters'], raw: true });
+			const text = JSON.stringify(storable(parameters));
+			const behind = found.filter((tool) => JSON.stringify(tool.parameters) !== text).map(({ id }) => id);
+			if (behind.length === 0) return;
+			await database.write((transaction) => Tool.update({ parameters }, { where: { ...following, id: behind }, transaction }));
+		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		async flatOf(organizationId, operationIds) {
 			const where = { organizationId: uuid(organizationId), operationId: operationIds.map(uuid), bodies: 'flat' as const };

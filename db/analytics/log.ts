@@ -86,20 +86,43 @@ ORDER BY l.started_at DESC, l.seq DESC LIMIT ${limit}`;
 const lastLooked = ({ walk }: Conditions): string => `SELECT ${AT}, l.seq ${walk} OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 export function createLog({ ordinary }: Database): Pick<Analytics, 'requests'> {
+	const look = (organizationId: string, from: Position, filter: RequestFilter, limit: number): Promise<Found[]> => {
+		const conditions = new Conditions(organizationId, from, filter);
+		return rows<Found>(ordinary, find(conditions, limit), conditions.bind);
+	};
+	/** Looks at the latest days first, since a statement over all of them is planned for longer than it runs. */
+	const newest = async (organizationId: string, from: Position, filter: RequestFilter, limit: number): Promise<Found[]> => {
+		const since = latestDays(from);
+		if (!filter.since || filter.since < since) {
+			const found = await look(organizationId, from, { ...filter, since }, limit);
+			if (found.length === limit) return found;
+		}
+		return look(organizationId, from, filter, limit);
+	};
 	return {
 		async requests(organizationId, filter, { limit, cursor }) {
-			const conditions = new Conditions(organizationId, cursor === undefined ? START : read(cursor), filter);
-			const found = await rows<Found>(ordinary, find(conditions, limit + 1), conditions.bind);
+			const from = cursor === undefined ? START : read(cursor);
+			const conditions = new Conditions(organizationId, from, filter);
+			const found = await newest(organizationId, from, filter, limit + 1);
 			const items = found.slice(0, limit);
 			const last = items.at(-1);
 			const shown = items.map(({ at: _at, seq: _seq, ...row }) => row);
 			if (last && found.length > limit) return { items: shown, nextCursor: write(last) };
 			if (conditions.matched.length === 0) return { items: shown, nextCursor: null };
-			const walk = new Conditions(organizationId, cursor === undefined ? START : read(cursor), walkedOnly(filter));
+			const walk = new Conditions(organizationId, from, walkedOnly(filter));
 			const [end] = await rows<Position>(ordinary, lastLooked(walk), walk.bind);
 			return { items: shown, nextCursor: end ? write(end) : null };
 		},
 	};
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Returns the beginning of the day before a place, or before now. */
+function latestDays({ at }: Position): Date {
+	const known = Date.parse(at);
+	const top = Number.isNaN(known) ? Date.now() : Math.min(known, Date.now());
+	return new Date((Math.floor(top / DAY_MS) - 1) * DAY_MS);
 }
 
 /** Returns the part of a filter by which lines are walked: each bound value must be used. */

@@ -72,17 +72,21 @@ export function createUsage(database: Database): Usage {
 					await rows(database.ordinary, COUNT_FOR, [reservation, organization, holder, month], transaction);
 				return reservation;
 			}),
-		settle: ({ organizationId, id }, usage, reservation) =>
-			database.write(async (transaction) => {
+		settle: ({ organizationId, id }, usage, reservation) => {
+			const counting = async (transaction: Transaction | null): Promise<boolean> => {
 				const { inputTokens = 0, outputTokens = 0, cachedTokens = 0, costMicroUsd = null } = usage ?? {};
 				const counted = [costMicroUsd === null ? 1 : 0, inputTokens, outputTokens, cachedTokens, costMicroUsd ?? 0];
 				const done = await rows(database.ordinary, COUNT, [uuid(organizationId), uuid(id), ...counted], transaction);
-				if (reservation !== null) {
-					await rows(database.ordinary, SPEND, [uuid(reservation), costMicroUsd ?? 0], transaction);
-					await rows(database.ordinary, END, [uuid(reservation)], transaction);
-				}
 				return done.length > 0;
-			}),
+			};
+			if (reservation === null) return database.once(counting);
+			return database.write(async (transaction) => {
+				const isCounted = await counting(transaction);
+				await rows(database.ordinary, SPEND, [uuid(reservation), usage?.costMicroUsd ?? 0], transaction);
+				await rows(database.ordinary, END, [uuid(reservation)], transaction);
+				return isCounted;
+			});
+		},
 		prune: (olderThan) => database.bulk.query(PRUNE, { bind: [olderThan], type: QueryTypes.BULKDELETE }),
 	};
 }

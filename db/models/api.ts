@@ -24,6 +24,7 @@ const api = () =>
 		passThrough: DataTypes.JSON,
 		strictOutput: DataTypes.BOOLEAN,
 		icon: DataTypes.TEXT,
+		watch: DataTypes.TEXT,
 		version: DataTypes.INTEGER,
 		createdAt: DataTypes.DATE,
 		updatedAt: DataTypes.DATE,

@@ -3,6 +3,7 @@
 import type { Sequelize } from 'sequelize';
 import { defineAccessKey, defineOrganization, defineUser } from './account.ts';
 import { defineAgent, defineAgentWebhook } from './agent.ts';
+import { defineAlertRule } from './alert.ts';
 import { defineApi, defineApiCredential, defineApiOperation, defineApiSchema } from './api.ts';
 import { defineGateway, defineGatewayAuth, defineGatewayKey, defineGatewayTool } from './gateway.ts';
 import { defineImportJob } from './import-job.ts';
@@ -29,6 +30,7 @@ export const defineModels = (sequelize: Sequelize) => ({
 	LlmProvider: defineLlmProvider(sequelize),
 	Skill: defineSkill(sequelize),
 	Agent: defineAgent(sequelize),
+	AlertRule: defineAlertRule(sequelize),
 	AgentWebhook: defineAgentWebhook(sequelize),
 	SkillFile: defineSkillFile(sequelize),
 	GatewaySkill: defineGatewaySkill(sequelize),

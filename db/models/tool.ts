@@ -12,7 +12,7 @@ interface ToolColumns extends Omit<ToolRow, 'name' | 'description' | 'imported'>
 	ownDescription: string | null;
 	removed: boolean;
 }
-export type Tool = Entity<ToolColumns, 'bodies' | 'removed' | 'configVersion'>;
+export type Tool = Entity<ToolColumns, 'bodies' | 'removed' | 'configVersion' | 'followsAgent'>;
 
 const tool = () =>
 	({
@@ -29,6 +29,7 @@ const tool = () =>
 		ownDescription: DataTypes.TEXT,
 		parameters: DataTypes.JSON,
 		outputSchema: DataTypes.JSON,
+		followsAgent: DataTypes.UUID,
 		annotations: DataTypes.JSON,
 		code: DataTypes.TEXT,
 		executionConfig: DataTypes.JSON,

@@ -22,6 +22,9 @@ const DAY_SECONDS = 24 * 3600;
 /** The record of its tables among our migrations; a newer version of the engine has another name. */
 export const ENGINE_MIGRATION = 'pg-boss-12.35.0';
 
+/** Drops the jobs of the rows that `ended` returns with their `kind` and `jobId`: the statement of the engine's own `deleteJob`. */
+export const DROP_ENDED = `DELETE FROM ${SCHEMA}.job j USING ended WHERE j.name = ended.kind AND j.id = ended."jobId"`;
+
 export interface Turn {
 	id: string;
 	retryCount: number;

@@ -7,6 +7,8 @@ import type { Engine, Turn } from './engine.ts';
 import type { RunPool, Sql } from './pool.ts';
 import {
 	BEGIN_STEP,
+	END_ALONE,
+	ending,
 	FINISH_STEP,
 	finishing,
 	json,
@@ -16,6 +18,7 @@ import {
 	lockKey,
 	NOW,
 	RUN,
+	type RunOutcome,
 	type RunRows,
 	STEP,
 	signalled,
@@ -34,6 +37,12 @@ type Worker = Pick<
 	'open' | 'look' | 'claim' | 'keep' | 'supervise' | 'admit' | 'begin' | 'finish' | 'signals' | 'progress' | 'suspend' | 'end' | 'release'
 >;
 
+/** The time until the next schedule is due. */
+export const NEXT_DUE = `(extract(epoch FROM min(s.next_at) - now()) * 1000)::float8 AS next FROM run_schedules s
+WHERE s.next_at IS NOT NULL AND s.kind = ANY($1) AND NOT (s.overlap = 'queue' AND EXISTS (
+	SELECT FROM runs r WHERE r.organization_id = s.organization_id AND r.schedule = s.key AND r.finished_at IS NULL
+))`;
+
 const LOOK = `
 SELECT r.kind,
 	count(*) FILTER (WHERE r.status <> 'running' AND r.due_at <= now())::integer AS due,
@@ -43,10 +52,7 @@ SELECT r.kind,
 FROM runs r
 WHERE r.finished_at IS NULL AND (r.status <> 'waiting' OR r.job_id IS NOT NULL) AND r.kind = ANY($1) GROUP BY r.kind
 UNION ALL
-SELECT NULL, 0, 0, 0, (extract(epoch FROM min(s.next_at) - now()) * 1000)::float8 FROM run_schedules s
-WHERE s.next_at IS NOT NULL AND s.kind = ANY($1) AND NOT (s.overlap = 'queue' AND EXISTS (
-	SELECT FROM runs r WHERE r.organization_id = s.organization_id AND r.schedule = s.key AND r.finished_at IS NULL
-))`;
+SELECT NULL, 0, 0, 0, ${NEXT_DUE}`;
 
 interface Looked {
 	kind: string | null;
@@ -132,6 +138,13 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 		return true;
 	};
 
+	const endAlone = async (hold: RunHold, outcome: RunOutcome): Promise<false | { areOthersWaiting: boolean }> => {
+		const [ended] = await pool.rows<{ areOthersWaiting: boolean }>(END_ALONE, [hold.id, hold.attempt, ...ending(outcome)]);
+		if (!ended) return false;
+		bell.ring(`run:${hold.id}`, `run:ended:${hold.id}`);
+		return ended;
+	};
+
 	return {
 		open: (kinds) => engine.open(kinds),
 		async look(kinds) {
@@ -198,7 +211,9 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 		},
 		async end(hold, end) {
 			const outcome = end.status === 'succeeded' ? { ...end, error: null } : { ...end, output: null };
-			return finishRun(hold, (sql, run, parent) => rows.end(sql, run, parent, outcome));
+			if (hold.parentId === null) return endAlone(hold, outcome);
+			const isEnded = await finishRun(hold, (sql, run, parent) => rows.end(sql, run, parent, outcome));
+			return isEnded && { areOthersWaiting: true };
 		},
 		release: (hold, interrupted) =>
 			finishRun(hold, (sql, run, parent) =>

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { FinishedStep, Run, RunFault, RunHold, RunSignal, RunStatus, Topic } from '../../core/store/store.ts';
-import type { Engine } from './engine.ts';
+import { DROP_ENDED, type Engine } from './engine.ts';
 import type { Sql } from './pool.ts';
 
 /** Columns of `runs`, as a `RunSummary`. */
@@ -90,7 +90,7 @@ export class RunRows {
 
 	/** Ends a locked run, and tells the one that waits for it. */
 	async end(sql: Sql, run: LockedRun, parent: LockedRun | null, end: RunOutcome): Promise<'ended'> {
-		await sql.executeSql(END, [run.id, end.status, json(end.output), end.error && json(end.error)]);
+		await sql.executeSql(END, [run.id, ...ending(end)]);
 		if (run.jobId) await this.engine.drop(sql, run.kind, run.jobId);
 		if (parent) await this.signal(sql, parent, { name: childEnded(run.id), payload: { ...end } });
 		return 'ended';
@@ -110,6 +110,18 @@ INSERT INTO run_signals (organization_id, run_id, name, payload) VALUES ($1, $2,
 const END = `
 UPDATE runs r SET status = $2, output = $3::json, error = $4::json, finished_at = ${NOW}, job_id = NULL, due_at = NULL, awaited = '{}'
 WHERE r.id = $1`;
+
+/** Ends a held run that no other one waits for, with its job, in one statement. */
+export const END_ALONE = `
+WITH held AS (SELECT r.id, r.kind, r.job_id FROM runs r WHERE ${HELD} AND r.parent_id IS NULL FOR UPDATE),
+ended AS (
+	UPDATE runs r SET status = $3, output = $4::json, error = $5::json, finished_at = ${NOW}, job_id = NULL, due_at = NULL, awaited = '{}'
+	FROM held WHERE r.id = held.id RETURNING held.kind, held.job_id AS "jobId"
+),
+dropped AS (${DROP_ENDED})
+SELECT EXISTS (SELECT FROM runs o WHERE o.kind = ended.kind AND o.status = 'queued' AND o.job_id IS NULL) AS "areOthersWaiting" FROM ended`;
+
+export const ending = ({ status, output, error }: RunOutcome): unknown[] => [status, json(output), error && json(error)];
 
 /** Begins a step; the lock on the run keeps it from changing hands between this check and the commit. */
 export const BEGIN_STEP = `

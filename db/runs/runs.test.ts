@@ -74,7 +74,7 @@ test('a holder that was overtaken writes nothing, and what it wrote before is no
 	assert.equal(await runQueue.release(former.hold, GONE), false);
 	assert.equal(await runQueue.end(former.hold, { status: 'succeeded', output: 1 }), false);
 	assert.equal(await runQueue.begin(latter.hold, { key: 'b', once: true, until: null }), false, 'it may have had its effect');
-	assert.equal(await runQueue.end(latter.hold, { status: 'succeeded', output: 2 }), true);
+	assert.deepEqual(await runQueue.end(latter.hold, { status: 'succeeded', output: 2 }), { areOthersWaiting: false });
 	assert.deepEqual([(await get(latter)).output, (await claim(kind)).length], [2, 0]);
 	assert.deepEqual((await get(latter)).progress, { done: 1 });
 });

@@ -20,11 +20,14 @@ SELECT count(*) >= $3::integer AS "isFull" FROM runs WHERE account_id = $1 AND k
 const UNFINISHED = `
 SELECT count(*)::integer AS count FROM (SELECT FROM runs WHERE account_id = $1 AND kind = $2 AND finished_at IS NULL LIMIT $3) AS counted`;
 
-// Both numbers at once, without a lock.
+// The account with both of its numbers, which are counted without a lock.
 const ROOM = `
-SELECT (${UNFINISHED}) AS unfinished, (
-	SELECT count(*)::integer FROM runs WHERE account_id = $1 AND kind = $2 AND status IN ('queued', 'running') AND job_id IS NOT NULL
-) AS running`;
+WITH account AS MATERIALIZED (${ACCOUNT})
+SELECT "accountId", (
+	SELECT count(*)::integer FROM (SELECT FROM runs WHERE account_id = "accountId" AND kind = $2 AND finished_at IS NULL LIMIT $3) AS counted
+) AS unfinished, (
+	SELECT count(*)::integer FROM runs WHERE account_id = "accountId" AND kind = $2 AND status IN ('queued', 'running') AND job_id IS NOT NULL
+) AS running FROM account`;
 /** An account that is so far from its bounds is not counted under a lock: so many runs of it are not being added at this moment. */
 const MARGIN = 32;
 
@@ -89,9 +92,9 @@ export const adder =
 	({ engine }: Pick<RunParts, 'engine'>): DeskParts['add'] =>
 	async (sql, asked, { perAccount, perAccountUnfinished: most }) => {
 		const organizationId = uuid(asked.organizationId);
-		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
+		const account = await accountWithRoom(sql, organizationId, { kind: asked.kind, perAccount, most });
 		if (!account) return null;
-		const isFree = await hasRoom(sql, account.accountId, { kind: asked.kind, perAccount, most });
+		const { isFree } = account;
 		if (most !== null && !isFree) await sql.executeSql(LOCK, [lockKey(asked.kind, account.accountId)]);
 		const isFull = !isFree && perAccount !== null && (await isCrowded(sql, account.accountId, { kind: asked.kind, perAccount }));
 		const isHere = asked.here && !isFull;
@@ -125,18 +128,23 @@ const NO_PLACE = 'No place is free to begin at once. Try again later.';
 const RETRY_SOON = { headers: { 'retry-after': '1' } };
 const RETRY = { headers: { 'retry-after': '60' } };
 
-/** Whether an account is far from its bounds. */
-async function hasRoom(
+/** Finds the account of an organization. @returns also whether it is far from its bounds; null without the organization */
+async function accountWithRoom(
 	sql: Sql,
-	accountId: string,
+	organizationId: string,
 	bounds: Pick<RunKind, 'kind' | 'perAccount'> & { most: number | null },
-): Promise<boolean> {
+): Promise<{ accountId: string; isFree: boolean } | null> {
 	const { kind, perAccount, most } = bounds;
 	const [ofRunning, ofAll] = [perAccount ?? Number.POSITIVE_INFINITY, most ?? Number.POSITIVE_INFINITY];
-	if (ofRunning <= MARGIN || ofAll <= MARGIN) return false;
-	if (perAccount === null && most === null) return true;
-	const [found] = (await sql.executeSql(ROOM, [accountId, kind, most ?? 0])).rows;
-	return found.running < ofRunning - MARGIN && (most === null || found.unfinished < ofAll - MARGIN);
+	const [isTight, isUnbounded] = [ofRunning <= MARGIN || ofAll <= MARGIN, perAccount === null && most === null];
+	if (isTight || isUnbounded) {
+		const [account] = (await sql.executeSql(ACCOUNT, [organizationId])).rows;
+		return account ? { accountId: account.accountId, isFree: isUnbounded } : null;
+	}
+	const [found] = (await sql.executeSql(ROOM, [organizationId, kind, most ?? 0])).rows;
+	if (!found) return null;
+	const isFree = found.running < ofRunning - MARGIN && (most === null || found.unfinished < ofAll - MARGIN);
+	return { accountId: found.accountId, isFree };
 }
 
 async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { kind: string; perAccount: number }): Promise<boolean> {

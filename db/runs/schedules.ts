@@ -15,7 +15,8 @@ ON CONFLICT (organization_id, key) DO UPDATE SET kind = excluded.kind, cron = ex
 	next_at = CASE WHEN (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) THEN s.next_at ELSE excluded.next_at END`;
 
 const BUSY = 'EXISTS (SELECT FROM runs r WHERE r.organization_id = s.organization_id AND r.schedule = s.key AND r.finished_at IS NULL)';
-const DUE = `
+/** The schedules that are due. */
+export const DUE = `
 SELECT s.organization_id AS "organizationId", s.key, s.kind, s.cron, s.time_zone AS "timeZone", s.missed, s.overlap, s.definition, s.input,
 	s.next_at AS "dueAt", (extract(epoch FROM now() - s.next_at) * 1000)::float8 AS "lateMs", ${BUSY} AS "isBusy"
 FROM run_schedules s

@@ -10,6 +10,7 @@ export interface CallOptions {
 	ask?: Asker;
 	keep?: ResultLink;
 	counted?: boolean;
+	strictOutput?: boolean;
 }
 
 export type ProgressListener = (done: number, total?: number, message?: string) => void;

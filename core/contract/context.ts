@@ -293,7 +293,8 @@ export interface Call<O = unknown> extends Context<O>, ModelCall {
 	 * Returns a call like this one that also reports the progress of what it invokes to `progress`, and stops with `signal` too. `detached`:
 	 * it continues when the client leaves, for protocols in which leaving is not cancelling, until the service stops. `ask`: the way to the
 	 * user of the client. `keep`: results that are cut are kept for ten minutes, and the client is told how to get them (`kept`). `counted`:
-	 * each tool that it runs counts as a request of the caller, for requests that run several.
+	 * each tool that it runs counts as a request of the caller, for requests that run several. `strictOutput`: a result that breaks the output
+	 * schema of its tool is a failed one, also where the tool's API does not promise to keep it.
 	 */
 	with(options: CallOptions): Call<O>;
 }

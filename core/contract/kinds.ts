@@ -226,11 +226,18 @@ export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {
 	/** Checks what the schema cannot, such as an address or syntax, when a tool is saved. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/**
+	 * Names the agent that the tool runs, and the place of its id in the request's body. It must exist when the tool is saved, and a tool that
+	 * is saved without `parameters` takes the agent's input schema, also when that changes.
+	 */
+	agent?(config: C): { id: string; at: string };
+	/**
 	 * Runs the tool; `args` have passed the tool's `parameters`.
 	 * @throws upstream_failed, upstream_timeout, egress_refused, validation_failed; not_implemented with a detail
 	 * `client/<ability>` when the client would need an ability that it has not declared
 	 */
 	execute(args: JsonObject, config: C, call: Call<O>): Promise<ToolResult>;
+	/** The time in which a run has to end. Default 120 s; at most an hour. */
+	deadlineMs?: number;
 	/** Runs code that clients send, for whichever plugin asks for its language by `call.sandbox`. */
 	sandbox?: Sandbox<O>;
 	/**

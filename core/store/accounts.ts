@@ -2,6 +2,7 @@
 
 import type { JsonObject, OrganizationSettings } from '../contract/nouns.ts';
 import type { PermissionName, Role } from '../contract/permissions.ts';
+import type { AuditHead } from './audit-chain.ts';
 import type { Listed, Page } from './rows.ts';
 
 // ── accounts ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,6 +222,8 @@ export interface AuditRow {
 	resourceName: string | null;
 	/** By field: `{ from, to }`, or `{ keys }` / `{ changed }` when values may hold secrets or fill pages. */
 	changes: JsonObject;
+	/** Its link in the hash chain of the log, which it gets about a minute later. */
+	link: AuditHead | null;
 }
 
 export interface AuditFilter {
@@ -235,7 +238,7 @@ export interface AuditFilter {
 /** The audit log, written by the database itself in the transaction of the change. */
 export interface Audit {
 	/** Adds an entry for a resource that the database does not know, in the name of the actor. */
-	add(organizationId: string, entry: Omit<AuditRow, 'id' | 'at' | 'actor'>): Promise<void>;
+	add(organizationId: string, entry: Omit<AuditRow, 'id' | 'at' | 'actor' | 'link'>): Promise<void>;
 	/** Lists the newest entries first. */
 	list(organizationId: string, page: Page, filter?: AuditFilter): Promise<Listed<AuditRow>>;
 }

@@ -6,6 +6,14 @@ import type { Listed, Page } from './rows.ts';
 export const REQUEST_KINDS = ['gateway', 'tool', 'agent', 'model'] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
+/** Names of what a line is about, for metrics and the log: slugs, the name of the tool, the plugin. They are not stored. */
+export interface LineNames {
+	organization?: string;
+	gateway?: string;
+	tool?: string;
+	provider?: string;
+}
+
 /** One line of the request log. Arguments, results and credentials are no part of it. */
 export interface RequestRow {
 	organizationId: string;
@@ -42,12 +50,13 @@ export interface RequestRow {
 	startedAt: number;
 	/** The request only listened, so its duration says nothing about speed. */
 	isOpenEnded?: boolean;
+	names?: LineNames;
 	/** The line is summed and not kept: whoever is refused for sending too much must not fill the log. */
 	isOnlyCounted?: boolean;
 }
 
 /** A stored line; `client` is the program that its user agent names. */
-export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted'> {
+export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names'> {
 	client: string | null;
 	startedAt: Date;
 }

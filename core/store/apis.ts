@@ -31,9 +31,11 @@ export interface ApiRow extends Versioned {
 	strictOutput: boolean;
 	/** An image for clients, by https or data URL; null: none. */
 	icon: string | null;
+	/** Whether its document is looked at again each day, for alerts; null: it is not. */
+	watch: 'daily' | null;
 }
 
-type ApiOptions = 'passThrough' | 'strictOutput' | 'icon';
+type ApiOptions = 'passThrough' | 'strictOutput' | 'icon' | 'watch';
 
 export type NewApi = Fresh<ApiRow, 'status' | ApiOptions> & Partial<Pick<ApiRow, ApiOptions>>;
 export type ApiChange = Edit<ApiRow, 'type'>;
@@ -206,6 +208,8 @@ export interface ToolRow extends Versioned {
 	operationId: string | null;
 	parameters: JsonSchema;
 	outputSchema: JsonSchema | null;
+	/** The agent whose input schema the parameters are; null: they are the tool's own. */
+	followsAgent: string | null;
 	annotations: ToolAnnotations;
 	code: string | null;
 	/** The config of the executor, its secret fields sealed. */
@@ -231,7 +235,8 @@ export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> &
 /** Fields that an import alone gives a tool. */
 type Imported = 'imported' | 'apiId' | 'operationId' | 'wholeHash' | 'bodies' | 'flattened' | 'fillable';
 
-export type NewTool = Fresh<ToolRow, Imported | 'status' | 'configVersion'> & Partial<Pick<ToolRow, 'configVersion'>>;
+export type NewTool = Fresh<ToolRow, Imported | 'status' | 'configVersion' | 'followsAgent'> &
+	Partial<Pick<ToolRow, 'configVersion' | 'followsAgent'>>;
 /**
  * `name` and `description` of a tool from an API are stored as the users' own, which a re-import leaves alone; null removes them, so that
  * the imported ones show again.
@@ -261,6 +266,8 @@ export interface Tools {
 	/** @param id chosen by the caller, which seals secrets under it. */
 	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
 	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
+	/** Gives the tools that follow an agent its input schema, those that have another. */
+	follow(organizationId: string, agentId: string, parameters: JsonSchema): Promise<void>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	/** Returns those of the operations whose tools were requested with a flat layout. */
 	flatOf(organizationId: string, operationIds: readonly string[]): Promise<Set<string>>;

@@ -20,6 +20,8 @@ export class Recorder {
 	#accessUses = new Map<string, { userId: string; keyId: string; at: Date }>();
 	#writing: Promise<void> = Promise.resolve();
 	#busy = false;
+	/** Sees each line of the request log, too. */
+	onRequest: ((row: RequestRow) => void) | null = null;
 
 	constructor({ runs, accessKeys, analytics }: Pick<Store, 'runs' | 'accessKeys' | 'analytics'>, log: Log) {
 		this.#runs = runs;
@@ -40,6 +42,7 @@ export class Recorder {
 	/** Adds a line to the request log. */
 	request(row: RequestRow): void {
 		this.#requests.add(row);
+		this.onRequest?.(row);
 	}
 
 	used(organizationId: string, keyId: string): void {

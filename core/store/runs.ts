@@ -193,7 +193,8 @@ export interface RunQueue {
 	progress(hold: RunHold, value: Json): Promise<boolean>;
 	/** Ends an attempt until one of these events comes, or that time. */
 	suspend(hold: RunHold, until: { events: string[]; at: Date | null }): Promise<boolean>;
-	end(hold: RunHold, end: RunEnd): Promise<boolean>;
+	/** @returns false when the run is not held any more; else whether runs of its kind wait for others of their account */
+	end(hold: RunHold, end: RunEnd): Promise<false | { areOthersWaiting: boolean }>;
 	/** Gives a run back: another process may take it at once. One that is not to be resumed fails with this fault. */
 	release(hold: RunHold, interrupted: RunFault): Promise<boolean>;
 

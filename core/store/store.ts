@@ -3,8 +3,10 @@
 
 import type { AccessKeys, Accounts, Actor, Audit, Organizations } from './accounts.ts';
 import type { Agents } from './agents.ts';
+import type { AlertDesk, Alerts } from './alerts.ts';
 import type { Analytics } from './analytics.ts';
 import type { Apis, Tools } from './apis.ts';
+import type { AuditChain } from './audit-chain.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
 import type { LlmProviders } from './llm-providers.ts';
@@ -16,8 +18,10 @@ import type { TokenStore } from './upstream-tokens.ts';
 export type * from './accounts.ts';
 export type * from './agent-versions.ts';
 export type * from './agents.ts';
+export type * from './alerts.ts';
 export type * from './analytics.ts';
 export type * from './apis.ts';
+export type * from './audit-chain.ts';
 export type * from './credentials.ts';
 export type * from './gateways.ts';
 export type * from './imports.ts';
@@ -57,8 +61,16 @@ export interface Repositories {
 	skills: Skills;
 	llmProviders: LlmProviders;
 	agents: Agents;
+	alerts: Alerts;
 	runs: Runs;
 	records: RecordStore;
+}
+
+/** Looked at by metrics. */
+export interface StoreGauges {
+	pools(): { name: string; used: number; idle: number; waiting: number }[];
+	/** Returns the number of runs that have not ended by status, over all organizations and replicas. */
+	unfinished(): Promise<Record<string, number>>;
 }
 
 export interface Store extends Repositories {
@@ -71,6 +83,10 @@ export interface Store extends Repositories {
 	upstreamTokens: TokenStore;
 	/** The request log, which only the service itself writes. */
 	analytics: Analytics;
+	/** The hash chains of the audit logs of all organizations. */
+	auditChain: AuditChain;
+	/** Alerts of all organizations, which only the service itself looks at. */
+	alertDesk: AlertDesk;
 	configs: ConfigRows;
 	changes: Changes;
 	/** Stores a fact of the whole installation. @returns the value that was stored first under this name, possibly by another replica */
@@ -80,6 +96,7 @@ export interface Store extends Repositories {
 	 * `unavailable`.
 	 */
 	withDeadline<T>(work: () => T): T;
+	gauges: StoreGauges;
 	/** @throws unavailable */
 	ping(): Promise<void>;
 	close(): Promise<void>;

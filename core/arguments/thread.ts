@@ -1,6 +1,7 @@
 // A checking thread, seen from the main thread: it gets one task at a time, and is killed when it computes for too long.
 
 import { Worker } from 'node:worker_threads';
+import { endThread } from '../process/end-thread.ts';
 import type { CheckAnswer, CheckTask, FromThread, ThreadData } from './messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
@@ -60,8 +61,7 @@ export class CheckThread {
 
 	kill(): void {
 		this.isGone = true;
-		// Only the end of the thread matters, not the result.
-		this.#worker.terminate().catch(() => undefined);
+		void endThread(this.#worker);
 	}
 
 	/** Watches the CPU time. @returns a function that stops watching */

@@ -277,7 +277,7 @@ test('an importer sees nothing of the environment', async () => {
 	assert.equal((await failure('environment', bodyOf({ schemaContent: 'x' }))).message, '{}');
 });
 
-test('a client that leaves, and a service that stops, abort the import', async () => {
+test('a client that leaves, and a service that stops, abort the import', { timeout: 120_000 }, async () => {
 	const api = await newApi('endless');
 	const client = new AbortController();
 	const leaving = ownImports().importSchema(store, api, bodyOf({ schemaContent: 'x' }), client.signal);

@@ -15,6 +15,7 @@ import type {
 	ApiRow,
 	GeneratedTools,
 	GenerationRequest,
+	ImportChanges,
 	ImportCheck,
 	ImportHold,
 	ImportJobRow,
@@ -51,6 +52,8 @@ export interface Imports {
 	 * another runner holds the job by then
 	 */
 	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
+	/** Reads a description as an import does, and changes nothing. @returns what an import would change @throws as `importSchema` */
+	compare(reading: Writing, api: ApiRow, body: Buffer, signal: AbortSignal): Promise<ImportChanges>;
 	/**
 	 * Makes one tool per operation that the filter admits. When aborted, the tools made so far stay. After an import, the tools that the
 	 * import updated are counted as updated.
@@ -89,21 +92,31 @@ export function createImports(parts: ImportParts): Imports {
 	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
 	const running = new Set<Promise<unknown>>();
 
+	const run = async ({ api, body, signal, ...one }: Omit<OneImport, 'stop'> & { signal: AbortSignal }): Promise<ImportedSchema> => {
+		importerOf(registry, api.type);
+		// A fault in a small body is found here, without a worker.
+		if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
+		const stop = AbortSignal.any([signal, closing.signal]);
+		const work = semaphore.run(() => importOne({ ...limits, threads }, { ...one, api, body, stop }), stop);
+		running.add(work);
+		try {
+			return await work;
+		} catch (error) {
+			throw stop.aborted ? interrupted(stop.reason, limits.timeoutMs) : error;
+		} finally {
+			running.delete(work);
+		}
+	};
+
 	return {
-		async importSchema(writing, api, body, signal, job) {
-			importerOf(registry, api.type);
-			// A fault in a small body is found here, without a worker.
-			if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
-			const stop = AbortSignal.any([signal, closing.signal]);
-			const work = semaphore.run(() => importOne({ ...limits, threads }, { writing, api, body, stop, job }), stop);
-			running.add(work);
-			try {
-				return await work;
-			} catch (error) {
-				throw stop.aborted ? interrupted(stop.reason, limits.timeoutMs) : error;
-			} finally {
-				running.delete(work);
-			}
+		importSchema: (writing, api, body, signal, job) => run({ writing, api, body, signal, job }),
+		async compare(writing, api, body, signal) {
+			const found: ImportChanges[] = [];
+			const isDry = (changes: ImportChanges): void => void found.push(changes);
+			await run({ writing, api, body, signal, job: undefined, isDry }).catch((thrown: unknown) =>
+				found.length > 0 ? null : Promise.reject(thrown),
+			);
+			return found[0] ?? Promise.reject(notFound('API'));
 		},
 		generateTools: (writing, api, request, after = {}) =>
 			generateTools(writing, importerOf(registry, api.type), { api, request, executors: executorsOf(registry), ...after }),
@@ -121,11 +134,13 @@ interface OneImport {
 	body: Buffer;
 	stop: AbortSignal;
 	job: ImportJobTie | undefined;
+	/** Receives the changes of an import that is not to be written. */
+	isDry?: (changes: ImportChanges) => void;
 }
 
 async function importOne(
 	parts: Required<ImportParts> & { threads: ImportThreads },
-	{ writing, api, body, stop, job }: OneImport,
+	{ writing, api, body, stop, job, isDry }: OneImport,
 ): Promise<ImportedSchema> {
 	const { registry, egressPolicy, threads, timeoutMs } = parts;
 	const task: ImportTask = {
@@ -160,7 +175,7 @@ async function importOne(
 		const reader = createImportReader((operation, bodies) =>
 			draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
 		);
-		return await commit(await begin(), result, { reader, hold: job?.hold, operations });
+		return await commit(await begin(), result, { reader: isDry ? told(reader, isDry) : reader, hold: job?.hold, operations, isDry });
 	} catch (error) {
 		await begun.writer?.abort();
 		throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
@@ -170,12 +185,13 @@ async function importOne(
 async function commit(
 	writer: ImportWriter,
 	{ report, request, ...source }: ImportResult,
-	{ reader, hold, operations }: { reader: ImportReader; hold: ImportHold | undefined; operations: number },
+	{ reader, hold, operations, isDry }: { reader: ImportReader; hold: ImportHold | undefined; operations: number; isDry: unknown },
 ): Promise<ImportedSchema> {
 	const { format, title, version, servers } = report;
 	const job = hold && { ...hold, operations, generation: request.generation };
 	// The check runs before the commit, so that a 400 leaves the former description in place.
 	const check: ImportCheck = async (count, { removed }) => {
+		if (isDry) throw new GatewayError('conflict', 'Nothing was written.');
 		if (removed > 0 && !request.allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
 		const { generation } = request;
 		if (generation) assertFewTools(await count(active(generation)));
@@ -183,6 +199,16 @@ async function commit(
 	const { schema } = await writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
 	return { schema, request };
 }
+
+/** Returns a reader that tells the changes before they are checked. */
+const told = (reader: ImportReader, tell: (changes: ImportChanges) => void): ImportReader => ({
+	...reader,
+	finish(counts) {
+		const changes = reader.finish(counts);
+		tell(changes);
+		return changes;
+	},
+});
 
 /** Refuses a description without operations: an error page that parses as one, or the wrong file, would remove everything. */
 const emptied = (removed: number): GatewayError => {

@@ -5,6 +5,7 @@ import { on as eventsOf } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log, Operation } from '../contract/nouns.ts';
+import { endThread } from '../process/end-thread.ts';
 import type { Strays } from '../process/strays.ts';
 import type { ImportResult, ImportTask, ThreadData, WorkerMessage } from './worker.ts';
 
@@ -55,14 +56,14 @@ export class ImportThreads {
 			throw error instanceof Death ? this.#explain(error, task.type) : error;
 		} finally {
 			if (isSound) this.#keep(worker);
-			else await worker.terminate();
+			else await endThread(worker);
 		}
 	}
 
 	async close(): Promise<void> {
 		const warm = this.#warm;
 		this.#forget();
-		await warm?.worker.terminate();
+		if (warm) await endThread(warm.worker);
 	}
 
 	#take(): Worker {
@@ -88,7 +89,7 @@ export class ImportThreads {
 	#keep(worker: Worker): void {
 		const former = this.#warm;
 		this.#forget();
-		void former?.worker.terminate();
+		if (former) void endThread(former.worker);
 		worker.unref();
 		this.#warm = { worker, timer: setTimeout(() => this.#drop(worker), WARM_MS).unref() };
 	}
@@ -97,7 +98,7 @@ export class ImportThreads {
 	#drop(worker: Worker): void {
 		if (this.#warm?.worker !== worker) return;
 		this.#forget();
-		void worker.terminate();
+		void endThread(worker);
 	}
 
 	#forget(): void {

@@ -1,7 +1,7 @@
 // Turns answers into JSON texts: small ones on this thread, larger ones on a worker thread, so that they do not block the event loop.
 
 import { Worker } from 'node:worker_threads';
-import { GatewayError } from '../../../core/index.ts';
+import { endThread, GatewayError } from '../../../core/index.ts';
 import type { Codec } from './codec.ts';
 import type { GrpcConfig } from './config.ts';
 
@@ -89,7 +89,7 @@ class DecodingThread {
 	/** Ends the worker, and rejects the tasks that still wait for it. */
 	#end(error?: GatewayError): void {
 		if (thread === this) thread = null;
-		void this.#worker.terminate();
+		void endThread(this.#worker);
 		for (const { reject } of this.#waiting.values()) reject(error);
 		this.#waiting.clear();
 	}

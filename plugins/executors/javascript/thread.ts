@@ -3,6 +3,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { endThread } from '../../../core/index.ts';
 import {
 	type CheckTask,
 	CONTROL,
@@ -123,8 +124,7 @@ export class Thread {
 
 	kill(): void {
 		this.isGone = true;
-		// A failure to terminate has no consequence: the thread is not used again.
-		this.#worker.terminate().catch(() => undefined);
+		void endThread(this.#worker);
 	}
 
 	/** Runs one job, and settles soon after the deadline at the latest. */

@@ -1,4 +1,4 @@
-// Returns the memory that the start needed, before the first request.
+// Returns the memory that the start needed.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,13 +10,29 @@ interface CollectOptions {
 	flavor: 'last-resort';
 }
 
+const LOOK_MS = 1000;
+/** The share of a second in which an event loop counts as idle. */
+const IDLE = 0.05;
+
 /**
  * Loading modules grows V8's young generation to 128 MiB, since so much of it survives, and a service at rest never collects. The
- * collection takes some 60 ms, once. No option of V8 has the same effect without limiting the young generation under load as well.
+ * collection takes some 60 ms, once, so it waits for a second in which there is nothing else to do; a busy service collects by itself.
  */
 export function giveBackMemory(): void {
+	let before = performance.eventLoopUtilization();
+	const timer = setInterval(() => {
+		const { utilization } = performance.eventLoopUtilization(before);
+		before = performance.eventLoopUtilization();
+		if (utilization > IDLE) return;
+		clearInterval(timer);
+		collect();
+	}, LOOK_MS).unref();
+}
+
+/** No option of V8 has the same effect without limiting the young generation under load as well. */
+function collect(): void {
 	setFlagsFromString('--expose-gc');
-	const collect = runInNewContext('gc') as (options: CollectOptions) => void;
+	const gc = runInNewContext('gc') as (options: CollectOptions) => void;
 	setFlagsFromString('--no-expose-gc');
-	collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+	gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -27,11 +27,15 @@ const REPEAT_MS = 60_000;
 const MAX_KNOWN = 100;
 
 /** Logs errors that nothing caught, each once a minute with the number of times that it came again. */
+/** Learns of an error, each once a minute. `what` is a sentence of ours. */
+type Told = (error: { what: string; thrown: unknown; plugin?: string }) => void;
+
 export class Strays {
 	readonly #log: Log;
 	/** Plugins by the folder that their stack frames name. */
 	readonly #folders = new Map<string, Origin>();
 	readonly #repeats = new Map<string, number>();
+	#told: Told = () => undefined;
 
 	constructor(log: Log) {
 		this.#log = log;
@@ -51,6 +55,11 @@ export class Strays {
 		}
 	}
 
+	/** Has somebody else told of the errors, too. */
+	tell(told: Told): void {
+		this.#told = told;
+	}
+
 	/** Logs an error. @param message what kind of error it was */
 	report(thrown: unknown, message: string): void {
 		const error = describeThrown(thrown);
@@ -61,7 +70,9 @@ export class Strays {
 		const repeats = this.#repeats.get(key);
 		if (repeats !== undefined) return void this.#repeats.set(key, repeats + 1);
 		if (this.#repeats.size >= MAX_KNOWN) return void this.#overflow(message);
-		this.#begin(key, (times) => this.#log.error({ ...this.originOf(frames), ...(times > 0 && { times }), error }, message));
+		const origin = this.originOf(frames);
+		this.#begin(key, (times) => this.#log.error({ ...origin, ...(times > 0 && { times }), error }, message));
+		this.#told({ what: message, thrown, ...(origin.plugin !== undefined && { plugin: origin.plugin }) });
 	}
 
 	/** Finds the plugin by the folders of the frames, innermost first; else the package of the innermost frame outside of our own code. */

@@ -1,0 +1,127 @@
+// The span around the current work, as the rest of the service sees it: nothing of OpenTelemetry is loaded by this file, and while telemetry is
+// off there is never a span, so each use costs one look.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { asGatewayError } from '../contract/errors.ts';
+import { ATTRIBUTES, type MetricName } from './names.ts';
+
+export type Attributes = Record<string, string | number | boolean | string[]>;
+
+/** W3C Trace Context (https://www.w3.org/TR/trace-context/), as headers, members of `_meta`, or stored with a run. */
+export interface TraceContext {
+	traceparent: string;
+	tracestate?: string;
+}
+
+export interface SpanDraft {
+	name: string;
+	kind?: 'internal' | 'server' | 'client';
+	attributes?: Attributes;
+}
+
+export interface Span {
+	/** False in a trace that is not sampled: its spans need no attributes and no children. */
+	readonly isRecorded: boolean;
+	/** The ids of the trace and of the span; null when traces are off, or nothing of the trace is recorded. */
+	readonly ids: { traceId: string; spanId: string } | null;
+	/** The context for messages to others; null when traces are off. */
+	readonly context: TraceContext | null;
+	child(draft: SpanDraft, parent: TraceContext | null): Span;
+	set(attributes: Attributes): void;
+	/** Names the route of the request, which the span of the request and its metric tell. */
+	route(path: string): void;
+	/** Marks it as failed. @param type a code or a word, never a message */
+	fail(type: string): void;
+	/** Adds to a metric. Values of labels are bounded by the caller. */
+	measure(metric: MetricName, value: number, labels: Attributes): void;
+	end(): void;
+}
+
+const current = new AsyncLocalStorage<Span>();
+
+/** Returns the span around the current work; undefined without telemetry, and outside of requests and runs. */
+export const activeSpan = (): Span | undefined => current.getStore();
+
+/** Runs work with `span` around it. */
+export const within = <T>(span: Span, work: () => T): T => current.run(span, work);
+
+/** Runs work that belongs to no request, whoever happened to begin it. */
+export const apart = <T>(work: () => T): T => current.exit(work);
+
+/**
+ * Runs work in a span of its own, if its trace is recorded. The error that it throws is told by its code.
+ * @param parent a context that a message brought: it is the parent, and the span around is linked
+ */
+export async function spanned<T>(
+	draft: () => SpanDraft,
+	work: (span: Span | null) => Promise<T>,
+	parent: TraceContext | null = null,
+): Promise<T> {
+	const span = begin(draft, parent);
+	if (!span) return work(null);
+	try {
+		return await current.run(span, () => work(span));
+	} catch (thrown) {
+		span.fail(errorTypeOf(thrown));
+		throw thrown;
+	} finally {
+		span.end();
+	}
+}
+
+/** Does the same for an answer that is read piece by piece: the span ends with the last one, or with the reader. */
+export async function* spannedStream<T>(draft: () => SpanDraft, work: (span: Span | null) => AsyncIterable<T>): AsyncGenerator<T> {
+	const span = begin(draft, null);
+	if (!span) return yield* work(null);
+	const pieces = current.run(span, () => work(span)[Symbol.asyncIterator]());
+	try {
+		for (;;) {
+			const next = await current.run(span, () => pieces.next());
+			if (next.done) return;
+			yield next.value;
+		}
+	} catch (thrown) {
+		span.fail(errorTypeOf(thrown));
+		throw thrown;
+	} finally {
+		await current.run(span, () => pieces.return?.());
+		span.end();
+	}
+}
+
+/** A message may bring a trace that is recorded, inside of a request whose own is not. */
+function begin(draft: () => SpanDraft, parent: TraceContext | null): Span | null {
+	const around = current.getStore();
+	return around && (around.isRecorded || parent) ? around.child(draft(), parent) : null;
+}
+
+/** Returns the context of the span around, for messages to others; null without telemetry. */
+export const traceContext = (): TraceContext | null => current.getStore()?.context ?? null;
+
+/** Adds the headers of the trace to a request, unless it has some of its own. */
+export function withTrace<R extends { headers?: Record<string, string> }>(request: R): R {
+	const context = current.getStore()?.context;
+	if (!context) return request;
+	for (const name in request.headers) if (/^trace(parent|state)$/i.test(name)) return request;
+	return { ...request, headers: { ...request.headers, ...context } };
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+const TRACESTATE_LENGTH = 512;
+
+/** Returns the id of the trace that a header names; null for none. */
+export const traceIdOf = (traceparent: unknown): string | null =>
+	(typeof traceparent === 'string' && traceparent.length <= 256 && TRACEPARENT.exec(traceparent)?.[1]) || null;
+
+/** Reads the context that headers or `_meta` bring; null for none, and for one that is not valid. */
+export function contextOf({ traceparent, tracestate }: { traceparent?: unknown; tracestate?: unknown }): TraceContext | null {
+	if (typeof traceparent !== 'string' || traceIdOf(traceparent) === null) return null;
+	const isFit = typeof tracestate === 'string' && tracestate.length <= TRACESTATE_LENGTH && /^[\x20-\x7e]+$/.test(tracestate);
+	return isFit ? { traceparent, tracestate } : { traceparent };
+}
+
+/** Returns the word for an error: its code, never its message, which may hold what a tenant sent. */
+export const errorTypeOf = (thrown: unknown): string => asGatewayError(thrown)?.code ?? 'internal';
+
+/** Returns the attributes of an organization's work. */
+export const ofOrganization = (organization: string): Attributes => ({ [ATTRIBUTES.organization]: organization });

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { type Collector, startCollector } from '../../test/helpers/otlp.ts';
+import { httpUpstream } from '../../test/helpers/upstream.ts';
+import { activeSpan, apart, contextOf, spanned, spannedStream, traceContext, traceIdOf, withTrace } from './spans.ts';
+import { createTelemetry, OFF, type Telemetry } from './telemetry.ts';
+import { type TelemetryConfig, telemetryOf } from './variables.ts';
+
+const silent = () => undefined;
+const log = { debug: silent, info: silent, warn: silent, error: silent, tee: silent };
+const DEFAULTS = {
+	...{ OTEL_EXPORTER_OTLP_HEADERS: [], OTEL_RESOURCE_ATTRIBUTES: [], OTEL_SERVICE_NAME: 'gatehouse', LOG_FORMAT: 'json' },
+	...{ OTEL_TRACES_SAMPLER: 'parentbased_always_on', OTEL_TRACES_SAMPLER_ARG: 1, OTEL_METRIC_EXPORT_INTERVAL: 60_000 },
+};
+
+/** Starts telemetry that sends traces only. */
+async function tracing(t: TestContext, sampling: object = {}): Promise<{ telemetry: Telemetry; collector: Collector }> {
+	const collector = await startCollector(t);
+	const values = { ...DEFAULTS, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/v1/traces`, ...sampling };
+	const config: TelemetryConfig = telemetryOf(values);
+	return { telemetry: await createTelemetry(config, { log, version: '1' }), collector };
+}
+
+const named = (name: string) => () => ({ name });
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const sampled = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
+const unsampled = { traceparent: `00-${TRACE}-00f067aa0ba902b7-00` };
+
+test('attempts of a run that nothing traced began are one trace, on whichever replica', async (t) => {
+	const [one, two] = [await tracing(t), await tracing(t)];
+	const id = randomUUID();
+	await one.telemetry.run({ id, trace: undefined }, named('first'), async () => undefined);
+	await assert.rejects(
+		two.telemetry.run({ id, trace: undefined }, named('second'), () => Promise.reject(new Error('gone'))),
+		/gone/,
+	);
+	await Promise.all([one.telemetry.close(), two.telemetry.close()]);
+	const [first, second] = [one.collector.spans[0], two.collector.spans[0]];
+	assert.equal(first?.traceId, second?.traceId);
+	assert.notEqual(first?.spanId, second?.spanId);
+	assert.deepEqual([second?.status.code, second?.attributes['error.type']], [2, 'internal']);
+	assert.ok(!two.collector.raw().includes('gone'), 'the message is not told');
+});
+
+test('replicas agree on whether such a run is sampled, and a share of them is', async (t) => {
+	const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: 0.5 };
+	const [one, two] = [await tracing(t, ratio), await tracing(t, ratio)];
+	const ids = Array.from({ length: 200 }, () => randomUUID());
+	for (const { telemetry } of [one, two])
+		for (const id of ids) await telemetry.run({ id, trace: undefined }, named(id), async () => undefined);
+	await Promise.all([one.telemetry.close(), two.telemetry.close()]);
+	const names = ({ collector }: { collector: Collector }): string[] => collector.spans.map(({ name }) => name).sort();
+	assert.deepEqual(names(one), names(two));
+	assert.ok(names(one).length > 50 && names(one).length < 150, String(names(one).length));
+});
+
+test('a trace that is not sampled is passed on as such, and leaves no spans; a message’s own trace may be', async (t) => {
+	const { telemetry, collector } = await tracing(t);
+	const seen: unknown[] = [];
+	await telemetry.run({ id: '1', trace: unsampled }, named('root'), async () => {
+		seen.push(await spanned(named('child'), async (span) => span));
+		seen.push(traceContext()?.traceparent.slice(-2));
+		await spanned(named('message'), async () => undefined, { traceparent: sampled.traceparent.replace('4bf', '5cf') });
+	});
+	await telemetry.close();
+	assert.deepEqual(seen, [null, '00']);
+	assert.deepEqual(
+		collector.spans.map(({ name, traceId }) => `${name} ${traceId.slice(0, 3)}`),
+		['message 5cf'],
+	);
+});
+
+test('the span of a stream is around each piece, and ends with its reader', async (t) => {
+	const { telemetry, collector } = await tracing(t);
+	const around: (string | null | undefined)[] = [];
+	async function* pieces() {
+		try {
+			for (const piece of [1, 2, 3]) {
+				around.push(traceContext()?.traceparent.split('-')[2]);
+				yield piece;
+			}
+		} finally {
+			around.push(traceContext()?.traceparent.split('-')[2]);
+		}
+	}
+	await telemetry.run({ id: '1', trace: sampled }, named('root'), async () => {
+		for await (const piece of spannedStream(named('stream'), pieces)) if (piece === 2) break;
+	});
+	await telemetry.close();
+	const stream = collector.spans.find(({ name }) => name === 'stream');
+	assert.deepEqual(around, Array(3).fill(stream?.spanId));
+	assert.equal(collector.spans.find(({ name }) => name === 'root')?.spanId, stream?.parentSpanId);
+});
+
+test('work that belongs to no request has no span around it', async (t) => {
+	const { telemetry } = await tracing(t);
+	await telemetry.run({ id: '1', trace: sampled }, named('root'), async () => {
+		assert.ok(activeSpan());
+		assert.equal(
+			apart(() => activeSpan()),
+			undefined,
+		);
+	});
+	await telemetry.close();
+});
+
+test('a request that has headers of a trace keeps its own', async (t) => {
+	const { telemetry } = await tracing(t);
+	await telemetry.run({ id: '1', trace: { ...sampled, tracestate: 'a=1' } }, named('root'), async () => {
+		const own = { headers: { Traceparent: 'mine' } };
+		assert.equal(withTrace(own), own);
+		assert.deepEqual(Object.keys(withTrace({ headers: { accept: '*/*' } }).headers), ['accept', 'traceparent', 'tracestate']);
+	});
+	await telemetry.close();
+	assert.deepEqual(withTrace({ headers: {} }), { headers: {} });
+});
+
+test('off, work is done as it is', async () => {
+	assert.equal(await createTelemetry({ metrics: null, otlp: null }, { log, version: '1' }), OFF);
+	assert.equal(await OFF.run({ id: '1', trace: undefined }, named('x'), () => spanned(named('y'), async (span) => span)), null);
+});
+
+for (const text of [
+	'',
+	'x',
+	`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+	`00-${TRACE}-${'0'.repeat(16)}-01`,
+	`ff-${TRACE}-00f067aa0ba902b7-01`,
+	`00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`,
+	5,
+	null,
+])
+	test(`${JSON.stringify(text).slice(0, 70)} is no context`, () => {
+		assert.equal(traceIdOf(text), null);
+		assert.equal(contextOf({ traceparent: text }), null);
+	});
+
+test('a context is read with its state, if that is fit to be sent on', () => {
+	assert.deepEqual(contextOf({ ...sampled, tracestate: 'a=1' }), { ...sampled, tracestate: 'a=1' });
+	for (const tracestate of ['a\r\nb', 'a'.repeat(513), 5]) assert.deepEqual(contextOf({ ...sampled, tracestate }), sampled);
+});
+
+test('a collector that does not answer does not keep the service from stopping', async (t) => {
+	let asked = 0;
+	const { origin } = await httpUpstream(t, () => void asked++);
+	const values = { ...DEFAULTS, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${origin}/v1/traces` };
+	const telemetry = await createTelemetry(telemetryOf(values), { log, version: '1', closeMs: 200 });
+	await telemetry.run({ id: '1', trace: sampled }, named('x'), async () => undefined);
+	await telemetry.close();
+	assert.equal(asked, 1);
+});

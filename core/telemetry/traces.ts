@@ -1,0 +1,235 @@
+// Traces with the official SDK. Spans pass from call to call by `spans.ts`, not by the SDK's own context.
+
+import { createHash } from 'node:crypto';
+import {
+	type Context,
+	createTraceState,
+	type Span as OtelSpan,
+	ROOT_CONTEXT,
+	SpanKind,
+	SpanStatusCode,
+	TraceFlags,
+	type Tracer,
+	trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import type { Resource } from '@opentelemetry/resources';
+import {
+	AlwaysOffSampler,
+	AlwaysOnSampler,
+	BatchSpanProcessor,
+	ParentBasedSampler,
+	type Sampler,
+	SamplingDecision,
+	TraceIdRatioBasedSampler,
+	TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { ATTRIBUTES as A, type MetricName } from './names.ts';
+import { type Attributes, errorTypeOf, type Span, type SpanDraft, type TraceContext, within } from './spans.ts';
+import type { TracedRun } from './telemetry.ts';
+import type { OtlpConfig } from './variables.ts';
+
+const KINDS = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
+/** The most characters of an attribute, and the most attributes of a span: names of tenants are no longer. */
+const LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, linkCountLimit: 4, eventCountLimit: 4 };
+
+type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
+
+export interface Traces {
+	/** Begins the span of a request. */
+	begin(draft: () => SpanDraft, parent: TraceContext | null): RootSpan;
+	run<T>(run: TracedRun, draft: () => SpanDraft, work: () => Promise<T>): Promise<T>;
+	close(): Promise<void>;
+}
+
+/** The span of a request, which is named at its end. */
+export interface RootSpan extends Span {
+	/** The route that it was told; null for none. */
+	routed: string | null;
+	endAs(name: string, attributes: Attributes, error: string | null): void;
+}
+
+interface TraceParts {
+	resource: Resource;
+	version: string;
+	otlp: OtlpConfig | null;
+	measure: Measure;
+}
+
+export function startTraces({ resource, version, otlp, measure }: TraceParts): Traces {
+	if (!otlp?.traces) return withoutTraces(measure);
+	const exporter = new OTLPTraceExporter({ url: otlp.traces, headers: otlp.headers });
+	const sampler = samplerOf(otlp);
+	const provider = new TracerProvider({ resource, sampler, spanLimits: LIMITS, spanProcessors: [new BatchSpanProcessor({ exporter })] });
+	const tracer = provider.getTracer('gatehouse', version);
+	const traced = (draft: SpanDraft, parent: Context, open?: Set<TracedSpan>): TracedSpan =>
+		new TracedSpan(started(tracer, draft, parent), { tracer, measure, ...(open && { open }) });
+	return {
+		begin: (draft, parent) => traced(draft(), contextFrom(parent)),
+		async run(run, draft, work) {
+			const parent = run.trace ? contextFrom(run.trace) : ownContext(run.id, sampler);
+			const open = new Set<TracedSpan>();
+			const span = traced(draft(), parent, open);
+			void run.over?.then(() => {
+				for (const left of open) left.end();
+			});
+			try {
+				return await within(span, work);
+			} catch (thrown) {
+				span.fail(errorTypeOf(thrown));
+				throw thrown;
+			} finally {
+				span.end();
+			}
+		},
+		close: () => provider.shutdown(),
+	};
+}
+
+/** Only metrics: requests carry a span that is none, for the sake of `measure`. */
+class NoSpan implements RootSpan {
+	readonly isRecorded = false;
+	readonly ids = null;
+	readonly context = null;
+	readonly measure: Measure;
+	routed: string | null = null;
+
+	constructor(measure: Measure) {
+		this.measure = measure;
+	}
+
+	child(): NoSpan {
+		return this;
+	}
+
+	route(path: string): void {
+		this.routed = path;
+	}
+
+	set(): void {}
+
+	fail(): void {}
+
+	end(): void {}
+
+	endAs(): void {}
+}
+
+const withoutTraces = (measure: Measure): Traces => ({
+	begin: () => new NoSpan(measure),
+	run: (_run, _draft, work) => within(new NoSpan(measure), work),
+	close: async () => undefined,
+});
+
+/** The parts of the spans of a request or a run. */
+interface SpanParts {
+	tracer: Tracer;
+	measure: Measure;
+	/** The spans of a run that have not ended. */
+	open?: Set<TracedSpan>;
+}
+
+class TracedSpan implements RootSpan {
+	readonly isRecorded: boolean;
+	readonly #span: OtelSpan;
+	readonly #parts: SpanParts;
+	routed: string | null = null;
+
+	constructor(span: OtelSpan, parts: SpanParts) {
+		parts.open?.add(this);
+		this.isRecorded = span.isRecording();
+		this.#span = span;
+		this.#parts = parts;
+	}
+
+	get ids(): { traceId: string; spanId: string } | null {
+		const { traceId, spanId } = this.#span.spanContext();
+		return { traceId, spanId };
+	}
+
+	get context(): TraceContext | null {
+		const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
+		const traceparent = `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`;
+		return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };
+	}
+
+	child(draft: SpanDraft, parent: TraceContext | null): TracedSpan {
+		const { tracer } = this.#parts;
+		const around = parent ? contextFrom(parent) : trace.setSpan(ROOT_CONTEXT, this.#span);
+		return new TracedSpan(started(tracer, draft, around, parent ? this.#span : null), this.#parts);
+	}
+
+	set(attributes: Attributes): void {
+		// Work may go on when the client has left.
+		if (this.#span.isRecording()) this.#span.setAttributes(attributes);
+	}
+
+	route(path: string): void {
+		this.routed = path;
+	}
+
+	fail(type: string): void {
+		if (!this.#span.isRecording()) return;
+		this.#span.setAttribute(A.errorType, type);
+		this.#span.setStatus({ code: SpanStatusCode.ERROR });
+	}
+
+	measure(metric: MetricName, value: number, labels: Attributes): void {
+		this.#parts.measure(metric, value, labels);
+	}
+
+	end(): void {
+		this.#parts.open?.delete(this);
+		if (this.#span.isRecording()) this.#span.end();
+	}
+
+	endAs(name: string, attributes: Attributes, error: string | null): void {
+		if (this.#span.isRecording()) {
+			this.#span.updateName(name);
+			this.#span.setAttributes(attributes);
+			if (error !== null) this.fail(error);
+		}
+		this.#span.end();
+	}
+}
+
+/** @param linked the span of the message's carrier, where the message has a parent of its own */
+function started(tracer: Tracer, draft: SpanDraft, parent: Context, linked: OtelSpan | null = null): OtelSpan {
+	const { name, kind = 'internal', attributes = {} } = draft;
+	const links = linked ? [{ context: linked.spanContext() }] : [];
+	return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, parent);
+}
+
+/** @param carrier whose form was checked when it was read */
+function contextFrom(carrier: TraceContext | null): Context {
+	if (carrier === null) return ROOT_CONTEXT;
+	const [, traceId = '', spanId = '', flags = ''] = carrier.traceparent.split('-');
+	const state = carrier.tracestate === undefined ? {} : { traceState: createTraceState(carrier.tracestate) };
+	const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+	return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true, ...state });
+}
+
+/**
+ * Returns the context of a run that nothing traced began. It comes from the run's id, so that each attempt on each replica continues the same
+ * trace, and agrees whether it is sampled.
+ */
+function ownContext(runId: string, sampler: Sampler): Context {
+	const hash = createHash('sha256').update(runId).digest('hex');
+	const [traceId, spanId] = [hash.slice(0, 32), hash.slice(32, 48)];
+	const { decision } = sampler.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []);
+	const traceFlags = decision === SamplingDecision.RECORD_AND_SAMPLED ? TraceFlags.SAMPLED : TraceFlags.NONE;
+	return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+/** Returns the sampler of OTEL_TRACES_SAMPLER. */
+function samplerOf({ sampler, samplerRatio }: OtlpConfig): Sampler {
+	const isParentBased = sampler.startsWith('parentbased_');
+	const name = isParentBased ? sampler.slice('parentbased_'.length) : sampler;
+	const root =
+		name === 'always_on'
+			? new AlwaysOnSampler()
+			: name === 'always_off'
+				? new AlwaysOffSampler()
+				: new TraceIdRatioBasedSampler(samplerRatio);
+	return isParentBased ? new ParentBasedSampler({ root }) : root;
+}

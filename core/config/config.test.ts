@@ -85,7 +85,23 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['MAIL_FROM', 'Gatehouse <gate@example.com>', /MAIL_FROM must be the sender address of mails/],
 	['MAIL_FROM', 'gate@example.com, evil@example.com', /MAIL_FROM must be/],
 	['MAIL_FROM', 'gate', /MAIL_FROM must be/],
+	['LOG_FORMAT', 'xml', /LOG_FORMAT must be json or pretty/],
+	['METRICS_PORT', '0', /METRICS_PORT must be a port/],
+	['METRICS_TOKEN', 'short', /METRICS_TOKEN must be 16 or more characters/],
+	['METRICS_TOKEN', 'a token with its spaces', /METRICS_TOKEN must be 16 or more characters/],
+	['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', /OTEL_EXPORTER_OTLP_ENDPOINT must be the URL of an OTLP collector/],
+	['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'ftp://collector', /OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be the URL/],
+	['OTEL_EXPORTER_OTLP_HEADERS', 'a-secret-without-its-name', /OTEL_EXPORTER_OTLP_HEADERS must be headers as name=value/],
+	['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=%zz-of-a-secret', /OTEL_EXPORTER_OTLP_HEADERS must be headers as name=value/],
+	['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /OTEL_EXPORTER_OTLP_PROTOCOL must be http\/json/],
+	['OTEL_RESOURCE_ATTRIBUTES', 'x', /OTEL_RESOURCE_ATTRIBUTES must be attributes/],
+	['OTEL_TRACES_SAMPLER', 'jaeger_remote', /OTEL_TRACES_SAMPLER must be one of always_on/],
+	['OTEL_TRACES_SAMPLER_ARG', '10', /OTEL_TRACES_SAMPLER_ARG must be a share, 0 to 1/],
+	['OTEL_METRIC_EXPORT_INTERVAL', '5', /OTEL_METRIC_EXPORT_INTERVAL must be milliseconds/],
+	['OTEL_LOGS_EXPORTER', 'console', /OTEL_LOGS_EXPORTER must be otlp or none/],
 	['ERROR_TRACKER_DSN', 'nowhere', /ERROR_TRACKER_DSN must be the DSN/],
+	['ERROR_TRACKER_DSN', 'https://tracker.example.com/1', /ERROR_TRACKER_DSN must be the DSN/],
+	['ERROR_TRACKER_DSN', 'https://abc123@tracker.example.com', /ERROR_TRACKER_DSN must be the DSN[^\n]*1$/],
 ];
 
 for (const [name, value, expected] of WRONG) {
@@ -140,6 +156,22 @@ test('without MAIL_HOST there is no mail server, whatever the other MAIL_ variab
 		username: null,
 		password: null,
 	});
+});
+
+test('telemetry is off until it is configured, and each signal has its address', () => {
+	const { metrics, otlp, logFormat } = loadConfig(COMPLETE);
+	assert.deepEqual([metrics, otlp, logFormat], [null, null, 'json']);
+	assert.deepEqual(loadConfig({ ...COMPLETE, METRICS_PORT: '9464' }).metrics, { port: 9464, token: null });
+	const given = {
+		OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.internal/base/',
+		OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://logs.internal/in',
+		OTEL_METRICS_EXPORTER: 'none',
+		OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a,x-tenant=one',
+	};
+	const { traces, metrics: sent, logs, headers } = loadConfig({ ...COMPLETE, ...given }).otlp ?? assert.fail('it is on');
+	assert.deepEqual([traces, sent, logs], ['https://collector.internal/base/v1/traces', null, 'http://logs.internal/in']);
+	assert.deepEqual(headers, { authorization: 'Bearer a', 'x-tenant': 'one' });
+	assert.equal(loadConfig({ ...COMPLETE, OTEL_TRACES_EXPORTER: 'otlp' }).otlp, null);
 });
 
 test('every variable of the specification is read under its name', () => {

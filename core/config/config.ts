@@ -6,10 +6,11 @@ import type Joi from 'joi';
 import { isBareAddress } from '../kit/mail-address.ts';
 import { type OwnSecrets, ownSecrets, prepareFolder } from '../process/data-folder.ts';
 import { reachableOrigin } from '../process/listening.ts';
+import { type TelemetryConfig, telemetryOf } from '../telemetry/variables.ts';
 import { type PluginsConfig, readPluginsConfig } from './plugins-config.ts';
 import { expected, REQUIRED, VARIABLES } from './variables.ts';
 
-export interface Config {
+export interface Config extends TelemetryConfig {
 	port: number;
 	host: string;
 	/** Origins under which clients reach the service, without a trailing slash. The first is the default issuer. */
@@ -155,6 +156,7 @@ function assemble(values: Values, embedded: boolean): Omit<CheckedConfig, 'plugi
 		mailFrom: mailFrom(values, firstUrl),
 		errorTrackerDsn: (values['ERROR_TRACKER_DSN'] as string | undefined) ?? null,
 		localModelAllowPrivateUrls: values['LOCALMODEL_ALLOW_PRIVATE_URLS'] as boolean,
+		...telemetryOf(values),
 		logLevel: values['LOG_LEVEL'] as string,
 	};
 }

@@ -3,7 +3,8 @@
 import Joi from 'joi';
 import { parseRange } from '../kit/ip-addresses.ts';
 import { isBareAddress } from '../kit/mail-address.ts';
-import { httpUrl } from '../kit/urls.ts';
+import { TELEMETRY_PURPOSES, TELEMETRY_VARIABLES } from '../telemetry/variables.ts';
+import { dsn } from './dsn.ts';
 
 const origin = (value: string, helpers: Joi.CustomHelpers): unknown => {
 	if (!URL.canParse(value)) return helpers.error('any.invalid');
@@ -66,12 +67,13 @@ export const VARIABLES = {
 	MAIL_USER: filled.label('a user of the mail server'),
 	MAIL_PASS: filled.label('that user’s password'),
 	MAIL_FROM: Joi.string().custom(mailAddress).label('the sender address of mails, without a name'),
-	ERROR_TRACKER_DSN: httpUrl.label('the DSN (a URL) of an error tracker'),
+	ERROR_TRACKER_DSN: dsn.label('the DSN of an error tracker, such as https://key@tracker.example.com/1'),
 	LOCALMODEL_ALLOW_PRIVATE_URLS: flag.default(false),
 	LOG_LEVEL: Joi.string()
 		.valid('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace')
 		.default('info')
 		.label('one of silent, fatal, error, warn, info, debug, trace'),
+	...TELEMETRY_VARIABLES,
 } as const satisfies Record<string, Joi.Schema>;
 
 /** The purposes of the variables, for operators; empty where the name and the one before say it. */
@@ -108,9 +110,10 @@ export const PURPOSES: Readonly<Record<keyof typeof VARIABLES, string>> = {
 	MAIL_USER: '',
 	MAIL_PASS: '',
 	MAIL_FROM: 'the sender of mails',
-	ERROR_TRACKER_DSN: 'reports unexpected errors',
+	ERROR_TRACKER_DSN: 'a tracker that speaks Sentry’s protocol: it is told of server errors, without their input',
 	LOCALMODEL_ALLOW_PRIVATE_URLS: 'lets local models be at private addresses',
 	LOG_LEVEL: 'how much is logged',
+	...TELEMETRY_PURPOSES,
 };
 
 /** Required with DATABASE_HOST only: the embedded database needs none of these. */

@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, Pool } from 'undici';
 import { mayReach, type Openings } from './addresses.ts';
 import { networkError, refusedAddress, timedOut } from './errors.ts';
+import { SOCKETS_PER_OWNER, Sockets } from './sockets.ts';
 import { parseTarget, type Target } from './targets.ts';
 
 export interface ResolvedAddress {
@@ -20,7 +21,6 @@ type DialTarget = Pick<Target, 'host' | 'hostname' | 'opened'>;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Limit of silence between two parts of an answer, if the caller sets no shorter total time. */
 const IDLE_TIMEOUT_MS = 120_000;
-const CONNECTIONS_PER_ORIGIN = 256;
 
 /** The system's resolver, hosts file included. */
 const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 'verbatim' });
@@ -33,15 +33,18 @@ const USE_MS = 1000;
 export class Dialer {
 	readonly openings: Openings;
 	readonly #lookup: Lookup;
+	readonly #connections: number;
 	/**
 	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that
 	 * identifies a caller by its connection, or a connection that a tenant desynchronised, must not be shared. Ordered by last use.
 	 */
 	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
 
-	constructor(openings: Openings, lookup: Lookup = lookupAll) {
+	/** @param connections the most of one owner */
+	constructor(openings: Openings, lookup: Lookup = lookupAll, connections = SOCKETS_PER_OWNER) {
 		this.openings = openings;
 		this.#lookup = lookup;
+		this.#connections = connections;
 	}
 
 	/** Returns the owner's connections. @param owner of the connections */
@@ -49,11 +52,16 @@ export class Dialer {
 		const usedAt = performance.now();
 		const known = this.#agents.get(owner);
 		if (known && usedAt - known.usedAt < USE_MS) return known.agent;
-		const agent = known?.agent ?? new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+		const agent = known?.agent ?? this.#agent();
 		this.#agents.delete(owner);
 		this.#dropUnused(usedAt);
 		this.#agents.set(owner, { agent, usedAt });
 		return agent;
+	}
+
+	#agent(): Agent {
+		const sockets = new Sockets(this.#connections);
+		return new Agent({ factory: (origin) => this.#pool(new URL(origin), sockets) });
 	}
 
 	/** Aborts requests in progress. */
@@ -87,10 +95,11 @@ export class Dialer {
 		return addresses;
 	}
 
-	#pool(origin: URL): Pool {
+	#pool(origin: URL, sockets: Sockets): Pool {
 		return new Pool(origin.origin, {
-			connect: this.#connector(parseTarget(origin.origin, this.openings)),
-			connections: CONNECTIONS_PER_ORIGIN,
+			connect: sockets.bounded(this.#connector(parseTarget(origin.origin, this.openings))),
+			// One request more than there may be connections waits for room, and not behind another request.
+			connections: this.#connections + 1,
 			keepAliveTimeout: 4_000,
 			keepAliveMaxTimeout: 60_000,
 			headersTimeout: IDLE_TIMEOUT_MS,

@@ -6,6 +6,7 @@ import { type Agent, fetch as undiciFetch } from 'undici';
 import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { StreamRequest } from '../contract/streamed-answers.ts';
+import { tracedFetch, tracedRequest } from '../telemetry/outbound-spans.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';
 import { Dialer, type Lookup } from './dialer.ts';
@@ -25,6 +26,8 @@ export interface EgressPolicy {
 	allow: string[];
 	/** Default: the system's resolver. */
 	lookup?: Lookup;
+	/** The most connections of one owner. Default 1024. */
+	connections?: number;
 }
 
 export interface PooledEgress {
@@ -69,15 +72,13 @@ const FETCH_TIMEOUT_MS = 600_000;
 const FETCH_MAX_BYTES = 64 * MiB;
 
 export function createEgress(policy: EgressPolicy): Egress {
-	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup);
-	const pooled = (pool: string): PooledEgress => ({
-		request: (options, onRedirect) => request(dialer, pool, options, onRedirect),
-		stream: (options, onRedirect) => openStream(dialer, pool, options, onRedirect),
-		fetch: (url, init) => guardedFetch(dialer, pool, url, init),
-	});
+	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup, policy.connections);
+	const own = new Pooled(dialer, OWN_POOL);
 	return {
-		...pooled(OWN_POOL),
-		of: pooled,
+		request: (options, onRedirect) => own.request(options, onRedirect),
+		stream: (options, onRedirect) => own.stream(options, onRedirect),
+		fetch: (url, init) => own.fetch(url, init),
+		of: (organizationId) => new Pooled(dialer, organizationId),
 		preview: (options) => preview(dialer, options),
 		connect: (host, port, options) => connect(dialer, host, port, options),
 		checkAddress: (host, port, { at, protocol } = {}) =>
@@ -89,6 +90,29 @@ export function createEgress(policy: EgressPolicy): Egress {
 
 type OnRedirect = (next: URL) => void;
 
+/** A class, since one is made for every request: it costs one object instead of three functions. */
+class Pooled implements PooledEgress {
+	readonly #dialer: Dialer;
+	readonly #pool: string;
+
+	constructor(dialer: Dialer, pool: string) {
+		this.#dialer = dialer;
+		this.#pool = pool;
+	}
+
+	request(options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
+		return tracedRequest(options, (sent) => request(this.#dialer, this.#pool, sent, onRedirect));
+	}
+
+	stream(options: StreamRequest, onRedirect?: OnRedirect): Promise<OpenStream> {
+		return tracedRequest(options, (sent) => openStream(this.#dialer, this.#pool, sent, onRedirect));
+	}
+
+	fetch(url: string | URL, init?: RequestInit): Promise<Response> {
+		return tracedFetch(url, init, (sent) => guardedFetch(this.#dialer, this.#pool, url, sent));
+	}
+}
+
 async function request(dialer: Dialer, pool: string, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = parseTarget(options.url, dialer.openings);
@@ -98,7 +122,10 @@ async function request(dialer: Dialer, pool: string, options: OutboundRequest, o
 		for (let count = 0; ; count++) {
 			const answer = await attempt.send(hop);
 			const next = maxRedirects === 0 ? null : redirected(hop, answer.status, answer.headers['location'] ?? null);
-			if (next === null) return { ...(await decoded(answer, hop.url.host, maxBytes)), url: hop.url.href };
+			if (next === null) {
+				const whole = answer.headers['content-encoding'] === undefined ? answer : await decoded(answer, hop.url.host, maxBytes);
+				return { ...whole, url: hop.url.href };
+			}
 			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
 			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
 			onRedirect?.(hop.url);

@@ -40,6 +40,7 @@ export class Breakers {
 
 	/** Checks without counting anything, for requests that queue first. @throws upstream_failed while it is open */
 	assertClosed(organizationId: string, url: URL): void {
+		if (this.#failing.size === 0) return;
 		const failing = this.#failing.get(keyOf(organizationId, url));
 		if (failing && this.#isShut(failing)) throw this.#refusal(failing, url);
 	}

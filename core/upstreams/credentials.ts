@@ -35,6 +35,9 @@ export interface Signer {
 	places(request: Signable, api: SignedApi, credentials: readonly CredentialRow[]): KeyPlace[];
 }
 
+/** Whether a credential is a token that a server must be asked for. */
+export const isObtained = (type: string): boolean => type === 'oauth2';
+
 type Signable = Pick<OutboundRequest, 'url' | 'security'>;
 
 export function createSigner({ secrets, tokens }: { secrets: Secrets; tokens: UpstreamTokens }): Signer {

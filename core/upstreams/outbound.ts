@@ -10,12 +10,14 @@ import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { raceWith } from '../kit/race.ts';
 import type { CredentialRow } from '../store/store.ts';
 import type { HeldToken } from './access-tokens.ts';
+import type { CredentialHealth } from './credential-health.ts';
 import type { Signer } from './credentials.ts';
 import { withoutSecret } from './hiding.ts';
 import { withPassed } from './pass-through.ts';
 import { type SendingParts, send, watched, watchedAnswer } from './sending.ts';
 import { bearer, headerOf, withHeader } from './signing.ts';
 import { OpenStreams, stream } from './streaming.ts';
+import { isCredentialRefused } from './token-requests.ts';
 
 /** The part of a call that an executor sends with. */
 export interface Outbound {
@@ -34,6 +36,8 @@ export interface OutboundParts extends SendingParts {
 	credentials: readonly CredentialRow[];
 	/** The caller's own credentials for the API's origin: values by the headers that receive them. */
 	passed?: readonly [to: string, value: string][];
+	/** Learns whether the stored credentials of APIs work. */
+	credentialHealth?: CredentialHealth;
 }
 
 export class OutboundRun implements Outbound {
@@ -62,7 +66,7 @@ export class OutboundRun implements Outbound {
 		const { api, credentials, signer, signal } = this.#parts;
 		if (!api) return request;
 		if (credentials.length === 0) return this.#withPassed(request, api);
-		const signature = await raceWith(signal, signer.sign(request, api, credentials));
+		const signature = await raceWith(signal, signer.sign(request, api, credentials)).catch((thrown: unknown) => this.#unsigned(thrown));
 		for (const secret of signature.secrets) if (secret !== '') this.#secrets.add(secret);
 		if (signature.token) this.#tokens.set(bearer(signature.token.accessToken), signature.token);
 		return this.#withPassed(signature.request, api);
@@ -83,7 +87,9 @@ export class OutboundRun implements Outbound {
 	async request(options: OutboundRequest): Promise<OutboundResponse> {
 		const startedMs = performance.now();
 		try {
-			return await this.#request(options);
+			const answer = await this.#request(options);
+			this.#judge(answer.status);
+			return answer;
 		} finally {
 			this.#upstreamMs += performance.now() - startedMs;
 		}
@@ -99,9 +105,25 @@ export class OutboundRun implements Outbound {
 		return withoutToken(second, this.#tokenIn(again)?.accessToken ?? '');
 	}
 
+	/** Tells by an answer whether the stored credentials work. */
+	#judge(status: number): void {
+		const { api, passed = [], credentialHealth } = this.#parts;
+		if (api && this.#secrets.size > 0 && passed.length === 0) credentialHealth?.answered(api, status);
+	}
+
+	#unsigned(thrown: unknown): never {
+		const { api, credentialHealth } = this.#parts;
+		if (api && isCredentialRefused(thrown)) credentialHealth?.refused(api);
+		throw thrown;
+	}
+
 	/** Does what `request` does. An answer that is repeated gives back its place in the lane before. */
 	stream(options: StreamRequest): Promise<StreamResponse> {
-		return this.#timed(() => this.#streamOnce(options));
+		return this.#timed(async () => {
+			const answer = await this.#streamOnce(options);
+			this.#judge(answer.status);
+			return answer;
+		});
 	}
 
 	async #streamOnce(options: StreamRequest): Promise<StreamResponse> {
@@ -131,7 +153,7 @@ export class OutboundRun implements Outbound {
 			token.refused();
 			return null;
 		}
-		const next = await raceWith(this.#parts.signal, token.renew());
+		const next = await raceWith(this.#parts.signal, token.renew()).catch((thrown: unknown) => this.#unsigned(thrown));
 		if (next === null) return null;
 		const authorization = bearer(next.accessToken);
 		this.#secrets.add(next.accessToken);

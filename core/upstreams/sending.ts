@@ -45,7 +45,8 @@ interface Sending extends Try {
 	onRedirect: OnRedirect | undefined;
 }
 
-async function sendOnce(parts: SendingParts, options: OutboundRequest, around: Sending): Promise<OutboundResponse> {
+/** @throws upstream_failed at once while the breaker is open */
+function sendOnce(parts: SendingParts, options: OutboundRequest, around: Sending): Promise<OutboundResponse> {
 	const { egress, lane, breakers, organizationId } = parts;
 	const { target, begun, patience, onRedirect } = around;
 	// Checked before the wait in the lane, and again after it.
@@ -61,16 +62,20 @@ async function sendOnce(parts: SendingParts, options: OutboundRequest, around: S
 }
 
 /** Reports the outcome to the breaker of the origin, by the status of the answer or its absence. */
-export function watchedAnswer<T extends { status: number }>(
-	parts: SendingParts,
+export async function watchedAnswer<T extends { status: number }>(
+	{ breakers, organizationId, signal }: SendingParts,
 	target: URL | null,
 	request: () => Promise<T>,
 ): Promise<T> {
-	return watched(parts, target, async (failed) => {
+	const settle = target && breakers.enter(organizationId, target);
+	try {
 		const answer = await request();
-		if (FAILED.has(answer.status)) failed();
+		settle?.(FAILED.has(answer.status) ? 'failed' : 'answered');
 		return answer;
-	});
+	} catch (error) {
+		settle?.(outcomeOf(error, signal));
+		throw error;
+	}
 }
 
 /** Does the same for protocols without an HTTP status: `work` calls `failed` when the upstream did. The guard refuses an invalid target. */

@@ -115,7 +115,11 @@ function isClientUnknown({ status, body }: OutboundResponse): boolean {
 function readGrant(answer: OutboundResponse, tokenUrl: string): Omit<Grant, 'clientAuth'> {
 	const { host } = new URL(tokenUrl);
 	const said = parsed(answer.body);
-	if (answer.status !== 200) throw refusal(`The token server ${host} answered ${answer.status}${codeOf(said)}.`);
+	if (answer.status !== 200) {
+		const error = refusal(`The token server ${host} answered ${answer.status}${codeOf(said)}.`);
+		if (REFUSING.has(answer.status)) OF_CREDENTIAL.add(error);
+		throw error;
+	}
 	const accessToken = said?.['access_token'];
 	if (typeof accessToken !== 'string' || !ACCESS_TOKEN.test(accessToken)) {
 		throw refusal(`The token server ${host} answered 200 without an access token that can be used${codeOf(said)}.`);
@@ -132,6 +136,13 @@ function readGrant(answer: OutboundResponse, tokenUrl: string): Omit<Grant, 'cli
 		...(typeof refreshToken === 'string' && TOKEN.test(refreshToken) && { refreshToken }),
 	};
 }
+
+/** Statuses by which a token server refuses a client or its refresh token (RFC 6749 §5.2). */
+const REFUSING: ReadonlySet<number> = new Set([400, 401, 403]);
+const OF_CREDENTIAL = new WeakSet<GatewayError>();
+
+/** Whether a token server has refused the credential, rather than failed. */
+export const isCredentialRefused = (error: unknown): boolean => error instanceof GatewayError && OF_CREDENTIAL.has(error);
 
 const refusal = (message: string): GatewayError => new GatewayError('upstream_failed', message);
 

@@ -11,7 +11,7 @@ import { laneOf } from './lanes.ts';
 
 test('an API without limits of calls has no lane', () => {
 	const row = { ...apiWith({}), organizationId: 'o', type: 'openapi', baseUrl: '', description: null, status: 'active', passThrough: [] };
-	const results = { strictOutput: false, icon: null };
+	const results = { strictOutput: false, icon: null, watch: null };
 	const dates = { createdAt: new Date(), updatedAt: new Date() };
 	assert.equal(laneOf(null), null);
 	for (const outbound of [null, {}, { maxQueued: 5 }, { minTimeMs: 0 }])

@@ -6,6 +6,8 @@ import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { clientAddress } from '../http/addresses.ts';
 import { type ReservedSegments, reservedSegments } from '../http/reserved.ts';
+import { ATTRIBUTES } from '../telemetry/names.ts';
+import { activeSpan } from '../telemetry/spans.ts';
 import {
 	type ClassParts,
 	type GatewayRouteLimits,
@@ -20,7 +22,7 @@ import {
 } from './classes.ts';
 import { asSubject, named } from './subjects.ts';
 import { type LimitTable, type NamedWindow, perMinute } from './table.ts';
-import type { Bucket, Standing, Windows } from './windows.ts';
+import type { Bucket, Standing, Verdict, Windows } from './windows.ts';
 
 /** A public route whose action pages of gateways offer, too. */
 export type PageRoute = 'POST /auth/login' | 'POST /auth/forgot-password';
@@ -32,8 +34,8 @@ export interface Limits {
 	ofKey(request: Request, keyId: string): Promise<void>;
 	/** Counts a request of a public route by address. @throws rate_limited */
 	ofAddress(request: Request): Promise<void>;
-	/** Counts a request at a gateway; with a null subject by address. @throws rate_limited */
-	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void>;
+	/** Counts a request at a gateway; with a null subject by address. @returns nothing when no replica had to be asked. @throws rate_limited */
+	ofGateway(request: Request, gatewayId: string, subject: string | null): Promise<void> | undefined;
 	/** Counts a page of a gateway in the windows of the public route that does the same, in addition to its own. @throws rate_limited */
 	ofRoute(request: Request, route: PageRoute): Promise<void>;
 	/** Counts a verified call of a webhook, as an invocation of its agent. @throws rate_limited */
@@ -42,6 +44,8 @@ export interface Limits {
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
 	/** Counts a call of one tool of a gateway by work that outlived its request. @throws rate_limited */
 	ofLaterTool(tool: { assignmentId: string; perMinute: number }, subject: string): Promise<void>;
+	/** Tells whether a call at a gateway would be refused now, and of one of its tools if it has a limit; counts nothing. */
+	lookAt(call: LookedAt): Promise<Looked>;
 	/** Checks, before any look-up and at no cost, whether the address has sent too many bad credentials. @throws rate_limited */
 	assertMayTry(request: Request): void;
 	/** Counts a bad credential. @throws rate_limited, instead of the refusal of the credential */
@@ -50,6 +54,23 @@ export interface Limits {
 	settle(request: Request): Promise<void>;
 	/** Returns the standing of an address whose message never became a request, as far as this process knows. */
 	standingOf(address: string): Standing;
+}
+
+/** A call whose windows are looked at. */
+export interface LookedAt {
+	gatewayId: string;
+	/** Null for callers without a name of their own. */
+	subject: string | null;
+	address: string;
+	tool: { assignmentId: string; perMinute: number } | null;
+}
+
+/** The windows of a call as they stand; null where there is none. `full` is the one that would refuse. */
+export interface Looked {
+	failures: Standing | null;
+	gateway: Standing | null;
+	tool: Standing | null;
+	full: 'failures' | 'gateway' | 'tool' | null;
 }
 
 declare module '@hapi/hapi' {
@@ -92,6 +113,7 @@ export function createLimits(
 		async ofLaterTool(tool, subject) {
 			await count({ plugins: {} }, windows, [toolBucket(tool, named(subject))]);
 		},
+		lookAt: (call) => lookAt(call, parts),
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);
 			if (!failures || windows.look(failures).remaining > 0) return;
@@ -134,13 +156,13 @@ async function countAt(request: Request, parts: Parts, subject: string | null, h
 	await count(request, parts.windows, [failures, ...windows, own]);
 }
 
-async function countAtGateway(
+function countAtGateway(
 	request: Request,
 	parts: Parts,
 	{ gatewayId, subject }: { gatewayId: string; subject: string | null },
-): Promise<void> {
+): Promise<void> | undefined {
 	const window = parts.table.gateways;
-	if (!window) return;
+	if (!window) return undefined;
 	const isStrict = request.plugins.gatewayRoute?.issuesCredentials === true;
 	const counted = { name: `gateway:${gatewayId}`, window, isStrict };
 	const failures = subject === null ? null : peek(failuresAt(request, parts));
@@ -148,7 +170,7 @@ async function countAtGateway(
 	// Programs with many users register from few addresses: the window per gateway keeps one gateway's users from using up another's.
 	const route = ownWindow(request, parts);
 	const own = route && bucketOf({ ...route, name: `${route.name}:${gatewayId}` }, who);
-	await count(request, parts.windows, [failures, bucketOf(counted, who), own]);
+	return count(request, parts.windows, [failures, bucketOf(counted, who), own]);
 }
 
 async function countAsRoute(request: Request, parts: Parts, route: PageRoute): Promise<void> {
@@ -186,12 +208,40 @@ const bucketOf = ({ name, window, isStrict }: NamedWindow, subject: string): Buc
 	isStrict,
 });
 
+/** Looks at the windows in the order in which a call would meet them. */
+async function lookAt({ gatewayId, subject, address, tool }: LookedAt, { windows, table }: Parts): Promise<Looked> {
+	const { gateways: window } = table;
+	const at = asSubject(address);
+	const who = named(subject) ?? at;
+	const wanted = {
+		failures: window && bucketOf({ name: 'failed:gateway', window, isStrict: true }, at),
+		gateway: window && bucketOf({ name: `gateway:${gatewayId}`, window, isStrict: false }, who),
+		tool: tool && toolBucket(tool, who),
+	};
+	const looked: Looked = { failures: null, gateway: null, tool: null, full: null };
+	for (const name of ['failures', 'gateway', 'tool'] as const) {
+		const bucket = peek(wanted[name]);
+		if (!bucket) continue;
+		const { refusedBy, standings } = await windows.hit([bucket]);
+		looked[name] = standings[0] ?? null;
+		if (refusedBy !== -1) looked.full ??= name;
+	}
+	return looked;
+}
+
 /** Counts in all windows or in none, and stores the standing for the answer. @throws rate_limited */
-async function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> {
+function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> | undefined {
 	const buckets = wanted.filter((one) => one !== null);
-	const { refusedBy, standings } = await windows.hit(buckets);
+	const verdict = windows.hit(buckets);
+	if (verdict instanceof Promise) return verdict.then((given) => follow(request, buckets, given));
+	follow(request, buckets, verdict);
+	return undefined;
+}
+
+/** @throws rate_limited */
+function follow(request: Pick<Request, 'plugins'>, buckets: readonly Bucket[], { refusedBy, standings }: Verdict): void {
 	const refusing = standings[refusedBy];
-	if (refusing) refuse(request, refusing);
+	if (refusing) refuse(request, refusing, buckets[refusedBy]?.key);
 	for (const [at, standing] of standings.entries()) {
 		// The bad credentials of others at this address are not shown as the client's own count.
 		if (buckets[at]?.isPeek) continue;
@@ -201,7 +251,9 @@ async function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted
 }
 
 /** @throws rate_limited */
-function refuse(request: Pick<Request, 'plugins'>, standing: Standing): never {
+/** @param key of the bucket: it begins with the name of its window */
+function refuse(request: Pick<Request, 'plugins'>, standing: Standing, key = 'failed'): never {
+	activeSpan()?.measure('refusals', 1, { [ATTRIBUTES.window]: key.split(':', 1)[0] ?? '' });
 	request.plugins.limit = standing;
 	const seconds = Math.max(1, Math.ceil((standing.resetAtMs - Date.now()) / 1000));
 	throw new GatewayError('rate_limited', `Too many requests: retry after ${seconds} seconds.`, {

@@ -98,7 +98,7 @@ const BEHAVIOURS: Record<string, (windows: Windows) => Promise<void>> = {
 		const [short, long] = [bucket({ key: 'short', max: 1 }), bucket({ key: 'long', max: 1, windowMs: 300_000 })];
 		await windows.hit([long]);
 		assert.equal((await windows.hit([short, long])).refusedBy, 1);
-		const { fromMs } = await spanOf(() => windows.hit([short]));
+		const { fromMs } = await spanOf(async () => windows.hit([short]));
 		for (const [at, order] of [[long, short] as const, [short, long] as const].entries()) {
 			const { refusedBy, standings } = await windows.hit(order);
 			assert.equal(refusedBy, at);
@@ -185,6 +185,25 @@ test('a hit is one round trip however many windows it counts in, and a flood tha
 	const full = await calls();
 	for (let tries = 0; tries < 200; tries++) assert.equal((await windows.hit([bucket({ key: 'c', max: 3 })])).refusedBy, 0);
 	assert.ok((await calls()) - full <= 2);
+});
+
+test('hits of one turn are one round trip, and each is counted and refused as if it were alone', async (t) => {
+	const redis = await ownRedis(t);
+	const windows = await join(t, redis);
+	const admin = await client(t, redis);
+	await windows.hit([bucket({ key: 'first' })]);
+	const calls = async (): Promise<number> => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+	const before = await calls();
+	const asked = Array.from({ length: 120 }, (_, at) => [bucket({ key: `of ${at % 40}`, max: 2 }), bucket({ key: 'of all', max: 70 })]);
+	const verdicts = await Promise.all(asked.map((buckets) => windows.hit(buckets)));
+	// 240 windows are two calls; one more may be the replica announcing its presence.
+	assert.ok((await calls()) - before <= 3);
+	const refusals = verdicts.map(({ refusedBy }) => refusedBy);
+	assert.deepEqual(refusals, [...Array(70).fill(-1), ...Array(10).fill(1), ...refusals.slice(80)]);
+	assert.ok(refusals.slice(80).every((refusedBy) => refusedBy !== -1));
+	assert.equal(windows.look(bucket({ key: 'of all', max: 70 })).remaining, 0);
+	assert.equal(windows.look(bucket({ key: 'of 5', max: 3 })).remaining, 1);
+	assert.equal(windows.look(bucket({ key: 'of 35', max: 3 })).remaining, 2);
 });
 
 test('the keys of a window in Redis expire with it', async (t) => {

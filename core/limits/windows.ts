@@ -1,9 +1,10 @@
-// Fixed windows of requests, counted by all replicas together in one round trip; by this process alone without Redis, or while it cannot be
-// reached.
+// Fixed windows of requests, counted by all replicas together in one round trip a turn; by this process alone without Redis, or while it
+// cannot be reached.
 
 import type { Log } from '../contract/nouns.ts';
 import type { Presence } from '../shared/presence.ts';
-import { defineScript, type Shared } from '../shared/redis.ts';
+import type { Shared } from '../shared/redis.ts';
+import { SharedHits, WINDOWS_AT_ONCE } from './shared-hits.ts';
 import { WindowMirror } from './window-mirror.ts';
 
 /** One window of one subject. It begins with the first hit. */
@@ -33,53 +34,20 @@ export interface Verdict {
 }
 
 export interface Windows {
-	hit(buckets: readonly Bucket[]): Promise<Verdict>;
+	/** The verdict of this process alone needs no wait. */
+	hit(buckets: readonly Bucket[]): Verdict | Promise<Verdict>;
 	/** Returns the standing as far as this process knows without asking Redis. */
 	look(bucket: Bucket): Standing;
 	close(): void;
 }
 
-/**
- * Arguments per window: its greatest count, its remaining time as far as the caller knows, the hits to add, the hits not yet reported, and
- * the least count that it must have by now. All or nothing: either every window has room and all are counted, or none is. Of the full
- * windows, the one that ends last refuses: a client that waits for it finds room in all.
- */
-const HIT = defineScript(`
-local refused, last, stored, counts, lefts = 0, -1, {}, {}, {}
-for i, key in ipairs(KEYS) do
-	local max, leftMs, cost = tonumber(ARGV[i * 5 - 4]), tonumber(ARGV[i * 5 - 3]), tonumber(ARGV[i * 5 - 2])
-	local unreported, floor = tonumber(ARGV[i * 5 - 1]), tonumber(ARGV[i * 5])
-	stored[i] = tonumber(redis.call('GET', key) or '0')
-	counts[i] = math.max(stored[i], floor) + unreported
-	lefts[i] = redis.call('PTTL', key)
-	local ends = (lefts[i] < 0 or (unreported > 0 and lefts[i] < leftMs)) and leftMs or lefts[i]
-	if counts[i] + math.max(cost, 1) > max and ends > last then refused, last = i, ends end
-end
-local answer = { refused }
-for i, key in ipairs(KEYS) do
-	local leftMs, cost, unreported = tonumber(ARGV[i * 5 - 3]), tonumber(ARGV[i * 5 - 2]), tonumber(ARGV[i * 5 - 1])
-	local count = counts[i] + (refused == 0 and cost or 0)
-	local left = lefts[i]
-	if count > stored[i] then
-		redis.call('INCRBY', key, count - stored[i])
-		if left < 0 or (unreported > 0 and left < leftMs) then
-			redis.call('PEXPIRE', key, leftMs)
-			left = leftMs
-		end
-	end
-	answer[#answer + 1] = count
-	answer[#answer + 1] = left
-end
-return answer`);
-
 const SWEEP_MS = 10_000;
-/** The number of windows reported in one call, so that Redis is never held up. */
-const REPORTED_AT_ONCE = 200;
 
 export const createWindows = (shared: Shared, presence: Presence, log: Log): Windows => new SharedWindows(shared, presence, log);
 
 class SharedWindows implements Windows {
 	readonly #shared: Shared;
+	readonly #hits: SharedHits;
 	readonly #presence: Presence;
 	readonly #log: Log;
 	readonly #mirror = new WindowMirror();
@@ -89,15 +57,20 @@ class SharedWindows implements Windows {
 
 	constructor(shared: Shared, presence: Presence, log: Log) {
 		this.#shared = shared;
+		this.#hits = new SharedHits(shared);
 		this.#presence = presence;
 		this.#log = log;
 		this.#sweeper = setInterval(() => this.#mirror.sweep(), SWEEP_MS).unref();
 		this.#unwatch = presence.watch({ lost: (error) => this.#lost(error), back: (wasEmptied) => this.#back(wasEmptied) });
 	}
 
-	async hit(buckets: readonly Bucket[]): Promise<Verdict> {
+	hit(buckets: readonly Bucket[]): Verdict | Promise<Verdict> {
 		// A window known to be full needs no request: a flood costs Redis nothing.
 		if (!this.#shared.distributed || this.#presence.isAway || this.#refusing(buckets) !== -1) return this.#hitHere(buckets);
+		return this.#hitTogether(buckets);
+	}
+
+	async #hitTogether(buckets: readonly Bucket[]): Promise<Verdict> {
 		try {
 			return await this.#hitShared(buckets);
 		} catch (error) {
@@ -148,25 +121,24 @@ class SharedWindows implements Windows {
 
 	async #hitShared(buckets: readonly Bucket[]): Promise<Verdict> {
 		const taken = buckets.map((bucket) => this.#mirror.take(bucket));
-		const args = buckets.flatMap((bucket, at) => {
+		const asked = buckets.map((bucket, at) => {
 			const { count, leftMs } = this.#mirror.known(bucket);
-			return [bucket.max, leftMs, bucket.isPeek ? 0 : 1, taken[at] ?? 0, count];
+			return { key: bucket.key, max: bucket.max, leftMs, cost: bucket.isPeek ? 0 : 1, unreported: taken[at] ?? 0, floor: count };
 		});
 		const settle = (didArrive: boolean): void => {
 			for (const [at, hits] of taken.entries()) if (hits > 0) this.#mirror.settle(buckets[at]?.key ?? '', hits, didArrive);
 		};
 		const askedAt = performance.now();
-		const keys = buckets.map(({ key }) => `limit:${key}`);
-		const [refused = 0, ...counted] = await this.#shared.run(HIT, keys, args).catch((error: unknown) => {
+		const { refusedBy, windows } = await this.#hits.hit(asked).catch((error: unknown) => {
 			settle(false);
 			throw error;
 		});
 		settle(true);
-		for (const [at, { key }] of buckets.entries()) {
-			const added = refused === 0 && !buckets[at]?.isPeek ? 1 : 0;
-			this.#mirror.learn(key, { count: counted[at * 2] ?? 0, leftMs: counted[at * 2 + 1] ?? 0 }, { askedAt, added });
+		for (const [at, counted] of windows.entries()) {
+			const { key = '', isPeek } = buckets[at] ?? {};
+			this.#mirror.learn(key, counted, { askedAt, added: refusedBy === -1 && !isPeek ? 1 : 0 });
 		}
-		return this.#verdict(buckets, refused - 1);
+		return this.#verdict(buckets, refusedBy);
 	}
 
 	#lost(error: unknown): void {
@@ -186,8 +158,8 @@ class SharedWindows implements Windows {
 	 */
 	async #report(): Promise<void> {
 		const keys = this.#mirror.unreported();
-		for (let at = 0; at < keys.length && !this.#presence.isAway && !this.#isClosed; at += REPORTED_AT_ONCE) {
-			const looked = keys.slice(at, at + REPORTED_AT_ONCE).map((key) => ({ key, max: Number.MAX_SAFE_INTEGER, windowMs: 1, isPeek: true }));
+		for (let at = 0; at < keys.length && !this.#presence.isAway && !this.#isClosed; at += WINDOWS_AT_ONCE) {
+			const looked = keys.slice(at, at + WINDOWS_AT_ONCE).map((key) => ({ key, max: Number.MAX_SAFE_INTEGER, windowMs: 1, isPeek: true }));
 			await this.#hitShared(looked).catch((error: unknown) => this.#presence.lost(error));
 		}
 	}

@@ -1,0 +1,124 @@
+// Hits that are counted in Redis: all of one turn of the event loop in one call of one script, so that a busy process pays for few round
+// trips. A hit is counted as exactly as it would be alone.
+
+import { defineScript, type Shared } from '../shared/redis.ts';
+
+/** One window that a hit asks for. */
+export interface AskedWindow {
+	key: string;
+	/** The greatest count that it may have. */
+	max: number;
+	/** Its remaining time as far as this process knows, in milliseconds. */
+	leftMs: number;
+	/** The hits to add: 0 only looks. */
+	cost: number;
+	/** The hits that this process counted alone and has not reported. */
+	unreported: number;
+	/** The least count that it must have by now, even if Redis lost it. */
+	floor: number;
+}
+
+export interface CountedHit {
+	/** Index of the window that refuses; -1 when none does. */
+	refusedBy: number;
+	/** One per window, in their order. `leftMs` is below 1 where there is no window. */
+	windows: { count: number; leftMs: number }[];
+}
+
+/**
+ * Takes hits one after the other: for each the number of its windows, then their five arguments. All or nothing: either every window of a
+ * hit has room and all are counted, or none is. Of the full windows, the one that ends last refuses: a client that waits for it finds room
+ * in all. The answer holds for each hit the refusing window (0: none), then the count and the remaining time of each.
+ */
+const HITS = defineScript(`
+local answer, key, arg = {}, 0, 0
+while key < #KEYS do
+	local size = tonumber(ARGV[arg + 1])
+	arg = arg + 1
+	local refused, last, stored, counts, lefts = 0, -1, {}, {}, {}
+	for i = 1, size do
+		local at = arg + (i - 1) * 5
+		local max, leftMs, cost = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+		local unreported, floor = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+		stored[i] = tonumber(redis.call('GET', KEYS[key + i]) or '0')
+		counts[i] = math.max(stored[i], floor) + unreported
+		lefts[i] = redis.call('PTTL', KEYS[key + i])
+		local ends = (lefts[i] < 0 or (unreported > 0 and lefts[i] < leftMs)) and leftMs or lefts[i]
+		if counts[i] + math.max(cost, 1) > max and ends > last then refused, last = i, ends end
+	end
+	answer[#answer + 1] = refused
+	for i = 1, size do
+		local at = arg + (i - 1) * 5
+		local leftMs, cost, unreported = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+		local count = counts[i] + (refused == 0 and cost or 0)
+		local left = lefts[i]
+		if count > stored[i] then
+			redis.call('INCRBY', KEYS[key + i], count - stored[i])
+			if left < 0 or (unreported > 0 and left < leftMs) then
+				redis.call('PEXPIRE', KEYS[key + i], leftMs)
+				left = leftMs
+			end
+		end
+		answer[#answer + 1] = count
+		answer[#answer + 1] = left
+	end
+	key, arg = key + size, arg + size * 5
+end
+return answer`);
+
+/** The windows of one call, so that Redis is never held up: beyond it, a turn makes several calls. */
+export const WINDOWS_AT_ONCE = 200;
+
+interface Waiting {
+	windows: readonly AskedWindow[];
+	resolve: (counted: CountedHit) => void;
+	reject: (error: unknown) => void;
+}
+
+export class SharedHits {
+	readonly #shared: Shared;
+	#waiting: Waiting[] = [];
+	#size = 0;
+
+	constructor(shared: Shared) {
+		this.#shared = shared;
+	}
+
+	/** Counts a hit with all others of this turn. @throws unavailable */
+	hit(windows: readonly AskedWindow[]): Promise<CountedHit> {
+		if (this.#size + windows.length > WINDOWS_AT_ONCE) this.#send();
+		if (this.#waiting.length === 0) setImmediate(() => this.#send());
+		return new Promise((resolve, reject) => {
+			this.#waiting.push({ windows, resolve, reject });
+			this.#size += windows.length;
+		});
+	}
+
+	#send(): void {
+		const sent = this.#waiting;
+		if (sent.length === 0) return;
+		this.#waiting = [];
+		this.#size = 0;
+		const keys = sent.flatMap(({ windows }) => windows.map(({ key }) => `limit:${key}`));
+		const args = sent.flatMap(({ windows }) => [windows.length, ...windows.flatMap(argumentsOf)]);
+		this.#shared.run(HITS, keys, args).then(
+			(answer) => deliver(sent, answer),
+			(error: unknown) => {
+				for (const { reject } of sent) reject(error);
+			},
+		);
+	}
+}
+
+const argumentsOf = ({ max, leftMs, cost, unreported, floor }: AskedWindow): number[] => [max, leftMs, cost, unreported, floor];
+
+function deliver(sent: readonly Waiting[], answer: readonly number[]): void {
+	let at = 0;
+	for (const { windows, resolve } of sent) {
+		const refused = answer[at] ?? 0;
+		const first = at + 1;
+		const counted = windows.map((_, index) => ({ count: answer[first + index * 2] ?? 0, leftMs: answer[first + index * 2 + 1] ?? 0 }));
+		at = first + windows.length * 2;
+		resolve({ refusedBy: refused - 1, windows: counted });
+	}
+}

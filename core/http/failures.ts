@@ -5,6 +5,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import { tellFault } from '../tracker/requests.ts';
 
 declare module '@hapi/hapi' {
 	interface PluginSpecificConfiguration {
@@ -25,7 +26,10 @@ const NOT_OF_ERRORS: ReadonlySet<string> = new Set(['content-length', 'transfer-
 /** Turns anything thrown into an error of the closed table; what is unforeseen is logged and becomes `internal`. */
 export function describeError(thrown: Error & { output?: { statusCode: number } }, request: Request, log: Log): GatewayError {
 	const known = asGatewayError(thrown);
-	if (known && known.code !== 'internal') return known;
+	if (known && known.code !== 'internal') {
+		tellFault(known, thrown, request);
+		return known;
+	}
 	const status = thrown.output?.statusCode ?? 500;
 	if (!known && status === 404) return new GatewayError('not_found', 'There is nothing at this path.');
 	if (!known && status < 500) return new GatewayError('validation_failed', 'The request is not valid.', { cause: thrown });
@@ -45,7 +49,9 @@ function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
 	log.error(fields, 'request failed');
 	// A library's error may have the code `internal`, too: only our own class promises a message that may be sent.
 	const told = thrown instanceof GatewayError ? thrown.message : 'Something went wrong on our side; the request id names it.';
-	return new GatewayError('internal', told);
+	const error = new GatewayError('internal', told);
+	tellFault(error, thrown, request);
+	return error;
 }
 
 /**

@@ -29,6 +29,13 @@ export function placeOf(path: string): Place | null {
 	};
 }
 
+/** Whether hapi's routes of gateways have a path of a gateway: no segment up to the one of the gateway is empty. */
+export function isOfDoor(path: string): boolean {
+	if (path.startsWith(`${WELL_KNOWN}/`)) return false;
+	const end = organizationEnd(path, organizationStart(path));
+	return end !== -1 && end + 1 < path.length && path[end + 1] !== '/';
+}
+
 /** Returns only the organization of a path's place: it runs several times for each request. */
 export function organizationIn(path: string): string | null {
 	const start = organizationStart(path);

@@ -6,7 +6,7 @@ import { organizationIn } from './places.ts';
 
 const RESERVED = new Set(
 	(
-		'a2a access-keys account accounts admin agents analytics api apis app approvals assets audit-log audit auth authorize billing ' +
+		'a2a access-keys account accounts admin agents alerts analytics api apis app approvals assets audit-log audit auth authorize billing ' +
 		'callback cli console dashboard device docs download events executions favicon.ico files gateways graphql health ' +
 		'healthz help images import invitations invites jobs js live llm-providers llms.txt login logout mail mcp members ' +
 		'metadata metrics monitoring oauth oauth2 openapi.json openapi.yaml operations org organization organizations orgs ' +

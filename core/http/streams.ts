@@ -6,6 +6,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { ServerEvent } from '../contract/server-events.ts';
 import { describeThrown } from '../process/strays.ts';
+import { type Answer, byHapi, lowerHeaders } from './answer.ts';
 import { EventBody } from './event-body.ts';
 import { PassedBody } from './passed-body.ts';
 
@@ -72,6 +73,11 @@ export class Streams {
 	readonly #stopping: AbortSignal;
 	readonly #bounds: Required<StreamBounds>;
 
+	/** The number of open streams. */
+	get count(): number {
+		return this.#open.size;
+	}
+
 	/** @param stopping aborts when the service stops: streams end then */
 	constructor(stopping: AbortSignal, bounds: StreamBounds = {}) {
 		this.#stopping = stopping;
@@ -79,13 +85,18 @@ export class Streams {
 		stopping.addEventListener('abort', () => this.#stop(), { once: true });
 	}
 
+	/** Has hapi answer with the events of a source. @throws as `events` */
+	async answer(request: Request, events: AsyncIterable<ServerEvent>, streaming: Streaming): Promise<ResponseObject> {
+		return byHapi(request, await this.events(request, events, streaming));
+	}
+
 	/**
 	 * Answers with the events of a source, which is asked for each when the client has taken the one before.
 	 * @throws NoMoreStreams; what the source throws at once
 	 */
-	async answer(request: Request, events: AsyncIterable<ServerEvent>, streaming: Streaming): Promise<ResponseObject> {
+	async events(request: Request, events: AsyncIterable<ServerEvent>, streaming: Streaming): Promise<Answer> {
 		// Nothing is asked of the source.
-		if (request.method === 'head') return withHeaders(request.generateResponse(null), streaming);
+		if (request.method === 'head') return withHeaders(null, streaming);
 		const leave = this.#enter(streaming.account, streaming.mayFinish ?? false);
 		try {
 			const body = new EventBody(events, this.#bounds.heartbeatMs);
@@ -94,7 +105,7 @@ export class Streams {
 			// Node ends a connection without progress; hapi does not end a stream that nobody reads.
 			request.raw.res.socket?.setTimeout(this.#bounds.unreadMs);
 			this.#follow(request, body, streaming);
-			return withHeaders(request.generateResponse(body), streaming);
+			return withHeaders(body, streaming);
 		} catch (thrown) {
 			leave();
 			throw thrown;
@@ -194,8 +205,8 @@ export class Streams {
 
 const stopped = (): GatewayError => new GatewayError('unavailable', 'The service is stopping.');
 
-function withHeaders(response: ResponseObject, { headers = {} }: Streaming): ResponseObject {
-	response.code(200);
-	for (const [name, value] of Object.entries({ ...headers, ...HEADERS })) response.header(name, value);
-	return response;
-}
+const withHeaders = (body: Readable | null, { headers = {} }: Streaming): Answer => ({
+	status: 200,
+	headers: { ...lowerHeaders(headers), ...HEADERS },
+	body,
+});

@@ -37,6 +37,8 @@ interface AuthenticationHooks {
 	given: GivenCaller;
 	/** Called before the refusal of a bad credential. @throws rate_limited, instead of the refusal */
 	onBadCredential(): Promise<void>;
+	/** Learns of each method that was asked: its caller, its refusal, or null for no credential. */
+	onAsked?(method: MountedMethod, outcome: Caller | GatewayError | null): void;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function authenticate(
 	request: Incoming,
 	gateway: Gateway,
 	methods: readonly MountedMethod[],
-	{ contextOf, given, onBadCredential }: AuthenticationHooks,
+	{ contextOf, given, onBadCredential, onAsked }: AuthenticationHooks,
 ): Promise<{ caller: Caller; by: MountedMethod }> {
 	const admitting = admittingOf(methods);
 	// Created only when needed: an error records its stack, and most callers are admitted.
@@ -60,11 +62,13 @@ export async function authenticate(
 		try {
 			checkRules(request, method.rules);
 			const caller = checkCaller(method.plugin.name, await ask(method, request, contextOf(method)), given);
+			onAsked?.(method, caller);
 			if (caller) return { caller, by: method };
 			last = null;
 			empty.push(method);
 		} catch (thrown) {
 			last = refusal(thrown);
+			onAsked?.(method, last);
 			if (last.code === 'unauthorized') bad.push(method);
 		}
 	}

@@ -2,12 +2,13 @@
 // the identity, the transport speaks as at a gateway.
 
 import type { Router } from '@hapi/call';
-import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import type { Admission } from '../contract/admission.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { GatewayRoute } from '../contract/kinds.ts';
 import type { Caller, Incoming, JsonObject, OrganizationSettings, ServedAt } from '../contract/nouns.ts';
+import { type Answer, byHapi } from '../http/answer.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
@@ -133,9 +134,10 @@ export function createFixedRoutes(parts: Parts): FixedRoutes {
 		},
 		mount(server) {
 			isMounted = true;
-			const options = { auth: false as const, ...UNREAD, plugins: { ...UNREAD.plugins, isTransports: true as const } };
 			for (const one of served.values()) {
-				const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> => serve(request, h, one, parts);
+				const answerer = (request: Request): Promise<Answer> => serve(request, one, parts);
+				const options = { auth: false as const, ...UNREAD, plugins: { ...UNREAD.plugins, isTransports: true as const, answerer } };
+				const handler = async (request: Request) => byHapi(request, await answerer(request));
 				server.route({ method: '*', path: `${one.path}/{rest*}`, options, handler });
 				// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path.
 				server.route({ method: '*', path: `/.well-known/{name}${one.path}`, options, handler });
@@ -181,7 +183,7 @@ function prepareMethod(
 	return { plugin, isRequired: false, config: deepFreeze(value as JsonObject), rules: {} };
 }
 
-async function serve(request: Request, h: ResponseToolkit, served: Served, parts: Parts): Promise<ResponseObject> {
+async function serve(request: Request, served: Served, parts: Parts): Promise<Answer> {
 	const { router, speaker } = served;
 	request.plugins.servedBy = { plugin: served.plugin };
 	const path = innerPath(request.path, served.path);
@@ -208,10 +210,10 @@ async function serve(request: Request, h: ResponseToolkit, served: Served, parts
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (isOpen && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
 	const { events } = reply;
-	if (!events) return respond(h, reply, call);
+	if (!events) return respond(reply, call);
 	const { streams, admitted } = parts;
 	const who = reach ? { plugin, ...reach, gateway: null, reach: { gateways: reach.gateways, path: served.path } } : null;
-	return respondEvents(h, { ...reply, events }, { mounted, incoming, call, leaving, request, from, streams, admitted, who });
+	return respondEvents({ ...reply, events }, { mounted, incoming, call, leaving, request, from, streams, admitted, who });
 }
 
 const isOfMethod = ({ plugin }: MountedRoute): boolean => plugin.startsWith('auth:');

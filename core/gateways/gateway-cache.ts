@@ -14,15 +14,32 @@ interface GatewayCacheParts extends MountParts {
 	store: Store;
 }
 
+interface Entry {
+	organizationId: string | null;
+	gateway: Promise<MountedGateway | null>;
+	/** The gateway, as soon as it is prepared. */
+	ready: MountedGateway | null;
+}
+
 /** Gateways by their address, each prepared once and dropped with the first change of its organization. */
 export class GatewayCache {
 	readonly #parts: GatewayCacheParts;
-	readonly #mounted = new BoundedMap<string, { organizationId: string | null; gateway: Promise<MountedGateway | null> }>(MOUNTED);
+	readonly #mounted = new BoundedMap<string, Entry>(MOUNTED);
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: GatewayCacheParts) {
 		this.#parts = parts;
 		this.#unsubscribe = parts.store.changes.subscribe((topics) => this.#drop(new Set(topics)));
+	}
+
+	/** Returns a gateway for which nothing has to be waited for; null for any other one. */
+	ready(organizationSlug: string, endpoint: string): MountedGateway | null {
+		const known = this.#mounted.get(organizationSlug + endpoint)?.ready ?? null;
+		const look = known && this.#parts.store.changes.fresh(STALE_MS);
+		if (!look) return known;
+		// `get` waits for it, and fails with it.
+		look.catch(() => undefined);
+		return null;
 	}
 
 	/** Returns the prepared gateway; null when there is none, or it is not active. */
@@ -32,10 +49,12 @@ export class GatewayCache {
 		const key = organizationSlug + endpoint;
 		const known = this.#mounted.get(key);
 		if (known) return known.gateway;
-		const entry: { organizationId: string | null; gateway: Promise<MountedGateway | null> } = {
+		const entry: Entry = {
 			organizationId: null,
+			ready: null,
 			gateway: this.#load(organizationSlug, endpoint).then(({ organizationId, gateway }) => {
 				entry.organizationId = organizationId;
+				entry.ready = gateway;
 				return gateway;
 			}),
 		};

@@ -1,11 +1,11 @@
 // Runs the functions of plugins that answer requests, each within its time, and sends what they return once it is checked.
 
 import { Readable } from 'node:stream';
-import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Call, Context } from '../contract/context.ts';
 import { PluginFault } from '../contract/errors.ts';
 import type { ManagementRequest, ManagementRoute } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
+import { type Answer, lowerHeaders } from '../http/answer.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 import { inTime } from '../kit/race.ts';
@@ -55,17 +55,15 @@ async function endEvents(events: AsyncIterable<unknown>): Promise<void> {
 }
 
 /** @param call whose log receives the error of a stream that fails while it is sent */
-export function respond(h: ResponseToolkit, { status, headers, body, type }: CheckedReply, call: Pick<Call, 'log'>): ResponseObject {
-	// A stream that fails before hapi reads it would end the process.
-	if (body instanceof Readable)
-		body.on('error', (error) => call.log.warn({ error: describeThrown(error) }, 'the stream of a reply failed'));
-	const response = h.response(body).code(status);
-	if (type !== undefined) response.type(type);
-	for (const name in headers) response.header(name, headers[name] ?? '');
+export function respond({ status, headers, body, type }: CheckedReply, call: Pick<Call, 'log'>): Answer {
+	const answer: Answer = { status, headers: lowerHeaders(headers), body: body ?? null };
+	if (type !== undefined) answer.headers['content-type'] ??= type;
+	if (!(body instanceof Readable)) return answer;
+	// A stream that fails before it is sent would end the process.
+	body.on('error', (error) => call.log.warn({ error: describeThrown(error) }, 'the stream of a reply failed'));
 	// A compressor would hold events back until it has enough of them.
-	if (body instanceof Readable && mediaTypeOf(response.headers['content-type'] as string | undefined) === 'text/event-stream')
-		response.header('content-encoding', 'identity');
-	return response;
+	if (mediaTypeOf(answer.headers['content-type']?.toString()) === 'text/event-stream') answer.headers['content-encoding'] = 'identity';
+	return answer;
 }
 
 /** Has a plugin answer in the management API. @param plugin `kind:name`. @throws PluginFault; what the handler throws */

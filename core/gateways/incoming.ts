@@ -26,6 +26,7 @@ export function describeRequest(
 ): Incoming {
 	const { headers } = request.raw.req;
 	const origin = headers.origin ?? null;
+	let query: URLSearchParams | null = null;
 	return {
 		id: request.info.id,
 		method: request.method.toUpperCase(),
@@ -34,7 +35,10 @@ export function describeRequest(
 		path: around.path,
 		base: around.base,
 		params: around.match?.params ?? {},
-		query: queryOf(request),
+		get query() {
+			query ??= queryOf(request);
+			return query;
+		},
 		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
 		headers: headers as Record<string, string | undefined>,
 		body: null,

@@ -3,7 +3,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Caller } from '../contract/nouns.ts';
 import type { Recorder } from '../store/recorder.ts';
-import type { RequestRow } from '../store/store.ts';
+import type { LineNames, RequestRow } from '../store/store.ts';
 
 declare module '@hapi/hapi' {
 	interface PluginsStates {
@@ -17,7 +17,10 @@ declare module '@hapi/hapi' {
 const CLOSED_BY_CLIENT = 499;
 
 /** Begins the line of a request. @param gatewayId null at an address over several gateways */
-export function beginLine(request: Request, { organizationId, gatewayId }: { organizationId: string; gatewayId: string | null }): void {
+export function beginLine(
+	request: Request,
+	{ organizationId, gatewayId, names = {} }: { organizationId: string; gatewayId: string | null; names?: LineNames },
+): void {
 	const { headers } = request.raw.req;
 	const row: RequestRow = {
 		organizationId,
@@ -45,6 +48,7 @@ export function beginLine(request: Request, { organizationId, gatewayId }: { org
 		cachedTokens: null,
 		costMicroUsd: null,
 		startedAt: Date.now(),
+		names,
 	};
 	request.plugins.line = { row, startedMs: performance.now() };
 }
@@ -59,24 +63,34 @@ export function nameCaller(request: Request, caller: Caller | null): void {
 	row.method = caller.method;
 }
 
-/** Adds the lines of the requests that a server has answered. */
+/** Adds the lines of the requests that hapi has answered. */
 export function logRequests(server: Server, recorder: Pick<Recorder, 'request'>): void {
 	server.events.on('response', (request) => {
-		const { line, refusedWith } = request.plugins;
-		if (!line) return;
-		const { row, startedMs } = line;
 		const { response } = request;
-		const status = response instanceof Error ? 500 : (response?.statusCode ?? CLOSED_BY_CLIENT);
-		row.status = status;
-		row.durationMs = performance.now() - startedMs;
-		row.outcome = status === CLOSED_BY_CLIENT ? 'cancelled' : (refusedWith ?? (status < 400 ? 'success' : `http_${status}`));
+		// An answer at the door is logged there.
+		if (typeof response === 'symbol') return;
 		const { headers = {} } = response instanceof Error ? {} : (response ?? {});
-		row.bytesOut = lengthOf(headers['content-length']);
-		// A client that listens does so for as long as it likes.
-		if (request.method === 'get' && String(headers['content-type']).startsWith('text/event-stream')) row.isOpenEnded = true;
-		if (row.outcome === 'rate_limited') row.isOnlyCounted = true;
-		recorder.request(row);
+		addLine(request, { status: response instanceof Error ? 500 : (response?.statusCode ?? CLOSED_BY_CLIENT), headers }, recorder);
 	});
+}
+
+/** Adds the line of a request that was answered. */
+export function addLine(
+	request: Request,
+	{ status, headers }: { status: number; headers: Readonly<Record<string, unknown>> },
+	recorder: Pick<Recorder, 'request'>,
+): void {
+	const { line, refusedWith } = request.plugins;
+	if (!line) return;
+	const { row, startedMs } = line;
+	row.status = status;
+	row.durationMs = performance.now() - startedMs;
+	row.outcome = status === CLOSED_BY_CLIENT ? 'cancelled' : (refusedWith ?? (status < 400 ? 'success' : `http_${status}`));
+	row.bytesOut = lengthOf(headers['content-length']);
+	// A client that listens does so for as long as it likes.
+	if (request.method === 'get' && String(headers['content-type']).startsWith('text/event-stream')) row.isOpenEnded = true;
+	if (row.outcome === 'rate_limited') row.isOnlyCounted = true;
+	recorder.request(row);
 }
 
 /** Returns the length that a header tells; null without one. */

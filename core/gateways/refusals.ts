@@ -1,8 +1,9 @@
 // Refusals in the form of a gateway's protocol: the plugin whose path it is says their body, and core their headers.
 
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Request } from '@hapi/hapi';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
 import type { Incoming, JsonObject, Log, Reply, ServedAt } from '../contract/nouns.ts';
+import type { Answer } from '../http/answer.ts';
 import { isObject } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
 import { type CheckedReply, checkReply } from './check-reply.ts';
@@ -39,14 +40,14 @@ export function letSpeak(request: Request, speaker: Speaker, incoming: Incoming,
  * Returns a refusal in the protocol's form; null leaves it in core's: for a 429, whose body specification 7 defines, and when the plugin
  * wants it, throws or is wrong, which is logged.
  */
-export function spoken(error: GatewayError, request: Request, h: ResponseToolkit, log: Log): ResponseObject | null {
+export function spoken(error: GatewayError, request: Request, log: Log): Answer | null {
 	const { speaking } = request.plugins;
 	if (!speaking?.speaker.fail || error.code === 'rate_limited') return null;
 	const { plugin, config, fail } = speaking.speaker;
 	const { status } = error;
 	try {
 		const reply: unknown = fail(copyOf(error), speaking.incoming, config, speaking.at);
-		return reply === null ? null : toResponse(checkRefusal(reply, status, plugin), h);
+		return reply === null ? null : toAnswer(checkRefusal(reply, status, plugin));
 	} catch (thrown) {
 		const fields = { requestId: request.info.id, ...request.plugins.servedBy, plugin, code: error.code, error: describeThrown(thrown) };
 		log.error(fields, 'fail of a plugin failed');
@@ -59,11 +60,12 @@ function copyOf({ code, message, details, headers, cause }: GatewayError): Gatew
 	return new GatewayError(code, message, { details: [...details], headers: { ...headers }, cause });
 }
 
-function toResponse({ status, headers, body, type }: CheckedReply, h: ResponseToolkit): ResponseObject {
-	const response = h.response(body).code(status);
-	if (type !== undefined) response.type(type);
-	for (const name in headers) if (!OF_CORE.test(name)) response.header(name, headers[name] ?? '');
-	return response;
+function toAnswer({ status, headers, body, type }: CheckedReply): Answer {
+	// Streams were refused.
+	const answer: Answer = { status, headers: {}, body: (body as string | Buffer | undefined) ?? null };
+	if (type !== undefined) answer.headers['content-type'] = type;
+	for (const name in headers) if (!OF_CORE.test(name)) answer.headers[name.toLowerCase()] = headers[name] ?? '';
+	return answer;
 }
 
 /** @throws PluginFault */

@@ -188,11 +188,15 @@ test('a client who disconnects aborts the call', async () => {
 		return { status: 200 };
 	};
 	let leave = (): void => assert.fail('nobody was asked');
-	core.server.ext('onPreHandler', (request, h) => {
+	const { door } = core.server.app;
+	assert.ok(door);
+	const { atGateways } = door;
+	door.atGateways = (request) => {
 		leave = () => void request.raw.res.emit('close');
-		return h.continue;
-	});
+		return atGateways(request);
+	};
 	await ask(at);
+	door.atGateways = atGateways;
 	assert.equal(await left, true);
 });
 

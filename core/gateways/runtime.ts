@@ -1,12 +1,13 @@
 // Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a
 // request").
 
-import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import type { GateContext } from '../contract/admission.ts';
 import type { Context } from '../contract/context.ts';
 import { notFound } from '../contract/errors.ts';
 import type { Caller, Gateway, Incoming, Scope } from '../contract/nouns.ts';
+import { type Answer, byHapi } from '../http/answer.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
@@ -14,11 +15,13 @@ import { type Place, placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
+import type { KeyedGateway } from '../identity/gateway-keys.ts';
 import { createIdentities, type Identities, type IdentityParts, type RequestIdentity } from '../identity/identity.ts';
 import type { Member } from '../identity/members.ts';
 import { type Reach, reachIn } from '../identity/reach.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Recorder } from '../store/recorder.ts';
+import { tellGateway } from '../telemetry/request-fields.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services, ToolShelf } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
@@ -31,7 +34,7 @@ import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
 import { GatewayCache } from './gateway-cache.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, incomingOf, isDiscovery, readFor } from './incoming.ts';
-import { beginLine, logRequests, nameCaller } from './logged-requests.ts';
+import { addLine, beginLine, logRequests, nameCaller } from './logged-requests.ts';
 import { createMerged, type MergedGateways } from './merged.ts';
 import { checkRoutes, findRoute, type MountedGateway, type MountParts, unmatched } from './mount.ts';
 import { OnlyGateways } from './only-gateways.ts';
@@ -58,6 +61,10 @@ export interface Runtime {
 	reachIn(member: Member, organizationId: string): Reach | null;
 	/** Follows what is served, for `call.served`. */
 	served: Served;
+	/** Returns the gateway as it is served; null for one that is not active. @throws when it cannot be served */
+	mounted: GatewayCache['get'];
+	/** Returns the identity that a gateway's plugins get, outside of a request. */
+	identityAt(mounted: KeyedGateway): RequestIdentity;
 	keyReach: MergedGateways['keyReach'];
 	/** Returns a call over the gateways of an organization that the caller reaches. */
 	callOf: MergedGateways['callOf'];
@@ -98,11 +105,13 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		check: (who, signal) => callerOfStream(who, signal, rebuilding()),
 	});
 	const fixed = createFixedRoutes({ ...parts, merged, admitted, everywhere: { ...parts, identities } });
-	const handler = (request: Request, h: ResponseToolkit): Promise<ResponseObject> =>
-		serve(request, h, { parts, gateways, only, identities, admitted });
+	const serving: Serving = { parts, gateways, only, identities, admitted };
+	const atGateways = (request: Request): Promise<Answer> => serve(request, serving);
 	return {
 		mount(server) {
 			const options = { auth: false as const, ...UNREAD };
+			const handler = async (request: Request) => byHapi(request, await atGateways(request));
+			server.app.door = { atGateways, ended: (request, sent) => addLine(request, sent, parts.recorder) };
 			server.route({ method: '*', path: '/{org}/{gateway}/{rest*}', options, handler });
 			// RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before the path; both forms are accepted.
 			server.route({ method: '*', path: '/.well-known/{name}/{org}/{gateway}', options, handler });
@@ -113,6 +122,8 @@ export function createRuntime(parts: RuntimeParts): Runtime {
 		tokens: async (slug, endpoint) => estimateTokens(await gatewayAt(slug, endpoint).catch(notServed), parts),
 		rebuild: (origin) => rebuild(origin, rebuilding()),
 		served,
+		mounted: gatewayAt,
+		identityAt: (mounted) => identities.at(mounted, null),
 		contextAt: (scope) => managementContext(parts.services, scope),
 		reachIn,
 		callOf: merged.callOf,
@@ -139,16 +150,15 @@ interface Serving {
 	admitted: StillAdmitted;
 }
 
-async function serve(
-	request: Request,
-	h: ResponseToolkit,
-	{ parts, gateways, only, identities, admitted }: Serving,
-): Promise<ResponseObject> {
-	const { mounted, path } = await resolve(await only.placed(placeOf(request.path)), gateways);
+async function serve(request: Request, { parts, gateways, only, identities, admitted }: Serving): Promise<Answer> {
+	const place = placeOf(request.path);
+	const { mounted, path } = resolved(place, gateways) ?? (await resolve(await only.placed(place), gateways));
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const gateway = placed(mounted.gateway, publicUrl);
-	beginLine(request, { organizationId: gateway.organizationId, gatewayId: gateway.id });
+	const names = { organization: gateway.organizationSlug, gateway: gateway.endpoint.slice(1) };
+	beginLine(request, { organizationId: gateway.organizationId, gatewayId: gateway.id, names });
 	const match = findRoute(mounted.router, request.method, path);
+	tellGateway(names, match?.found.route.path);
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
 	request.plugins.gatewayRoute = match?.found.route;
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: gateway.url, path, match });
@@ -165,6 +175,7 @@ async function serve(
 		admission: () => admissionOf(gateway, mounted.methods),
 		identity,
 		incoming,
+		names,
 		signal: leaving.signal,
 		entry: null,
 		listener: null,
@@ -172,7 +183,8 @@ async function serve(
 	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
 	const { caller, verify } = isOpen ? NOBODY : await admit(request, incoming, { mounted, around, gateway, parts });
 	nameCaller(request, caller);
-	await limits.ofGateway(request, gateway.id, subjectOf(caller));
+	const counting = limits.ofGateway(request, gateway.id, subjectOf(caller));
+	if (counting) await counting;
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
 	const { route, plugin, config } = match.found;
@@ -182,7 +194,7 @@ async function serve(
 	// A method that verified the body served the request in between.
 	request.plugins.servedBy = servedBy;
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
-	const countCall = (): Promise<void> => limits.ofGateway(request, gateway.id, subjectOf(caller));
+	const countCall = async (): Promise<void> => limits.ofGateway(request, gateway.id, subjectOf(caller));
 	const lists = route.lists === true;
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, countCall, lists, config });
 	const from = { plugin, gaveCookie: (cookie: string) => identity.gaveCookie(cookie) };
@@ -190,10 +202,10 @@ async function serve(
 	// A request that granted or withdrew a credential takes effect at once on this replica. The change stays committed if this refresh fails.
 	if (route.public && request.method !== 'get') await parts.store.changes.fresh(0)?.catch(() => undefined);
 	const { events } = reply;
-	if (!events) return respond(h, reply, call);
+	if (!events) return respond(reply, call);
 	const who = caller && { plugin, organizationId: gateway.organizationId, gateway: mounted.gateway, caller };
 	const streaming = { mounted: match.found, incoming, call, leaving, request, from, streams: parts.streams, admitted, who };
-	return respondEvents(h, { ...reply, events }, streaming);
+	return respondEvents({ ...reply, events }, streaming);
 }
 
 /** The caller of a request, and the check of its body by the method that admitted the caller. */
@@ -232,6 +244,13 @@ async function admit(request: Request, incoming: Incoming, { mounted, gateway, a
 
 /** Returns the subject whose requests are counted together; null for callers without a name of their own. */
 const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
+
+/** Finds the gateway of a path without waiting, as most can be; null for any other one. */
+function resolved(place: Place | null, gateways: GatewayCache): { mounted: MountedGateway; path: string } | null {
+	if (!place || place.endpoint === '' || place.suffix !== '') return null;
+	const mounted = gateways.ready(place.organization, `/${place.endpoint}`);
+	return mounted && { mounted, path: place.path };
+}
 
 /** Finds the gateway of a path, in any of its spellings. @throws not_found */
 async function resolve(place: Place | null, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {

@@ -36,6 +36,7 @@ import {
 } from '../../../core/features.ts';
 import { assignmentRoutes } from './assignments.ts';
 import { authRoutes } from './auth.ts';
+import { explainCall } from './explain.ts';
 import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
 import { managementRoutes } from './management.ts';
@@ -82,6 +83,7 @@ export default {
 			...authRoutes(core),
 			...keyRoutes(core),
 			...managementRoutes(core),
+			explainCall(core),
 		]);
 	},
 } satisfies Feature;

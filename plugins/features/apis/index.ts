@@ -55,8 +55,16 @@ const strictOutput = Joi.boolean().description(
 		'the fields. Default false: schemas are shown as documentation, and no answer is refused.',
 );
 
+const watch = Joi.string()
+	.valid('daily')
+	.allow(null)
+	.description(
+		'`daily`: the document is read again from the URL of its last import each day, without a change to the API, and alert rules of the kind ' +
+			'`document` tell how it differs. Null: it is not.',
+	);
+
 /** Fields that are optional both in a new API and in a change. */
-const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH, strictOutput, icon };
+const given = { outbound: OUTBOUND.allow(null), passThrough: PASS_THROUGH, strictOutput, icon, watch };
 
 const CREATE = body({
 	name: displayName.required(),

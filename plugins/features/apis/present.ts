@@ -29,6 +29,7 @@ const fields = {
 	passThrough: PASS_THROUGH,
 	strictOutput: Joi.boolean().description('Answers that break the output schema of their tool are failed calls.'),
 	icon: text.allow(null).description('An image for clients; null: none.'),
+	watch: Joi.string().valid('daily').allow(null).description('Whether its document is read again each day, for alerts.'),
 	createdAt: timestamp,
 	updatedAt: timestamp,
 };

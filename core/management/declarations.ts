@@ -32,7 +32,7 @@ const PERMISSION = /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/;
 export const OWN_TYPES: readonly string[] = [
 	...['organization', 'member', 'invitation', 'access_key', 'api', 'credential', 'schema', 'tool', 'gateway', 'gateway_tool'],
 	...['auth_method', 'api_key', 'import', 'skill', 'gateway_skill', 'llm_provider'],
-	...['agent', 'agent_webhook', 'agent_approval', 'agent_version', 'agent_schedule'],
+	...['alert_rule', 'agent', 'agent_webhook', 'agent_approval', 'agent_version', 'agent_schedule'],
 ];
 
 /** Collects the permissions of all features. @throws Error naming the feature and the permission that is invalid or taken */

@@ -243,3 +243,30 @@ for (const [query, path] of BAD_QUERIES) {
 		assert.equal(answer.details[0].path, path);
 	});
 }
+
+test('the log is exported by its filters, as CSV and as NDJSON, and never that of others', async () => {
+	must(await owner.patch(`/organizations/${org}`, { name: '=HYPERLINK("x")' }, headers), 200);
+	const [latest] = await read('?limit=1');
+	const asked = { authorization: `Bearer ${owner.token}`, ...headers };
+	const ndjson = await fetch(`${service.url}/audit-log/export?format=ndjson&resourceType=organization`, { headers: asked });
+	const rows = (await ndjson.text())
+		.trim()
+		.split('\n')
+		.map((line) => JSON.parse(line));
+	assert.equal(rows[0].id, latest?.id);
+	assert.deepEqual([rows[0].resourceName, rows[0].email, rows[0].userAgent], ['=HYPERLINK("x")', owner.email, 'auditor/1.0']);
+	assert.ok(rows.every(({ resourceType }) => resourceType === 'organization'));
+	const csv = must(await owner.get('/audit-log/export', headers), 200);
+	const [columns, first] = String(csv.body).split('\r\n');
+	assert.equal(columns?.split(',').slice(0, 5).join(), 'at,action,resourceType,resourceId,resourceName');
+	assert.ok(first?.includes(`"'=HYPERLINK(""x"")"`), first);
+	assert.match(csv.headers.get('content-disposition') ?? '', /filename="audit-log\.csv"/);
+	assert.ok(!String(must(await stranger.get('/audit-log/export'), 200).body).includes(String(latest?.id)));
+});
+
+test('the end of the hash chain is shown to whoever may read the log', async () => {
+	const { head } = must(await owner.get('/audit-log/head', headers), 200).body.data;
+	assert.ok(head === null || (head.position >= 1 && /^[0-9a-f]{64}$/.test(head.hash)));
+	const viewer = await addMember(owner, 'viewer');
+	assert.equal((await viewer.get('/audit-log/head', { 'x-organization-id': owner.organization.id })).status, 403);
+});

@@ -23,8 +23,9 @@ import type { NamedWorks } from '../shared/named-work.ts';
 import type { RecordServices } from '../shared/plugin-records.ts';
 import type { Shared } from '../shared/redis.ts';
 import type { SkillFiles } from '../shared/skill-files.ts';
-import type { CredentialRow, RecordStore, Store } from '../store/store.ts';
+import type { CredentialRow, LineNames, RecordStore, Store } from '../store/store.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
+import type { CredentialHealth } from '../upstreams/credential-health.ts';
 import type { Signer } from '../upstreams/credentials.ts';
 import type { Outbound } from '../upstreams/outbound.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
@@ -59,6 +60,7 @@ export interface Services {
 	inFlight: InFlight;
 	jobs: JobDesk;
 	models: Pick<ModelConnections, 'of'>;
+	credentialHealth?: CredentialHealth;
 	/** Runs agents on behalf of a call. */
 	agents: { of(call: CallParts): AgentRuns };
 	/** Checks data by schemas. */
@@ -113,10 +115,14 @@ export interface CallParts {
 	/** The tool being run, inside an executor. */
 	entry: { tool: Tool; api: Api | null; credentials: readonly CredentialRow[] } | null;
 	listener: ProgressListener | null;
+	/** The names in the log's line of the request, which learn the tool. */
+	names?: LineNames;
 	/** The way to the user of the client. */
 	asker?: Asker | null;
 	/** Keeps results that are cut, and tells the client how to get them; absent where it has no way to. */
 	keep?: Budget['keep'];
+	/** Whether its results must keep the output schema of their tool, also where its API promises nothing. */
+	strictOutput?: boolean;
 	/** Ends the run inside an executor, which the client will begin again. */
 	suspend?: ((reason: GatewayError) => void) | undefined;
 	/** Replaces the service's own record store: records are written in the name of a user. */

@@ -228,8 +228,8 @@ export class PluginCall implements Call {
 		return this.#services.followServed(this.#parts, signal);
 	}
 
-	async sign(request: OutboundRequest): Promise<OutboundRequest> {
-		return this.#parts.outbound?.sign(request) ?? request;
+	sign(request: OutboundRequest): Promise<OutboundRequest> {
+		return this.#parts.outbound?.sign(request) ?? Promise.resolve(request);
 	}
 
 	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
@@ -269,7 +269,8 @@ export class PluginCall implements Call {
 		const { progress: listener = this.#parts.listener, ask: asker = this.#parts.asker ?? null, keep: link } = options;
 		const isCounted = options.counted ?? this.#parts.isCounted ?? false;
 		const kept = link && { keep: keeping(this.#services, this.#parts, link) };
-		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker, isCounted, ...kept });
+		const { strictOutput = this.#parts.strictOutput ?? false } = options;
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker, isCounted, strictOutput, ...kept });
 	}
 
 	/** Writes in the name of a user, with the client data of the request. */

@@ -5,7 +5,12 @@ import { GatewayError } from '../contract/errors.ts';
 /** The time in which an executor ends after its signal aborted. */
 const LEAVE_MS = 5000;
 /** The specification's timeout of an execution, for tools whose executor sets none. */
-export const DEADLINE_MS = 120_000;
+const DEADLINE_MS = 120_000;
+/** The longest that an executor may set. */
+const LONGEST_MS = 3_600_000;
+
+/** Returns the time limit of a run. */
+export const deadlineOf = ({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number }): number => Math.min(LONGEST_MS, deadlineMs);
 
 /** Settles like an executor's promise, or rejects some time after the signal aborted. */
 type Leavable = <T>(run: Promise<T>) => Promise<T>;
@@ -16,6 +21,7 @@ type Leavable = <T>(run: Promise<T>) => Promise<T>;
  */
 export async function underDeadline<T>(
 	outer: AbortSignal,
+	deadlineMs: number,
 	work: (signal: AbortSignal, leavable: Leavable, end: (reason: unknown) => void) => Promise<T>,
 ): Promise<T> {
 	const controller = new AbortController();
@@ -33,8 +39,8 @@ export async function underDeadline<T>(
 	if (outer.aborted) leave();
 	outer.addEventListener('abort', leave, { once: true });
 	const timer = setTimeout(
-		() => abort(new GatewayError('upstream_timeout', `The tool took longer than ${DEADLINE_MS / 1000} s.`)),
-		DEADLINE_MS,
+		() => abort(new GatewayError('upstream_timeout', `The tool took longer than ${deadlineMs / 1000} s.`)),
+		deadlineMs,
 	);
 	try {
 		return await work(controller.signal, leavable, abort);

@@ -38,6 +38,10 @@ before(async () => {
 					return execute(args, its, call);
 				},
 			},
+			{
+				...{ kind: 'executor', name: 'patient', summary: 'Has an hour.', config, deadlineMs: 3_600_000 },
+				execute: (args, its, call) => execute(args, its, call),
+			},
 		],
 	});
 	({ organizationId } = await addTenant(core.store));
@@ -161,9 +165,9 @@ test('when the caller left before the run, the executor gets an aborted signal w
 /** Begins a run of a tool as a transport does, on a clock that the test moves. @param begun resolves when the executor was called */
 async function runOnClock(
 	t: TestContext,
-	{ signal = new AbortController().signal, begun }: { signal?: AbortSignal; begun: Promise<void> },
+	{ signal = new AbortController().signal, begun, executor = 'odd' }: { signal?: AbortSignal; begun: Promise<void>; executor?: string },
 ) {
-	const { id } = await add();
+	const { id } = await add({ executor, type: executor });
 	const row = (await core.store.tools.get(organizationId, id)) ?? assert.fail();
 	const entry = core.services.invoker.prepare(row, { api: null, credentials: [] });
 	const around = { plugin: 'transport:x', organizationId, gateway: null, caller, shelf: null, entry: null, listener: null };
@@ -183,6 +187,17 @@ test('a run ends after two minutes, with the code of a timeout', async (t) => {
 	t.mock.timers.tick(1);
 	assert.deepEqual((await running).error, { code: 'upstream_timeout', message: 'The tool took longer than 120 s.' });
 	assert.deepEqual(recorded(), [['failed', 'upstream_timeout']]);
+});
+
+test('a run of an executor that sets a longer time ends after that', async (t) => {
+	const { promise: begun, resolve } = Promise.withResolvers<void>();
+	execute = hanging(resolve);
+	const running = runOnClock(t, { begun, executor: 'patient' });
+	await begun;
+	t.mock.timers.tick(3_599_999);
+	assert.deepEqual(core.runs, []);
+	t.mock.timers.tick(1);
+	assert.deepEqual((await running).error, { code: 'upstream_timeout', message: 'The tool took longer than 3600 s.' });
 });
 
 test('an executor that goes on although its signal aborted is left behind after five seconds', async (t) => {

@@ -15,16 +15,17 @@ import { UnfitConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { RequestRow, ToolRow } from '../store/store.ts';
+import { tracedTool } from '../telemetry/work-spans.ts';
 import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
 import { passedOn } from '../upstreams/pass-through.ts';
 import { PluginCall } from './call.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import { checkPreview, checkResult } from './check-result.ts';
 import { confirmed, isConfirmed } from './confirming.ts';
-import { DEADLINE_MS, underDeadline } from './deadline.ts';
+import { deadlineOf, underDeadline } from './deadline.ts';
 import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
-import { endedLine, lineOf, outcomeOf, outcomeOfRun } from './logged-runs.ts';
+import { endedLine, failureOf, lineOf, outcomeOf, outcomeOfRun, traceOf } from './logged-runs.ts';
 import { NO_IDENTITY } from './no-identity.ts';
 import { findLender, type Lender } from './sandboxes.ts';
 import { settle } from './settle.ts';
@@ -79,7 +80,8 @@ export function createInvoker(parts: InvokerParts): Invoker {
 			const line = lineOf(entry, callParts);
 			const spending = new UsageMeter(callParts.spending);
 			try {
-				const result = await runEntry(entry, args, { callParts: { ...callParts, spending }, line, parts });
+				const running = { callParts: { ...callParts, spending }, line, parts };
+				const result = await tracedTool(traceOf(entry), () => runEntry(entry, args, running), failureOf);
 				const { use } = spending;
 				const durationMs = performance.now() - started;
 				record(parts.recorder, { entry, callParts, result, use, durationMs });
@@ -114,8 +116,9 @@ async function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }
 	const services = parts.services();
 	const ready = readied(entry, services.log);
 	if ('content' in ready) return ready;
-	return underDeadline(callParts.signal, (signal, leavable, suspend) => {
-		const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs: DEADLINE_MS });
+	const deadlineMs = deadlineOf(ready.executor);
+	return underDeadline(callParts.signal, deadlineMs, (signal, leavable, suspend) => {
+		const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs });
 		const { api, credentials, tool } = entry;
 		const passed = passedOn(entry.passThrough, callParts);
 		const { organizationId } = tool;
@@ -123,12 +126,13 @@ async function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }
 		const call = executorCall(services, { entry, ready, callParts, outbound, signal, suspend });
 		const { executor, config } = ready;
 		const work = async (): Promise<RunResult> => {
-			const complete = await parts.argumentChecks.complete(entry, args, signal);
+			const checking = parts.argumentChecks.complete(entry, args, signal);
+			const complete = checking instanceof Promise ? await checking : checking;
 			const asking = { asker: callParts.asker, ask: (question: Question) => call.ask(question) };
 			if (isConfirmed(entry.confirm, tool) && !(await confirmed(tool, complete, asking))) return DECLINED;
 			const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
 			const checked = checkResult(`executor:${executor.name}`, result);
-			return checked ? settle(checked, entry, { checks: parts.argumentChecks, keep: callParts.keep, signal }) : TOO_LARGE;
+			return checked ? settle(checked, entry, { checks: parts.argumentChecks, callParts, signal }) : TOO_LARGE;
 		};
 		return attempt(call, work, () => {
 			Object.assign(line, outbound.spentMs);
@@ -171,6 +175,8 @@ const executorCall = (services: Services, { entry, ready, callParts, outbound, s
 		signal,
 		outbound,
 		suspend,
+		// Its own result is checked, not those of the tools that it runs.
+		strictOutput: false,
 	});
 
 function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: InvokerParts): Promise<RunResult & { request?: JsonObject }> {
@@ -180,7 +186,7 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 	const ready = entry.masked(outbound.mask);
 	const { executor, config } = ready;
 	const preview = executor.preview?.bind(executor);
-	return underDeadline(callParts.signal, (signal, leavable) => {
+	return underDeadline(callParts.signal, deadlineOf(executor), (signal, leavable) => {
 		const call = executorCall(services, { entry, ready, callParts: { ...callParts, isDry: true }, outbound, signal });
 		return attempt<RunResult & { request?: JsonObject }>(call, async () => {
 			const complete = await parts.argumentChecks.complete(entry, args, signal);

@@ -12,8 +12,9 @@ import type { ToolEntry } from './entry.ts';
 /** Begins the line of a run. */
 export function lineOf(
 	{ tool }: Pick<ToolEntry, 'tool'>,
-	{ gateway, caller, incoming, asked, ofAgent }: CallParts & { caller: Caller },
+	{ gateway, caller, incoming, asked, ofAgent, names }: CallParts & { caller: Caller },
 ): RequestRow {
+	if (names) names.tool ??= tool.name;
 	return {
 		organizationId: tool.organizationId,
 		kind: 'tool',
@@ -40,6 +41,7 @@ export function lineOf(
 		cachedTokens: null,
 		costMicroUsd: null,
 		startedAt: Date.now(),
+		names: { tool: tool.name, ...(gateway && { organization: gateway.organizationSlug }) },
 	};
 }
 
@@ -67,6 +69,11 @@ export function modelCalls({
 	return [more.signal, more.spending, origin];
 }
 
+/** Returns what the span of a run tells. */
+export const traceOf = ({ tool: { name, executor, organizationId } }: Pick<ToolEntry, 'tool'>) => ({
+	...{ tool: name, kind: executor, organization: organizationId },
+});
+
 /** Completes a line. */
 export function endedLine(
 	line: RequestRow,
@@ -86,3 +93,6 @@ export const outcomeOf = (thrown: unknown): string => asGatewayError(thrown)?.co
 
 /** Returns the outcome of a run that gave a result: `tool_error` where the tool itself said that it failed. */
 export const outcomeOfRun = ({ isError, error }: RunResult): string => (isError ? (error?.code ?? 'tool_error') : 'success');
+
+/** Returns the outcome of a run that failed; null otherwise. */
+export const failureOf = (result: RunResult): string | null => (result.isError ? outcomeOfRun(result) : null);

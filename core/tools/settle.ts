@@ -9,12 +9,21 @@ import { withinBudget } from './result-budget.ts';
 
 const MAX_NAMED = 10;
 
-export async function settle(
-	result: ToolResult,
-	{ tool, maxResultBytes }: ToolEntry,
-	{ checks, keep, signal }: { checks: ArgumentChecks; keep: CallParts['keep']; signal: AbortSignal },
-): Promise<RunResult> {
-	const schema = tool.strictOutput ? tool.outputSchema : null;
+/** @returns at once what needs neither a check nor a cut */
+export function settle(result: ToolResult, entry: ToolEntry, around: Around): RunResult | Promise<RunResult> {
+	const isPlain = !entry.tool.strictOutput && !around.callParts.strictOutput && entry.maxResultBytes === null;
+	return isPlain ? result : settled(result, entry, around);
+}
+
+interface Around {
+	checks: ArgumentChecks;
+	callParts: Pick<CallParts, 'keep' | 'strictOutput'>;
+	signal: AbortSignal;
+}
+
+async function settled(result: ToolResult, { tool, maxResultBytes }: ToolEntry, { checks, callParts, signal }: Around): Promise<RunResult> {
+	const { keep, strictOutput } = callParts;
+	const schema = tool.strictOutput || strictOutput ? tool.outputSchema : null;
 	if (schema !== null && !result.isError) {
 		const { structured } = result;
 		const faults =
@@ -28,6 +37,6 @@ export async function settle(
 function broken(faults: readonly { path: string; message: string }[]): RunResult {
 	const lines = faults.slice(0, MAX_NAMED).map(({ path, message }) => `${path || '/'} ${message}`);
 	const more = faults.length > MAX_NAMED ? [`… and ${faults.length - MAX_NAMED} more.`] : [];
-	const message = ['The answer breaks the output schema that its API promises to keep:', ...lines, ...more].join('\n');
+	const message = ['The answer breaks the output schema of the tool:', ...lines, ...more].join('\n');
 	return { content: [{ type: 'text', text: message }], isError: true, error: { code: 'upstream_failed', message } };
 }

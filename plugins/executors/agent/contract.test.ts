@@ -33,7 +33,7 @@ executorContract(agent, {
 	bad: [
 		{ config: {}, says: /"agentId" is required/ },
 		{ config: { agentId: 'x' }, says: /"agentId" must be a valid GUID/ },
-		{ config: { agentId: AGENT, timeoutMs: 120_001 }, says: /"timeoutMs" must be less than or equal to 120000/ },
+		{ config: { agentId: AGENT, timeoutMs: 3_600_001 }, says: /"timeoutMs" must be less than or equal to 3600000/ },
 	],
 	timeoutField: 'timeoutMs',
 	hasAddress: false,

@@ -18,6 +18,9 @@ interface AgentToolConfig {
 	timeoutMs: number;
 }
 
+/** The longest that a task may wait for a run. */
+const LONGEST_MS = 3_600_000;
+
 export default {
 	kind: 'executor',
 	api: 1,
@@ -25,14 +28,21 @@ export default {
 	creatable: true,
 	summary: 'Runs an agent of the organization: arguments are its input, its output is the result.',
 	config: Joi.object<AgentToolConfig>({
-		agentId: Joi.string().guid().required().description('Id of the agent. Its input schema is what the tool’s `parameters` should be'),
+		agentId: Joi.string()
+			.guid()
+			.required()
+			.description('Id of the agent. A tool without `parameters` takes its input schema, also when that changes'),
 		timeoutMs: Joi.number()
 			.integer()
 			.min(1)
-			.max(120_000)
+			.max(LONGEST_MS)
 			.default(120_000)
-			.description('Milliseconds for the whole run. A run that takes longer is cancelled'),
+			.description(
+				'Milliseconds for the whole run, which is cancelled then. Requests to gateways end after two minutes; only a task of A2A lasts longer',
+			),
 	}),
+	deadlineMs: LONGEST_MS,
+	agent: ({ agentId }) => ({ id: agentId, at: '/executionConfig/agentId' }),
 	async execute(args, { agentId, timeoutMs }, call) {
 		const late = new AbortController();
 		const tooLate = new GatewayError('upstream_timeout', `The agent took longer than ${timeoutMs} ms.`);

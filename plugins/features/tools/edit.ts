@@ -28,9 +28,12 @@ import {
 	unknownType,
 	updateRenewed,
 } from '../../../core/features.ts';
+import { parametersOf } from './parameters.ts';
 
 /** The body of a new tool; its type names the executor. */
-export type ToolBody = Omit<NewTool, 'executor' | 'outputSchema'>;
+export type ToolBody = Omit<NewTool, 'executor' | 'outputSchema' | 'followsAgent' | 'parameters'> & Partial<Pick<NewTool, 'parameters'>>;
+/** The body of a change: null takes the parameters of the agent that the tool runs. */
+export type ToolChanges = Omit<ToolChange, 'parameters' | 'followsAgent'> & { parameters?: JsonSchema | null };
 
 export async function addTool(request: Request, { type, code = null, ...tool }: ToolBody, core: Core): Promise<ToolRow> {
 	const creatable = core.registry.list('executor').filter((executor) => executor.creatable);
@@ -40,14 +43,16 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 			creatable.map(({ name }) => name),
 		);
 	}
-	await checkParameters(request, tool.parameters, core);
+	if (tool.parameters) await checkParameters(request, tool.parameters, core);
 	const { id: organizationId } = organizationOf(request);
 	const id = randomUUID();
 	const given = restored({ organizationId, id, name: tool.name, executor: type }, tool.executionConfig, {}, core);
-	await checkConfig(type, toolConfig({ code, executionConfig: given }), organizationId, core);
+	const config = await checkConfig(type, toolConfig({ code, executionConfig: given }), organizationId, core);
+	const parameters = await parametersOf({ organizationId, executor: type, config, given: tool.parameters }, core);
 	const executionConfig = core.registry.seal('executor', type, given, core.secrets, toolLocation(organizationId, id));
 	const created = {
 		...tool,
+		...parameters,
 		type,
 		executor: type,
 		code,
@@ -60,16 +65,18 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 /** The fields that a change of an imported tool must not set, since a re-import replaces them. */
 const OF_THE_API = ['parameters', 'annotations', 'code', 'executionConfig'] as const;
 
-export async function changeTool(request: Request, change: ToolChange, core: Core): Promise<ToolRow> {
+export async function changeTool(request: Request, { parameters, ...change }: ToolChanges, core: Core): Promise<ToolRow> {
 	const row = await core.store.tools.get(organizationOf(request).id, String(request.params['id']));
 	if (!row) throw notFound('Tool');
-	const foreign = OF_THE_API.find((field) => row.apiId !== null && change[field] !== undefined);
+	const given = { ...change, parameters };
+	const foreign = OF_THE_API.find((field) => row.apiId !== null && given[field] !== undefined);
 	if (foreign) throw invalid(`/${foreign}`, `${foreign} comes from the tool’s API; name, description and status may be changed.`);
 	const bare = (['name', 'description'] as const).find((field) => row.imported === null && change[field] === null);
 	if (bare) throw invalid(`/${bare}`, `${bare} must be a string: only tools of an API have an imported one.`);
-	if (change.parameters) await checkParameters(request, change.parameters, core);
+	if (parameters) await checkParameters(request, parameters, core);
 	const sealed = await changedConfig(row, change, core);
-	const updated = await write(request, row, { ...change, ...sealed }, core);
+	const followed = await changedParameters({ ...row, ...sealed, code: change.code ?? row.code }, row, parameters, core);
+	const updated = await write(request, row, { ...change, ...sealed, ...followed }, core);
 	if (!updated) throw notFound('Tool');
 	return updated;
 }
@@ -102,6 +109,17 @@ function currentColumns(row: ToolRow, registry: Core['registry']): { current: Js
 	return row.code !== null && typeof code === 'string' ? { current, code } : { current: config, code: row.code };
 }
 
+/** Returns the parameters that a change gives or takes from another agent; none where they stay. @throws validation_failed */
+async function changedParameters(row: ToolRow, before: ToolRow, given: JsonSchema | null | undefined, core: Core): Promise<ToolChange> {
+	const isSameConfig = row.executionConfig === before.executionConfig;
+	if (given === undefined && (isSameConfig || !core.registry.get('executor', row.executor)?.agent)) return {};
+	const config = currentConfig(core.registry, storedTool(row));
+	const { organizationId, executor, parameters } = row;
+	// The author's own parameters stay with another agent, which must exist all the same.
+	const own = given === undefined && row.followsAgent === null ? parameters : given;
+	return parametersOf({ organizationId, executor, config, given: own }, core);
+}
+
 async function changedConfig(row: ToolRow, change: ToolChange, core: Core): Promise<Pick<ToolChange, 'executionConfig' | 'configVersion'>> {
 	if (change.executionConfig === undefined && change.code === undefined) return {};
 	const { current } = currentColumns(row, core.registry);
@@ -125,10 +143,11 @@ const restored = (tool: Sealing, given: JsonObject, stored: JsonObject, { regist
 const checkParameters = (request: Request, parameters: JsonSchema, core: Core): Promise<void> =>
 	core.argumentChecks.admit(parameters, organizationOf(request).id, clientSignal(request));
 
-/** Checks the config with its executor. @throws validation_failed, egress_refused */
-async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<void> {
+/** Checks the config with its executor. @returns it as the executor reads it @throws validation_failed, egress_refused */
+async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<JsonObject> {
 	const parsed = parse(type, config, core);
 	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, `executor:${type}`, organizationId));
+	return parsed;
 }
 
 function parse(type: string, config: JsonObject, core: Core): JsonObject {

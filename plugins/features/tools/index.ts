@@ -19,12 +19,11 @@ import {
 	removalQuery,
 	showVersion,
 	storeOf,
-	type ToolChange,
 	type ToolFilter,
 	type ToolRow,
 	words,
 } from '../../../core/features.ts';
-import { addTool, changeTool, type ToolBody } from './edit.ts';
+import { addTool, changeTool, type ToolBody, type ToolChanges } from './edit.ts';
 import { executeTool } from './execute.ts';
 import { presentTool, TOOL } from './present.ts';
 
@@ -52,7 +51,9 @@ const CREATE = body({
 	name: displayName.required(),
 	description: description.default(''),
 	type: type.required().meta({ plugin: 'executor' }).description('The executor of the tool.'),
-	parameters: parameters.default({ type: 'object', properties: {} }),
+	parameters: parameters.description(
+		'JSON Schema (2020-12) of the arguments; its root describes an object. When absent, the input schema of the agent that the tool runs, also when that changes, or no arguments.',
+	),
 	annotations: annotations.default({}),
 	code,
 	executionConfig: executionConfig.default({}).description('The options of the type.'),
@@ -69,7 +70,11 @@ const OWN = 'For tools of an API, null restores the imported one.';
 const UPDATE = body({
 	name: displayName.allow(null).description(OWN),
 	description: description.allow(null).description(`What the tool does, for models. ${OWN}`),
-	parameters,
+	parameters: parameters
+		.allow(null)
+		.description(
+			'JSON Schema (2020-12) of the arguments; its root describes an object. Null takes the input schema of the agent that the tool runs, or no arguments.',
+		),
 	annotations,
 	code,
 	executionConfig: executionConfig.description(
@@ -163,7 +168,7 @@ const updateTool = (core: Core): ServerRoute =>
 		errors: ['egress_refused', 'secret_unreadable'],
 		versioned: true,
 		// The body has passed UPDATE.
-		handler: async (request) => show(request, await changeTool(request, request.payload as ToolChange, core), core),
+		handler: async (request) => show(request, await changeTool(request, request.payload as ToolChanges, core), core),
 	});
 
 const deleteTool = (core: Core): ServerRoute =>

@@ -29,6 +29,7 @@ export const TOOL = shape({
 		'JSON Schema (2020-12) of the arguments. Those that a stored credential of the API provides are hidden from callers of the tool.',
 	),
 	outputSchema: jsonObject.allow(null).description('JSON Schema of the result; null where none is promised.'),
+	followsAgent: uuid.allow(null).description('The agent whose input schema the parameters are; null: they are the tool’s own.'),
 	annotations: shape({
 		title: text.optional(),
 		readOnlyHint: hint,

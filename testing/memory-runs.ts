@@ -166,6 +166,8 @@ class Queue implements MemoryRuns {
 		};
 		return {
 			...{ id: run.id, organizationId: run.organizationId, attempt: 1, definition: null, input: run.input, signal },
+			// A job runs to its end.
+			over: new Promise<void>(() => undefined),
 			progress: (progress) => this.#change(entry, { progress }),
 			async step(_key, work) {
 				signal.throwIfAborted();

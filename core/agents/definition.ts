@@ -16,6 +16,8 @@ export type RunDefinition = AgentDefinition & {
 	rootId: string | null;
 	/** The conversation that the run belongs to, sealed; absent without one. */
 	conversation?: Sealed;
+	/** The trace that it was started in, which each of its attempts continues; absent without telemetry. */
+	trace?: { traceparent: string; tracestate?: string };
 };
 
 /** Agents that wait for each other, at most. */

@@ -9,6 +9,7 @@ import { describeThrown } from '../process/strays.ts';
 import { hasRunEnded } from '../runs/following.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { AgentRow, Agents, Execution, QuestionRow } from '../store/store.ts';
+import { OFF, type Telemetry } from '../telemetry/telemetry.ts';
 import type { CallParts } from '../tools/call-parts.ts';
 import type { AgentAsked, AgentEngine, ExecutionPlace } from './agents.ts';
 import { answerAll, Unanswerable } from './call-answers.ts';
@@ -21,13 +22,15 @@ import { inputSchemaOf } from './graph.ts';
 import { runLine } from './logged-runs.ts';
 import { createPortable } from './portable.ts';
 import { AgentProgram, type ProgramParts } from './program.ts';
+import { tracedDefinition, tracedRun } from './run-spans.ts';
 import { createSchedules } from './schedules.ts';
 import { answerOf, assertDepth, newRef } from './verbs.ts';
 
 export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents' | 'hearings'>, Omit<CheckParts, 'agents'> {
-	runs: Pick<Runs, 'define' | 'startWith' | 'follow' | 'wait' | 'steps' | 'signal' | 'cancel'>;
+	runs: Pick<Runs, 'define' | 'startWith' | 'follow' | 'untilEnded' | 'steps' | 'signal' | 'cancel'>;
 	agents: Agents;
 	argumentChecks: ArgumentChecks;
+	telemetry?: Pick<Telemetry, 'run'>;
 }
 
 /** The runs of one account at a time over all replicas, those of one process, and those that have not ended. */
@@ -54,7 +57,7 @@ const ALONE: Around = { chain: [], parentId: null };
 
 /** Defines the kinds of run of agents, before runs are opened. */
 export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: AgentDesk } {
-	const { agents, runs, registry, secrets, argumentChecks } = parts;
+	const { agents, runs, registry, secrets, argumentChecks, telemetry = OFF } = parts;
 	let listener: ((question: QuestionRow) => Promise<void>) | null = null;
 	const tell = async (question: QuestionRow): Promise<void> => {
 		try {
@@ -70,7 +73,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		...{ complete: (agent, input) => complete(agent, input), runOf: (asked) => runOf(asked, ALONE) },
 	});
 	for (let depth = 1; depth <= MAX_DEPTH; depth++)
-		runs.define(kindOf(depth), (run) => program.run(run), {
+		runs.define(kindOf(depth), (run) => tracedRun(run, { telemetry }, () => program.run(run)), {
 			...(depth === 1 && { fire: schedules.fire }),
 			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: depth === 1 ? UNFINISHED : null },
 			addChild: async (asked, kind) => {
@@ -104,6 +107,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		const definition: RunDefinition = {
 			...{ agentId, name, revision, pipeline, settings, ref, chain: [...chain, agentId], rootId: null },
 			...(conversation && { conversation: envelopes.seal(conversation as unknown as Json) }),
+			...tracedDefinition(),
 		};
 		const kind = kindOf(definition.chain.length);
 		const sealed = envelopes.seal(input);
@@ -130,7 +134,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			return execution && open(execution);
 		},
 		async wait(place, ms, signal) {
-			await runs.wait(place, ms, signal);
+			await runs.untilEnded(place, ms, signal);
 			return open(await find(place));
 		},
 		async *follow(place, signal) {

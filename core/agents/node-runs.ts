@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, ERRORS, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { NodeOutput } from '../contract/nodes.ts';
 import type { Json } from '../contract/nouns.ts';
+import type { ModelUse } from '../contract/results.ts';
 import { measureJson } from '../kit/json.ts';
 import { raceWith } from '../kit/race.ts';
 import type { Semaphore } from '../kit/semaphore.ts';
@@ -11,6 +12,8 @@ import { describeThrown } from '../process/strays.ts';
 import { type RunContext, RunError } from '../runs/context.ts';
 import { faultOf } from '../runs/faults.ts';
 import type { RunFault, RunStep } from '../store/store.ts';
+import { spanned } from '../telemetry/spans.ts';
+import { nodeDraft } from '../telemetry/work-spans.ts';
 import type { Envelopes } from './envelopes.ts';
 import type { GraphNode } from './graph.ts';
 import type { At, NodeRunner, Ready, Settled } from './interpreter.ts';
@@ -81,6 +84,8 @@ export interface NodeRunParts {
 	callOf(one: Try): NodeCaller;
 	/** Counts what a node used, once it has ended. */
 	count(used: Used): Promise<void>;
+	/** Hears what a step used of models in a former attempt. */
+	recalled(use: ModelUse): void;
 }
 
 export class NodeRuns implements NodeRunner {
@@ -105,7 +110,10 @@ export class NodeRuns implements NodeRunner {
 		const traced = trace.begin({ key, nodeId: node.id, type: node.type, iteration: [...at.iteration], attempt: run.attempt });
 		const hold = new Hold(run);
 		try {
-			const kept = await (node.effect === 'none' ? this.#recomputed(ready, { traced, hold }) : this.#stepped(ready, { traced, hold }));
+			const kept = await spanned(
+				() => nodeDraft(node),
+				() => (node.effect === 'none' ? this.#recomputed(ready, { traced, hold }) : this.#stepped(ready, { traced, hold })),
+			);
 			if (node.effect === 'none') traced.output = kept.output;
 			trace.end(traced, startedMs, null);
 			return { output: kept.output, port: kept.port, error: null };
@@ -146,10 +154,12 @@ export class NodeRuns implements NodeRunner {
 		const former = run.former(key);
 		if (former) recall(around.traced, former);
 		const once = ready.node.effect === 'once';
+		let isNew = false;
 		const sealed = await this.#inSlots(ready.at.signal, () =>
 			run.step(
 				key,
 				async () => {
+					isNew = true;
 					const use = new NodeUse();
 					const kept = await this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: TIMEOUT_MS })).catch(
 						(thrown: unknown) => {
@@ -157,12 +167,14 @@ export class NodeRuns implements NodeRunner {
 							throw ready.at.signal.aborted ? new RunError(STOPPED) : thrown;
 						},
 					);
-					return envelopes.seal({ ...kept, ...(use.used && { tokens: use.used.tokens, cost: use.used.cost }) });
+					const [used, whole] = [use.used, use.keep()];
+					return envelopes.seal({ ...kept, ...(used && { tokens: used.tokens, cost: used.cost }), ...(whole && { use: { ...whole } }) });
 				},
 				{ once },
 			),
 		);
-		const { tries, tokens, cost, ...kept } = envelopes.open(sealed) as Kept;
+		const { tries, tokens, cost, use: past, ...kept } = envelopes.open(sealed) as Kept;
+		if (past && !isNew) this.recalled(past);
 		Object.assign(around.traced, { tries, ...(tokens !== undefined && { tokens, cost: cost ?? null }) });
 		return { ...kept, tries };
 	}
@@ -180,6 +192,11 @@ export class NodeRuns implements NodeRunner {
 	async #count(use: NodeUse): Promise<void> {
 		const used = use.take();
 		if (used) await this.#parts.count(used);
+	}
+
+	/** Counts what a step used in a former attempt for the run’s client. */
+	recalled(use: ModelUse): void {
+		this.#parts.recalled(use);
 	}
 
 	/** A step of the node's own takes a place, too. */

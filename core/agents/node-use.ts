@@ -1,6 +1,8 @@
 // The use that a node made of models, over all of its tries.
 
 import type { Usage } from '../contract/providers.ts';
+import type { ModelUse } from '../contract/results.ts';
+import { UsageMeter } from '../models/spending.ts';
 
 export interface Used {
 	tokens: number;
@@ -12,6 +14,8 @@ export class NodeUse {
 	#used: Used | null = null;
 	/** The part that nobody has taken. */
 	#untold: Used | null = null;
+	/** The part that no step has kept. */
+	#unkept = new UsageMeter();
 
 	/** Null: it asked no model. */
 	get used(): Used | null {
@@ -25,10 +29,25 @@ export class NodeUse {
 		return taken;
 	}
 
+	/** Returns what was used since the last time, for the step that ends; null: nothing. */
+	keep(): ModelUse | null {
+		const { use } = this.#unkept;
+		this.#unkept = new UsageMeter();
+		return use;
+	}
+
+	/** Adds what a step used in a former attempt, which has been counted. */
+	recall({ inputTokens, outputTokens, costMicroUsd }: ModelUse): void {
+		const { tokens, cost } = this.#used ?? { tokens: 0, cost: 0 };
+		const known = (inputTokens ?? 0) + (outputTokens ?? 0);
+		this.#used = { tokens: tokens + known, cost: cost === null || costMicroUsd === null ? null : cost + costMicroUsd };
+	}
+
 	/** @param usage null when the provider does not tell */
 	add(usage: Usage | null): void {
 		this.#used = sum(this.#used, usage);
 		this.#untold = sum(this.#untold, usage);
+		this.#unkept.spent(usage);
 	}
 }
 

@@ -78,6 +78,7 @@ export class AgentProgram {
 			slots: [new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never), await this.#accountSlots(run.organizationId)],
 			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks, meter }),
 			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
+			recalled: (use) => talks?.uses.recalled(use),
 		});
 		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
 		const verbs: VerbParts = { run, definition, envelopes, trace, nodes, cancel, agents: this.#parts.agents, tell: this.#parts.tell };
@@ -121,7 +122,7 @@ export class AgentProgram {
 		const spent = (usage: Usage | null): void => {
 			use.add(usage);
 			meter.spent(usage);
-			talks?.spent(usage);
+			talks?.uses.spent(usage);
 		};
 		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent };
 		return new NodeCaller({

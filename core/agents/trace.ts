@@ -2,6 +2,7 @@
 // progress of a run that takes a while, and with its end.
 
 import type { Json } from '../contract/nouns.ts';
+import type { ModelUse } from '../contract/results.ts';
 import { isObject } from '../kit/json.ts';
 import type { RunFault } from '../store/store.ts';
 import type { TraceEntry } from './agents.ts';
@@ -93,6 +94,8 @@ export type Kept = {
 	tries: number;
 	tokens?: number;
 	cost?: number | null;
+	/** Its use of models, for the attempts after this one. */
+	use?: Pick<ModelUse, keyof ModelUse>;
 };
 
 /** Reads the entries of a row. */

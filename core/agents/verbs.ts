@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
 import type { ItemResult } from '../contract/nodes.ts';
 import type { Json } from '../contract/nouns.ts';
+import type { ModelUse } from '../contract/results.ts';
 import { isObject } from '../kit/json.ts';
 import { type RunContext, RunError } from '../runs/context.ts';
 import { faultOf } from '../runs/faults.ts';
@@ -14,6 +15,7 @@ import { type At, Stopped, walk } from './interpreter.ts';
 import { linkedTo } from './linked.ts';
 import type { NodeVerbs } from './node-call.ts';
 import type { NodeRuns, Try } from './node-runs.ts';
+import { tracedDefinition } from './run-spans.ts';
 import type { Trace } from './trace.ts';
 
 /** The items of one node, and those that run at once. */
@@ -39,11 +41,22 @@ export function verbsOf(one: Try, parts: VerbParts): NodeVerbs {
 	let [agents, hasMapped] = [0, false];
 	return {
 		async step(key, work, { once = false } = {}) {
-			const sealed = await nodes.inSlots(one.signal, () =>
-				run.step(`${one.key}/${key}`, async () => envelopes.seal(await work(one.signal)), { once }),
-			);
+			let isNew = false;
+			const done = async (): Promise<Json> => {
+				isNew = true;
+				const value = await work(one.signal);
+				// The first that ends among steps at once keeps what all have used so far: the sum is right.
+				const use = one.use.keep();
+				return envelopes.seal({ value, ...(use && { use: { ...use } }) });
+			};
+			const sealed = await nodes.inSlots(one.signal, () => run.step(`${one.key}/${key}`, done, { once }));
 			// It was sealed as what `work` returned.
-			return envelopes.open(sealed) as Awaited<ReturnType<typeof work>>;
+			const { value, use } = envelopes.open(sealed) as { value: Awaited<ReturnType<typeof work>>; use?: Pick<ModelUse, keyof ModelUse> };
+			if (use && !isNew) {
+				one.use.recall(use);
+				nodes.recalled(use);
+			}
+			return value;
 		},
 		run: (agentId, input) => runAgent(one, { agentId, input, key: `${one.key}/run/${agents++}` }, parts),
 		async each(items, options = {}) {
@@ -76,6 +89,7 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 		...{ agentId, name, revision, pipeline, settings, ref },
 		chain: [...chain, agentId],
 		rootId: rootId ?? run.id,
+		...tracedDefinition(),
 	};
 	let leave: (() => void) | undefined;
 	const started = (id: string): void => {

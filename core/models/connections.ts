@@ -14,6 +14,8 @@ import type { Secrets } from '../secrets/envelopes.ts';
 import type { Memo } from '../shared/memo.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { LlmProviderRow, Store } from '../store/store.ts';
+import { spannedStream } from '../telemetry/spans.ts';
+import { chatDraft, tellUsage } from '../telemetry/work-spans.ts';
 import type { Breakers } from '../upstreams/breakers.ts';
 import type { Signer } from '../upstreams/credentials.ts';
 import { OutboundRun } from '../upstreams/outbound.ts';
@@ -21,7 +23,7 @@ import { bounded, whole } from './answers.ts';
 import { isBudgeted, withinBudget } from './budgets.ts';
 import { costOf } from './costs.ts';
 import { limited, mostOf } from './estimate.ts';
-import { type CallOrigin, lineOf } from './logged-calls.ts';
+import { type CallOrigin, lineOf, refusedLine } from './logged-calls.ts';
 import { repeated } from './repeating.ts';
 import type { Spending } from './spending.ts';
 
@@ -121,7 +123,14 @@ export class ModelConnections {
 			return this.#ready(row);
 		});
 		if (ready.row.status !== 'active') throw new GatewayError('conflict', `The LLM provider "${ready.row.name}" is inactive.`);
-		yield* bounded(this.#counted(ready, completed(ready.row, request), calling));
+		const asked = completed(ready.row, request);
+		const traced = { provider: ready.row.provider, model: asked.model };
+		yield* bounded(
+			spannedStream(
+				() => chatDraft(traced),
+				() => this.#counted(ready, asked, calling),
+			),
+		);
 	}
 
 	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending, origin }: Calling): AsyncGenerator<ChatChunk> {
@@ -135,7 +144,10 @@ export class ModelConnections {
 		const started = performance.now();
 		let outcome = 'cancelled';
 		const most = isLimited ? await priced(mostOf(request), request.model) : null;
-		const reservation = await withinBudget(store, row, budgets, most);
+		const reservation = await withinBudget(store, row, budgets, most).catch((thrown) => {
+			this.#parts.recorder.request(refusedLine(row, { origin, model: request.model, thrown, durationMs: performance.now() - started }));
+			throw thrown;
+		});
 		const late = new GatewayError('upstream_timeout', `The model provider took longer than ${CALL_MS / 1000} s.`);
 		const deadline = new AbortController();
 		const timer = setTimeout(() => deadline.abort(late), CALL_MS);
@@ -162,6 +174,7 @@ export class ModelConnections {
 			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
 			if (hasBegun) spending.spent?.(charged);
 			const durationMs = performance.now() - started;
+			tellUsage(usage, request.model);
 			this.#parts.recorder.request(lineOf(row, { origin, model: request.model, usage: charged, outcome, durationMs }));
 			await this.#settle(row, charged, reservation);
 		}

@@ -1,5 +1,6 @@
 // The lines of the request log that calls of models leave.
 
+import { asGatewayError } from '../contract/errors.ts';
 import type { Usage } from '../contract/providers.ts';
 import type { LlmProviderRow, RequestRow } from '../store/store.ts';
 
@@ -18,7 +19,7 @@ interface Ended {
 
 /** Returns the line of a call that has just ended. */
 export const lineOf = (
-	{ organizationId, id }: Pick<LlmProviderRow, 'organizationId' | 'id'>,
+	{ organizationId, id, provider }: Pick<LlmProviderRow, 'organizationId' | 'id' | 'provider'>,
 	{ origin, model, usage, outcome, durationMs }: Ended,
 ): RequestRow => ({
 	organizationId,
@@ -46,4 +47,15 @@ export const lineOf = (
 	cachedTokens: usage?.cachedTokens ?? null,
 	costMicroUsd: usage?.costMicroUsd ?? null,
 	startedAt: Date.now() - durationMs,
+	names: { provider },
+});
+
+/** Returns the line of a call that was refused before anything was sent. */
+export const refusedLine = (
+	row: Parameters<typeof lineOf>[0],
+	{ thrown, ...call }: Pick<Ended, 'origin' | 'model' | 'durationMs'> & { thrown: unknown },
+): RequestRow => ({
+	...lineOf(row, { ...call, usage: null, outcome: asGatewayError(thrown)?.code ?? 'internal' }),
+	upstreamMs: 0,
+	costMicroUsd: 0,
 });

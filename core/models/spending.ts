@@ -43,15 +43,24 @@ export class UsageMeter implements Required<Spending> {
 	}
 
 	spent(usage: Usage | null): void {
+		this.#add(1, usage);
+		this.#outer.spent?.(usage);
+	}
+
+	/** Adds calls that have been told before. */
+	add(use: ModelUse): void {
+		this.#add(use.calls, use);
+	}
+
+	#add(more: number, used: Partial<Omit<ModelUse, 'calls'>> | null): void {
 		const { calls, inputTokens, outputTokens, cachedTokens, costMicroUsd } = this.#use ?? NOTHING;
 		this.#use = {
-			calls: calls + 1,
-			inputTokens: sum(inputTokens, usage?.inputTokens),
-			outputTokens: sum(outputTokens, usage?.outputTokens),
-			cachedTokens: sum(cachedTokens, usage?.cachedTokens),
-			costMicroUsd: sum(costMicroUsd, usage?.costMicroUsd),
+			calls: calls + more,
+			inputTokens: sum(inputTokens, used?.inputTokens),
+			outputTokens: sum(outputTokens, used?.outputTokens),
+			cachedTokens: sum(cachedTokens, used?.cachedTokens),
+			costMicroUsd: sum(costMicroUsd, used?.costMicroUsd),
 		};
-		this.#outer.spent?.(usage);
 	}
 }
 

@@ -42,6 +42,8 @@ export class Attempt {
 	readonly #keys = new Set<string>();
 	readonly #progress: ProgressTeller;
 	readonly #suspended = Promise.withResolvers<Outcome>();
+	/** Resolves when the attempt is over. */
+	readonly #over = Promise.withResolvers<void>();
 	/** Resolves when no step is under way, after the attempt is over. */
 	readonly #idle = Promise.withResolvers<void>();
 	#busy = 0;
@@ -73,6 +75,7 @@ export class Attempt {
 			return outcomeOf(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
 		} finally {
 			this.#isOver = true;
+			this.#over.resolve();
 			clearTimeout(deadline);
 			for (const { resume } of this.#waits) resume();
 		}
@@ -110,6 +113,7 @@ export class Attempt {
 		return {
 			...{ id, organizationId, attempt, definition, input },
 			signal: this.#stop.signal,
+			over: this.#over.promise,
 			step: (key, work, options) => this.#step(key, work, options),
 			// The sender of a signal is trusted with its shape, as the writer of a step is.
 			event: <T extends Json>(name: string, options?: WaitOptions) => this.#event(name, options) as Promise<T>,

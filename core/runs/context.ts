@@ -16,6 +16,8 @@ export interface RunContext<I extends Json = Json> {
 	readonly input: I;
 	/** Aborted when the run is cancelled, past its deadline, or given back because the service stops. */
 	readonly signal: AbortSignal;
+	/** Resolves when the attempt is over: a program that waits then is left where it stands, and never goes on. */
+	readonly over: Promise<void>;
 	/**
 	 * Runs `work`, or returns what it returned in a former attempt; an error that it threw is thrown again. With `once` a step that was begun
 	 * and not seen to end is never repeated. @param key unique in the run: the node and the path of iterations to it

@@ -33,7 +33,7 @@ export class Keeper {
 		return persist(signal, () => this.#queue.signals(hold));
 	}
 
-	end(hold: RunHold, end: Parameters<RunQueue['end']>[1], signal: AbortSignal): Promise<boolean> {
+	end(hold: RunHold, end: Parameters<RunQueue['end']>[1], signal: AbortSignal): ReturnType<RunQueue['end']> {
 		return persist(signal, () => this.#queue.end(hold, end));
 	}
 

@@ -6,6 +6,7 @@ import type { Json, Log } from '../contract/nouns.ts';
 import type { ClaimedRun, NewRun, Run, RunKind, RunLook, RunQueue, Topic } from '../store/store.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import type { RunProgram } from './context.ts';
+import { Ends } from './ends.ts';
 import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
 import { Keeper } from './keeper.ts';
 import { Places } from './places.ts';
@@ -44,6 +45,7 @@ export class Runner {
 	readonly #keeper: Keeper;
 	readonly #kinds = new Map<string, Definition>();
 	readonly #held = new Map<string, Attempt>();
+	readonly ends = new Ends();
 	readonly #running = new Set<Promise<void>>();
 	readonly #places = new Places((kind) => this.#heldOf(kind));
 	readonly #announced = new Set<string>();
@@ -108,10 +110,12 @@ export class Runner {
 		// A process that was slow may be the one that takes over its own run.
 		this.#held.get(id)?.stop(LOST);
 		this.#held.set(id, attempt);
-		const running = this.#hold(attempt, claimed.resumable)
+		const tell = this.ends.begin(id);
+		const running = this.#hold(attempt, claimed.resumable, tell)
 			.catch((error: unknown) => this.#parts.log.error({ err: error, runId: id }, 'the end of a run could not be recorded'))
 			.finally(() => {
 				if (this.#held.get(id) === attempt) this.#held.delete(id);
+				tell(false);
 				this.#running.delete(running);
 				this.#refill(claimed.run.kind);
 			});
@@ -241,28 +245,29 @@ export class Runner {
 			this.#next = setTimeout(() => this.look(), Math.max(MERGE_MS, Math.ceil(nextInMs) + 1)).unref();
 	}
 
-	async #hold(attempt: Attempt, resumable: boolean): Promise<void> {
+	async #hold(attempt: Attempt, resumable: boolean, tell: (hasEnded: boolean) => void): Promise<void> {
 		const definition = this.#kinds.get(attempt.run.kind);
 		const program = definition?.program ?? (() => Promise.reject(new Error(`runs: the kind ${attempt.run.kind} is not defined here`)));
 		const outcome: Outcome = resumable ? await attempt.outcome(program) : { how: 'failed', error: null };
-		await this.#record(attempt, outcome, resumable);
-		if (!definition || definition.perAccount === null) return;
+		const ended = await this.#record(attempt, outcome, resumable);
+		tell(ended !== false);
+		const mayOthersWait = ended === false || ended.areOthersWaiting;
+		if (!definition || definition.perAccount === null || !mayOthersWait) return;
 		// If this fails, the next look admits those that wait.
 		await this.#parts.queue.admit(definition).catch((error: unknown) => this.#parts.log.debug({ err: error }, 'no run was admitted'));
 	}
 
-	async #record(attempt: Attempt, outcome: Outcome, resumable: boolean): Promise<void> {
+	/** @returns false unless the run has ended */
+	async #record(attempt: Attempt, outcome: Outcome, resumable: boolean): ReturnType<RunQueue['end']> {
 		const { hold } = attempt;
 		const { signal } = this.#closing;
 		switch (outcome.how) {
 			case 'succeeded':
-				await this.#succeed(attempt, outcome.output);
-				break;
+				return this.#succeed(attempt, outcome.output);
 			case 'failed':
 				if (resumable && isUnexpected(outcome.error))
 					this.#parts.log.error({ err: outcome.error, runId: hold.id }, 'a run failed unexpectedly');
-				await this.#keeper.end(hold, { status: 'failed', error: resumable ? faultOf(outcome.error) : INTERRUPTED }, signal);
-				break;
+				return this.#keeper.end(hold, { status: 'failed', error: resumable ? faultOf(outcome.error) : INTERRUPTED }, signal);
 			case 'suspended':
 				await this.#keeper.suspend(hold, { events: outcome.events, at: outcome.at }, signal);
 				break;
@@ -272,17 +277,18 @@ export class Runner {
 				break;
 			case 'lost':
 		}
+		return false;
 	}
 
 	/** Ends a run; one whose output cannot be written fails, since it would be begun again and again. */
-	async #succeed({ hold }: Attempt, output: Json): Promise<void> {
+	async #succeed({ hold }: Attempt, output: Json): ReturnType<RunQueue['end']> {
 		const { signal } = this.#closing;
 		try {
-			await this.#keeper.end(hold, { status: 'succeeded', output }, signal);
+			return await this.#keeper.end(hold, { status: 'succeeded', output }, signal);
 		} catch (error) {
 			if (isOfDatabase(error)) throw error;
 			this.#parts.log.error({ err: error, runId: hold.id }, 'the output of a run could not be written');
-			await this.#keeper.end(hold, { status: 'failed', error: faultOf(error) }, signal);
+			return this.#keeper.end(hold, { status: 'failed', error: faultOf(error) }, signal);
 		}
 	}
 

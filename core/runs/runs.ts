@@ -3,7 +3,9 @@
 
 import { invalid, notFound } from '../contract/errors.ts';
 import type { Json, Log } from '../contract/nouns.ts';
+import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, DueSchedule, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
+import { apart } from '../telemetry/spans.ts';
 import type { RunContext } from './context.ts';
 import { followRun, hasRunEnded, type RunPlace } from './following.ts';
 import { MAX_LOSSES, Runner } from './runner.ts';
@@ -51,6 +53,8 @@ export interface Runs {
 	steps(place: RunPlace): Promise<RunStep[]>;
 	/** Waits for the end. @returns the run as it is after that time at the latest @throws not_found */
 	wait(place: RunPlace, ms: number, signal?: AbortSignal): Promise<Run>;
+	/** Waits like `wait`, and reads nothing where this process has the run. */
+	untilEnded(place: RunPlace, ms: number, signal?: AbortSignal): Promise<void>;
 	/** Yields the run whenever it may have changed, on whichever replica it is, until it has ended; null: it is still there. */
 	follow(place: RunPlace, signal: AbortSignal): AsyncGenerator<Run | null, void>;
 	/** Answers `event(name)` of a run, now or later. @returns false when it has ended, or has been answered */
@@ -87,7 +91,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		return (await add(asked, runner.kind(asked.kind)))?.run ?? null;
 	};
 	const firers = new Map<string, NonNullable<KindOptions['fire']>>();
-	const fire: RunQueue['fire'] = (due, nextAt, starts) => (firers.get(due.kind) ?? queue.fire)(due, nextAt, starts);
+	const fire: RunQueue['fire'] = (due, nextAt, starts) => apart(() => (firers.get(due.kind) ?? queue.fire)(due, nextAt, starts));
 	const runner = new Runner({ queue, log, startChild, fire, ...more });
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
@@ -112,7 +116,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 			if (own) firers.set(kind, own);
 			const bounds = { places, maxLosses, perAccount, perAccountUnfinished };
 			// The one who starts a run of this kind gives it the input that its program expects.
-			runner.define({ kind, ...bounds, program: program as (run: RunContext) => Promise<Json> });
+			runner.define({ kind, ...bounds, program: (run) => apart(() => program(run as RunContext<never>)) });
 		},
 		kinds: () => runner.kinds(),
 		open: () => runner.open(),
@@ -125,8 +129,12 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		get: ({ organizationId, id }) => queue.get(organizationId, id),
 		steps: ({ organizationId, id }) => queue.steps(organizationId, id),
 		async wait(place, ms, signal) {
-			const late = AbortSignal.timeout(ms);
-			return (await last(follow({ ...place, only: 'ended' }, signal ? AbortSignal.any([signal, late]) : late))) ?? found(queue, place);
+			return (await last(follow({ ...place, only: 'ended' }, within(ms, signal)))) ?? found(queue, place);
+		},
+		async untilEnded(place, ms, signal) {
+			const late = within(ms, signal);
+			const hasEnded = await raceWith(late, runner.ends.of(place.id)).catch(unlessAborted(late));
+			if (!hasEnded && !late.aborted) await last(follow({ ...place, only: 'ended' }, late));
 		},
 		follow,
 		signal: ({ organizationId, id }, name, payload) => queue.signal(organizationId, id, { name, payload }),
@@ -148,6 +156,19 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		},
 	};
 }
+
+/** Aborts after a time, or with the signal. */
+function within(ms: number, signal?: AbortSignal): AbortSignal {
+	const late = AbortSignal.timeout(ms);
+	return signal ? AbortSignal.any([signal, late]) : late;
+}
+
+const unlessAborted =
+	(signal: AbortSignal) =>
+	(error: unknown): false => {
+		if (!signal.aborted) throw error;
+		return false;
+	};
 
 async function found(queue: RunQueue, { organizationId, id }: RunPlace): Promise<Run> {
 	return (await queue.get(organizationId, id)) ?? Promise.reject(notFound('Run'));

@@ -39,14 +39,19 @@ export const starts = ({ overlap, missed, isBusy, lateMs }: Pick<DueSchedule, 'o
 	return overlap === 'queue' || missed === 'once' || lateMs <= MISSED_MS;
 };
 
-/** Starts the runs of all schedules that are due, a page of them at a time. */
-export async function fireDue(queue: Pick<RunQueue, 'dueSchedules' | 'fire'>, kinds: readonly string[], log: Log): Promise<void> {
+/** Starts the runs of all schedules that are due, a page of them at a time. @param now the time from which the next times are counted */
+export async function fireDue(
+	queue: Pick<RunQueue, 'dueSchedules' | 'fire'>,
+	kinds: readonly string[],
+	log: Log,
+	now: () => number = Date.now,
+): Promise<void> {
 	for (let isMore = true; isMore; ) {
 		isMore = false;
 		for (const due of await queue.dueSchedules(kinds)) {
 			try {
 				// From now on: several missed times are one.
-				await queue.fire(due, nextTime(due, new Date(Math.max(Date.now(), due.dueAt.getTime()))), starts(due));
+				await queue.fire(due, nextTime(due, new Date(Math.max(now(), due.dueAt.getTime()))), starts(due));
 				isMore = true;
 			} catch (error) {
 				log.warn({ err: error, schedule: due.key, organizationId: due.organizationId }, 'a schedule could not start its run');

@@ -1,6 +1,7 @@
 // Conversations with agents: a client hears the text of its run as it arrives, gets the calls of its own tools, and brings their results.
 
 import { GatewayError } from '../../contract/errors.ts';
+import type { Json } from '../../contract/nouns.ts';
 import type { ChatToolCall } from '../../contract/providers.ts';
 import type { ModelUse } from '../../contract/results.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -16,9 +17,10 @@ import { openExecution } from '../executions.ts';
 import { compileGraph, type Graph } from '../graph.ts';
 import { openedOutput } from '../program.ts';
 import { type ToolboxParts, toolbox } from '../toolbox.ts';
-import { eventOf, handedCalls, type PendingCalls, pendingCalls, runOfCall } from './client-calls.ts';
-import type { Hearing } from './conversation.ts';
+import { type Brought, eventOf, handedCalls, type PendingCalls, pendingCalls, runOfCall } from './client-calls.ts';
+import type { Hearing, Wishes } from './conversation.ts';
 import { Heard } from './heard.ts';
+import { plus } from './turn-use.ts';
 
 /** One event of a turn; the last one is not `text`. */
 export type TurnEvent =
@@ -46,8 +48,11 @@ export interface AgentChats {
 	executionOf(callIds: readonly string[]): string | null;
 	/** Finds an execution of an agent, and the reference by which it is heard; null when there is none. */
 	find(agent: AgentRow, id: string): Promise<{ execution: Execution; ref: string } | null>;
-	/** Gives the results of the client's tools, by the ids of the calls. @returns the keys of the calls. @throws validation_failed naming calls that have none */
-	bring(place: ExecutionPlace, results: ReadonlyMap<string, string>): Promise<string[]>;
+	/**
+	 * Gives the results of the client's tools, by the ids of the calls, and the wishes with which the run goes on. @returns the keys of the calls
+	 * @throws validation_failed naming calls that have none
+	 */
+	bring(place: ExecutionPlace, results: ReadonlyMap<string, string>, wishes: Wishes): Promise<string[]>;
 	/** Returns which of these names a tool has that a node offers; null when no node lets a model call tools of a client. */
 	clashes(agent: AgentRow, names: readonly string[]): Promise<string[] | null>;
 }
@@ -88,8 +93,8 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 	/** Returns what a run that does not go on by itself waits for; null when it goes on. */
 	const waitsFor = async (run: Run, place: ExecutionPlace, answered: readonly string[]): Promise<TurnEvent | null> => {
 		const pending = pendingCalls(await runs.steps(place), envelopesOf(run)).filter(({ key }) => !answered.includes(key));
-		const [first] = pending;
-		if (first) return { type: 'calls', calls: pending.flatMap(({ calls }) => calls), use: first.use };
+		const use = pending.reduce<ModelUse | null>((sum, one) => plus(sum, one.use), null);
+		if (pending.length > 0) return { type: 'calls', calls: pending.flatMap(({ calls }) => calls), use };
 		const { items } = await agents.questions(place.organizationId, { limit: 1, sort: 'createdAt' }, { runId: place.id });
 		return items.length > 0 ? { type: 'asked' } : null;
 	};
@@ -151,16 +156,16 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 			const execution = await agents.executionOf(organizationId, id);
 			return execution?.agentId === agentId ? { execution, ref: definitionOf(execution.run).ref } : null;
 		},
-		async bring(place, results) {
+		async bring(place, results, wishes) {
 			const { run } = await found(place);
 			const envelopes = envelopesOf(run);
 			const asked = handedCalls(await runs.steps(place), envelopes);
 			const given = asked.filter(({ calls }) => calls.some(({ id }) => results.has(id)));
 			assertWhole(given, results);
 			for (const { key, calls } of given) {
-				const own = Object.fromEntries(calls.map(({ id }) => [id, results.get(id) ?? '']));
+				const own: Brought = { results: Object.fromEntries(calls.map(({ id }) => [id, results.get(id) ?? ''])), wishes };
 				// The first results count; a repeated request gets what followed them.
-				await runs.signal(place, eventOf(key), envelopes.seal(own));
+				await runs.signal(place, eventOf(key), envelopes.seal(own as unknown as Json));
 			}
 			return given.map(({ key }) => key);
 		},

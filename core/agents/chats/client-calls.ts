@@ -4,12 +4,14 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientTools } from '../../contract/nodes.ts';
 import type { Json } from '../../contract/nouns.ts';
-import type { ChatTool } from '../../contract/providers.ts';
+import type { ChatTool, ChatToolCall } from '../../contract/providers.ts';
 import type { ModelUse } from '../../contract/results.ts';
 import type { RunStep } from '../../store/store.ts';
 import type { Envelopes } from '../envelopes.ts';
 import type { Try } from '../node-runs.ts';
 import type { VerbParts } from '../verbs.ts';
+import type { Wishes } from './conversation.ts';
+import type { TurnUse } from './turn-use.ts';
 
 /** The time that a client has for the results of its tools: a run that nobody comes back to ends. */
 const WAIT_MS = 60 * 60_000;
@@ -23,27 +25,37 @@ export interface PendingCalls extends Handed {
 	key: string;
 }
 
+/** The results of calls, by their ids, and the wishes of the request that brought them. A type alias, since it is stored as JSON. */
+export type Brought = { results: Record<string, string>; wishes: Wishes };
+
 interface Parts extends Pick<VerbParts, 'run' | 'envelopes' | 'trace'> {
-	list: readonly ChatTool[];
-	/** Returns what the run has used of models so far. */
-	used(): ModelUse | null;
+	/** Returns the tools that the client offers by now. */
+	list(): readonly ChatTool[];
+	uses: TurnUse;
+	/** Hears of the request that brought the results of these calls of the model. */
+	brought(calls: readonly ChatToolCall[], wishes: Wishes): void;
 }
 
 /** Returns the tools of the client for one try of a node. */
-export const clientToolsOf = (one: Try, { run, envelopes, trace, list, used }: Parts): ClientTools => ({
-	list,
+export const clientToolsOf = (one: Try, { run, envelopes, trace, list, uses, brought }: Parts): ClientTools => ({
+	get list() {
+		return list();
+	},
 	async call(calls, key) {
 		const step = `${one.key}/client:${key}`;
 		const named = (): Handed => ({
 			calls: calls.map(({ name, arguments: args }) => ({ id: newCallId(run.id), name, arguments: args })),
-			use: used(),
+			use: uses.untold,
 		});
 		const handed = envelopes.open(await run.step(step, async () => envelopes.seal(named() as unknown as Json))) as unknown as Handed;
+		uses.tells(handed.use);
 		trace.wait(one.traced, true);
 		const answer = await one.hold.without(() => run.event<Json>(eventOf(step), { timeoutMs: WAIT_MS, signal: one.signal }));
 		trace.wait(one.traced, false);
 		await run.step(resultsOf(step), async () => true);
-		const results = envelopes.open(answer) as Record<string, string>;
+		// It was sealed as such by the request that brought them.
+		const { results, wishes } = envelopes.open(answer) as unknown as Brought;
+		brought(calls, wishes);
 		return handed.calls.map(({ id }) => results[id] ?? '');
 	},
 });

@@ -17,6 +17,17 @@ export interface Conversation extends Pick<ChatRequest, Overridden> {
 	parts?: readonly ChatPart[];
 }
 
+/** The part that each request of a conversation says anew; the run goes on with those of the latest one. */
+export type Wishes = Omit<Conversation, 'text' | 'parts'>;
+
+/** A node's place in the conversation. */
+export interface Asking {
+	/** The node's text is the output of the run. */
+	isLast: boolean;
+	/** The first answer of the node since the request of the client: for it alone the client says whether tools are called. */
+	isFirst: boolean;
+}
+
 /** The one who reads the text of a run while it arrives, in this process. */
 export interface Hearing {
 	/** The run is in this process. */
@@ -31,10 +42,9 @@ export interface Hearing {
 
 type Asked = Omit<ModelRequest, 'providerId'>;
 
-/** Returns the request of a node as the client wishes it. @param isLast whether the node's text is the output of the run */
-export function wished(request: Asked, conversation: Conversation, isLast: boolean): Asked {
+/** Returns the request of a node as the client wishes it. */
+export function wished(request: Asked, conversation: Conversation, { isLast, isFirst }: Asking): Asked {
 	const { temperature, topP, maxTokens, seed, stop, output, toolChoice, parallelToolCalls } = conversation;
-	const last = request.messages.at(-1);
 	const offersTools = (request.tools ?? []).length > 0;
 	return {
 		...request,
@@ -46,8 +56,8 @@ export function wished(request: Asked, conversation: Conversation, isLast: boole
 		...(isLast && stop !== undefined && { stop }),
 		...(isLast && output !== undefined && !request.output && { output }),
 		...(offersTools && parallelToolCalls !== undefined && { parallelToolCalls }),
-		// Once there is a result, the model decides by itself whether it calls again: else it would never end.
-		...(offersTools && toolChoice !== undefined && !request.toolChoice && last?.role !== 'tool' && { toolChoice }),
+		// After that the model decides by itself whether it calls again: else it would never end.
+		...(offersTools && isFirst && toolChoice !== undefined && !request.toolChoice && { toolChoice }),
 	};
 }
 

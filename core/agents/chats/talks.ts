@@ -1,8 +1,7 @@
 // The part of each node in the conversation of a run: the wishes of the client, the tools that it brings, and what it hears.
 
-import type { Usage } from '../../contract/providers.ts';
+import type { ChatMessage } from '../../contract/providers.ts';
 import type { ModelUse } from '../../contract/results.ts';
-import { UsageMeter } from '../../models/spending.ts';
 import type { RunContext } from '../../runs/context.ts';
 import type { RunDefinition } from '../definition.ts';
 import type { Envelopes } from '../envelopes.ts';
@@ -12,8 +11,9 @@ import type { Try } from '../node-runs.ts';
 import type { Trace } from '../trace.ts';
 import { clientToolsOf } from './client-calls.ts';
 import { type Conversation, type Hearing, heard, speakerOf, wished } from './conversation.ts';
+import { TurnUse } from './turn-use.ts';
 
-/** The end of a run as it is told to its client besides the output: what this attempt used of models, and why the last answer ended. */
+/** The end of a run as it is told to its client besides the output: what the last turn used of models, and why the last answer ended. */
 export type Ended = { use: ModelUse | null; reason: string };
 
 interface TalkParts {
@@ -31,9 +31,10 @@ export function talksOf({ conversation }: RunDefinition, parts: TalkParts): Talk
 }
 
 export class Talks {
-	readonly #conversation: Conversation;
+	readonly uses = new TurnUse();
+	/** With the wishes of the latest request. */
+	#conversation: Conversation;
 	readonly #parts: TalkParts;
-	readonly #meter = new UsageMeter();
 	#speaker: string | null = null;
 	#reason = 'stop';
 
@@ -47,19 +48,16 @@ export class Talks {
 		this.#parts.hearing()?.here();
 	}
 
-	spent(usage: Usage | null): void {
-		this.#meter.spent(usage);
-	}
-
 	get ended(): Ended {
-		return { use: this.#meter.use, reason: this.#reason };
+		return { use: this.uses.untold, reason: this.#reason };
 	}
 
 	of(one: Try): Talk {
-		const { tools: list = [] } = this.#conversation;
 		const { hearing } = this.#parts;
+		// In every attempt a node sees the same wishes at the same place.
+		let [conversation, hasAsked, brought] = [this.#conversation, false, new Set<string>()];
 		const isSpeaker = one.at.prefix === '' && one.node.id === this.#speaker;
-		const takesTools = list.length > 0 && one.node.plugin.offersClientTools === true;
+		const takesTools = (conversation.tools ?? []).length > 0 && one.node.plugin.offersClientTools === true;
 		const noting: Hearing = {
 			here: () => hearing()?.here(),
 			begins: () => hearing()?.begins(),
@@ -71,12 +69,32 @@ export class Talks {
 			acts: () => hearing()?.acts(),
 		};
 		return {
-			clientTools: takesTools ? clientToolsOf(one, { ...this.#parts, list, used: () => this.#meter.use }) : null,
+			clientTools: takesTools
+				? clientToolsOf(one, {
+						...{ ...this.#parts, uses: this.uses, list: () => conversation.tools ?? [] },
+						brought: (calls, wishes) => {
+							const { text, parts } = this.#conversation;
+							this.#conversation = { ...wishes, text, ...(parts && { parts }) };
+							conversation = this.#conversation;
+							brought = new Set(calls.map(({ id }) => id));
+						},
+					})
+				: null,
 			chat: (request, ask) => {
-				const chunks = ask(wished(request, this.#conversation, isSpeaker));
+				const results = resultsAtEnd(request.messages);
+				const isFirst = results.length === 0 ? !hasAsked : results.some((id) => brought.has(id));
+				hasAsked = true;
+				brought.clear();
+				const chunks = ask(wished(request, conversation, { isLast: isSpeaker, isFirst }));
 				return isSpeaker ? heard(chunks, noting) : chunks;
 			},
 			acts: () => hearing()?.acts(),
 		};
 	}
+}
+
+/** The ids of the calls whose results are the end of the messages. */
+function resultsAtEnd(messages: readonly ChatMessage[]): string[] {
+	const at = messages.findLastIndex(({ role }) => role !== 'tool');
+	return messages.slice(at + 1).flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []));
 }

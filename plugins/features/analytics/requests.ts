@@ -1,13 +1,15 @@
 // The request log: listed by filters, and exported as CSV or NDJSON.
 
-import { Readable } from 'node:stream';
-import type { Request, ServerRoute } from '@hapi/hapi';
+import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
 	type Core,
-	clientSignal,
 	count,
 	dateTime,
+	EXPORT_FORMATS,
+	type ExportFormat,
+	exportFormat,
+	exportRows,
 	filterOf,
 	type LoggedRequest,
 	listQuery,
@@ -24,9 +26,8 @@ import {
 } from '../../../core/features.ts';
 
 const MILLION = 1_000_000;
-/** The most lines of an export, and how many are read at a time. */
+/** The most lines of an export. */
 const EXPORTED = 100_000;
-const READ = 1000;
 
 const id = uuid.allow(null);
 const amount = Joi.number().min(0).allow(null);
@@ -81,7 +82,7 @@ const LIST = listQuery({ filters: FILTERS }).fork('sort', (sort) =>
 	sort.valid(Joi.override, '-createdAt').description('The newest first, always.'),
 );
 
-const EXPORT = Joi.object({ ...FILTERS, format: Joi.string().valid('csv', 'ndjson').default('csv') });
+const EXPORT = Joi.object({ ...FILTERS, format: exportFormat });
 
 export const requestRoutes = (core: Core): ServerRoute[] => [
 	operation({
@@ -109,8 +110,7 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		path: '/analytics/requests/export',
 		id: 'exportLoggedRequests',
 		summary: `Exports the request log, the newest first, up to ${EXPORTED.toLocaleString('en')} lines.`,
-		description:
-			'CSV (RFC 4180, with a header) or a JSON object per line. A text that a spreadsheet would take for a formula has a `’` before it in CSV.',
+		description: EXPORT_FORMATS,
 		need: 'analytics:read',
 		query: EXPORT,
 		bare: true,
@@ -118,11 +118,11 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		answer: Joi.string(),
 		slow: true,
 		handler: (request) => {
-			const { format, ...filter } = request.query as unknown as RequestFilter & { format: 'ndjson' | 'csv' };
-			const lines = exported(request, filter, format === 'csv' ? toCsv : toNdjson, core);
-			const response = request.generateResponse(Readable.from(withHeader(lines, format), { objectMode: false }));
-			const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
-			return response.type(type).header('content-disposition', `attachment; filename="requests.${format}"`);
+			const { format, ...filter } = request.query as unknown as RequestFilter & { format: ExportFormat };
+			const { id: organizationId } = organizationOf(request);
+			const read: Parameters<typeof exportRows<LoggedRequest, Shown>>[1]['read'] = (asked) =>
+				core.store.analytics.requests(organizationId, filter, asked);
+			return exportRows(request, { name: 'requests', format, columns: COLUMNS, most: EXPORTED, read, show: presentRequest });
 		},
 	}),
 ];
@@ -137,33 +137,4 @@ function presentRequest({ organizationId: _organization, durationMs, upstreamMs,
 	};
 }
 
-/** Reads page after page as the client takes them. */
-async function* exported(request: Request, filter: RequestFilter, write: (row: Shown) => string, core: Core): AsyncGenerator<string, void> {
-	const { id: organizationId } = organizationOf(request);
-	const signal = clientSignal(request);
-	let left = EXPORTED;
-	for (let cursor: string | null | undefined; cursor !== null && left > 0 && !signal.aborted; ) {
-		const found = await core.store.analytics.requests(organizationId, filter, { limit: Math.min(READ, left), ...(cursor && { cursor }) });
-		left -= found.items.length;
-		cursor = found.nextCursor;
-		if (found.items.length > 0) yield found.items.map((row) => write(presentRequest(row))).join('');
-	}
-}
-
-async function* withHeader(lines: AsyncIterable<string>, format: 'ndjson' | 'csv'): AsyncGenerator<string, void> {
-	if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`;
-	yield* lines;
-}
-
-const COLUMNS = Object.keys(REQUEST.describe()['keys'] as object) as (keyof Shown)[];
-
-const toNdjson = (row: Shown): string => `${JSON.stringify(row)}\n`;
-const toCsv = (row: Shown): string => `${COLUMNS.map((name) => field(row[name])).join(',')}\r\n`;
-
-function field(value: Shown[keyof Shown]): string {
-	if (value === null) return '';
-	if (typeof value === 'number') return String(value);
-	const plain = value instanceof Date ? value.toISOString() : value;
-	const safe = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
-	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+const COLUMNS = Object.keys(REQUEST.describe()['keys'] as object) as (keyof Shown & string)[];

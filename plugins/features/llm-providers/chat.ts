@@ -19,6 +19,7 @@ import {
 import { BOUNDS } from './bounds.ts';
 import { SESSION_ID } from './fields.ts';
 import { findProvider } from './find.ts';
+import { originOf } from './origin.ts';
 import { CHAT_ANSWER } from './present.ts';
 import { Sessions } from './sessions.ts';
 
@@ -102,7 +103,7 @@ async function begin(request: Request, core: Core): Promise<Turn> {
 	const asked = request.payload as ChatBody;
 	const sessions = new Sessions(request, core, row.id);
 	const history = asked.sessionId === undefined ? [] : await sessions.messages(asked.sessionId);
-	return new Turn({ core, row, asked, sessions, history, organizationId: organizationOf(request).id });
+	return new Turn({ core, row, asked, sessions, history, organizationId: organizationOf(request).id, origin: originOf(request, core) });
 }
 
 interface TurnParts {
@@ -112,6 +113,7 @@ interface TurnParts {
 	sessions: Sessions;
 	history: Awaited<ReturnType<Sessions['messages']>>;
 	organizationId: string;
+	origin: ReturnType<typeof originOf>;
 }
 
 /** One message and its answer. */
@@ -126,11 +128,11 @@ class Turn {
 	}
 
 	chunks(signal: AbortSignal): AsyncIterable<ChatChunk> {
-		const { core, row, asked, history, organizationId } = this.#parts;
+		const { core, row, asked, history, organizationId, origin } = this.#parts;
 		const system = asked.system === undefined ? [] : [{ role: 'system' as const, content: asked.system }];
 		const messages = [...system, ...history, { role: 'user' as const, content: asked.message }];
 		const request = { providerId: row.id, messages, ...(asked.model !== undefined && { model: asked.model }) };
-		return core.models.of(organizationId, signal).chat(request);
+		return core.models.of(organizationId, signal, {}, origin).chat(request);
 	}
 
 	take(chunk: ChatChunk): void {

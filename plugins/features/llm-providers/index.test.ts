@@ -172,3 +172,29 @@ test('another organization’s provider does not exist', async (t) => {
 	])
 		assert.equal(answer.status, 404);
 });
+
+test('calls by hand are lines of the request log with their user and request, also those that a budget refused', async (t) => {
+	const dear = { 'small-2026': { input: 2, output: 10 }, small: { input: 2, output: 10 } };
+	const { id, path } = await connect(t, 'echo', { prices: dear });
+	const refusing = await connect(t, 'echo', { prices: dear, budget: { perCall: 0.001 }, configuration: { maxTokens: 1000 } });
+	const sent = [
+		await account.post(`${path}/chat`, { message: 'hello' }),
+		await account.post(`${path}/test`, undefined),
+		await account.post(`${path}/chat/stream`, { message: 'hello' }),
+		await account.post(`${refusing.path}/chat`, { message: 'hello' }),
+	];
+	assert.deepEqual(
+		sent.map(({ status }) => status),
+		[200, 200, 200, 409],
+	);
+	const linesOf = async (providerId: string): Promise<Record<string, unknown>[]> =>
+		must(await account.get(`/analytics/requests?providerId=${providerId}`), 200).body.data.requests;
+	await soon(async () => (await linesOf(id)).length === 3 && (await linesOf(refusing.id)).length === 1, 'the lines');
+	const lines = await linesOf(id);
+	const [refused] = await linesOf(refusing.id);
+	const shown = ({ kind, method, caller, userId, keyId }: Record<string, unknown>) => [kind, method, caller === `user:${userId}`, keyId];
+	for (const line of [...lines, refused ?? {}]) assert.deepEqual(shown(line), ['model', 'management', true, null]);
+	assert.equal(new Set([...lines, refused].map((line) => line?.['requestId'])).size, 4);
+	assert.deepEqual([refused?.['outcome'], refused?.['upstream'], refused?.['cost'], refused?.['inputTokens']], ['conflict', 0, 0, null]);
+	assert.deepEqual([refusing.requests(), lines.map(({ outcome }) => outcome)], [0, ['success', 'success', 'success']]);
+});

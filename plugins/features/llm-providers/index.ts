@@ -28,6 +28,7 @@ import { chatRoutes } from './chat.ts';
 import { addProvider, changeProvider } from './connections.ts';
 import { CREATE, UPDATE } from './fields.ts';
 import { findProvider } from './find.ts';
+import { originOf } from './origin.ts';
 import { LLM_PROVIDER, presentProvider } from './present.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { removeSessions } from './sessions.ts';
@@ -144,7 +145,8 @@ const testProvider = (core: Core): ServerRoute =>
 			const { id, organizationId } = await findProvider(request, core);
 			const startedMs = performance.now();
 			const messages = [{ role: 'user' as const, content: 'Answer with the word OK.' }];
-			const { model } = await core.models.of(organizationId, clientSignal(request)).ask({ providerId: id, messages, maxTokens: 64 });
+			const models = core.models.of(organizationId, clientSignal(request), {}, originOf(request, core));
+			const { model } = await models.ask({ providerId: id, messages, maxTokens: 64 });
 			return { status: 'ok', model, responseTime: Math.round(performance.now() - startedMs) };
 		},
 	});

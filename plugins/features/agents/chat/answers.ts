@@ -19,7 +19,7 @@ const head = ({ executionId, model, revision, created }: Head, object: string) =
 	system_fingerprint: `fp_${revision}`,
 });
 
-/** Returns a whole answer. @throws agent_failed, rate_limited, unavailable */
+/** Returns a whole answer. @throws validation_failed that names the execution, rate_limited, unavailable */
 export function completionOf(of: Head, last: Last, agentId: string): object {
 	const end = endOf(last, of, agentId);
 	const usage = usageOf(last);
@@ -95,26 +95,29 @@ export function usageOf(last: Last): object | null {
 	};
 }
 
-/** Clients repeat some requests by themselves, and would have the work done again. */
-const ONCE = { 'x-should-retry': 'false' };
+/**
+ * Makes the error of a run that failed. Clients repeat many a status by themselves, and would have the work done again: the AI SDK and OpenAI's own
+ * do for 409, LangChain and aider for 422. None of them does for 400.
+ */
+function failed(executionId: string, reason: string, message: string): GatewayError {
+	const headers = { 'x-execution-id': executionId, 'x-should-retry': 'false' };
+	return new GatewayError('validation_failed', message, { more: { executionId, reason }, headers });
+}
 
-/** @throws agent_failed, rate_limited, unavailable for an end that is no answer */
+/** @throws validation_failed that names the execution, rate_limited, unavailable for an end that is no answer */
 export function endOf(last: Last, { executionId }: Pick<Head, 'executionId'>, agentId: string): Ended {
 	if (last.type === 'calls') return last;
-	const headers = { 'x-execution-id': executionId };
 	if (last.type === 'asked') {
 		const message = `The agent waits for the answer of a person: POST /agents/${agentId}/executions/${executionId}/approve takes it, and GET /agents/${agentId}/executions/${executionId} shows the result.`;
-		throw new GatewayError('agent_failed', message, {
-			more: { executionId, reason: 'waiting_approval' },
-			headers: { ...headers, ...ONCE },
-		});
+		throw failed(executionId, 'waiting_approval', message);
 	}
 	const { status, error } = last.execution.run;
 	if (status === 'succeeded') return last;
 	const { code: reason = 'internal', message = '' } = error ?? {};
-	const more = { executionId, reason };
 	// Nothing but models was asked, so the client may try again.
-	if (!last.hasActed && (reason === 'rate_limited' || reason === 'unavailable'))
-		throw new GatewayError(reason, message, { more, headers: { 'retry-after': '1', ...headers } });
-	throw new GatewayError('agent_failed', ['The agent failed.', message].join(' ').trim(), { more, headers: { ...headers, ...ONCE } });
+	if (!last.hasActed && (reason === 'rate_limited' || reason === 'unavailable')) {
+		const headers = { 'retry-after': '1', 'x-execution-id': executionId };
+		throw new GatewayError(reason, message, { more: { executionId, reason }, headers });
+	}
+	throw failed(executionId, reason, ['The agent failed.', message].join(' ').trim());
 }

@@ -4,8 +4,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { type AgentRow, actorOf, type Core, type Execution, type Heard, invalid, organizationOf } from '../../../../core/features.ts';
-import { conversationOf, inputOf, resultsIn } from './conversation.ts';
+import { conversationOf, inputOf, resultsIn, wishesOf } from './conversation.ts';
 import type { ChatBody } from './fields.ts';
+import { fetchImages } from './images.ts';
 
 /** A turn that is under way. */
 export interface Begun {
@@ -16,6 +17,9 @@ export interface Begun {
 	answered: string[];
 }
 
+/** A run, and the reference by which it is heard. */
+type Found = NonNullable<Awaited<ReturnType<Core['agents']['chats']['find']>>>;
+
 /** The time for which a request is known, so that its repetition starts nothing. */
 const REPEATED_MS = 60_000;
 /** The client's count of repetitions; other clients than OpenAI's own send none. */
@@ -24,15 +28,18 @@ const COUNT = 'x-stainless-retry-count';
 const PASSING: readonly string[] = ['rate_limited', 'unavailable', 'cancelled', 'interrupted'];
 
 /** @throws validation_failed, conflict, rate_limited */
-export async function begin(request: Request, core: Core, agent: AgentRow): Promise<Begun> {
-	const former = await repeated(request, core, agent);
-	if (former) return former;
+export async function begin(request: Request, core: Core, agent: AgentRow, signal: AbortSignal): Promise<Begun> {
 	// The body has passed CHAT.
 	const asked = request.payload as ChatBody;
 	const results = resultsIn(asked.messages);
-	if (results) return goOn(core, agent, asked, results);
+	if (results) return goOn(request, core, agent, results);
+	const former = await repeated(request, core, agent);
+	if (former) return former;
+	// The name of the request is that of its own body.
+	const name = nameOf(request);
+	await fetchImages(request, core, asked, signal);
 	const begun = await start(request, core, agent, asked);
-	await remember(request, core, begun);
+	await remember(request, core, begun, name);
 	return begun;
 }
 
@@ -69,16 +76,26 @@ async function usable<T extends readonly { name: string }[]>(core: Core, agent: 
 }
 
 /** @throws validation_failed for results of calls that this agent did not make, or of only some of a turn */
-async function goOn(core: Core, agent: AgentRow, { messages }: ChatBody, results: ReadonlyMap<string, string>): Promise<Begun> {
+async function goOn(request: Request, core: Core, agent: AgentRow, results: ReadonlyMap<string, string>): Promise<Begun> {
+	// The body has passed CHAT.
+	const asked = request.payload as ChatBody;
 	const { chats } = core.agents;
 	const id = chats.executionOf([...results.keys()]);
-	const found = id === null ? null : await chats.find(agent, id);
-	if (!found) throw invalid(`/messages/${messages.length - 1}/tool_call_id`, 'The agent has called no tool under this id.');
+	const began = id === null ? null : await chats.find(agent, id);
+	if (!began) throw invalid(`/messages/${asked.messages.length - 1}/tool_call_id`, 'The agent has called no tool under this id.');
+	const found = await goingOn(request, core, agent, began);
+	const { tools: brought, ...wishes } = wishesOf(asked);
+	const tools = brought && (await usable(core, agent, brought));
 	const place = { organizationId: agent.organizationId, id: found.execution.run.id };
 	const heard = chats.listen(found.ref);
 	try {
 		heard.acts();
-		return { place, revision: found.execution.revision, heard, answered: await chats.bring(place, results) };
+		return {
+			place,
+			revision: found.execution.revision,
+			heard,
+			answered: await chats.bring(place, results, { ...wishes, ...(tools && { tools }) }),
+		};
 	} catch (thrown) {
 		heard[Symbol.dispose]();
 		throw thrown;
@@ -99,21 +116,40 @@ const countOf = (request: Request): number | null => {
 	return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : null;
 };
 
-async function remember(request: Request, core: Core, { place }: Begun): Promise<void> {
+/**
+ * Returns the run that results are for. Where a former request with the same results left, and so ended the run, the repetition has it go on from
+ * its checkpoint, as another one. Results are kept once, so any other repetition hears what followed them.
+ */
+async function goingOn(request: Request, core: Core, agent: AgentRow, began: Found): Promise<Found> {
+	if (!countOf(request) || !isPassing(began.execution)) return began;
+	const former = await remembered(request, core, agent);
+	if (former && !isPassing(former.execution)) return former;
+	const { organizationId } = agent;
+	const { run } = await core.agents.retry({ organizationId, id: began.execution.run.id }, actorOf(request).email);
+	await remember(request, core, { place: { organizationId, id: run.id } });
+	return (await core.agents.chats.find(agent, run.id)) ?? began;
+}
+
+async function remember(request: Request, core: Core, { place }: Pick<Begun, 'place'>, name = nameOf(request)): Promise<void> {
 	if (countOf(request) === null) return;
 	const records = core.recordsOf({ organizationId: place.organizationId });
-	await records.put(nameOf(request), { executionId: place.id }, { ttlMs: REPEATED_MS });
+	await records.put(name, { executionId: place.id }, { ttlMs: REPEATED_MS });
 }
 
 /** Finds the turn that an earlier request began; null when there is none, or it ended in a way that another attempt may mend. */
 async function repeated(request: Request, core: Core, agent: AgentRow): Promise<Begun | null> {
-	if (!countOf(request)) return null;
-	const { organizationId } = agent;
-	const id = (await core.recordsOf({ organizationId }).get(nameOf(request)))?.value['executionId'];
-	const found = typeof id === 'string' ? await core.agents.chats.find(agent, id) : null;
+	const found = countOf(request) ? await remembered(request, core, agent) : null;
 	if (!found || isPassing(found.execution)) return null;
 	const { run, revision } = found.execution;
-	return { place: { organizationId, id: run.id }, revision, heard: core.agents.chats.listen(found.ref), answered: [] };
+	const place = { organizationId: agent.organizationId, id: run.id };
+	return { place, revision, heard: core.agents.chats.listen(found.ref), answered: [] };
+}
+
+/** Finds the run that the same request began or went on with. */
+async function remembered(request: Request, core: Core, agent: AgentRow): Promise<Found | null> {
+	const record = await core.recordsOf({ organizationId: agent.organizationId }).get(nameOf(request));
+	const id = record?.value['executionId'];
+	return typeof id === 'string' ? core.agents.chats.find(agent, id) : null;
 }
 
 const isPassing = ({ run: { status, error } }: Execution): boolean =>

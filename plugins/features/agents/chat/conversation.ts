@@ -10,6 +10,7 @@ import {
 	type Json,
 	type JsonObject,
 	type JsonSchema,
+	type Wishes,
 } from '../../../../core/features.ts';
 import type { ChatBody, ChatMessageField, ChatPartField } from './fields.ts';
 
@@ -35,19 +36,22 @@ export function resultsIn(messages: readonly ChatMessageField[]): Map<string, st
 	return results.size === 0 ? null : results;
 }
 
-/** Returns what the client wishes. @throws validation_failed naming the field */
+/** Returns what the client says first. @throws validation_failed naming the field */
 export function conversationOf(asked: ChatBody): Conversation {
 	const at = asked.messages.findLastIndex(({ role }) => role === 'user');
 	const last = asked.messages[at];
 	if (!last) throw invalid('/messages', 'The conversation needs a message of the user.');
-	const system = asked.messages.filter(({ role }) => role === 'system' || role === 'developer');
 	const parts = partsOf(last, at);
+	return { ...wishesOf(asked), text: textOf(last), ...(parts.length > 0 && { parts }) };
+}
+
+/** Returns what every request of a client says anew. @throws validation_failed naming the field */
+export function wishesOf(asked: ChatBody): Wishes {
+	const system = asked.messages.filter(({ role }) => role === 'system' || role === 'developer');
 	const { temperature, top_p, seed, parallel_tool_calls } = asked;
 	const maxTokens = asked.max_completion_tokens ?? asked.max_tokens;
 	const output = formOf(asked);
 	return {
-		text: textOf(last),
-		...(parts.length > 0 && { parts }),
 		...(system.length > 0 && { system: system.map(textOf).join('\n\n') }),
 		...(isGiven(temperature) && { temperature }),
 		...(isGiven(top_p) && { topP: top_p }),
@@ -102,7 +106,7 @@ function partOf({ type, image_url: image, input_audio: audio, file }: ChatPartFi
 	if (start === '' || url === undefined || (isImage && !mimeType.startsWith('image/')))
 		throw invalid(
 			place,
-			`${isImage ? 'An image' : 'A file'} must be a data URL with its content in base64: nothing is fetched for a client.`,
+			`${isImage ? 'An image' : 'A file'} must be a data URL with its content in base64${isImage ? ', or an address' : ''}.`,
 		);
 	return { type: isImage ? 'image' : 'file', data: url.slice(start.length), mimeType };
 }

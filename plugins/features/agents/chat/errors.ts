@@ -7,7 +7,6 @@ const TYPES: Partial<Record<ErrorCode, string>> = {
 	forbidden: 'permission_error',
 	insufficient_scope: 'permission_error',
 	not_found: 'not_found_error',
-	agent_failed: 'pipeline_error',
 	rate_limited: 'rate_limit_error',
 };
 const SERVER = 500;
@@ -42,7 +41,8 @@ export const ERROR_BODY = {
 
 /** The member `error` of an error, and the data of an error within a stream. */
 export function openAiError({ code, status, message, details, more }: GatewayError): object {
-	const type = TYPES[code] ?? (status >= SERVER ? 'server_error' : 'invalid_request_error');
+	const isOfRun = more['executionId'] !== undefined && code === 'validation_failed';
+	const type = isOfRun ? 'pipeline_error' : (TYPES[code] ?? (status >= SERVER ? 'server_error' : 'invalid_request_error'));
 	const param = details[0]?.path.replace(/^\//, '').replaceAll('/', '.') || null;
 	return { message, type, param, code: more['reason'] ?? code };
 }

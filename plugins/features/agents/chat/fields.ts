@@ -15,7 +15,11 @@ const part = Joi.object({
 	type: Joi.string().valid('text', 'image_url', 'input_audio', 'file', 'refusal').required(),
 	text: long,
 	refusal: long,
-	image_url: Joi.object({ url: Joi.string().required() }).unknown(),
+	image_url: Joi.object({
+		url: Joi.string()
+			.required()
+			.description('A data URL, or an address, from which the image is fetched: PNG, JPEG, GIF or WebP of at most 1 MiB.'),
+	}).unknown(),
 	input_audio: Joi.object({ data: Joi.string().required(), format: Joi.string().valid('wav', 'mp3').required() }).unknown(),
 	file: Joi.object({ file_data: Joi.string() }).unknown(),
 }).unknown();

@@ -308,7 +308,7 @@ test('errors have OpenAI’s form and a status that says whether to try again', 
 	const { ai, path } = await agentWith(t, () => ({ status: 400 }));
 	for (const stream of [false, true]) {
 		const failed = await ai.chat.completions.create(asking('x', { stream })).catch((thrown: unknown) => thrown);
-		assert.ok(failed instanceof OpenAI.UnprocessableEntityError, String(failed));
+		assert.ok(failed instanceof OpenAI.BadRequestError, String(failed));
 		assert.deepEqual([failed.type, failed.headers?.get('x-should-retry')], ['pipeline_error', 'false']);
 		assert.match(failed.message, /Node "say"/);
 		assert.match(failed.headers?.get('x-execution-id') ?? '', /^[0-9a-f-]{36}$/);

@@ -25,7 +25,7 @@ import { CHAT, type ChatBody, COMPLETION, MODEL } from './fields.ts';
 const FIRST_MS = 5_000;
 const SECOND_MS = 1_000;
 const PATH = '/agents/{id}/v1';
-const ERRORS = ['conflict', 'rate_limited', 'agent_failed'] as const;
+const ERRORS = ['conflict', 'rate_limited'] as const;
 
 export const chatRoutes = (core: Core): ServerRoute[] => [complete(core), listModels(core), getModel(core), noResponses(core)];
 
@@ -38,7 +38,7 @@ const complete = (core: Core): ServerRoute =>
 		description:
 			'Any client of OpenAI’s API talks to the agent when its base URL is `…/agents/{id}/v1`. The text of the last message of the user is `input.message`, the ' +
 			'texts of all messages are `input.messages`; a required text of the agent’s input schema is the message, too. With `stream`, the answer is `text/event-stream`: chunks as ' +
-			'`data`, the last one `[DONE]`. A call of a tool that the request brings ends the turn; the run goes on when its result comes back as a message with the role `tool`. ' +
+			'`data`, the last one `[DONE]`. A call of a tool that the request brings ends the turn; the run goes on when its result comes back as a message with the role `tool`, and as that request says: its system message, limits, tools and tool choice hold from there on. ' +
 			'`x-execution-id` names the execution. When the client leaves, it is cancelled, unless the agent’s `onDisconnect` is `continue`.',
 		need: 'agents:execute',
 		body: CHAT,
@@ -51,7 +51,7 @@ const complete = (core: Core): ServerRoute =>
 			const agent = await findAgent(request, core);
 			// Before the start, so that no leaving is missed.
 			const signal = clientSignal(request);
-			const begun = await begin(request, core, agent);
+			const begun = await begin(request, core, agent, signal);
 			// The body has passed CHAT.
 			const asked = request.payload as ChatBody;
 			const head: Head = {
@@ -151,7 +151,7 @@ async function* chunks(
 
 const another = ({ executionId }: Head): GatewayError =>
 	new GatewayError(
-		'agent_failed',
+		'validation_failed',
 		`The answer was begun anew after a part of it had been sent: the execution ${executionId} has the whole one.`,
 		{
 			more: { executionId, reason: 'begun_anew' },

@@ -100,6 +100,7 @@ test('versions are saved, listed, shown and compared, and name the runs that the
 	assert.equal((await account.get(`${path}/versions`)).body.data.versions[0].isCurrent, true, 'a switch of the status changes no run');
 	const again = must(await invoke(path), 200).body.executionId;
 	must(await account.patch(path, { pipeline: pipelineOf({ greeting: 'Bye.' }), settings: { timeoutMs: 5000 } }), 200);
+	assert.equal((await account.get(`${path}/versions`)).body.data.versions[0].isCurrent, false, 'it runs as no version says');
 	assert.equal((await account.post(`${path}/versions`, { changelog: 'x' }, { 'if-match': etag })).status, 412);
 	const unsaved = must(await invoke(path), 200).body.executionId;
 	const diff = must(await account.get(`${path}/versions/diff`), 200).body.data;
@@ -135,6 +136,22 @@ test('a rollback makes the agent what it was, and is a version of its own', asyn
 	assert.equal((await account.post(`${path}/versions/9/rollback`, undefined)).status, 404);
 	const log = must(await account.get(`${path}/audit-log`), 200).body.data.entries;
 	assert.deepEqual(log.filter((one: { resourceType: string }) => one.resourceType === 'agent_version').length, 2);
+});
+
+test('a rollback to a pipeline that names what is gone is refused, and changes nothing', async () => {
+	const { path } = await makeAgent();
+	const providerId = await addModels(account, 'Leaving models');
+	const say = { id: 'say', type: 'llm_call', data: { providerId, userPromptTemplate: '{{input.name}}' } };
+	const { nodes, edges } = pipelineOf(GREETING);
+	const asking = { nodes: [...nodes, say], edges: [...edges, { id: 'f', source: 'in', target: 'say' }] };
+	must(await account.patch(path, { pipeline: asking }), 200);
+	must(await account.post(`${path}/versions`, { changelog: 'It asks.' }), 201);
+	must(await account.patch(path, { pipeline: pipelineOf(GREETING) }), 200);
+	must(await account.del(`/llm-providers/${providerId}`), 200);
+	const { status, body } = await account.post(`${path}/versions/0/rollback`, undefined);
+	assert.deepEqual([status, body.details[0].path], [400, '/pipeline/nodes/2/data/providerId']);
+	assert.deepEqual(must(await account.get(path), 200).body.data.pipeline, pipelineOf(GREETING));
+	assert.equal((await account.get(`${path}/versions`)).body.data.versions.length, 1);
 });
 
 test('a file names what it uses, arrives in another organization, and gives the same bytes there', async () => {

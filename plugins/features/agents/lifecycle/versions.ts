@@ -26,6 +26,7 @@ import {
 import { BOUNDS } from '../bounds.ts';
 import { assertRuns } from '../check.ts';
 import { findAgent } from '../find.ts';
+import { tellTools } from '../following-tools.ts';
 import { AGENT, presentAgent } from '../present.ts';
 import { diffAgents } from './diff.ts';
 
@@ -176,6 +177,7 @@ const restoreVersion = (core: Core): ServerRoute =>
 			const version = { changelog: why, createdBy: actorOf(request).email };
 			const restored = await storeOf(request, core).agents.restoreVersion(place, version, KEPT, expectedVersion(request));
 			if (!restored) throw notFound('Version');
+			await tellTools(request, restored.agent, core);
 			showVersion(request, restored.agent.version);
 			return { agent: presentAgent(restored.agent), version: presentVersion(restored.version) };
 		},

@@ -24,8 +24,8 @@ type Data = { id: string; turn: number; isAwaited: boolean };
 
 const USUAL: Retention = { taskRetentionHours: 24 };
 const ATTEMPTS = 3;
-/** A tool has two minutes. */
-const TIMEOUT_MS = 10 * 60_000;
+/** No tool runs longer than an hour, and few as long as that: core ends each at the time limit of its executor. */
+const TIMEOUT_MS = 65 * 60_000;
 /** Tasks that run at a time, in each process and of each account: most of them wait for an upstream. */
 const PLACES = 500;
 const PER_ACCOUNT = 100;

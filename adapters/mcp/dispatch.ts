@@ -19,14 +19,18 @@ import { pageOf } from './pages.ts';
 import { SKILLS_EXTENSION } from './resources/skills-extension.ts';
 import { iconsOf } from './results/icons.ts';
 import { keepingCall } from './results/kept.ts';
+import { type OutputSchemas, shownAs } from './results/output-schemas.ts';
 import { callAny } from './search/own-calls.ts';
 import { describeOwn, type Exposure, exposureOf } from './search/own-tools.ts';
+import { traced } from './tracing.ts';
 import { writtenPage } from './written-lists.ts';
 
 export interface McpConfig {
 	allowedOrigins: string[];
 	instructions?: string;
 	toolExposure?: Exposure;
+	/** Default `loose`: without a configuration. */
+	outputSchemas?: OutputSchemas;
 }
 
 /** One request on its way through the adapter. */
@@ -55,6 +59,8 @@ export interface Era {
 	translate(error: GatewayError, message: RequestMessage): ProtocolError | null;
 	/** Whether a client that leaves before the answer has cancelled the request. */
 	leavingCancels: boolean;
+	/** Returns the version of the protocol, which was checked; null before it is agreed on. */
+	versionOf(message: RequestMessage, headers: Incoming['headers']): string | null;
 	/** The session of a client that answers questions on the stream of its call; null when it does not. */
 	askingSession(headers: Incoming['headers']): string | null;
 }
@@ -90,7 +96,9 @@ const OUTCOMES: ErrorMap<'http' | 'result' | number> = {
 };
 
 /** Runs the method of a request. @throws ProtocolError; GatewayError where the answer is HTTP's */
-export async function dispatch(era: Era, exchange: Exchange): Promise<JsonObject> {
+export const dispatch = (era: Era, exchange: Exchange): Promise<JsonObject> => traced(era, exchange, () => dispatched(era, exchange));
+
+async function dispatched(era: Era, exchange: Exchange): Promise<JsonObject> {
 	const { message } = exchange;
 	era.check(message, exchange.headers);
 	const method = era.methods.get(message.method);
@@ -129,7 +137,9 @@ export const listTools: Method = async ({ message, config, call }) => {
 	const exposure = exposureOf({ message, config });
 	if (exposure !== 'full') return { tools: describeOwn(exposure, tools) };
 	const { items: page, start, more } = pageOf(tools, message.params.cursor, ({ id }) => id);
-	return { tools: await writtenPage(tools, { start, page, describe: (tool) => describeTool(tool, call) }), ...more };
+	const { outputSchemas = 'loose' } = config;
+	const describe = (tool: Tool): Promise<JsonObject> => describeTool(tool, call, outputSchemas);
+	return { tools: await writtenPage(tools, { start, page, kind: outputSchemas, describe }), ...more };
 };
 
 export interface ToolRequest {
@@ -156,10 +166,12 @@ export const callTool: Method = async (exchange) => {
 };
 
 /** Runs a tool of the organization. */
-const callOrganizations: Method = async ({ message, headers, call }) => {
+const callOrganizations: Method = async ({ message, headers, config, call }) => {
 	const { name, args } = readToolRequest(message.params);
+	const { outputSchemas = 'loose' } = config;
 	const tool = await seenTool(call, name);
-	return encodeResult(await keepingCall(call, headers).invoke({ name }, args), tool);
+	const result = await keepingCall(call, headers, outputSchemas === 'strict').invoke({ name }, args);
+	return encodeResult(result, tool && shownAs(tool, outputSchemas));
 };
 
 /** Finds the tool as this caller may have listed it; null for callers without `tools:read`, who were shown no schema. */

@@ -19,6 +19,7 @@ import {
 } from './messages.ts';
 import { isModern, MODERN_VERSION, modern } from './modern.ts';
 import { fail, isForeignPage } from './refusals.ts';
+import { OUTPUT_SCHEMAS } from './results/output-schemas.ts';
 import { EXPOSURES } from './search/own-tools.ts';
 import { estimateTokens } from './search/tokens.ts';
 import { answerWithProgress } from './stream.ts';
@@ -46,8 +47,14 @@ export default {
 			.description(
 				'What clients list: all tools (`full`), or two that stand for them: `search_tools` with `execute_tool` (`search`) or `run_code` (`code`).',
 			),
+		outputSchemas: Joi.string()
+			.valid(...OUTPUT_SCHEMAS)
+			.default('loose')
+			.description(
+				'The output schemas that clients are shown: none (`off`), their names and descriptions (`loose`), or the real ones, where a call whose answer breaks its schema fails (`strict`).',
+			),
 	}),
-	tokens: (tools) => estimateTokens(tools),
+	tokens: (tools, { outputSchemas }) => estimateTokens(tools, outputSchemas),
 	routes: [
 		{ method: 'POST', path: '/', handler: serve },
 		{ method: 'GET', path: '/', handler: listenOn },

@@ -61,6 +61,7 @@ export const legacy: Era = {
 		method === 'initialize' ? { 'mcp-session-id': newSession(negotiated(params.protocolVersion), params.capabilities) } : {},
 	translate: () => null,
 	// "Disconnection […] SHOULD NOT be interpreted as the client cancelling its request" (transports, "Sending Messages").
+	versionOf: ({ method }, headers) => (method === 'initialize' ? null : (headers['mcp-protocol-version']?.trim() ?? null)),
 	leavingCancels: false,
 	askingSession,
 };

@@ -2,6 +2,7 @@
 
 import { atFragment, type Call, hintsOf, isObject, type Json, type JsonObject, type JsonSchema, type Tool } from '../../core/index.ts';
 import { iconsOf } from './results/icons.ts';
+import { type OutputSchemas, shownAs } from './results/output-schemas.ts';
 import { strictSchema } from './results/strict.ts';
 
 const KEPT_MS = 600_000;
@@ -10,9 +11,10 @@ const DOCUMENTED_DEPTH = 3;
 const MAX_REFERENCES = 8;
 
 /** Shows a tool as lists do; the schema of its output is made once for each version. */
-export async function describeTool(tool: Tool, call: Call): Promise<JsonObject> {
+export async function describeTool(given: Tool, call: Call, schemas: OutputSchemas): Promise<JsonObject> {
+	const tool = shownAs(given, schemas);
 	if (!tool.outputSchema) return showTool(tool);
-	return showTool(tool, await call.memo(`output:${tool.id}:${tool.version}`, KEPT_MS, async () => outputOf(tool) ?? {}));
+	return showTool(tool, await call.memo(`output:${schemas}:${tool.id}:${tool.version}`, KEPT_MS, async () => outputOf(tool) ?? {}));
 }
 
 /** Returns the output schema that clients are shown. */

@@ -73,6 +73,7 @@ export const modern: Era = {
 	headersOf: () => ({}),
 	translate: missingAbility,
 	// "The server MUST treat closing the response stream as cancellation of the request" (transports, "Cancellation").
+	versionOf: () => MODERN_VERSION,
 	leavingCancels: true,
 	// The era has no requests of servers: what is asked is in the result.
 	askingSession: () => null,

@@ -29,12 +29,16 @@ class WrittenList {
 	}
 }
 
-/** Returns a page as a member of a result. @param page the tools that begin at `start` of `tools` */
+/**
+ * Returns a page as a member of a result.
+ * @param page the tools that begin at `start` of `tools`
+ * @param kind names how they are described
+ */
 export async function writtenPage(
 	tools: readonly Tool[],
-	{ start, page, describe }: { start: number; page: readonly Tool[]; describe(tool: Tool): Promise<JsonObject> },
+	{ start, page, kind, describe }: { start: number; page: readonly Tool[]; kind: string; describe(tool: Tool): Promise<JsonObject> },
 ): Promise<Json> {
-	const key = `${numberOf(tools)} ${start}`;
+	const key = `${kind} ${numberOf(tools)} ${start}`;
 	const known = pages.get(key) ?? (await write(page, describe));
 	pages.put(key, known, known.length);
 	// It is JSON when it is written, which is all that happens to it.

@@ -37,8 +37,8 @@ const worded: ResultLink = (kept) => ({ how: link(kept).how });
 /** The first revision with resource links is 2025-06-18, which also was the first to send its version in a header. */
 const WITH_LINKS = '2025-06-18';
 
-/** Returns a call whose results are kept where they are cut. */
-export function keepingCall(call: Call, headers: Incoming['headers']): Call {
+/** Returns a call whose results are kept where they are cut. @param strictOutput whether they must keep their tool's output schema */
+export function keepingCall(call: Call, headers: Incoming['headers'], strictOutput: boolean): Call {
 	const version = headers['mcp-protocol-version']?.trim() ?? '';
-	return call.with({ keep: version >= WITH_LINKS ? link : worded });
+	return call.with({ keep: version >= WITH_LINKS ? link : worded, ...(strictOutput && { strictOutput }) });
 }

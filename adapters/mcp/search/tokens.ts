@@ -2,6 +2,7 @@
 
 import { BoundedMap, TimeSlice, type Tool } from '../../../core/index.ts';
 import { outputOf, showTool } from '../listing.ts';
+import { type OutputSchemas, shownAs } from '../results/output-schemas.ts';
 import { fingerprintOf } from './indexes.ts';
 import { describeOwn, type Exposure } from './own-tools.ts';
 
@@ -15,18 +16,18 @@ const KEPT = 1000;
 const estimates = new BoundedMap<string, Promise<Record<Exposure, number>>>(KEPT);
 
 /** Estimates the tokens of `tools/list`, all pages of it, by exposure: once for each state of the tools. */
-export async function estimateTokens(tools: readonly Tool[]): Promise<Record<Exposure, number>> {
-	const key = await fingerprintOf(tools);
-	const known = estimates.get(key) ?? estimate(tools);
+export async function estimateTokens(tools: readonly Tool[], schemas: OutputSchemas = 'loose'): Promise<Record<Exposure, number>> {
+	const key = `${schemas} ${await fingerprintOf(tools)}`;
+	const known = estimates.get(key) ?? estimate(tools, schemas);
 	estimates.set(key, known);
 	known.catch(() => estimates.delete(key));
 	return known;
 }
 
-async function estimate(tools: readonly Tool[]): Promise<Record<Exposure, number>> {
+async function estimate(tools: readonly Tool[], schemas: OutputSchemas): Promise<Record<Exposure, number>> {
 	const slice = new TimeSlice();
 	let chars = 0;
-	for (const tool of tools) {
+	for (const tool of tools.map((given) => shownAs(given, schemas))) {
 		// Icons are for people.
 		const { icons: _icons, ...read } = showTool(tool, outputOf(tool));
 		chars += JSON.stringify(read).length;

@@ -15,6 +15,7 @@ import {
 	KINDS,
 	nodePolicy,
 	type Registry,
+	TimeSlice,
 } from '../../../core/features.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
 import { createSchemaWriter, type SchemaWriter } from './schema.ts';
@@ -29,17 +30,21 @@ export interface DocumentParts {
 	examples?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 }
 
-/** Writes the document (https://spec.openapis.org/oas/v3.1.1.html). */
-export function describeApi({ server, registry, config, version, examples = {} }: DocumentParts): JsonObject {
+/** Checks that the routes can be described together. @throws Error naming two that cannot */
+export const assertDescribable = (server: Server): void => assertOneNameEach(declaredRoutes(server));
+
+/** Writes the document (https://spec.openapis.org/oas/v3.1.1.html), in slices between which requests are answered. */
+export async function describeApi({ server, registry, config, version, examples = {} }: DocumentParts): Promise<JsonObject> {
 	const configs = configSchemas(registry);
 	const writer = createSchemaWriter({
 		names: (kind) => namesOf(registry, kind),
 		configs: (kind) => Object.keys(configs).filter((name) => name.startsWith(`${kind}.`)),
 	});
 	const routes = declaredRoutes(server);
-	assertOneNameEach(routes);
+	const slice = new TimeSlice();
 	const paths: Record<string, JsonObject> = {};
 	for (const route of routes) {
+		if (slice.isOverNow) await slice.next();
 		const { path, method } = route.declared;
 		paths[path] = { ...paths[path], [method.toLowerCase()]: describe(route, writer, examples[route.declared.id]) };
 	}

@@ -2,9 +2,8 @@
 
 import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
-import { stringify } from 'yaml';
-import { type Feature, operation, VERSION } from '../../../core/features.ts';
-import { describeApi } from './document.ts';
+import { type Feature, lazy, operation, VERSION } from '../../../core/features.ts';
+import { assertDescribable, describeApi } from './document.ts';
 import examples from './examples.json' with { type: 'json' };
 import { pageRoutes } from './page.ts';
 
@@ -17,13 +16,11 @@ export default {
 	config: Joi.object({}),
 	segments: ['docs', 'openapi.json', 'openapi.yaml'],
 	register(server: Server, _config, core) {
-		const texts = { json: '', yaml: '' };
-		// The document is written at the start, when all routes exist and no request waits, since writing it takes longer than a request may.
-		server.ext('onPreStart', () => {
-			const document = describeApi({ server, registry: core.registry, config: core.config, version: VERSION, examples });
-			texts.json = JSON.stringify(document);
-			texts.yaml = stringify(document, { aliasDuplicateObjects: false });
-		});
+		server.ext('onPreStart', () => assertDescribable(server));
+		// The texts are written when they are first asked for: most processes never are, and all start sooner.
+		const document = lazy(() => describeApi({ server, registry: core.registry, config: core.config, version: VERSION, examples }));
+		const json = lazy(async () => JSON.stringify(await document()));
+		const yaml = lazy(async () => (await import('./yaml.ts')).writeYaml(await document()));
 		server.route([
 			operation({
 				method: 'GET',
@@ -33,7 +30,7 @@ export default {
 				need: 'public',
 				bare: true,
 				answer: Joi.object().unknown(),
-				handler: (request) => text(request, texts.json, 'application/json'),
+				handler: async (request) => text(request, await json(), 'application/json'),
 			}),
 			operation({
 				method: 'GET',
@@ -44,7 +41,7 @@ export default {
 				bare: true,
 				produces: 'application/yaml',
 				answer: Joi.string(),
-				handler: (request) => text(request, texts.yaml, 'application/yaml'),
+				handler: async (request) => text(request, await yaml(), 'application/yaml'),
 			}),
 			...pageRoutes(),
 		]);

@@ -5,12 +5,15 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { openStore, type StoreOptions } from '../db/index.ts';
 import { createAgents } from './agents/engine.ts';
+import { createAlerts } from './alerts/alerts.ts';
 import { createArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { ServiceLog } from './config/log.ts';
+import { VERSION } from './config/version.ts';
 import type { Plugin } from './contract/kinds.ts';
 import { createEgress } from './egress/egress.ts';
 import { withPrivate } from './egress/private-networks.ts';
+import { createExplain } from './explain/explain.ts';
 import type { Core } from './features.ts';
 import { createRuntime } from './gateways/runtime.ts';
 import { sweepExpired } from './housekeeping.ts';
@@ -50,11 +53,16 @@ import { joinReplicas, type Presence } from './shared/presence.ts';
 import { connectLanes, createShared, type Shared } from './shared/redis.ts';
 import { SkillFiles } from './shared/skill-files.ts';
 import { Recorder } from './store/recorder.ts';
+import type { Store } from './store/store.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
 import { WaitingQuestions } from './tools/asking.ts';
 import type { Services } from './tools/call-parts.ts';
 import { createInvoker } from './tools/invoke.ts';
+import type { Report } from './tracker/faults.ts';
+import { createTracker } from './tracker/tracker.ts';
 import { createUpstreamTokens } from './upstreams/access-tokens.ts';
 import { Breakers } from './upstreams/breakers.ts';
+import { CredentialHealth } from './upstreams/credential-health.ts';
 import { createSigner } from './upstreams/credentials.ts';
 import { send } from './upstreams/sending.ts';
 
@@ -71,12 +79,14 @@ export interface ServiceOptions {
 	databasePoolSize?: number | undefined;
 	/** The time limit of an answer of Redis, instead of the usual one. */
 	sharedDeadlineMs?: number | undefined;
+	/** The interval at which rules of alerts are looked at and watched documents read, instead of a minute and a day. */
+	alertPace?: { everyMs: number; watchMs: number } | undefined;
 	/** A folder that is loaded as a package of plugins, beside those that the configuration names. */
 	pluginFolder?: string | undefined;
 	/** Runs when the plugins are loaded. */
 	loaded?: (plugins: PluginSource[]) => void;
-	/** Runs when everything is started, before the first request. */
-	beforeListening?: () => void;
+	/** Runs when faults can be reported to the error tracker. */
+	reporting?: (report: Report) => void;
 }
 
 export interface Given {
@@ -95,10 +105,16 @@ const NEVER = new AbortController().signal;
 
 /** Resources are opened in order, and given to `opened` to be closed in reverse. */
 export async function assemble(
-	{ config, log, options, stopping }: Given,
+	{ config, log: plainLog, options, stopping }: Given,
 	opened: AsyncDisposableStack,
 ): Promise<Omit<Core, 'leaving' | 'stopping'>> {
-	opened.defer(() => log.flush());
+	opened.defer(() => plainLog.flush());
+	const tracker = await createTracker(config.errorTrackerDsn, plainLog);
+	opened.defer(() => tracker.close());
+	options.reporting?.(tracker.report);
+	const log = tracker.hearing(plainLog);
+	const telemetry = await createTelemetry(config, { log, version: VERSION });
+	opened.defer(() => telemetry.close());
 	const found = options.pluginFolder === undefined ? [] : [findFolder(options.pluginFolder)];
 	const registry = await loadPlugins(ROOT, config.plugins, { log, found });
 	for (const plugin of options.plugins ?? []) registry.add(plugin);
@@ -133,6 +149,7 @@ export async function assemble(
 	const lanes = createLanes({ redis: lanesRedis(config.redis, shared, presence), log });
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
+	recorder.onRequest = telemetry.line;
 	opened.defer(() => recorder.close());
 	const mail = createMail(config, log);
 	opened.defer(() => mail.close());
@@ -164,8 +181,12 @@ export async function assemble(
 	const signer = createSigner({ secrets, tokens: upstreamTokens });
 	const operatorOf = (plugin: string): unknown => registry.operator(plugin);
 	const jobs = createJobs({ registry, runs, secrets, egress, log, rebuild: (origin) => runtime.rebuild(origin) });
+	const credentialHealth = new CredentialHealth();
+	const alerts = createAlerts({ store, imports, jobs, secrets, health: credentialHealth, log, ...options.alertPace });
+	opened.defer(() => alerts.close());
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
+	telemetry.observe({ ...store.gauges, streams: () => streams.count, organization: slugIn(store), worker: cluster.worker?.id ?? 1 });
 	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions(stopping) };
 	const shares = { egress, breakers, lanes, shared, store, records, memo, skillFiles: new SkillFiles(store), accountOf };
 	const named = new NamedWorks(store.changes);
@@ -184,11 +205,24 @@ export async function assemble(
 		named,
 		followServed,
 		operatorOf,
+		credentialHealth,
 		...asking,
 		agents: { of: (call) => agents.desk.of(call) },
 	};
 	const agents = createAgents({
-		...{ registry, secrets, egress, accountOf, argumentChecks, store, runs, agents: store.agents, recorder, services: () => services },
+		...{
+			telemetry,
+			registry,
+			secrets,
+			egress,
+			accountOf,
+			argumentChecks,
+			store,
+			runs,
+			agents: store.agents,
+			recorder,
+			services: () => services,
+		},
 		shelfOf: (organizationId, gateways) => runtime.shelfOf(organizationId, gateways),
 	});
 	const tokens = createTokens(config.jwtSecret);
@@ -198,11 +232,13 @@ export async function assemble(
 	const people = { tokens, passwords, members, resets };
 	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits, streams, reserved });
 	opened.defer(() => runtime.close());
+	const explain = createExplain({ runtime, services, limits, argumentChecks, store });
 	const unfitRows = countUnfitRows({ store, registry, secrets, log, isTold: isFirst() });
 	opened.defer(() => unfitRows.close());
 	return {
 		config,
 		log,
+		telemetry,
 		registry,
 		store,
 		accountOf,
@@ -234,8 +270,16 @@ export async function assemble(
 		recordAudit: createRecordAudit({ store, registry }),
 		callerOf: createCallerOf(members),
 		unfitRows,
+		reportFault: tracker.report,
+		explain,
+		alerts,
 	};
 }
+
+const slugIn =
+	({ organizations }: Pick<Store, 'organizations'>) =>
+	async (id: string): Promise<string | null> =>
+		(await organizations.get(id))?.slug ?? null;
 
 /** Whether this process is the first of its machine: one tells of what all of them find. */
 const isFirst = (): boolean => (cluster.worker?.id ?? 1) === 1;

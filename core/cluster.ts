@@ -4,6 +4,8 @@ import cluster from 'node:cluster';
 import type { Config } from './config/config.ts';
 import type { Log } from './contract/nouns.ts';
 import type { Stoppable } from './process/ending.ts';
+import { serveMetrics } from './telemetry/scrape.ts';
+import { collectWorkers } from './telemetry/workers.ts';
 
 const RESTART_MS = 1000;
 
@@ -19,6 +21,7 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 	const embedded = config.database === null ? await startDatabase() : null;
 	// A worker sees a configured database, so it needs every variable that one requires.
 	const env = embedded ? workerEnvironment(config, embedded.database) : {};
+	const metrics = config.metrics && (await serveMetrics(config, collectWorkers()));
 	let stopping = false;
 	for (let count = 0; count < config.webConcurrency; count++) cluster.fork(env);
 	cluster.on('exit', (worker, code) => {
@@ -30,6 +33,7 @@ export async function superviseWorkers(config: Config, log: Log, startDatabase: 
 		async stop(hurry) {
 			stopping = true;
 			await stopWorkers(hurry);
+			await metrics?.stop();
 			await embedded?.stop();
 		},
 	};

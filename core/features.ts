@@ -2,12 +2,14 @@
 
 import type { Server } from '@hapi/hapi';
 import type { AgentEngine } from './agents/agents.ts';
+import type { Alerts } from './alerts/alerts.ts';
 import type { ArgumentChecks } from './arguments/checks.ts';
 import type { Config } from './config/config.ts';
 import type { Base } from './contract/kinds.ts';
 import type { Log, Records } from './contract/nouns.ts';
 import type { Permissions } from './contract/permissions.ts';
 import type { Egress } from './egress/egress.ts';
+import type { Explain } from './explain/explain.ts';
 import type { Runtime } from './gateways/runtime.ts';
 import type { InFlight } from './http/in-flight.ts';
 import type { ReservedSegments } from './http/reserved.ts';
@@ -33,15 +35,18 @@ import type { FeaturePlace } from './shared/plugin-records.ts';
 import type { Shared } from './shared/redis.ts';
 import type { Recorder } from './store/recorder.ts';
 import type { Store } from './store/store.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import type { Invoker } from './tools/invoke.ts';
 import type { JobDesk } from './tools/job-desk.ts';
+import type { Report } from './tracker/faults.ts';
 import type { Signer } from './upstreams/credentials.ts';
 
 export type * from './agents/agents.ts';
 export { contentOf, type TurnEvent } from './agents/chats/chats.ts';
-export type { Conversation } from './agents/chats/conversation.ts';
+export type { Conversation, Wishes } from './agents/chats/conversation.ts';
 export type { Heard } from './agents/chats/heard.ts';
 export { POLICY as nodePolicy } from './agents/policy.ts';
+export { alertLocation } from './alerts/messages.ts';
 export type { Config } from './config/config.ts';
 export type { ErrorDetail } from './contract/errors.ts';
 export {
@@ -52,6 +57,7 @@ export {
 	ROLES,
 	type Role,
 } from './contract/permissions.ts';
+export { OUTCOMES, STEPS } from './explain/steps.ts';
 export { askManagement, showsRevision } from './gateways/handling.ts';
 export { authLocation, gatewayLocation } from './gateways/mount.ts';
 export { readBody } from './http/body.ts';
@@ -70,6 +76,7 @@ export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
 export type { Message } from './mail/mail.ts';
 export { actorOf, organizationOf, requirePermission, storeOf, userIdOf } from './management/access.ts';
 export { dateTime } from './management/date-time.ts';
+export { EXPORT_FORMATS, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
 export {
 	accept,
 	changes,
@@ -111,6 +118,7 @@ export { configVersion, currentConfig, type StoredConfig, shownConfig } from './
 export { configSchema as jsonSchemaOf } from './registry/write-only.ts';
 export { anyPassword, passwordRule } from './secrets/passwords.ts';
 export { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, JWT, LOGIN_LIFETIME_MS, type Login, mintKey } from './secrets/tokens.ts';
+export { ALERT_KINDS } from './store/alerts.ts';
 export { REQUEST_KINDS } from './store/analytics.ts';
 export { percentile } from './store/histogram.ts';
 export { bucketAt, lengthOf } from './store/metric-cells.ts';
@@ -123,6 +131,7 @@ export { assertPassable, PASS_THROUGH } from './upstreams/pass-through.ts';
 export interface Core {
 	config: Config;
 	log: Log;
+	telemetry: Telemetry;
 	registry: Registry;
 	store: Store;
 	accountOf: AccountOf;
@@ -161,6 +170,11 @@ export interface Core {
 	callerOf: CallerOf;
 	/** The rows that no plugin can use. */
 	unfitRows: UnfitRows;
+	/** Tells the error tracker of a fault, if there is one. */
+	reportFault: Report;
+	/** Says why a call at a gateway would be admitted or refused. */
+	explain: Explain;
+	alerts: Alerts;
 	/** Our permissions and those of the features. */
 	permissions: Permissions;
 	/** The first segments of paths that no organization may have as its slug. */

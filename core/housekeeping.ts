@@ -1,5 +1,5 @@
 // Removes expired rows: runs and records of those of tools (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
-// that cannot be used any more, costs of runs and agents that have ended long ago, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time.
+// that cannot be used any more, costs of runs and agents that have ended long ago, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time, and links the audit log.
 
 import type { Log } from './contract/nouns.ts';
 import { LOGIN_LIFETIME_MS, TOKEN_LIFETIME_SECONDS } from './secrets/tokens.ts';
@@ -23,9 +23,12 @@ export interface Keeping {
 	kinds(): string[];
 }
 
-/** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended every minute. @returns how to stop it */
+/** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended, and the audit log is linked, every minute. @returns how to stop it */
 export function sweepExpired(
-	store: Pick<Store, 'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders' | 'analytics'>,
+	store: Pick<
+		Store,
+		'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders' | 'analytics' | 'auditChain'
+	>,
 	{ retentionDays, kinds }: Keeping,
 	log: Log,
 ): () => void {
@@ -35,6 +38,13 @@ export function sweepExpired(
 			if (ended > 0) log.info({ ended }, 'runs ended that nobody took in time');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'overdue runs could not be ended; the next sweep retries');
+		}
+	};
+	const chain = async (): Promise<void> => {
+		try {
+			await store.auditChain.extend();
+		} catch (error) {
+			log.warn({ error: String(error) }, 'entries of the audit log could not be linked; the next sweep retries');
 		}
 	};
 	const prepare = async (): Promise<void> => {
@@ -65,6 +75,7 @@ export function sweepExpired(
 	let ticks = 0;
 	let timer = setTimeout(function tick() {
 		void expire();
+		void chain();
 		if (ticks++ % TICKS === 0) void prepare().then(clean);
 		timer = setTimeout(tick, TICK_MS).unref();
 	}, TICK_MS).unref();

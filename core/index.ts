@@ -78,6 +78,8 @@ export { listModels } from './models/model-list.ts';
 export { providerFetch } from './models/provider-fetch.ts';
 export { isStrictSchema } from './models/strict-schema.ts';
 export { readStructured, repairing } from './models/structured.ts';
+export { endThread } from './process/end-thread.ts';
+export { tracedMessage } from './telemetry/work-spans.ts';
 export { failureOf } from './tools/failed-runs.ts';
 export { hintsOf, isAdding } from './tools/hints.ts';
 export { CREDENTIALS } from './upstreams/credential-types.ts';

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Server } from '@hapi/hapi';
-import { migrateDatabase, startEmbedded } from '../db/index.ts';
+import { migrateDatabase, startEmbedded, verifyAudit } from '../db/index.ts';
 import { assemble, ROOT, type ServiceOptions } from './assembly.ts';
 import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
 import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
@@ -20,6 +20,9 @@ import { assertListenable, listeningFault, originOf, reachableOrigin } from './p
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
 import { createServer } from './server.ts';
+import { openMetrics } from './telemetry/serving.ts';
+import type { Report } from './tracker/faults.ts';
+import { tellFaultyAnswers } from './tracker/requests.ts';
 
 export type { ServiceOptions };
 
@@ -44,7 +47,7 @@ const NEVER = new AbortController().signal;
 /** Starts the service. @throws Error with one sentence per fault: configuration, plugins, database */
 export async function startService(
 	config: Config,
-	log: ServiceLog = createLog(config.logLevel),
+	log: ServiceLog = createLog(config.logLevel, undefined, config.logFormat),
 	options: ServiceOptions = {},
 ): Promise<Service> {
 	// Resources are closed in reverse order of opening, also when a later step fails.
@@ -53,14 +56,16 @@ export async function startService(
 	try {
 		const parts = await assemble({ config, log, options, stopping: stopping.signal }, opened);
 		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
-		const server = createServer({ ...core, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
+		const server = createServer({ ...core, log, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
 		server.app.inFlight = core.inFlight;
+		server.app.reportFault = core.reportFault;
+		tellFaultyAnswers(server);
 		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
 		assertNeeds(server, core);
 		core.runtime.mount(server);
+		opened.defer(await openMetrics(config, { server, telemetry: core.telemetry }));
 		await server.initialize();
 		await core.runs.open();
-		options.beforeListening?.();
 		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
 		opened.defer(() => drain(server, core));
 		opened.defer(() => stopping.abort(new GatewayError('unavailable', 'The service is stopping.')));
@@ -98,7 +103,7 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	const pluginFolder = command === SERVE_FOLDER ? args[0] : undefined;
 	const developed = command === 'dev' ? folderOf(args) : null;
 	const checked = checkConfig();
-	const log = createLog(checked.logLevel);
+	const log = createLog(checked.logLevel, undefined, checked.logFormat);
 	const ending = endOnSignals(log);
 	const strays = watchStrays(log, () => ending.fail());
 	if (command === 'migrate') {
@@ -106,8 +111,9 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 		await migrateDatabase({ database, dataDir, log });
 		return log.flush();
 	}
+	if (command === 'verify-audit') return runVerification(args, completeConfig(checked), log);
 	const isKnown = command === undefined || developed !== null || pluginFolder !== undefined;
-	if (!isKnown) throw new Error(`Unknown command "${command}"; known: check, dev, migrate.`);
+	if (!isKnown) throw new Error(`Unknown command "${command}"; known: check, dev, migrate, verify-audit.`);
 	// The port is tried before anything is created or started; the first process listens for all workers.
 	if (cluster.isPrimary) await assertListenable(checked);
 	const config = { ...completeConfig(checked), ...(pluginFolder !== undefined && (await givenDatabase())) };
@@ -121,9 +127,26 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 		return ending.begun(supervisor, graceMs + GRACE_MS);
 	}
 	const loaded = (plugins: PluginSource[]): void => strays.know(plugins);
-	const service = await startService(config, log, { pluginFolder, loaded, beforeListening: giveBackMemory });
+	const reporting = (report: Report): void => strays.tell(report);
+	const service = await startService(config, log, { pluginFolder, loaded, reporting });
+	giveBackMemory();
 	ending.begun(service, graceMs);
 	if (pluginFolder !== undefined) tellSupervisor(service.url);
+}
+
+/** Checks the audit logs; the process ends with 1 when a link of one is wrong, or nothing was checked. */
+async function runVerification(args: readonly string[], { database, dataDir }: Config, log: ServiceLog): Promise<void> {
+	const { askedProof, describeProof } = await import('./commands/verify-audit.ts');
+	const asked = askedProof(args);
+	const found = { checked: 0, broken: 0 };
+	await verifyAudit({ database, dataDir, log }, asked, (proof) => {
+		found.checked++;
+		if (proof.broken !== null) found.broken++;
+		process.stdout.write(`${describeProof(proof)}\n`);
+	});
+	if (asked.organizationId !== undefined && found.checked === 0) throw new Error('There is no organization of this id.');
+	if (found.broken > 0) process.exitCode = 1;
+	return log.flush();
 }
 
 /** Checks a package of plugins, and ends the process: a plugin may have left a timer. */

@@ -1,52 +1,40 @@
-// The hapi server: its own listener with deadlines, checks before routing, one error body, headers on every
-// answer, CORS, and one line of log per request.
+// The hapi server: its own listener with deadlines, and checks before routing. `gateways/door.ts` has what every answer has.
 
 import { randomUUID } from 'node:crypto';
 import { createServer as createListener, type Server as Listener } from 'node:http';
 import type { Socket } from 'node:net';
-import Hapi, { type Request, type RequestRoute, type ResponseObject, type ResponseToolkit, type Server } from '@hapi/hapi';
+import Hapi, { type Request, type RequestRoute, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
-import type { Config } from './config/config.ts';
 import { GatewayError } from './contract/errors.ts';
-import type { Log } from './contract/nouns.ts';
-import { spoken } from './gateways/refusals.ts';
-import { clientAddress } from './http/addresses.ts';
+import { answerDirectly, type DoorParts, finish, HSTS, logHapis, SECURITY_HEADERS } from './gateways/door.ts';
 import { type Cors, type CorsParts, createCors } from './http/cors.ts';
-import { bodyOf, describeError, headersOf, sendingFault } from './http/failures.ts';
+import type { Answerer } from './http/door.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
+import { isOfDoor } from './http/places.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
-import { type Limits, limitHeaders } from './limits/limits.ts';
+import { limitHeaders } from './limits/limits.ts';
 import type { Store } from './store/store.ts';
+import { keepTrace } from './telemetry/request-fields.ts';
+import { activeSpan } from './telemetry/spans.ts';
+import { OFF, type Telemetry } from './telemetry/telemetry.ts';
 
-const LINGER_MS = 1000;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-const SECURITY_HEADERS = {
-	'x-content-type-options': 'nosniff',
-	'x-frame-options': 'DENY',
-	'referrer-policy': 'no-referrer',
-	'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const;
-const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' } as const;
-
-interface Parts {
-	config: Config;
-	log: Log;
-	limits: Limits;
+interface Parts extends DoorParts {
 	reserved: ReservedSegments;
-	cors: Cors;
 }
 
 interface ServerParts extends Omit<Parts, 'cors'> {
 	store: Pick<Store, 'withDeadline'>;
+	telemetry?: Pick<Telemetry, 'request'>;
 	/** The plugins whose headers pages may use at gateways. */
 	plugins?: CorsParts['plugins'];
 }
 
 /** Creates the server, without routes and not yet listening. */
-export function createServer({ config, log, limits, reserved, store, plugins = [] }: ServerParts): Server {
+export function createServer({ config, log, limits, reserved, store, telemetry = OFF, plugins = [] }: ServerParts): Server {
 	const isTransports = (path: string): boolean => isDecodable(path) && server.match('post', path)?.settings.plugins?.isTransports === true;
 	const cors = createCors({ config, reserved, plugins, isTransports });
 	const listener = createListener({
@@ -75,20 +63,23 @@ export function createServer({ config, log, limits, reserved, store, plugins = [
 			response: { emptyStatusCode: 204, ranges: false },
 		},
 	});
-	handleRequests(listener, store);
+	handleRequests(listener, store, telemetry);
 	const ended = new WeakSet<Socket>();
-	server.ext('onRequest', (request, h) => admit(request, h, { server, reserved, cors, ended }));
-	server.ext('onPreResponse', (request, h) => finish(request, h, { config, log, limits, cors }));
-	server.events.on('response', (request) => logRequest(request, { config, log }));
+	const door = { config, log, limits, cors };
+	server.ext('onRequest', (request, h) => admit(request, h, { server, reserved, door, ended }));
+	server.ext('onPreResponse', (request, h) => finish(request, h, door));
+	server.events.on('response', (request) => logHapis(request, { config, log }));
 	return server;
 }
 
-/** Wraps all of hapi's request handling in a deadline: hapi has many steps, and none of them encloses the others. */
-function handleRequests(listener: Listener, store: ServerParts['store']): void {
+/** Wraps all of hapi's request handling in a deadline and a span: hapi has many steps, and none of them encloses the others. */
+function handleRequests(listener: Listener, store: ServerParts['store'], telemetry: Pick<Telemetry, 'request'>): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
 	listener.removeAllListeners('request');
-	listener.on('request', (request, response) => store.withDeadline(() => handle.call(listener, request, response)));
+	listener.on('request', (request, response) =>
+		telemetry.request(request, response, () => store.withDeadline(() => handle.call(listener, request, response))),
+	);
 }
 
 /** Answers requests that Node's parser refuses, which never reach hapi, with the same body as every other error. */
@@ -126,14 +117,15 @@ function brokenRequest(code: string | undefined): [number, string] {
 	return [400, 'Bad Request'];
 }
 
-interface Admission extends Pick<Parts, 'reserved' | 'cors'> {
+interface Admission extends Pick<Parts, 'reserved'> {
 	server: Server;
+	door: DoorParts;
 	/** Connections on which client and server may disagree about the end of a request. */
 	ended: WeakSet<Socket>;
 }
 
 /** Checks before routing: the request's id, HTTP's own rules, preflights, and the reserved first segments. */
-function admit(request: Request, h: ResponseToolkit, { server, reserved, cors, ended }: Admission) {
+function admit(request: Request, h: ResponseToolkit, { server, reserved, door, ended }: Admission) {
 	const { headers } = request.raw.req;
 	const given = headers['x-request-id']?.toString();
 	// hapi types it as read-only, but does not read it itself: it is the id in answers and logs.
@@ -142,16 +134,29 @@ function admit(request: Request, h: ResponseToolkit, { server, reserved, cors, e
 	// Node delivers further requests from the same bytes, and closes the connection only after the refusal is sent.
 	if (ended.has(socket)) throw broken('No more requests are read from this connection.');
 	ended.add(socket);
+	keepTrace(request);
 	assertWellFormed(request);
 	ended.delete(socket);
 	if (request.method === 'trace' || request.method === 'connect') throw notAllowed([]);
-	if (request.method === 'options') return preflight(request, h, cors);
+	if (request.method === 'options') return preflight(request, h, door.cors);
 	if (!isDecodable(request.path)) throw new GatewayError('validation_failed', 'The path is not valid percent-encoding.');
-	if (reserved.isGatewayPath(request.path)) return h.continue;
-	const { plugins = {} } = knownRoute(server, request).settings;
+	const { door: open } = server.app;
+	if (reserved.isGatewayPath(request.path)) {
+		return open && isOfDoor(request.path) ? leave(request, h, open.atGateways, door) : h.continue;
+	}
+	const { path, settings } = knownRoute(server, request);
+	activeSpan()?.route(path);
+	const { plugins = {} } = settings;
+	if (open && plugins.answerer) return leave(request, h, plugins.answerer, door);
 	// A transport is asked how it says it, as at a gateway.
 	if (!plugins.isTransports) assertQuery(request.raw.req.url ?? '');
 	return h.continue;
+}
+
+/** Takes a request out of hapi's lifecycle. */
+function leave(request: Request, h: ResponseToolkit, answerer: Answerer, parts: DoorParts) {
+	void answerDirectly(request, answerer, parts);
+	return h.abandon;
 }
 
 function preflight(request: Request, h: ResponseToolkit, cors: Cors) {
@@ -191,76 +196,4 @@ function refuseInput(error: Error | undefined): never {
 	const faults = detailsOf(details, prefix);
 	const first = faults[0];
 	throw new GatewayError('validation_failed', first?.message ?? 'The request is not valid.', { details: faults, cause: error });
-}
-
-/** Adds headers to every answer, and gives every error the same body. */
-async function finish(request: Request, h: ResponseToolkit, parts: Omit<Parts, 'reserved'>) {
-	const { log, limits } = parts;
-	const { response } = request;
-	const refusal = await limited(request, limits, log);
-	const error = refusal ?? (response instanceof Error ? describeError(response, request, log) : sendingFault(response, request, log));
-	if (!error) {
-		addHeaders(response as ResponseObject, request, parts);
-		return h.continue;
-	}
-	request.plugins.refusedWith = error.code;
-	// Made before a plugin sees the error, which it might change.
-	const headers = { 'cache-control': 'no-store', ...headersOf(error) };
-	const answer = spoken(error, request, h, log) ?? h.response(bodyOf(error, request)).code(error.status);
-	for (const [name, value] of Object.entries(headers)) answer.header(name, value);
-	addHeaders(answer, request, parts);
-	if (!request.raw.req.complete) linger(request);
-	return answer;
-}
-
-/** Counts requests that were refused before their limits were checked. @returns the error that replaces the refusal */
-async function limited(request: Request, limits: Limits, log: Log): Promise<GatewayError | null> {
-	try {
-		await limits.settle(request);
-		return null;
-	} catch (thrown) {
-		return describeError(thrown as Error, request, log);
-	}
-}
-
-/** Adds headers that the answer does not set itself. */
-function addHeaders(response: ResponseObject, request: Request, parts: Pick<Parts, 'config' | 'cors'>): void {
-	const add = (headers: Readonly<Record<string, string>>): void => {
-		for (const name in headers) if (response.headers[name] === undefined) response.header(name, headers[name] ?? '');
-	};
-	add(SECURITY_HEADERS);
-	if (parts.config.publicUrls[0].startsWith('https:')) add(HSTS);
-	add(parts.cors.headers(request));
-	if (request.plugins.limit) add(limitHeaders(request.plugins.limit));
-	response.header('x-request-id', request.info.id);
-}
-
-/**
- * Keeps the connection open after an error: Node closes a connection whose request was not read, and the reset would lose the answer.
- * So only our half is closed, further data is discarded for LINGER_MS, and then the socket is destroyed.
- */
-function linger({ raw: { req } }: Request): void {
-	const { socket } = req;
-	socket.destroySoon = () => {
-		socket.end();
-		req.resume();
-		setTimeout(() => socket.destroy(), LINGER_MS).unref();
-	};
-}
-
-function logRequest(request: Request, { config, log }: { config: Config; log: Log }): void {
-	const { response, info, raw } = request;
-	const status = response instanceof Error ? 500 : (response?.statusCode ?? 0);
-	log.info(
-		{
-			requestId: request.info.id,
-			method: request.method,
-			// The query is not logged: it may contain a key.
-			path: request.path,
-			status,
-			ms: (request.info.responded || Date.now()) - request.info.received,
-			address: clientAddress(info.remoteAddress, raw.req.headers['x-forwarded-for']?.toString(), config.trustProxy),
-		},
-		'request',
-	);
 }

@@ -95,7 +95,10 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: 'declared',
 		inRows: true,
-		members: { creatable: Joi.boolean(), check, execute: must, preview: code, sandbox: lentSandbox },
+		members: {
+			...{ creatable: Joi.boolean(), check, agent: code, execute: must, preview: code, sandbox: lentSandbox },
+			deadlineMs: positive.max(3_600_000),
+		},
 	},
 	provider: {
 		folder: 'plugins/providers',

@@ -63,6 +63,8 @@ featureContract(audit, {
 	samples: [
 		{ name: 'the log', method: 'GET', path: '/audit-log?limit=5', status: 200, has: '"entries":[' },
 		{ name: 'the creations', method: 'GET', path: '/audit-log?action=create', status: 200, has: '"action":"create"' },
+		{ name: 'the export', method: 'GET', path: '/audit-log/export', status: 200, has: 'at,action,resourceType' },
+		{ name: 'the end of the chain', method: 'GET', path: '/audit-log/head', status: 200, has: '"head":' },
 	],
 });
 

@@ -3,7 +3,7 @@
 import OpenAI from 'openai';
 import { median } from './rounds.ts';
 
-const [ROUNDS, WARM_UP, CHATS, AT_ONCE, TOKENS] = [6, 1, 80, 8, 500] as const;
+const [ROUNDS, WARM_UP, CHATS, AT_ONCE, TOKENS, SECOND_MS] = [6, 1, 80, 8, 500, 1000] as const;
 
 export interface Path {
 	chat(message: string, isStreamed: boolean): Promise<void>;
@@ -77,4 +77,9 @@ function print([direct = [], ours = []]: { chat: Cost; token: Cost }[][], name: 
 		});
 		process.stdout.write(`| ${what === 'chat' ? 'a chat of one token' : 'one streamed token more'} | ${cells.join(' | ')} |\n`);
 	}
+	const perSecond = (rounds: readonly { token: Cost }[]): string =>
+		Math.round((AT_ONCE * SECOND_MS) / median(rounds.map(({ token }) => token.ms))).toLocaleString('en');
+	process.stdout.write(
+		`\nStreamed tokens a second, ${AT_ONCE} streams at once: ${perSecond(direct)} directly, ${perSecond(ours)} ${name}.\n`,
+	);
 }

@@ -42,12 +42,14 @@ async function receive<T>(child: ChildProcess): Promise<T> {
 	}
 }
 
+function ownCpuMicros(): number {
+	const { user, system } = process.cpuUsage();
+	return user + system;
+}
+
 /** Runs in the child: it reports the URL, returns CPU time on request, and ends with its parent. */
-export function announce(url: string, stop: () => Promise<unknown>): void {
-	process.on('message', () => {
-		const { user, system } = process.cpuUsage();
-		process.send?.({ cpuMicros: user + system });
-	});
+export function announce(url: string, stop: () => Promise<unknown>, cpuMicros: () => number = ownCpuMicros): void {
+	process.on('message', () => void process.send?.({ cpuMicros: cpuMicros() }));
 	process.on('disconnect', () => void stop().then(() => process.exit()));
 	process.send?.({ url });
 }

@@ -1,0 +1,47 @@
+// Starts the service as `npm start` does with WEB_CONCURRENCY, in processes of the benchmark, with limits that no round reaches.
+
+import cluster from 'node:cluster';
+import { readFileSync } from 'node:fs';
+import { superviseWorkers } from '../../core/cluster.ts';
+import { loadConfig } from '../../core/config/config.ts';
+import { createLog } from '../../core/config/log.ts';
+import { startService } from '../../core/main.ts';
+import { startEmbedded } from '../../db/index.ts';
+import { WIDE_LIMITS } from './service-limits.ts';
+import { announce } from './subject.ts';
+
+const MICROS_PER_TICK = 10_000;
+
+/** Reads user and system time of a process (proc_pid_stat(5), fields 14 and 15, in hundredths of a second). */
+function cpuMicrosOf(pid: number): number {
+	const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+	const [utime = 0, stime = 0] = stat
+		.slice(stat.lastIndexOf(')') + 2)
+		.split(' ')
+		.slice(11, 13)
+		.map(Number);
+	return (utime + stime) * MICROS_PER_TICK;
+}
+
+const pids = (): number[] => [process.pid, ...Object.values(cluster.workers ?? {}).flatMap((worker) => worker?.process.pid ?? [])];
+
+const config = loadConfig();
+const log = createLog(config.logLevel);
+const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
+const supervisor = await superviseWorkers(config, log, startDatabase);
+if (supervisor) {
+	let listening = 0;
+	cluster.on('listening', () => {
+		listening++;
+		if (listening < config.webConcurrency) return;
+		announce(
+			`http://127.0.0.1:${config.port}`,
+			() => supervisor.stop(AbortSignal.abort()),
+			() => pids().reduce((sum, pid) => sum + cpuMicrosOf(pid), 0),
+		);
+	});
+} else {
+	const service = await startService(config, log, { limits: WIDE_LIMITS });
+	if (cluster.isPrimary) announce(service.url, service.stop);
+	else process.once('SIGTERM', () => void service.stop(AbortSignal.abort()).then(() => process.exit()));
+}

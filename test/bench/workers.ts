@@ -1,0 +1,36 @@
+// Measures two workers of one service (WEB_CONCURRENCY) beside one process: the same call through a gateway, both counting in the same Redis.
+// `node test/bench/workers.ts`
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findPort } from '../../demo/ports.ts';
+import { startRedis } from '../helpers/redis.ts';
+import { prepareCall } from './paths.ts';
+import { print, runRounds } from './rounds.ts';
+import { startSubject } from './subject.ts';
+
+const ROUNDS = 6;
+
+const redis = await startRedis();
+const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
+try {
+	await using upstream = await startSubject('./upstream.ts', {});
+	const start = async (count: number) => {
+		const port = String(await findPort('127.0.0.1', 0));
+		const own = { PORT: port, SVC_DATA_DIR: join(dataDir, String(count)), WEB_CONCURRENCY: String(count) };
+		const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), EGRESS_ALLOW: upstream.url, LOG_LEVEL: 'warn' };
+		return startSubject('./cluster-service.ts', { ...own, ...shared });
+	};
+	await using one = await start(1);
+	await using two = await start(2);
+	const services = new Map([
+		['one process', one],
+		['two workers', two],
+	]);
+	const paths = await Promise.all([...services].map(([name, { url }]) => prepareCall(name, { upstream: upstream.url, service: url })));
+	print(await runRounds(paths, async (server) => (await services.get(server)?.cpuMicros()) ?? Number.NaN, ROUNDS));
+} finally {
+	await rm(dataDir, { recursive: true, force: true });
+	await redis.stop();
+}

@@ -111,9 +111,10 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
 /**
  * The most lines of these rooms together; raising it needs a reason. The last ones: open streams (what they follow, and who still may),
  * authentication methods at an address over all organizations (`gateways/everywhere.ts`), skills, results that are cut, kept, checked and
- * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists, the request log and its sums.
+ * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists, the request log and its sums, windows that are
+ * only looked at, the port of alerts.
  */
-const MAX_LINES = 19_000;
+const MAX_LINES = 20_000;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));
@@ -149,7 +150,7 @@ const hasReadme = (folder: string): boolean => existsSync(join(ROOT, folder, 'RE
 /** Every room of core and of db, and each folder beside them that has a README. */
 const DESCRIBED = [
 	...FLOORS.map((room) => `core/${room}`),
-	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm', 'analytics'].map((room) => `db/${room}`),
+	...['embedded', 'people', 'gateways', 'imports', 'runs', 'skills', 'llm', 'analytics', 'alerts'].map((room) => `db/${room}`),
 	...['core', 'db', 'testing', 'proxy', ...globSync('{adapters/*,importers/*,plugins/*/*}', { cwd: ROOT }).filter(hasReadme)],
 ];
 

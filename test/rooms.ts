@@ -9,7 +9,22 @@ export const ROOMS = ['core', 'db', 'adapters', 'importers', 'plugins', 'testing
 
 /** The rooms of core, from the ground upwards. */
 export const FLOORS = [
-	...['contract', 'kit', 'store', 'process', 'config', 'secrets', 'egress', 'http', 'registry', 'shared', 'arguments', 'mail'],
+	...[
+		'contract',
+		'kit',
+		'store',
+		'process',
+		'telemetry',
+		'config',
+		'secrets',
+		'egress',
+		'tracker',
+		'http',
+		'registry',
+		'shared',
+		'arguments',
+		'mail',
+	],
 	...[
 		'limits',
 		'lanes',
@@ -21,7 +36,9 @@ export const FLOORS = [
 		'tools',
 		'management',
 		'gateways',
+		'explain',
 		'jobs',
+		'alerts',
 		'agents',
 		'commands',
 	],

@@ -206,10 +206,12 @@ test('ids of another organization in a body are not found', async () => {
 	for (const route of guarded()) {
 		const schema = schemaOf(route);
 		const fields = Object.keys((schema?.describe()['keys'] as object | undefined) ?? {});
-		if (!fields.some((field) => BODY_IDS[field])) continue;
+		const body = bodyOf(route, ids(victim));
+		// A field that may be absent is left to the tests of its feature.
+		if (!fields.some((field) => BODY_IDS[field] && Object.hasOwn(Object(body), field))) continue;
 		seen++;
 		const path = fill(route.path, ids(stranger));
-		const answer = await ask({ route, path, headers: bearer(stranger.account.token), body: bodyOf(route, ids(victim)) });
+		const answer = await ask({ route, path, headers: bearer(stranger.account.token), body });
 		assert.equal(answer.status, 404, nameOf(route));
 		assertNoCanary(route, answer);
 	}
@@ -260,6 +262,8 @@ const LEAVES_NO_ENTRY = [
 	'POST /agents/{id}/invoke',
 	'POST /agents/{id}/v1/chat/completions',
 	'POST /agents/{id}/test',
+	'POST /gateways/{id}/explain',
+	'POST /alerts/{alertId}/test',
 	'POST /agents/{id}/executions/{execId}/cancel',
 	'POST /agents/{id}/executions/{execId}/retry',
 	'POST /llm-providers/{id}/test',

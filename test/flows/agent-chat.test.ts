@@ -1,4 +1,4 @@
-// Tests conversations with agents by the AI SDK, and over two replicas whose turns alternate.
+// Tests conversations with agents by the AI SDK, and what each request of a conversation says anew.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -6,57 +6,23 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4, LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import OpenAI from 'openai';
-import { type AskedModel, type Said, scriptedModels } from '../helpers/scripted-models.ts';
-import { type Account, must, registerAccount, type SharedService, startTestService, type TestService } from '../helpers/service.ts';
+import { addChatAgent, answerWeather, type ChatAgent, WEATHER, WEATHER_TOLD, WEATHER_TOOL } from '../helpers/chat-agents.ts';
+import type { AskedModel, Said } from '../helpers/scripted-models.ts';
+import { type Account, must, registerAccount, type SharedService, sharedService } from '../helpers/service.ts';
 
-let first: SharedService;
-let second: TestService;
+let service: SharedService;
 let account: Account;
 before(async () => {
-	first = await startTestService();
-	second = await startTestService({ replicaOf: first });
-	account = await registerAccount(first.url);
+	service = await sharedService();
+	account = await registerAccount(service.url);
 });
-after(async () => {
-	await second.stop();
-	await first.stop();
-});
+after(() => service.stop());
 
-const WEATHER = {
-	name: 'weather',
-	description: 'Tells the weather.',
-	schema: { type: 'object', properties: { city: { type: 'string' } } },
-};
-
-/** Asks for two cities at once, then for one more, then tells what it read. */
-function answer({ messages }: AskedModel): Said {
-	const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
-	const call = (id: string, city: string) => ({ id, name: 'weather', args: { city } });
-	if (String(messages[0]?.content) !== 'Weather?') return { pieces: [...String(messages.at(-1)?.content)] };
-	if (results.length === 0) return { calls: [call('a', 'Graz'), call('b', 'Linz')] };
-	return results.length === 2 ? { calls: [call('c', 'Wien')] } : { pieces: ['It is ', results.join()] };
-}
-
-async function makeAgent(t: TestContext, said: (asked: AskedModel) => Said = answer): Promise<{ id: string; asked: AskedModel[] }> {
-	const { origin, asked } = await scriptedModels(t, said);
-	const connection = { name: 'Models', provider: 'custom', apiKey: 'key', baseUrl: origin, model: 'small' };
-	const providerId = must(await account.post('/llm-providers', connection), 201).body.data.id;
-	const nodes = [
-		{ id: 'in', type: 'input', data: {} },
-		{ id: 'say', type: 'agent', data: { providerId, prompt: '{{input.message}}' } },
-		{ id: 'out', type: 'output', data: {} },
-	];
-	const edges = [
-		{ id: 'a', source: 'in', target: 'say' },
-		{ id: 'b', source: 'say', target: 'out' },
-	];
-	const { id } = must(await account.post('/agents', { name: 'Talker', pipeline: { nodes, edges } }), 201).body.data;
-	return { id, asked };
-}
+const makeAgent = (t: TestContext, said?: (asked: AskedModel, at: number) => Said): Promise<ChatAgent> => addChatAgent(t, account, said);
 
 // ── the AI SDK ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const baseURL = (id: string): string => `${first.url}/agents/${id}/v1`;
+const baseURL = (id: string): string => `${service.url}/agents/${id}/v1`;
 const MODELS: Record<string, (id: string) => LanguageModelV4> = {
 	openai: (id) => createOpenAI({ baseURL: baseURL(id), apiKey: account.token }).chat('agent'),
 	'openai-compatible': (id) =>
@@ -128,7 +94,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
 		await assert.rejects(
 			Promise.resolve(failing.doGenerate({ prompt: userSays('x') })),
 			(thrown: Error & { statusCode?: number; isRetryable?: boolean }) => {
-				assert.deepEqual([thrown.statusCode, thrown.isRetryable], [422, false]);
+				assert.deepEqual([thrown.statusCode, thrown.isRetryable], [400, false]);
 				assert.match(thrown.message, /The agent failed/);
 				return true;
 			},
@@ -136,29 +102,72 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
 	});
 }
 
-// ── replicas ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── wishes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('turns of a conversation land on different replicas, and the run goes on from where it was', async (t) => {
-	const { id, asked } = await makeAgent(t);
-	const at = (url: string) => new OpenAI({ baseURL: `${url}/agents/${id}/v1`, apiKey: account.token, maxRetries: 0 });
-	const replicas = [at(first.url), at(second.url), at(first.url)];
+type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages'>;
+
+/** Asks, and brings results until there is an answer; each request has members of its own. */
+async function converse(id: string, bodies: readonly Body[]): Promise<string | null | undefined> {
+	const ai = new OpenAI({ baseURL: baseURL(id), apiKey: account.token, maxRetries: 0 });
 	const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
-	const { name, description, schema: parameters } = WEATHER;
-	const ids = new Set<string | null>();
 	let content: string | null | undefined;
-	for (const ai of replicas) {
-		const body = { model: 'any', messages, tools: [{ type: 'function' as const, function: { name, description, parameters } }] };
-		const { data, response } = await ai.chat.completions.create(body).withResponse();
-		ids.add(response.headers.get('x-execution-id'));
-		const message = data.choices[0]?.message ?? assert.fail();
+	for (const body of bodies) {
+		const { choices } = await ai.chat.completions.create({ model: 'any', messages, ...body });
+		const message = choices[0]?.message ?? assert.fail();
 		messages.push(message);
 		content = message.content;
 		for (const call of message.tool_calls ?? [])
 			if (call.type === 'function')
 				messages.push({ role: 'tool', tool_call_id: call.id, content: `rain in ${JSON.parse(call.function.arguments).city}` });
 	}
-	assert.equal(content, 'It is rain in Graz,rain in Linz,rain in Wien');
-	assert.deepEqual([ids.size, asked.length], [1, 3]);
-	const { data } = must(await account.get(`/agents/${id}/executions`), 200).body;
-	assert.deepEqual([data.total, data.executions[0].status, data.executions[0].tokensUsed], [1, 'success', 30]);
+	return content;
+}
+
+test('each request says anew how the run goes on: tool choice, limits, system message and tools', async (t) => {
+	const { id, asked } = await makeAgent(t);
+	const other = { ...WEATHER_TOOL, function: { ...WEATHER_TOOL.function, name: 'other' } };
+	const tools = [WEATHER_TOOL];
+	const content = await converse(id, [
+		{ tools, tool_choice: 'required', temperature: 0.5 },
+		{ tools, tool_choice: { type: 'function', function: { name: 'weather' } }, max_completion_tokens: 9 },
+		{ tools: [...tools, other], tool_choice: 'auto' },
+	]);
+	assert.equal(content, WEATHER_TOLD);
+	assert.deepEqual(
+		asked.map(({ tool_choice }) => tool_choice ?? null),
+		['required', { type: 'function', function: { name: 'weather' } }, 'auto'],
+	);
+	assert.deepEqual(
+		asked.map(({ temperature, max_tokens, max_completion_tokens }) => [temperature, max_completion_tokens ?? max_tokens]),
+		[
+			[0.5, undefined],
+			[undefined, 9],
+			[undefined, undefined],
+		],
+	);
+	assert.deepEqual(
+		asked.map((one) => one.tools?.length),
+		[1, 1, 2],
+	);
+	const none = await makeAgent(t, ({ messages, tools: offered }) =>
+		messages.some(({ role }) => role === 'tool') ? { pieces: [offered ? 'tools' : 'no tools'] } : answerWeather({ messages }),
+	);
+	assert.equal(await converse(none.id, [{ tools }, { tools, tool_choice: 'none' }]), 'no tools');
+});
+
+test('a tool choice holds for one answer: after a result of the agent’s own tool the model is free', async (t) => {
+	const path = `/organizations/${account.organization.id}/tools`;
+	const parameters = { type: 'object', properties: {} };
+	const code = { description: 'x', type: 'javascript', parameters, executionConfig: { code: 'return 1' } };
+	const toolId = must(await account.post(path, { name: 'own', ...code }), 201).body.data.id;
+	const own = { calls: [{ id: 'o', name: 'own', args: {} }] };
+	const theirs = { calls: [{ id: 'w', name: 'weather', args: { city: 'Graz' } }] };
+	const said: Said[] = [own, theirs, own, { pieces: ['Done.'] }];
+	const { id, asked } = await addChatAgent(t, account, (_asked, at) => said[at] ?? assert.fail(), { data: { toolIds: [toolId] } });
+	const body: Body = { tools: [WEATHER_TOOL], tool_choice: 'required' };
+	assert.equal(await converse(id, [body, body]), 'Done.');
+	assert.deepEqual(
+		asked.map(({ tool_choice }) => tool_choice ?? null),
+		['required', null, 'required', null],
+	);
 });

@@ -180,6 +180,8 @@ function otherThan(route: RequestRoute): object {
 const DECLARED: Record<string, () => Ask & { status: number; error: string }> = {
 	'POST /access-keys': () => ({ body: { name: 'k', scope: { type: 'gateway', id: NOBODY } }, status: 404, error: 'NOT_FOUND' }),
 	'POST /apis': () => ({ body: { name: 'a', type: 'openapi', baseUrl: 'http://10.0.0.1' }, status: 400, error: 'EGRESS_REFUSED' }),
+	'POST /alerts': () => ({ body: { name: 'a', kind: 'credential', url: 'http://10.0.0.1/' }, status: 400, error: 'EGRESS_REFUSED' }),
+	'PATCH /alerts/{alertId}': () => ({ body: { url: 'http://10.0.0.1/' }, status: 400, error: 'EGRESS_REFUSED' }),
 	'PATCH /apis/{id}': () => ({ body: { baseUrl: 'http://10.0.0.1' }, status: 400, error: 'EGRESS_REFUSED' }),
 	'POST /apis/{id}/import-schema': () => ({ body: { schemaContent: 'nothing' }, status: 400, error: 'SCHEMA_INVALID' }),
 	'DELETE /tools/{id}': () => ({ query: '?ifUnused=true', status: 409, error: 'CONFLICT' }),
@@ -197,7 +199,7 @@ const DECLARED: Record<string, () => Ask & { status: number; error: string }> = 
 	'POST /agents/{id}/v1/chat/completions': () => ({
 		path: `/agents/${tenant.ids['agent']}/v1/chat/completions`,
 		body: { model: 'm', messages: [{ role: 'user', content: 'x' }] },
-		status: 422,
+		status: 400,
 		error: 'waiting_approval',
 	}),
 	'POST /auth/login': () => ({ body: { email: tenant.account.email, password: 'Wrong1Horse' }, status: 401, error: 'UNAUTHORIZED' }),

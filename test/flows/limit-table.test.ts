@@ -72,6 +72,8 @@ const DECLARED: Record<string, Counted> = {
 			{ window: { max: 20, seconds: 300 }, isGlobal: true },
 		]),
 	),
+	'POST /gateways/{id}/explain': { window: { max: 10, seconds: 60 }, isGlobal: false },
+	'POST /alerts/{alertId}/test': { window: { max: 10, seconds: 60 }, isGlobal: true },
 	'POST /agents/{id}/test': { window: { max: 10, seconds: 60 }, isGlobal: false },
 	'POST /device/token': { window: { max: 120, seconds: 60 }, isGlobal: false },
 };

@@ -1,10 +1,11 @@
 // Tests an idle service: the modules that it has loaded, the threads that it has started, and the memory that it returns.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { until } from '../helpers/clock.ts';
 import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { ready, start } from '../helpers/processes.ts';
@@ -13,6 +14,9 @@ import { databaseVariables, must, registerAccount, SECRETS } from '../helpers/se
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+const WATCHED = join(folder, 'watched.json');
+const YOUNG = `${WATCHED}.young`;
 
 /** Libraries of single formats, protocols and tasks, which are loaded only when needed. */
 const WHEN_NEEDED = [
@@ -29,7 +33,7 @@ const WHEN_NEEDED = [
 ];
 const YOUNG_BYTES = 32 * 1024 * 1024;
 
-// The module reports at exit what the main thread loaded and started, and the size of its young generation after the start.
+// The module reports at exit what the main thread loaded and started, and the size of its young generation all the time.
 const WATCH = `
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -41,25 +45,25 @@ if (isMainThread) {
 	let threads = 0;
 	registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
 	subscribe('worker_threads', () => threads++);
-	process.once('exit', () => {
+	setInterval(() => {
 		const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
-		writeFileSync(process.env.WATCHED, JSON.stringify({ loaded, threads, young }));
-	});
+		writeFileSync(process.env.WATCHED + '.young', String(young));
+	}, 200).unref();
+	process.once('exit', () => writeFileSync(process.env.WATCHED, JSON.stringify({ loaded, threads })));
 }`;
 
 interface Watched {
 	loaded: string[];
 	threads: number;
-	young: number;
 }
 
 /** Returns what a service had loaded by its end. @param use requests to make before */
 async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
 	await using owned = await testDatabase();
-	const [redis, port, file, script] = [await startRedis(), await freePort(), join(folder, 'watched.json'), join(folder, 'watch.mjs')];
+	const [redis, port, script] = [await startRedis(), await freePort(), join(folder, 'watch.mjs')];
 	writeFileSync(script, WATCH);
 	const shared = { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, SVC_DATA_DIR: folder };
-	const place = { HOST: '127.0.0.1', PORT: String(port), NODE_OPTIONS: `--import=${script}`, WATCHED: file };
+	const place = { HOST: '127.0.0.1', PORT: String(port), NODE_OPTIONS: `--import=${script}`, WATCHED };
 	await using started = start({ ...databaseVariables(owned.database), ...shared, ...place });
 	const url = `http://127.0.0.1:${port}`;
 	await ready(url, started);
@@ -67,14 +71,15 @@ async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
 	started.child.kill('SIGTERM');
 	assert.equal(await started.ended, 0, started.output());
 	await redis.stop();
-	return JSON.parse(readFileSync(file, 'utf8'));
+	return JSON.parse(readFileSync(WATCHED, 'utf8'));
 }
 
 const packagesOf = ({ loaded }: Watched): Set<string> =>
 	new Set(loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
 
 test('at rest no library is loaded that few services need, no thread runs, and the memory of the start is given back', async () => {
-	const watched = await watch(() => Promise.resolve());
+	const isGivenBack = (): boolean => existsSync(YOUNG) && Number(readFileSync(YOUNG, 'utf8') || YOUNG_BYTES) < YOUNG_BYTES;
+	const watched = await watch(() => until(isGivenBack, 'the memory of the start is given back'));
 	const packages = packagesOf(watched);
 	assert.ok(packages.has('@hapi/hapi') && packages.has('sequelize'), 'modules of both kinds are seen');
 	assert.deepEqual(
@@ -88,7 +93,6 @@ test('at rest no library is loaded that few services need, no thread runs, and t
 		[],
 	);
 	assert.equal(watched.threads, 0);
-	assert.ok(watched.young < YOUNG_BYTES, `${watched.young} bytes of young generation`);
 });
 
 test('an import loads its importer in a thread, and nothing of it here', async () => {

@@ -12,6 +12,7 @@ import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
 import { ready, type Started, start as startWith, until } from '../helpers/processes.ts';
 import { startRedis, type TestRedis } from '../helpers/redis.ts';
 import { databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
+import { startTracker } from '../helpers/tracker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-strays-'));
 let packages: InstalledPackages;
@@ -70,8 +71,9 @@ async function isNamed(started: Started, said: RegExp): Promise<void> {
 	assert.match(line.plugin, /transport:unruly/);
 }
 
-test('a rejection that nothing handled is logged with its package and ends nothing; a throw ends the process in order', async () => {
-	const { started, ask } = await serve();
+test('a rejection that nothing handled is logged with its package and ends nothing; a throw ends the process in order; both are told', async (t) => {
+	const tracker = await startTracker(t);
+	const { started, ask } = await serve({ ERROR_TRACKER_DSN: tracker.dsn });
 	await using _ended = started;
 	assert.equal(await ask('reject later'), 200);
 	await isNamed(started, /stray rejection\n/);
@@ -84,6 +86,14 @@ test('a rejection that nothing handled is logged with its package and ends nothi
 	assert.equal(await waiting, 200, 'requests in flight are answered');
 	assert.equal(await started.ended, 1);
 	await isNamed(started, /stray throw/);
+	const told = tracker.received.map(({ event }) => [event.exception.values[0].value, event.tags.plugin]);
+	const [rejection, thrown] = ['a rejection that nothing handled', 'an error that nothing caught: the process stops'];
+	const plugin = lineOf(started, /stray throw/).plugin;
+	assert.deepEqual(told, [
+		[rejection, plugin],
+		[rejection, plugin],
+		[thrown, plugin],
+	]);
 });
 
 test('a worker in which something threw is replaced', async () => {

@@ -93,8 +93,8 @@ test('a token that is refused is renewed once for all refused requests, and each
 	assert.deepEqual(await many(call, 30), successes(30));
 	assert.equal(tokens.asked.length, 2);
 	assert.equal(seen.filter(({ status }) => status === 200).length, 30);
-	// Some requests may have arrived after the renewal.
-	assert.ok(seen.length > 40, String(seen.length));
+	// Several were refused and sent again; how many arrived after the renewal depends on the load.
+	assert.ok(seen.length > 31, String(seen.length));
 	assert.deepEqual([...new Set(seen.map(({ body }) => body))], ['{"n":7}']);
 });
 

@@ -87,6 +87,7 @@ export async function tellStory(service: TestService): Promise<Story> {
 		'POST /webhooks/{webhookId}': () => signed(tenant),
 		'POST /approvals/look': () => linked(service, account, {}),
 		'POST /approvals/answer': () => linked(service, account, { answer: { approved: true } }),
+		'POST /gateways/{id}/explain': () => ({ body: { keyId: ids['apiKey'], tool: ids['tool'], arguments: {} } }),
 		'POST /gateways/{id}/tools': () => ({ body: { toolId: ids['spareTool'] } }),
 		'POST /gateways/{id}/tools/bulk': () => ({ body: { toolIds: [ids['spareTool']] } }),
 	};

@@ -32,6 +32,7 @@ export async function startOwnService({
 	passwordCost = LEAST_COST,
 	databaseWaits = PATIENT,
 	onLog,
+	alertPace,
 }: TestServiceOptions): Promise<TestService> {
 	const owned = replicaOf ? null : await testDatabase();
 	const redis = ownRedis ?? (await testRedis());
@@ -48,7 +49,7 @@ export async function startOwnService({
 	// A Redis that a test ends is waited for as in the product; the others' is only slow where the machine is busy.
 	const sharedDeadlineMs = ownRedis ? undefined : PATIENCE_MS;
 	const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
-	const service = await startService(config, log, { limits, passwordCost, databaseWaits, databasePoolSize, sharedDeadlineMs });
+	const service = await startService(config, log, { limits, passwordCost, databaseWaits, databasePoolSize, sharedDeadlineMs, alertPace });
 	return {
 		url: service.url,
 		server: service.server,

@@ -46,6 +46,8 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 	const provider = { name: `${name} models`, provider: 'custom', apiKey: 'key', baseUrl: await modelOrigin(), model: 'm' };
 	const llmProvider = must(await account.post('/llm-providers', provider), 201).body.data.id;
 	must(await account.post(`/llm-providers/${llmProvider}/chat`, { message: 'x', sessionId: name }), 200);
+	const alert = { name: `${name} alert`, kind: 'error_rate', bound: 0.5, url: 'https://example.com/hook' };
+	const alertRule = must(await account.post('/alerts', alert), 201).body.data.id;
 	const agents = await makeAgent(account, name);
 	const assigned = must(await account.get(`/gateways/${gateway.id}/tools`), 200).body.data.tools[0];
 	const [method] = must(await account.get(`/gateways/${gateway.id}/auth`), 200).body.data.authMethods;
@@ -65,6 +67,7 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			credentialType: 'bearer_token',
 			tool,
 			skill,
+			alertRule,
 			llmProvider,
 			chatSession: name,
 			gateway: gateway.id,
@@ -194,6 +197,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/agents/', 'execId', 'execution'],
 	['/agents/', 'idx', 'agentVersion'],
 	['/', 'webhookId', 'webhook'],
+	['/alerts/', 'alertId', 'alertRule'],
 	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],
@@ -253,9 +257,12 @@ const BODIES: Record<string, unknown> = {
 	'POST /apis/{id}/import-schema': EMPTY_DOCUMENT,
 	'POST /apis/{id}/credentials': { type: 'bearer_token', credentials: { token: 't' } },
 	'POST /apis/{id}/credentials/test': { type: 'bearer_token' },
+	'POST /gateways/{id}/explain': {},
 	'PATCH /gateways/{id}/tools/{toolId}': { rateLimit: 5 },
 	'POST /llm-providers': { name: 'a', provider: 'custom', apiKey: 'k', baseUrl: 'https://example.com/v1' },
 	'PATCH /llm-providers/{id}': { name: 'changed' },
+	'POST /alerts': { name: 'a', kind: 'error_rate', bound: 0.5, url: 'https://example.com/hook' },
+	'PATCH /alerts/{alertId}': { name: 'changed' },
 	'POST /agents': { name: 'a', pipeline: SIMPLE },
 	'PATCH /agents/{id}': { name: 'changed' },
 	'POST /agents/{id}/invoke': { input: { name: 'Ada' } },

@@ -36,6 +36,8 @@ export interface TestServiceOptions {
 	passwordCost?: number;
 	/** The waits for the database; long by default, `{}` for those of the product. */
 	databaseWaits?: StoreOptions['waits'];
+	/** The interval at which rules of alerts are looked at, and watched documents read. */
+	alertPace?: { everyMs: number; watchMs: number };
 	/** Receives every log line at every level. */
 	onLog?: (line: string) => void;
 }

@@ -7,7 +7,7 @@ import type { Json } from '../contract/nouns.ts';
 import type { ModelUse } from '../contract/results.ts';
 import { isObject } from '../kit/json.ts';
 import { type RunContext, RunError } from '../runs/context.ts';
-import { faultOf } from '../runs/faults.ts';
+import { faultOf, isGivenUp } from '../runs/faults.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
 import { kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
 import type { Envelopes } from './envelopes.ts';
@@ -93,7 +93,8 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 	};
 	let leave: (() => void) | undefined;
 	const started = (id: string): void => {
-		leave = () => void parts.cancel(id).catch(() => undefined);
+		// An attempt that is given up leaves its child to the next one.
+		leave = () => void (isGivenUp(one.signal.reason) || parts.cancel(id).catch(() => undefined));
 		one.signal.addEventListener('abort', leave, { once: true });
 	};
 	try {

@@ -85,9 +85,9 @@ export class Attempt {
 		return { how: 'succeeded', output: (await program(this.#context())) ?? null };
 	}
 
-	/** Ends the attempt. @param reason STOPPING, LOST or DEADLINE */
+	/** Ends the attempt; one that is over has left its run to the next. @param reason STOPPING, LOST or DEADLINE */
 	stop(reason: Error): void {
-		this.#stop.abort(reason);
+		if (!this.#isOver) this.#stop.abort(reason);
 	}
 
 	/** Resolves when no step is under way any more. */

@@ -23,3 +23,6 @@ export const LOST = new Error('This process does not hold the run any more.');
 export const STOPPING = new Error('The service is stopping.');
 export const DEADLINE = new RunError({ code: 'timed_out', message: 'The deadline of the run is over.' });
 export const INTERRUPTED: RunFault = { code: 'interrupted', message: 'The process that ran it is gone, and it is not resumed.' };
+
+/** Tells whether an attempt was stopped although its run goes on, or was ended by whoever ended it. */
+export const isGivenUp = (reason: unknown): boolean => reason === LOST || reason === STOPPING;

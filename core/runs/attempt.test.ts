@@ -1,0 +1,39 @@
+// One attempt at a run, without a database.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClaimedRun } from '../store/store.ts';
+import { Attempt } from './attempt.ts';
+import { LOST } from './faults.ts';
+import type { Keeper } from './keeper.ts';
+
+const CLAIMED = {
+	run: { id: 'r', organizationId: 'o', attempt: 1, kind: 'k', definition: null, input: null, deadlineAt: null, priority: 0 },
+	hold: { id: 'r' },
+	steps: [],
+	signals: [],
+} as unknown as ClaimedRun;
+/** Keeps nothing, and has heard of no signal. */
+const KEEPER = { signals: async () => [], progress: async () => undefined } as unknown as Keeper;
+
+test('an attempt that waits is over: who finds then that it holds its run no more stops nothing', async () => {
+	const attempt = new Attempt(CLAIMED, KEEPER, async () => null);
+	let signal: AbortSignal | null = null;
+	const outcome = await attempt.outcome(async (run) => {
+		signal = run.signal;
+		return run.event('never');
+	});
+	assert.deepEqual(outcome, { how: 'suspended', events: ['never'], at: null });
+	attempt.stop(LOST);
+	assert.equal((signal as AbortSignal | null)?.aborted, false);
+});
+
+test('an attempt that works is stopped when it has lost its run', async () => {
+	const attempt = new Attempt(CLAIMED, KEEPER, async () => null);
+	const outcome = attempt.outcome(async (run) => {
+		run.hold();
+		attempt.stop(LOST);
+		return run.event('never');
+	});
+	assert.deepEqual(await outcome, { how: 'lost' });
+});

@@ -5,9 +5,11 @@ import { inRanges, parseAddress } from '../kit/ip-addresses.ts';
 /**
  * Returns the client's address: the first hop from the right of X-Forwarded-For that is not a trusted proxy;
  * the socket's own address when the peer is not a trusted proxy.
+ * @param peer undefined once the socket is closed: then the address is empty, and in no range
  */
-export function clientAddress(peer: string, forwardedFor: string | undefined, trustProxy: readonly string[]): string {
+export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trustProxy: readonly string[]): string {
 	// A listener on `::` shows IPv4 clients as mapped addresses; no other form of a socket's address needs conversion.
+	if (peer === undefined) return '';
 	let address = peer.startsWith('::ffff:') ? canonical(peer) : peer;
 	if (trustProxy.length === 0 || forwardedFor === undefined) return address;
 	for (const hop of forwardedFor.split(',').reverse()) {

@@ -91,6 +91,3 @@ export async function spanOf<T>(work: () => Promise<T>): Promise<{ value: T; fro
 export async function turns(count: number): Promise<void> {
 	for (let turn = 0; turn < count; turn++) await sleep(1);
 }
-
-/** Makes a condition. @returns a function that tells whether the clock of this process has reached that time */
-export const hasPassed = (atMs: number) => (): boolean => Date.now() >= atMs;

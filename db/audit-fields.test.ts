@@ -212,11 +212,12 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 		const made = { name: 'Second', type: 'mcp', endpoint: '/second', description: null, configuration: { b: 1, c: { d: 1 }, e: 1 } };
 		await owner.gateways.create(organizationId, id, made);
 		const [icon, maxResultBytes] = ['https://a.example/i.png', 100_000];
-		const change = { endpoint: '/2', status: 'inactive', icon, maxResultBytes, configuration: { a: null, b: 1, c: { d: 2 } } };
+		const payloadLog = { arguments: true, results: false, redactPaths: ['/a'], redactPatterns: [], maxBytes: 4096 };
+		const change = { endpoint: '/2', status: 'inactive', icon, maxResultBytes, payloadLog, configuration: { a: null, b: 1, c: { d: 2 } } };
 		await owner.gateways.update(organizationId, id, change);
 		const shown = { name: { to: 'Second' }, type: { to: 'mcp' }, endpoint: { to: '/second' }, status: { to: 'active' } };
 		const configuration = { keys: ['a', 'c', 'e'] };
-		const results = { icon: { from: null, to: icon }, maxResultBytes: { from: null, to: maxResultBytes } };
+		const results = { icon: { from: null, to: icon }, maxResultBytes: { from: null, to: maxResultBytes }, payloadLog: { from: null, to: payloadLog } };
 		const fields = { endpoint: { from: '/second', to: '/2' }, status: { from: 'active', to: 'inactive' }, configuration, ...results };
 		return [
 			['create', 'gateway', id, 'Second', shown],

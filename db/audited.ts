@@ -107,6 +107,7 @@ const HISTORY: Dated[] = [
 			...values('status'),
 			...keys('configuration'),
 			...since(21, [...values('max_result_bytes'), ['icon', 'text', 'icon']]),
+			...since(30, [['payloadLog', 'value', 'readable(payload_log)']]),
 		],
 	},
 	{

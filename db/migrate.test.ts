@@ -36,6 +36,7 @@ import { requestLog } from './migrations/0026-request-log.ts';
 import { agentVersions } from './migrations/0027-agent-versions.ts';
 import { followedAgents } from './migrations/0028-followed-agents.ts';
 import { auditChain } from './migrations/0029-audit-chain.ts';
+import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
@@ -154,6 +155,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[agentVersions, ''],
 	[followedAgents, ''],
 	[auditChain, ''],
+	[payloads, ''],
 	[alerts, ALERT_ROWS],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];

@@ -34,6 +34,7 @@ import { requestLog } from './migrations/0026-request-log.ts';
 import { agentVersions } from './migrations/0027-agent-versions.ts';
 import { followedAgents } from './migrations/0028-followed-agents.ts';
 import { auditChain } from './migrations/0029-audit-chain.ts';
+import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
@@ -74,6 +75,7 @@ export const MIGRATIONS: Migration[] = [
 	agentVersions,
 	followedAgents,
 	auditChain,
+	payloads,
 	alerts,
 ];
 

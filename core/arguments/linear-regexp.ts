@@ -17,17 +17,29 @@ export class LinearRegExp {
 		return `/${this.source}/`;
 	}
 
+	/** The number of instructions, by which the time grows that a text takes. */
+	get size(): number {
+		return this.#pattern.programSize();
+	}
+
+	/** Returns the text with `instead` for each match. */
+	replaceAll(text: string, instead: string): string {
+		return this.#pattern.matcher(text).replaceAll(instead);
+	}
+
 	/** Runs without RE2's DFA, which would keep up to 8 MB for each pattern. */
 	test(text: string): boolean {
 		return this.#pattern.matcher(text).find();
 	}
 }
 
-/** Returns null when RE2 can run the pattern (in linear time), else the reason: look-ahead, back-reference, bad syntax. */
-export function patternFault(pattern: string): string | null {
+/**
+ * Returns null when RE2 can run the pattern (in linear time), else the reason: look-ahead, back-reference, bad syntax, more instructions than
+ * may be.
+ */
+export function patternFault(pattern: string, maxSize = Number.POSITIVE_INFINITY): string | null {
 	try {
-		new LinearRegExp(pattern);
-		return null;
+		return new LinearRegExp(pattern).size > maxSize ? 'its repetitions make it too large' : null;
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);
 	}

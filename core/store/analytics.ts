@@ -14,7 +14,7 @@ export interface LineNames {
 	provider?: string;
 }
 
-/** One line of the request log. Arguments, results and credentials are no part of it. */
+/** One line of the request log. Credentials are no part of it. */
 export interface RequestRow {
 	organizationId: string;
 	kind: RequestKind;
@@ -32,6 +32,8 @@ export interface RequestRow {
 	/** The way by which the caller was admitted. */
 	method: string | null;
 	userAgent: string | null;
+	/** The program that the client says it is, such as `claude-code/2.1.0`. */
+	clientInfo?: string | null;
 	/** The status of HTTP; null where there is none. */
 	status: number | null;
 	/** `success`, the code of an error, or a word for a failure that has none. */
@@ -46,6 +48,9 @@ export interface RequestRow {
 	outputTokens: number | null;
 	cachedTokens: number | null;
 	costMicroUsd: number | null;
+	/** Redacted and cut; null where the gateway has none kept. */
+	arguments?: string | null;
+	result?: string | null;
 	/** Milliseconds since 1970. */
 	startedAt: number;
 	/** The request only listened, so its duration says nothing about speed. */
@@ -55,9 +60,12 @@ export interface RequestRow {
 	isOnlyCounted?: boolean;
 }
 
-/** A stored line; `client` is the program that its user agent names. */
+/** A stored line; `client` is the program that it names, or its user agent. */
 export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names'> {
 	client: string | null;
+	clientInfo: string | null;
+	arguments: string | null;
+	result: string | null;
 	startedAt: Date;
 }
 
@@ -133,6 +141,8 @@ export interface RequestFilter {
 	requestId?: string;
 	since?: Date;
 	until?: Date;
+	/** Arguments and results are read, too; otherwise they are null. */
+	payloads?: boolean;
 }
 
 export interface Analytics {
@@ -152,6 +162,8 @@ export interface Analytics {
 		range: MetricRange,
 		of: { dimension: Dimension; limit: number },
 	): Promise<(Sums & { bucket: Date; value: string })[]>;
+	/** Returns the names of gateways, tools, agents, LLM providers, keys and users by their ids. */
+	names(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 	/** Lists the log, the newest first. So many lines are looked at for one page that it may hold fewer than its limit, or none, before the last. */
 	requests(organizationId: string, filter: RequestFilter, page: Pick<Page, 'limit' | 'cursor'>): Promise<Listed<LoggedRequest>>;
 	/** Makes the partitions of the coming days, and moves lines into them that came before. @returns how many lines it moved */

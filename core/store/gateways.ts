@@ -21,11 +21,25 @@ export interface GatewayRow extends Versioned {
 	maxResultBytes: number | null;
 	/** An image for clients, by https or data URL; null: none. */
 	icon: string | null;
+	/** The payloads of runs that the request log keeps; null: none. */
+	payloadLog: PayloadLog | null;
 	status: string;
 	toolCount: number;
 }
 
-type GatewayOptions = 'configVersion' | 'maxResultBytes' | 'icon';
+/** Says which payloads the request log keeps, and how. */
+export interface PayloadLog {
+	arguments: boolean;
+	results: boolean;
+	/** JSON pointers, with `*` for any member or item, to what is hidden. */
+	redactPaths: readonly string[];
+	/** Patterns (RE2) of text that is hidden. */
+	redactPatterns: readonly string[];
+	/** The most bytes of either; longer ones are cut. */
+	maxBytes: number;
+}
+
+type GatewayOptions = 'configVersion' | 'maxResultBytes' | 'icon' | 'payloadLog';
 
 export type NewGateway = Fresh<GatewayRow, 'status' | 'toolCount' | GatewayOptions> & Partial<Pick<GatewayRow, GatewayOptions>>;
 export type GatewayChange = Edit<GatewayRow, 'type' | 'toolCount'>;

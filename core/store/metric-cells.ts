@@ -20,8 +20,13 @@ const MAX_CLIENT = 64;
 export const bucketAt = (resolution: Resolution, atMs: number): number => atMs - (atMs % LENGTHS[resolution]);
 export const lengthOf = (resolution: Resolution): number => LENGTHS[resolution];
 
-/** Returns the program that a user agent names: its first product without the version (RFC 9110 §10.1.5). */
-export function clientOf(userAgent: string | null): string {
+/** Returns the program of a client: the name that it gave, or the first product of its user agent without the version (RFC 9110 §10.1.5). */
+export function clientOf({ clientInfo, userAgent }: Pick<RequestRow, 'clientInfo' | 'userAgent'>): string {
+	if (clientInfo)
+		return clientInfo
+			.replace(/\/[^/]*$/, '')
+			.toLowerCase()
+			.slice(0, MAX_CLIENT);
 	const product = userAgent?.trim().split(/[\s/]/, 1)[0]?.toLowerCase() ?? '';
 	return product === '' ? 'unknown' : product.slice(0, MAX_CLIENT);
 }
@@ -96,7 +101,7 @@ function* valuesOf(row: RequestRow): Generator<[Dimension, string]> {
 	if (row.agentId !== null) yield ['agent', row.agentId];
 	if (row.providerId !== null) yield ['provider', row.providerId];
 	if (row.caller !== null) yield ['key', row.caller.slice(0, MAX_VALUE)];
-	yield ['client', clientOf(row.userAgent)];
+	yield ['client', clientOf(row)];
 	if (row.outcome !== 'success') yield ['error', `${row.outcome} ${targetOf(row) ?? ''}`.slice(0, MAX_VALUE)];
 }
 

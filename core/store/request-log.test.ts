@@ -8,6 +8,7 @@ import { silent } from '../../test/helpers/silent.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { RequestBatch } from './analytics.ts';
 import { cellsOf, clientOf, KnownValues, OTHERS } from './metric-cells.ts';
+import { MAX_DAILY_CHARS, PayloadShare, payloadChars } from './payload-share.ts';
 import { BATCH, RequestLog } from './request-log.ts';
 
 const totals = (batch: RequestBatch | undefined, resolution = 'day') =>
@@ -24,6 +25,38 @@ test('lines are written in batches, and those that wait are written at the end',
 	);
 	assert.ok(written.every(({ rows }) => rows.length <= BATCH));
 	assert.equal(new Set(written.map(({ id }) => id)).size, written.length);
+});
+
+test('a write holds so much of arguments and results, and what finds no room keeps the line without them', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	const payload = 'x'.repeat(8000);
+	for (let n = 0; n < 300; n++) log.add(requestRow({ arguments: payload, result: payload }));
+	await log.close();
+	const sizes = written.map(({ rows }) => rows.reduce((sum, row) => sum + payloadChars(row), 0));
+	assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), sizes.every((size) => size <= 1024 * 1024)], [300 * 16_000, true]);
+
+	const share = new PayloadShare();
+	const rowOf = (organizationId: string, startedAt: number) =>
+		requestRow({ organizationId, startedAt, arguments: payload, result: payload });
+	const [today, tomorrow] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 2)];
+	const admitted = (organizationId: string, at: number): boolean => {
+		const row = rowOf(organizationId, at);
+		share.admit(row);
+		const isKept = row.arguments !== null;
+		share.release([row]);
+		return isKept;
+	};
+	let kept = 0;
+	while (admitted('one', today)) kept++;
+	assert.equal(kept, Math.floor(MAX_DAILY_CHARS / 16_000));
+	assert.deepEqual([admitted('two', today), admitted('one', tomorrow)], [true, true]);
+	const waiting = Array.from({ length: 3000 }, (_, n) => rowOf(`many${n % 10}`, today));
+	for (const row of waiting) share.admit(row);
+	const held = waiting.filter((row) => row.arguments !== null).length;
+	assert.equal(held, Math.floor((32 * 1024 * 1024) / 16_000));
+	share.release(waiting);
+	assert.ok(admitted('many1', today));
 });
 
 test('a write whose outcome is unknown is repeated unchanged, under the same id', async () => {
@@ -107,9 +140,12 @@ test('values that clients choose are counted together beyond the bound', () => {
 	assert.equal(clients.find(({ value }) => value === OTHERS)?.calls, 400);
 });
 
-test('a client is the product that its user agent names, without the version', () => {
-	assert.equal(clientOf('Claude-Code/2.1.3 (cli)'), 'claude-code');
-	assert.equal(clientOf('  '), 'unknown');
-	assert.equal(clientOf(null), 'unknown');
-	assert.equal(clientOf('x'.repeat(1000)).length, 64);
+test('a client is the program that it says it is, or the product that its user agent names, without the version', () => {
+	const of = (userAgent: string | null, clientInfo?: string) => clientOf({ userAgent, ...(clientInfo !== undefined && { clientInfo }) });
+	assert.equal(of('Claude-Code/2.1.3 (cli)'), 'claude-code');
+	assert.equal(of('  '), 'unknown');
+	assert.equal(of(null), 'unknown');
+	assert.equal(of('x'.repeat(1000)).length, 64);
+	assert.equal(of('node', 'Visual Studio Code/1.107'), 'visual studio code');
+	assert.equal(of('node', '@acme/bot/'), '@acme/bot');
 });

@@ -5,6 +5,7 @@ import { asGatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { Analytics, RequestBatch, RequestRow } from './analytics.ts';
 import { cellsOf, KnownValues } from './metric-cells.ts';
+import { PayloadShare, payloadChars } from './payload-share.ts';
 
 /** A process that is killed loses the lines of this time, and those that it was just writing. */
 const FLUSH_MS = 500;
@@ -12,12 +13,15 @@ const FLUSH_MS = 500;
 export const BATCH = 1000;
 /** The number of lines held while the database is away; beyond it the oldest are dropped, and counted. */
 const HELD = 20_000;
+/** The most characters of arguments and results in one write. */
+const MAX_BATCH_CHARS = 1024 * 1024;
 
 export class RequestLog {
 	readonly #analytics: Pick<Analytics, 'add'>;
 	readonly #log: Log;
 	readonly #timer: NodeJS.Timeout;
 	readonly #known = new KnownValues();
+	readonly #payloads = new PayloadShare();
 	#pending: RequestRow[] = [];
 	/** The write that was not confirmed: it is repeated unchanged, since it may have taken effect. */
 	#unconfirmed: RequestBatch | null = null;
@@ -31,8 +35,9 @@ export class RequestLog {
 	}
 
 	add(row: RequestRow): void {
+		this.#payloads.admit(row);
 		const waiting = this.#pending.push(row);
-		if (waiting > HELD) this.#lose(this.#pending.splice(0, BATCH), 'the database is unavailable');
+		if (waiting > HELD) this.#lose(this.#take(BATCH), 'the database is unavailable');
 		else if (waiting === BATCH) this.#flush();
 	}
 
@@ -71,7 +76,7 @@ export class RequestLog {
 
 	#next(): RequestBatch | null {
 		if (this.#unconfirmed) return this.#unconfirmed;
-		const rows = this.#pending.splice(0, BATCH);
+		const rows = this.#take(batchLength(this.#pending));
 		if (rows.length === 0) return null;
 		const lost = this.#lost;
 		this.#lost = new Map();
@@ -79,9 +84,25 @@ export class RequestLog {
 		return this.#unconfirmed;
 	}
 
+	#take(count: number): RequestRow[] {
+		const rows = this.#pending.splice(0, count);
+		this.#payloads.release(rows);
+		return rows;
+	}
+
 	/** Counts lines that are given up; the next write tells their organizations. */
 	#lose(rows: readonly RequestRow[], reason: string): void {
 		for (const { organizationId } of rows) this.#lost.set(organizationId, (this.#lost.get(organizationId) ?? 0) + 1);
 		this.#log.error({ lost: rows.length }, `lines of the request log were dropped: ${reason}`);
 	}
+}
+
+/** Returns how many of these lines are one write: at least one. */
+function batchLength(rows: readonly RequestRow[]): number {
+	let chars = 0;
+	for (const [at, row] of rows.entries()) {
+		chars += payloadChars(row);
+		if (at === BATCH || (at > 0 && chars > MAX_BATCH_CHARS)) return at;
+	}
+	return rows.length;
 }

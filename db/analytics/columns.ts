@@ -17,6 +17,7 @@ export const LOG_COLUMNS = {
 	method: ['method', 'text'],
 	client: ['client', 'text'],
 	userAgent: ['user_agent', 'text'],
+	clientInfo: ['client_info', 'text'],
 	status: ['status', 'integer'],
 	outcome: ['outcome', 'text'],
 	durationMs: ['duration_ms', 'float'],
@@ -28,6 +29,8 @@ export const LOG_COLUMNS = {
 	outputTokens: ['output_tokens', 'bigint'],
 	cachedTokens: ['cached_tokens', 'bigint'],
 	costMicroUsd: ['cost', 'float'],
+	arguments: ['arguments', 'text'],
+	result: ['result', 'text'],
 } as const satisfies Record<Exclude<keyof LoggedRequest, 'organizationId' | 'startedAt'>, readonly [column: string, type: string]>;
 
 /** The columns of numbers in the sums, by field. */

@@ -10,9 +10,15 @@ import { LOG_COLUMNS } from './columns.ts';
 
 /** The most lines that are looked at for one page: a filter that matches few lines finds them over several pages. */
 export const LOOKED_AT = 5000;
-const COLUMNS = Object.entries(LOG_COLUMNS)
-	.map(([field, [column, type]]) => `l.${column}${type === 'bigint' ? '::float' : ''} AS "${field}"`)
-	.join(', ');
+const columns = (payloads: boolean): string =>
+	Object.entries(LOG_COLUMNS)
+		.map(([field, [column, type]]) => {
+			const isLeftOut = !payloads && (PAYLOADS as readonly string[]).includes(field);
+			return `${isLeftOut ? 'NULL' : `l.${column}`}${type === 'bigint' ? '::float' : ''} AS "${field}"`;
+		})
+		.join(', ');
+/** Large columns, which lists do not read. */
+const PAYLOADS = ['arguments', 'result'] as const satisfies (keyof typeof LOG_COLUMNS)[];
 
 /** Before every line in the order of the list. */
 const START: Position = { at: 'infinity', seq: '9223372036854775807' };
@@ -73,11 +79,11 @@ class Conditions {
 	}
 }
 
-function find(conditions: Conditions, limit: number): string {
+function find(conditions: Conditions, limit: number, payloads = false): string {
 	const { walk, matched } = conditions;
 	const looked = matched.length === 0 ? limit : LOOKED_AT;
 	return `
-SELECT ${COLUMNS}, l.organization_id AS "organizationId", l.started_at AS "startedAt", ${AT}, l.seq
+SELECT ${columns(payloads)}, l.organization_id AS "organizationId", l.started_at AS "startedAt", ${AT}, l.seq
 FROM (SELECT * ${walk} LIMIT ${looked}) l ${matched.length === 0 ? '' : `WHERE ${matched.join(' AND ')}`}
 ORDER BY l.started_at DESC, l.seq DESC LIMIT ${limit}`;
 }
@@ -88,7 +94,7 @@ const lastLooked = ({ walk }: Conditions): string => `SELECT ${AT}, l.seq ${walk
 export function createLog({ ordinary }: Database): Pick<Analytics, 'requests'> {
 	const look = (organizationId: string, from: Position, filter: RequestFilter, limit: number): Promise<Found[]> => {
 		const conditions = new Conditions(organizationId, from, filter);
-		return rows<Found>(ordinary, find(conditions, limit), conditions.bind);
+		return rows<Found>(ordinary, find(conditions, limit, filter.payloads), conditions.bind);
 	};
 	/** Looks at the latest days first, since a statement over all of them is planned for longer than it runs. */
 	const newest = async (organizationId: string, from: Position, filter: RequestFilter, limit: number): Promise<Found[]> => {

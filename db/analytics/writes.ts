@@ -58,7 +58,7 @@ const FIELDS = Object.entries(LOG_COLUMNS) as [keyof typeof LOG_COLUMNS, (typeof
 function toLine(row: RequestRow): object {
 	const line: Record<string, unknown> = { organization_id: uuid(row.organizationId), started_at: new Date(row.startedAt) };
 	for (const [field, [column, type]] of FIELDS) {
-		const value = field === 'client' ? clientOf(row.userAgent) : row[field];
+		const value = field === 'client' ? clientOf(row) : (row[field] ?? null);
 		line[column] = value === null ? null : storable(value, type);
 	}
 	return line;

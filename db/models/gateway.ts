@@ -21,6 +21,7 @@ const gateway = () =>
 		configVersion: DataTypes.INTEGER,
 		maxResultBytes: DataTypes.INTEGER,
 		icon: DataTypes.TEXT,
+		payloadLog: DataTypes.JSON,
 		status: DataTypes.TEXT,
 		version: DataTypes.INTEGER,
 		createdAt: DataTypes.DATE,

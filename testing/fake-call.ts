@@ -267,7 +267,7 @@ function entryOf({ run, confirm, ...more }: FakeTool, at: number): ToolEntry {
 	const ready = (): { executor: ToolExecutor; config: JsonObject } => ({ executor, config: {} });
 	return {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
-		...{ limit: null, maxResultBytes: null, confirm: confirm ?? null, ready, masked: ready },
+		...{ limit: null, maxResultBytes: null, confirm: confirm ?? null, payloads: null, ready, masked: ready },
 	};
 }
 

@@ -82,6 +82,6 @@ export function inlineEntry({ executor: name, config: given, organizationId }: I
 	});
 	return {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [], limit: null },
-		...{ maxResultBytes: null, confirm: null, ready: () => made, masked: () => made },
+		...{ maxResultBytes: null, confirm: null, payloads: null, ready: () => made, masked: () => made },
 	};
 }

@@ -273,6 +273,8 @@ export interface Call<O = unknown> extends Context<O>, ModelCall {
 	progress(done: number, total?: number, message?: string): void;
 	/** Work that another request of the caller may end, on whichever replica. */
 	readonly named: NamedWork;
+	/** Tells the program that the client says it is, for the request log; long names are cut. */
+	introduce(client: { name: string; version?: string }): void;
 	/**
 	 * Yields the versions of what the gateway serves, at once and then whenever one has changed, within a second; at a fixed address those of
 	 * what the caller reaches. It ends with the signal, and when the gateway is gone. It looks at no scope.

@@ -151,6 +151,8 @@ export interface Incoming {
 	address: string;
 	/** The one of the listed PUBLIC_URLs that the client used. */
 	publicUrl: string;
+	/** The program that the client says it is, as `introduce` was told. */
+	clientInfo?: string;
 	/** The Origin header: its value, and whether it is PUBLIC_URL, FRONTEND_URL or (when PUBLIC_URL is loopback) loopback. */
 	origin: { value: string | null; trusted: boolean };
 }

@@ -191,6 +191,7 @@ async function serve(request: Request, served: Served, parts: Parts): Promise<An
 	request.plugins.gatewayRoute = match?.found.route;
 	const publicUrl = publicUrlOf(parts.config, request.raw.req.headers.host);
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: publicUrl + served.path, path, match });
+	request.plugins.incoming = incoming;
 	letSpeak(request, match?.found ?? speaker, incoming, servedAt(served, incoming));
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);

@@ -1,7 +1,7 @@
 // The lines of the request log that requests to gateways leave. A line begins when the gateway is known, and is added when the answer has been sent.
 
 import type { Request, Server } from '@hapi/hapi';
-import type { Caller } from '../contract/nouns.ts';
+import type { Caller, Incoming } from '../contract/nouns.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { LineNames, RequestRow } from '../store/store.ts';
 
@@ -9,6 +9,8 @@ declare module '@hapi/hapi' {
 	interface PluginsStates {
 		/** The line of the request log, and when it began by the clock of this process. */
 		line?: { row: RequestRow; startedMs: number };
+		/** The request as plugins see it. */
+		incoming?: Incoming;
 		/** The code of the error that was answered. */
 		refusedWith?: string;
 	}
@@ -83,6 +85,7 @@ export function addLine(
 	const { line, refusedWith } = request.plugins;
 	if (!line) return;
 	const { row, startedMs } = line;
+	row.clientInfo = request.plugins.incoming?.clientInfo ?? null;
 	row.status = status;
 	row.durationMs = performance.now() - startedMs;
 	row.outcome = status === CLOSED_BY_CLIENT ? 'cancelled' : (refusedWith ?? (status < 400 ? 'success' : `http_${status}`));

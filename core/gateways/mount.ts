@@ -16,6 +16,7 @@ import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow, SkillRow } 
 import type { ToolShelf } from '../tools/call-parts.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import type { Invoker } from '../tools/invoke.ts';
+import { PayloadKeeper } from '../tools/payloads.ts';
 import type { MountedMethod } from './authenticate.ts';
 import type { Speaker } from './refusals.ts';
 
@@ -122,6 +123,8 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): G
 	const apis = new Map(snapshot.apis.map((api) => [api.id, api]));
 	const byName = new Map<string, ToolEntry>();
 	const byId = new Map<string, ToolEntry>();
+	const { payloadLog } = snapshot.gateway;
+	const payloads = payloadLog && new PayloadKeeper(payloadLog);
 	for (const { assignment, tool } of snapshot.tools) {
 		const api = tool.apiId === null ? null : (apis.get(tool.apiId) ?? null);
 		const credentials = snapshot.credentials.filter(({ apiId }) => apiId === tool.apiId);
@@ -129,7 +132,7 @@ function shelve(snapshot: GatewaySnapshot, { invoker, registry }: MountParts): G
 		const { name, description, confirm } = assignment;
 		const maxResultBytes = assignment.maxResultBytes ?? snapshot.gateway.maxResultBytes;
 		const tags = snapshot.tags.get(tool.id) ?? [];
-		const entry = invoker.prepare(tool, { name, description, api, credentials, limit, maxResultBytes, confirm, tags });
+		const entry = invoker.prepare(tool, { name, description, api, credentials, limit, maxResultBytes, confirm, payloads, tags });
 		byName.set(name, entry);
 		byId.set(tool.id, entry);
 	}

@@ -162,6 +162,7 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	request.plugins.servedBy = { plugin: mounted.plugin, gateway: mounted.place };
 	request.plugins.gatewayRoute = match?.found.route;
 	const incoming = describeRequest(request, { config: parts.config, publicUrl, base: gateway.url, path, match });
+	request.plugins.incoming = incoming;
 	letSpeak(request, match?.found ?? mounted.speaker, incoming, gateway);
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);

@@ -6,7 +6,7 @@ import type { LlmProviderRow, RequestRow } from '../store/store.ts';
 
 /** The origin of a call of a model, as far as it is known. */
 export type CallOrigin = Partial<
-	Pick<RequestRow, 'requestId' | 'gatewayId' | 'toolId' | 'agentId' | 'keyId' | 'userId' | 'caller' | 'method' | 'userAgent'>
+	Pick<RequestRow, 'requestId' | 'gatewayId' | 'toolId' | 'agentId' | 'keyId' | 'userId' | 'caller' | 'method' | 'userAgent' | 'clientInfo'>
 >;
 
 interface Ended {
@@ -35,6 +35,7 @@ export const lineOf = (
 	caller: origin.caller ?? null,
 	method: origin.method ?? null,
 	userAgent: origin.userAgent ?? null,
+	clientInfo: origin.clientInfo ?? null,
 	status: null,
 	outcome,
 	durationMs,

@@ -37,7 +37,7 @@ import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import type { JobDesk, LiveCall } from './job-desk.ts';
 import { keeping, keptBy, keptPage } from './kept-results.ts';
-import { modelCalls } from './logged-runs.ts';
+import { clientInfoOf, modelCalls } from './logged-runs.ts';
 import { originOf, pluginLog } from './plugin-log.ts';
 import { runInSandbox } from './sandboxes.ts';
 import { scopeMissing } from './scope-missing.ts';
@@ -246,6 +246,11 @@ export class PluginCall implements Call {
 		if (parts.isDry) throw new GatewayError('not_implemented', 'This tool runs code, which a dry run cannot show.');
 		const callOf = (plugin: string): Call => new PluginCall(services, { ...parts, plugin, shelf: null, entry: null });
 		return runInSandbox(task, { lender: services.invoker.lender(task.language), callOf, organizationId: parts.organizationId });
+	}
+
+	introduce({ name, version }: { name: string; version?: string }): void {
+		const { incoming } = this.#parts;
+		if (incoming && name !== '') incoming.clientInfo = clientInfoOf(name, version);
 	}
 
 	progress(done: number, total?: number, message?: string): void {

@@ -15,6 +15,7 @@ import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { ApiRow, Confirming, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
+import type { PayloadKeeper } from './payloads.ts';
 
 /** A limit on calls of an assigned tool by one caller. */
 export interface ToolLimit {
@@ -43,6 +44,8 @@ export interface ToolEntry extends Checked {
 	maxResultBytes: number | null;
 	/** The calls that run only when the client's user confirms them; null: none. */
 	confirm: Confirming | null;
+	/** Keeps arguments and results for the request log; null: nothing is kept. */
+	payloads: PayloadKeeper | null;
 	/** The gateway at which the tool is called, and its methods; absent where they are those of the call. */
 	at?: { gateway: Gateway; methods: readonly LookingMethod[] };
 	/** Prepares executor and config. @throws not_implemented if the executor is not loaded, UnfitConfig, secret_unreadable naming a secret */
@@ -60,6 +63,7 @@ export interface EntryAround {
 	limit?: ToolLimit | null;
 	maxResultBytes?: number | null;
 	confirm?: Confirming | null;
+	payloads?: PayloadKeeper | null;
 	tags?: readonly string[];
 }
 
@@ -84,6 +88,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		limit: around.limit ?? null,
 		maxResultBytes: around.maxResultBytes ?? null,
 		confirm: around.confirm ?? null,
+		payloads: around.payloads ?? null,
 		ready() {
 			if (made) return made;
 			const executor = executorOf(row, registry);

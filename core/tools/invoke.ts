@@ -86,10 +86,11 @@ export function createInvoker(parts: InvokerParts): Invoker {
 				const durationMs = performance.now() - started;
 				record(parts.recorder, { entry, callParts, result, use, durationMs });
 				const outcome = result.isError && callParts.signal.aborted ? 'cancelled' : outcomeOfRun(result);
-				parts.recorder.request(endedLine(line, { outcome, use, durationMs }));
+				addLine(endedLine(line, { outcome, use, durationMs }), { entry, args, result }, parts);
 				return use ? { ...result, use } : result;
 			} catch (thrown) {
-				parts.recorder.request(endedLine(line, { outcome: outcomeOf(thrown), use: spending.use, durationMs: performance.now() - started }));
+				const ended = { outcome: outcomeOf(thrown), use: spending.use, durationMs: performance.now() - started };
+				addLine(endedLine(line, ended), { entry, args, result: null }, parts);
 				throw thrown;
 			}
 		},
@@ -109,6 +110,16 @@ interface Running {
 	/** The line of the request log, which learns how long others were waited for. */
 	line: RequestRow;
 	parts: InvokerParts;
+}
+
+/** Adds a line to the request log. Payloads are written after the answer, which does not wait for them. */
+function addLine(
+	line: RequestRow,
+	{ entry: { payloads }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
+	{ recorder }: InvokerParts,
+): void {
+	if (!payloads) recorder.request(line);
+	else setImmediate(() => recorder.request(Object.assign(line, payloads.keep(args, result))));
 }
 
 /** @throws validation_failed, unavailable */

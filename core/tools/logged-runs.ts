@@ -1,8 +1,9 @@
-// The lines of the request log that runs of tools leave: who, what, how long, and with what result; never arguments or results.
+// The lines of the request log that runs of tools leave: who, what, how long, and with what outcome.
 
 import { asGatewayError } from '../contract/errors.ts';
 import type { Caller } from '../contract/nouns.ts';
 import type { ModelUse, RunResult } from '../contract/results.ts';
+import { cleanText } from '../kit/clean-text.ts';
 import type { CallOrigin } from '../models/logged-calls.ts';
 import type { Spending } from '../models/spending.ts';
 import type { RequestRow } from '../store/store.ts';
@@ -29,6 +30,7 @@ export function lineOf(
 		caller: caller.subject,
 		method: caller.method,
 		userAgent: incoming?.headers['user-agent'] ?? asked?.userAgent ?? null,
+		clientInfo: incoming?.clientInfo ?? null,
 		status: null,
 		outcome: 'success',
 		durationMs: 0,
@@ -65,9 +67,17 @@ export function modelCalls({
 		caller: caller?.subject ?? null,
 		method: caller?.method ?? null,
 		userAgent: incoming?.headers['user-agent'] ?? asked?.userAgent ?? null,
+		clientInfo: incoming?.clientInfo ?? null,
 	};
 	return [more.signal, more.spending, origin];
 }
+
+const MAX_NAME = 64;
+const MAX_VERSION = 32;
+
+/** Returns the program of a client as one text. */
+export const clientInfoOf = (name: string, version: string | undefined): string =>
+	`${cleanText(name, MAX_NAME)}/${cleanText(version ?? '', MAX_VERSION).replaceAll('/', '_')}`;
 
 /** Returns what the span of a run tells. */
 export const traceOf = ({ tool: { name, executor, organizationId } }: Pick<ToolEntry, 'tool'>) => ({

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Json } from '../contract/nouns.ts';
+import type { RunResult } from '../contract/results.ts';
+import type { PayloadLog } from '../store/store.ts';
+import { PayloadKeeper } from './payloads.ts';
+
+const ALL: PayloadLog = { arguments: true, results: true, redactPaths: [], redactPatterns: [], maxBytes: 4096 };
+const kept = (args: Json, more: Partial<PayloadLog> = {}): string | null =>
+	new PayloadKeeper({ ...ALL, ...more }).keep(args, null).arguments;
+const parsed = (args: Json, more: Partial<PayloadLog> = {}): unknown => JSON.parse(kept(args, more) ?? 'null');
+const resultOf = (text: string): RunResult => ({ content: [{ type: 'text', text }] });
+const shown = (result: RunResult, more: Partial<PayloadLog> = {}): string | null =>
+	new PayloadKeeper({ ...ALL, ...more }).keep({}, result).result;
+
+test('what may be kept is written as JSON, and what may not is null', () => {
+	const args = { city: 'Bern', days: 3, flags: [true, null], nested: { a: { b: 'ü' } } };
+	assert.deepEqual(parsed(args), args);
+	const result = resultOf('rain');
+	assert.deepEqual(new PayloadKeeper({ ...ALL, results: false }).keep(args, result).result, null);
+	assert.deepEqual(new PayloadKeeper({ ...ALL, arguments: false }).keep(args, result), { arguments: null, result: '"rain"' });
+	assert.equal(new PayloadKeeper(ALL).keep(args, null).result, null);
+});
+
+test('members with the name of a secret are hidden at any depth, whatever they hold', () => {
+	const args = {
+		password: 'canary',
+		a: [{ apiKey: { deep: 'canary' }, access_token: ['canary'], Authorization: 1, pin: 1234, open: 'x' }],
+	};
+	const hidden = '[redacted]';
+	assert.deepEqual(parsed(args), {
+		password: hidden,
+		a: [{ apiKey: hidden, access_token: hidden, Authorization: hidden, pin: hidden, open: 'x' }],
+	});
+});
+
+test('paths lead into objects and lists, and into JSON in the text of a result', () => {
+	const data = { customer: { email: 'canary', name: 'Ada' }, items: [{ price: 'canary', n: 1 }, { price: ['canary'] }], email: 'x' };
+	const redactPaths = ['/customer/email', '/items/*/price', '/absent/x'];
+	const expected = {
+		customer: { email: '[redacted]', name: 'Ada' },
+		items: [{ price: '[redacted]', n: 1 }, { price: '[redacted]' }],
+		email: 'x',
+	};
+	assert.deepEqual(parsed(data, { redactPaths }), expected);
+	assert.deepEqual(JSON.parse(shown(resultOf(JSON.stringify(data)), { redactPaths }) ?? ''), expected);
+	assert.deepEqual(JSON.parse(shown({ content: [], structured: data }, { redactPaths }) ?? ''), expected);
+	assert.deepEqual(parsed({ 'a/b': { '~': 'canary' } }, { redactPaths: ['/a~1b/~0'] }), { 'a/b': { '~': '[redacted]' } });
+});
+
+test('a text of JSON that is too long to parse is left out: its paths cannot be found', () => {
+	const text = JSON.stringify({ canary: 'x'.repeat(70_000) });
+	assert.equal(shown(resultOf(text), { redactPaths: ['/canary'] }), `"[JSON of ${text.length} characters]"`);
+});
+
+test('patterns find text in values, names and numbers', () => {
+	const redactPatterns = ['\\d{4}-?\\d{4}', '(?i)canary[a-z]*'];
+	const args = { note: 'card 1234-5678, CanaryBird', CANARY: 1, card: 12345678, list: ['canary'] };
+	assert.deepEqual(parsed(args, { redactPatterns }), {
+		note: 'card [redacted], [redacted]',
+		'[redacted]': 1,
+		card: '[redacted]',
+		list: ['[redacted]'],
+	});
+});
+
+test('text in the form of a credential is hidden', () => {
+	const line = kept({ note: `Authorization: Bearer ${'c'.repeat(40)}`, url: 'https://ada:canary@a.example/?key=canary1' }) ?? '';
+	assert.ok(!/c{40}|canary/.test(line), line);
+});
+
+test('long ones are cut at a character, and what stands at the cut is hidden as a whole', () => {
+	for (const text of ['ü'.repeat(5000), '😀'.repeat(2000), 'x'.repeat(2_000_000)]) {
+		const line = kept({ text }, { maxBytes: 257 }) ?? '';
+		assert.ok(Buffer.byteLength(line) <= 257 && line.endsWith('…') && !line.includes('\ufffd'), line);
+	}
+	const line = kept(`${'x'.repeat(250)}canary${'y'.repeat(100)}`, { maxBytes: 256, redactPatterns: ['canaryy*'] }) ?? '';
+	assert.ok(!line.includes('c'), line);
+	const list = kept(Array.from({ length: 1_000_000 }, () => 1) as Json, { maxBytes: 256 }) ?? '';
+	assert.equal(Buffer.byteLength(list), 256);
+});
+
+test('deep nesting is cut', () => {
+	let deep: Json = 'end';
+	for (let level = 0; level < 200; level++) deep = [deep];
+	assert.match(kept(deep) ?? '', /^\[{32}"…"\]{32}$/);
+});
+
+test('blocks that are no text are named', () => {
+	const result: RunResult = {
+		content: [
+			{ type: 'text', text: 'a' },
+			{ type: 'image', data: 'canary', mimeType: 'image/png' },
+		],
+	};
+	assert.equal(shown(result), '["a",{"type":"image"}]');
+});

@@ -1,0 +1,153 @@
+// Arguments and results as the request log keeps them, where a gateway has them kept: redacted by name, path and pattern, and cut.
+
+import { LinearRegExp } from '../arguments/linear-regexp.ts';
+import type { Json } from '../contract/nouns.ts';
+import type { RunResult } from '../contract/results.ts';
+import { isObject } from '../kit/json.ts';
+import { tokensOf } from '../kit/json-pointer.ts';
+import type { PayloadLog } from '../store/store.ts';
+import { withoutCredentials } from '../telemetry/credentials-hidden.ts';
+
+export const REDACTED = '[redacted]';
+const CUT = '…';
+const MAX_DEPTH = 32;
+/** A longer text is not parsed for its paths: it is left out as a whole. */
+const MAX_PARSED_CHARS = 64 * 1024;
+/** Texts are looked at a little beyond the cut, so that what a pattern finds is not halved by it. */
+const BEYOND = 256;
+/** Names of members that are hidden always. */
+const SECRET_NAME =
+	/pass(?:word|wd|phrase|code)|secret|token|api[-_]?key|authorization|credential|private[-_]?key|cookie|^(?:pwd|pin|cvv|cvc|otp|ssn|iban)$/i;
+
+/** The payloads of one run; null: not kept. */
+export interface Payloads {
+	arguments: string | null;
+	result: string | null;
+}
+
+/** Keeps the payloads of the runs at one gateway. */
+export class PayloadKeeper {
+	readonly #settings: PayloadLog;
+	readonly #paths: readonly (readonly string[])[];
+	readonly #patterns: readonly LinearRegExp[];
+
+	/** @param settings with patterns that were checked */
+	constructor(settings: PayloadLog) {
+		this.#settings = settings;
+		this.#paths = settings.redactPaths.map(tokensOf);
+		this.#patterns = settings.redactPatterns.map((pattern) => new LinearRegExp(pattern));
+	}
+
+	/** @param result null for a call that was refused */
+	keep(args: Json, result: RunResult | null): Payloads {
+		const { arguments: keepsArguments, results } = this.#settings;
+		return {
+			arguments: keepsArguments ? this.#shown(args) : null,
+			result: results && result ? this.#shownResult(result) : null,
+		};
+	}
+
+	#shownResult({ structured, content }: RunResult): string {
+		if (structured !== undefined) return this.#shown(structured);
+		const texts = content.map((block) => (block.type === 'text' ? this.#parsed(block.text) : { type: block.type }));
+		return this.#shown(texts.length === 1 ? (texts[0] ?? null) : texts);
+	}
+
+	/** Returns a text as JSON where it is some, since paths lead into it. */
+	#parsed(text: string): Json {
+		if (!/^\s*[[{]/.test(text)) return text;
+		if (text.length > MAX_PARSED_CHARS) return `[JSON of ${text.length} characters]`;
+		try {
+			return JSON.parse(text) as Json;
+		} catch {
+			return text;
+		}
+	}
+
+	#shown(value: Json): string {
+		const { maxBytes } = this.#settings;
+		const writer = new Writer(maxBytes, (text) => this.#withoutPatterns(text));
+		writer.write(value, this.#paths, 0);
+		return cut(withoutCredentials(writer.text), maxBytes);
+	}
+
+	#withoutPatterns(text: string): string {
+		return this.#patterns.reduce((rest, pattern) => pattern.replaceAll(rest, REDACTED), text);
+	}
+}
+
+type Paths = readonly (readonly string[])[];
+
+/** Writes JSON until it is long enough. */
+class Writer {
+	text = '';
+	readonly #maxChars: number;
+	readonly #clean: (text: string) => string;
+
+	constructor(maxBytes: number, clean: (text: string) => string) {
+		this.#maxChars = maxBytes + BEYOND;
+		this.#clean = clean;
+	}
+
+	/** @param paths those that begin at this value */
+	write(value: Json | undefined, paths: Paths, depth: number): void {
+		if (this.#isFull) return;
+		if (paths.some(({ length }) => length === 0)) this.#add(REDACTED);
+		else if (typeof value === 'string') this.#add(value.slice(0, this.#maxChars));
+		else if (typeof value === 'number') this.#number(value);
+		else if (typeof value !== 'object' || value === null) this.text += JSON.stringify(value ?? null);
+		else if (depth === MAX_DEPTH) this.#add(CUT);
+		else if (Array.isArray(value)) this.#list(value, paths, depth);
+		else if (isObject(value)) this.#object(value, paths, depth);
+	}
+
+	get #isFull(): boolean {
+		return this.text.length > this.#maxChars;
+	}
+
+	#add(text: string): void {
+		this.text += JSON.stringify(this.#clean(text));
+	}
+
+	/** A number, such as that of a card, may be what a pattern looks for. */
+	#number(value: number): void {
+		const written = JSON.stringify(value);
+		const clean = this.#clean(written);
+		this.text += clean === written ? written : JSON.stringify(clean);
+	}
+
+	#list(list: readonly Json[], paths: Paths, depth: number): void {
+		this.text += '[';
+		for (let at = 0; at < list.length && !this.#isFull; at++) {
+			if (at > 0) this.text += ',';
+			this.write(list[at], into(paths, String(at)), depth + 1);
+		}
+		this.text += ']';
+	}
+
+	#object(object: Readonly<Record<string, Json>>, paths: Paths, depth: number): void {
+		let isFirst = true;
+		this.text += '{';
+		for (const name in object) {
+			if (this.#isFull) break;
+			if (object[name] === undefined) continue;
+			if (!isFirst) this.text += ',';
+			isFirst = false;
+			this.#add(name.slice(0, this.#maxChars));
+			this.text += ':';
+			this.write(object[name], SECRET_NAME.test(name) ? [[]] : into(paths, name), depth + 1);
+		}
+		this.text += '}';
+	}
+}
+
+/** Returns the rests of the paths that lead into a member. */
+const into = (paths: Paths, name: string): Paths =>
+	paths.length === 0 ? paths : paths.filter(([first]) => first === '*' || first === name).map((path) => path.slice(1));
+
+/** Cuts a text to so many bytes of UTF-8, at the edge of a character. */
+function cut(text: string, maxBytes: number): string {
+	if (Buffer.byteLength(text) <= maxBytes) return text;
+	const kept = Buffer.from(text).subarray(0, maxBytes - Buffer.byteLength(CUT));
+	return kept.toString().replace(/�+$/, '') + CUT;
+}

@@ -2,7 +2,17 @@
 // waits as a record, which the answer changes.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Answer, type Asker, asGatewayError, type Call, GatewayError, type Incoming, type Json } from '../../core/index.ts';
+import {
+	type Answer,
+	type Asker,
+	asGatewayError,
+	type Call,
+	GatewayError,
+	type Incoming,
+	type Json,
+	type JsonObject,
+} from '../../core/index.ts';
+import { clientMark, sessionIn } from './clients.ts';
 import type { ResponseMessage } from './messages.ts';
 import { elicitation, readAnswer, takesForms } from './questions.ts';
 import type { MessageStream } from './stream.ts';
@@ -13,21 +23,20 @@ const MAX_WAIT_MS = 120_000;
 const GRACE_MS = 10_000;
 const MAX_ANSWER_CHARS = 64 * 1024;
 const QUESTION_ID = /^ask-[\w-]{24}$/;
-const ASKING_SESSION = /^[0-9a-f-]{36}\.forms$/;
 /** The first revision with elicitation is 2025-06-18. */
 const ELICITING = ['2025-11-25', '2025-06-18'];
 
 /**
- * Makes a session's id, which tells whether the client takes forms: nothing is kept between requests, and a client that makes one up gets
+ * Makes a session's id, which tells whether the client takes forms, and its name: nothing is kept between requests, and a client that makes one up gets
  * questions that it cannot answer.
  */
-export const newSession = (version: string, capabilities: Json | undefined): string =>
-	randomUUID() + (ELICITING.includes(version) && takesForms(capabilities) ? '.forms' : '');
+export const newSession = (version: string, { capabilities, clientInfo }: JsonObject): string =>
+	randomUUID() + (ELICITING.includes(version) && takesForms(capabilities) ? '.forms' : '') + clientMark(clientInfo);
 
 /** Returns the session of a client that takes forms; null when there is none. */
 export function askingSession(headers: Incoming['headers']): string | null {
-	const session = headers['mcp-session-id']?.trim();
-	return session !== undefined && ASKING_SESSION.test(session) ? session : null;
+	const session = sessionIn(headers);
+	return session?.endsWith('.forms') ? session : null;
 }
 
 export interface Asking extends MessageStream {

@@ -2,6 +2,7 @@
 
 import Joi from 'joi';
 import { type Call, GatewayError, type Incoming, mediaTypeOf, type Reply, type TransportAdapter } from '../../core/index.ts';
+import { introduce } from './clients.ts';
 import { asProtocolError, dispatch, type Era, type Exchange, type McpConfig } from './dispatch.ts';
 import { askOnStream, takeAnswer } from './elicitation.ts';
 import { checkVersionHeader, LEGACY_VERSIONS, legacy } from './legacy.ts';
@@ -66,6 +67,7 @@ export default {
 async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
 	refuseForeignPage(request, config);
 	const message = tryRead(request);
+	introduce(call, request, message);
 	if (message instanceof ProtocolError) return errorReply(null, message);
 	if (message.kind === 'request') return answer(message, { request, config, call });
 	if (message.kind === 'response') await takeAnswer(message, request.headers, call);
@@ -76,6 +78,7 @@ async function serve(request: Incoming, config: McpConfig, call: Call): Promise<
 
 async function listenOn(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
 	refuseForeignPage(request, config);
+	introduce(call, request);
 	return listenByGet(request, config, call);
 }
 

@@ -38,7 +38,8 @@ describe('initialize', () => {
 
 	test('it hands out an unguessable session id, and only it does (transports, “Session Management”)', async () => {
 		const ids = await Promise.all([1, 2].map(async () => (await mcpEndpoint()(initialize('2025-11-25'))).headers['mcp-session-id']));
-		assert.match(ids[0] ?? '', /^[\x21-\x7e]{36}$/);
+		// A random part, and the name of the client.
+		assert.match(ids[0] ?? '', /^[0-9a-f-]{36}\.c[\w-]+$/);
 		assert.notEqual(ids[0], ids[1]);
 		assert.equal((await mcpEndpoint()(request('ping'))).headers['mcp-session-id'], undefined);
 	});

@@ -58,7 +58,7 @@ export const legacy: Era = {
 	 * it says whether the client can be asked. "The session ID SHOULD be globally unique and cryptographically secure" (transports).
 	 */
 	headersOf: ({ method, params }) =>
-		method === 'initialize' ? { 'mcp-session-id': newSession(negotiated(params.protocolVersion), params.capabilities) } : {},
+		method === 'initialize' ? { 'mcp-session-id': newSession(negotiated(params.protocolVersion), params) } : {},
 	translate: () => null,
 	// "Disconnection […] SHOULD NOT be interpreted as the client cancelling its request" (transports, "Sending Messages").
 	versionOf: ({ method }, headers) => (method === 'initialize' ? null : (headers['mcp-protocol-version']?.trim() ?? null)),

@@ -2,15 +2,11 @@
 // replica it runs. In 2026-07-28 a client cancels by closing its stream.
 
 import { type Call, Feed, type Incoming, type JsonObject, type Reply, type ServerEvent } from '../../../core/index.ts';
+import { sessionIn } from '../clients.ts';
 import type { RequestMessage } from '../messages.ts';
 
-const SESSION = /^[0-9a-f-]{36}(\.forms)?$/;
-
 /** Returns the session of a request; null without one of ours: such a client's requests cannot be told from those of others. */
-export function sessionOf(headers: Incoming['headers']): string | null {
-	const session = headers['mcp-session-id']?.trim();
-	return session !== undefined && SESSION.test(session) ? session : null;
-}
+export const sessionOf = sessionIn;
 
 /** The methods that may take long: tools run, and both may wait for an answer of the user. */
 const LASTING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get']);

@@ -68,6 +68,7 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			tool,
 			skill,
 			alertRule,
+			loggedRequest: await logRequest(account, gateway),
 			llmProvider,
 			chatSession: name,
 			gateway: gateway.id,
@@ -84,6 +85,21 @@ export async function makeTenant(service: SharedService, name: string): Promise<
 			...agents,
 		},
 	};
+}
+
+/** Calls a tool through a gateway that keeps payloads. @returns the id of the request, whose lines are written */
+export async function logRequest(account: Account, { id, url, key }: { id: string; url: string; key: string }): Promise<string> {
+	const origin = await modelOrigin();
+	const toolId = await createHttpTool(account, { name: 'logged', url: `${origin}/forecast` });
+	const assigned = must(await account.post(`/gateways/${id}/tools`, { toolId }), 201).body.data.gatewayToolId;
+	must(await account.patch(`/gateways/${id}`, { payloadLog: { arguments: true, results: true } }), 200);
+	const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'logged', arguments: { city: 'Bern', apiKey: 'hidden' } } };
+	const answer = await send(url, 'POST', { body, headers: { 'x-api-key': key } });
+	const requestId = must(answer, 200).headers.get('x-request-id') ?? '';
+	await until(async () => (await account.get(`/analytics/requests/${requestId}/payloads`)).status === 200, 'the request is logged');
+	must(await account.del(`/gateways/${id}/tools/${assigned}`), 200);
+	must(await account.del(`/tools/${toolId}`), 200);
+	return requestId;
 }
 
 /** Begins the login of a program. */
@@ -198,6 +214,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/agents/', 'idx', 'agentVersion'],
 	['/', 'webhookId', 'webhook'],
 	['/alerts/', 'alertId', 'alertRule'],
+	['/analytics/', 'requestId', 'loggedRequest'],
 	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],

@@ -19,6 +19,7 @@ import {
 } from '../../../core/features.ts';
 import { costRoute } from './costs.ts';
 import { liveRoute } from './live.ts';
+import { type NameOf, namesOf } from './names.ts';
 import { added, POINT, presentSums, STATS, VALUE } from './present.ts';
 import { INTERVAL, kindOf, RANGE, rangeOf } from './ranges.ts';
 import { requestRoutes } from './requests.ts';
@@ -125,7 +126,12 @@ const LISTS: readonly List[] = [
 	{ path: 'agents', dimension: 'agent', kind: 'agent', what: 'agents' },
 	{ path: 'providers', dimension: 'provider', kind: 'model', what: 'LLM providers' },
 	{ path: 'keys', dimension: 'key', kind: 'gateway', what: 'callers: keys, users, and whom gateways’ methods name' },
-	{ path: 'clients', dimension: 'client', kind: 'gateway', what: 'clients, by the first product of their user agent' },
+	{
+		path: 'clients',
+		dimension: 'client',
+		kind: 'gateway',
+		what: 'clients, by the name that they give, or the first product of their user agent',
+	},
 ];
 
 const limit = Joi.number().integer().min(1).max(50).default(20).description('The greatest number of items.');
@@ -149,14 +155,23 @@ const listRoute = ({ path, dimension, kind, what }: List, core: Core): ServerRou
 			const { kind: asked, by, limit: most } = request.query as { kind: RequestKind; by: 'calls' | 'cost'; limit: number };
 			const of = { dimension, by, limit: most };
 			const found = await core.store.analytics.top(organizationOf(request).id, { ...range, kind: asked }, of);
-			return { ...answered(range), items: found.map((sums) => ({ value: sums.value, ...presentSums(sums) })) };
+			const names = await namesIn(request, found, core);
+			return { ...answered(range), items: found.map((sums) => ({ value: sums.value, name: names(sums.value), ...presentSums(sums) })) };
 		},
 	});
+
+const namesIn = (request: Request, found: readonly { value: string }[], core: Core): Promise<NameOf> =>
+	namesOf(
+		found.map(({ value }) => value),
+		organizationOf(request).id,
+		core,
+	);
 
 const ERROR = shape({
 	kind: Joi.string().valid(...REQUEST_KINDS),
 	error: Joi.string().description('The code, as `outcome` in the request log.'),
 	id: text.allow(null).description('The id of the gateway, tool, agent or LLM provider that failed; null when it is not known.'),
+	name: text.allow(null).description('Its present name; null when it is gone.'),
 	calls: count,
 	last: timestamp.description('The beginning of the last bucket with it.'),
 	requestId: text.allow(null).description('The `X-Request-Id` of one such call; null when no request waited for any.'),
@@ -194,8 +209,9 @@ const errors = (core: Core): ServerRoute =>
 
 async function errorsOf(request: Request, range: Parameters<Core['store']['analytics']['top']>[1], most: number, core: Core) {
 	const found = await core.store.analytics.top(organizationOf(request).id, range, { dimension: 'error', limit: most, by: 'calls' });
+	const names = await namesIn(request, found, core);
 	return found.map(({ value, calls, last, sample }) => {
 		const [error = '', id = ''] = value.split(' ');
-		return { kind: range.kind, error, id: id === '' ? null : id, calls, last, requestId: sample };
+		return { kind: range.kind, error, id: id === '' ? null : id, name: names(id), calls, last, requestId: sample };
 	});
 }

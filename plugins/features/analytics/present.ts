@@ -40,6 +40,7 @@ export const VALUE = shape({
 	value: text.description(
 		'The id of the gateway, tool, agent or LLM provider, the name of the caller, or the client; `*` for all beyond the bound.',
 	),
+	name: text.allow(null).description('The present name of what the id stands for; null where there is none.'),
 	...FIELDS,
 }).meta({ schema: 'CallStatisticsValue' });
 

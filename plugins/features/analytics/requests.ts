@@ -24,6 +24,8 @@ import {
 	timestamp,
 	uuid,
 } from '../../../core/features.ts';
+import { namesOf } from './names.ts';
+import { payloadRoute } from './payloads.ts';
 
 const MILLION = 1_000_000;
 /** The most lines of an export. */
@@ -32,7 +34,7 @@ const EXPORTED = 100_000;
 const id = uuid.allow(null);
 const amount = Joi.number().min(0).allow(null);
 
-const REQUEST = shape({
+const LINE = {
 	startedAt: timestamp,
 	kind: Joi.string().valid(...REQUEST_KINDS),
 	requestId: text.allow(null).description('The `X-Request-Id` of the answer; null for work that no request waits for.'),
@@ -45,8 +47,14 @@ const REQUEST = shape({
 	userId: id,
 	caller: text.allow(null).description('The name under which the caller is counted.'),
 	method: text.allow(null).description('The way by which the caller was admitted.'),
-	client: text.allow(null).description('The first product of the user agent.'),
+	client: text
+		.allow(null)
+		.description('The program by which calls are summed: the name in `clientInfo`, or the first product of the user agent.'),
 	userAgent: text.allow(null),
+	clientInfo: text
+		.allow(null)
+		.description('The program that the client says it is, such as MCP’s `clientInfo`: name and version.')
+		.example('claude-code/2.1.0'),
 	status: count.allow(null).description('The status of HTTP.'),
 	outcome: Joi.string().description(
 		'`success`, `cancelled`, the code of an error, `tool_error` where the tool said that it failed, or `http_` and a status.',
@@ -60,6 +68,14 @@ const REQUEST = shape({
 	outputTokens: amount,
 	cachedTokens: amount,
 	cost: amount.description('US dollars.'),
+};
+
+const name = text.allow(null);
+const REQUEST = shape({
+	...LINE,
+	names: shape({ gateway: name, tool: name, agent: name, provider: name, key: name, user: name }).description(
+		'The present names of what the ids stand for; null for what is gone, or is not there.',
+	),
 }).meta({ schema: 'LoggedRequest' });
 
 const FILTERS = {
@@ -91,7 +107,7 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		id: 'listLoggedRequests',
 		summary: 'Lists the request log, the newest first.',
 		description:
-			'Arguments, results and credentials are not logged, and neither are requests that a limit refused, which are only counted. A page looks at 5,000 lines at most, so under a filter it may have fewer items than ' +
+			'Credentials are not logged, nor arguments and results unless a gateway’s `payloadLog` has them kept, which `getLoggedPayloads` shows; neither are requests that a limit refused, which are only counted. A page looks at 5,000 lines at most, so under a filter it may have fewer items than ' +
 			'`limit`, or none, while `nextCursor` leads on. Lines are seen about a second after their calls.',
 		need: 'analytics:read',
 		query: LIST,
@@ -102,9 +118,11 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 				filterOf<RequestFilter>(request),
 				pageOf(request),
 			);
-			return { requests: items.map(presentRequest), nextCursor };
+			const { id: organizationId } = organizationOf(request);
+			return { requests: await named(items, organizationId, core), nextCursor };
 		},
 	}),
+	payloadRoute(core),
 	operation({
 		method: 'GET',
 		path: '/analytics/requests/export',
@@ -127,9 +145,34 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 	}),
 ];
 
+/** Adds the names of what lines are about. */
+async function named(rows: readonly LoggedRequest[], organizationId: string, core: Core) {
+	const idsOf = ({ gatewayId, toolId, agentId, providerId, keyId, userId }: LoggedRequest) => ({
+		...{ gateway: gatewayId, tool: toolId, agent: agentId, provider: providerId, key: keyId, user: userId },
+	});
+	const names = await namesOf(
+		rows.flatMap((row) => Object.values(idsOf(row))),
+		organizationId,
+		core,
+	);
+	return rows.map((row) => ({
+		...presentRequest(row),
+		names: Object.fromEntries(Object.entries(idsOf(row)).map(([name, id]) => [name, names(id)])),
+	}));
+}
+
 type Shown = ReturnType<typeof presentRequest>;
 
-function presentRequest({ organizationId: _organization, durationMs, upstreamMs, waitingMs, costMicroUsd, ...row }: LoggedRequest) {
+function presentRequest({
+	organizationId: _organization,
+	arguments: _arguments,
+	result: _result,
+	durationMs,
+	upstreamMs,
+	waitingMs,
+	costMicroUsd,
+	...row
+}: LoggedRequest) {
 	const { startedAt, inputTokens, outputTokens, cachedTokens, bytesIn, bytesOut, ...rest } = row;
 	return {
 		...{ startedAt, ...rest, duration: durationMs, upstream: upstreamMs, waiting: waitingMs, bytesIn, bytesOut },
@@ -137,4 +180,4 @@ function presentRequest({ organizationId: _organization, durationMs, upstreamMs,
 	};
 }
 
-const COLUMNS = Object.keys(REQUEST.describe()['keys'] as object) as (keyof Shown & string)[];
+const COLUMNS = Object.keys(LINE) as (keyof Shown & string)[];

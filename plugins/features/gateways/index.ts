@@ -40,6 +40,7 @@ import { explainCall } from './explain.ts';
 import { findGateway } from './find.ts';
 import { keyRoutes } from './keys.ts';
 import { managementRoutes } from './management.ts';
+import { givenPayloadLog } from './payload-log.ts';
 import { GATEWAY, GATEWAY_WITH_TOKENS, presentGateway, storedGateway } from './present.ts';
 import { BYTES, maxResultBytes } from './result-fields.ts';
 
@@ -51,7 +52,13 @@ const endpoint = Joi.string()
 const configuration = Joi.object().unknown().meta({ pluginConfig: 'transport' }).description('The options of the transport.');
 
 /** Fields that are optional both in a new gateway and in a change. */
-const given = { description, configuration, maxResultBytes: maxResultBytes.description(`${BYTES} Null: no limit.`), icon };
+const given = {
+	description,
+	configuration,
+	maxResultBytes: maxResultBytes.description(`${BYTES} Null: no limit.`),
+	icon,
+	payloadLog: givenPayloadLog,
+};
 
 const CREATE = body({
 	name: displayName.required(),

@@ -19,6 +19,7 @@ import {
 	timestamp,
 	uuid,
 } from '../../../core/features.ts';
+import { shownPayloadLog } from './payload-log.ts';
 
 const gateway = {
 	id: uuid,
@@ -31,6 +32,7 @@ const gateway = {
 	),
 	maxResultBytes: count.allow(null).description('The most bytes of a tool’s result; longer ones are cut. Null: no limit.'),
 	icon: text.allow(null).description('An image for clients; null: none.'),
+	payloadLog: shownPayloadLog,
 	status: Joi.string().valid('active', 'inactive').description('`inactive`: clients get a 404.'),
 	toolCount: count.description('Number of assigned tools.'),
 	url: Joi.string().uri().description('The URL for clients.'),

@@ -217,7 +217,11 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 		await owner.gateways.update(organizationId, id, change);
 		const shown = { name: { to: 'Second' }, type: { to: 'mcp' }, endpoint: { to: '/second' }, status: { to: 'active' } };
 		const configuration = { keys: ['a', 'c', 'e'] };
-		const results = { icon: { from: null, to: icon }, maxResultBytes: { from: null, to: maxResultBytes }, payloadLog: { from: null, to: payloadLog } };
+		const results = {
+			icon: { from: null, to: icon },
+			maxResultBytes: { from: null, to: maxResultBytes },
+			payloadLog: { from: null, to: payloadLog },
+		};
 		const fields = { endpoint: { from: '/second', to: '/2' }, status: { from: 'active', to: 'inactive' }, configuration, ...results };
 		return [
 			['create', 'gateway', id, 'Second', shown],

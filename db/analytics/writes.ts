@@ -3,12 +3,13 @@
 import { BUCKETS } from '../../core/store/histogram.ts';
 import { clientOf } from '../../core/store/metric-cells.ts';
 import type { Analytics, Cell, RequestRow } from '../../core/store/store.ts';
+import { columnText, fromColumns } from '../arrays.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';
 import { LOG_COLUMNS, SUM_COLUMNS } from './columns.ts';
 
-const LOGGED = Object.values(LOG_COLUMNS);
+const LOGGED = [['organization_id', 'uuid'], ['started_at', 'timestamptz'], ...Object.values(LOG_COLUMNS)] as const;
 const SUMMED = Object.values(SUM_COLUMNS).map(([column]) => column);
 const names = (columns: readonly (readonly [string, string])[]): string => columns.map(([column]) => column).join(', ');
 const typed = (columns: readonly (readonly [string, string])[]): string => columns.map((column) => column.join(' ')).join(', ');
@@ -28,14 +29,14 @@ WITH batch AS (
 	SELECT o.id FROM organizations o JOIN batch ON true
 	WHERE o.id IN (SELECT value::uuid FROM json_array_elements_text($2::json) AS value) ORDER BY o.id FOR KEY SHARE OF o
 ), logged AS (
-	INSERT INTO request_log (organization_id, started_at, ${names(LOGGED)})
-	SELECT r.organization_id, r.started_at, ${LOGGED.map(([column]) => `r.${column}`).join(', ')}
-	FROM json_to_recordset($3::json) AS r (organization_id uuid, started_at timestamptz, ${typed(LOGGED)})
+	INSERT INTO request_log (${names(LOGGED)})
+	SELECT ${LOGGED.map(([column]) => `r.${column}`).join(', ')}
+	FROM ${fromColumns(LOGGED, 4)}
 	JOIN known ON known.id = r.organization_id
 )
 INSERT INTO metrics AS m (${KEY}, ${SUMMED.join(', ')}, histogram, sample)
 SELECT ${KEY}, ${SUMMED.join(', ')}, histogram, sample
-FROM json_to_recordset($4::json) AS c (organization_id uuid, resolution text, kind text, dimension text, bucket timestamptz, value text,
+FROM json_to_recordset($3::json) AS c (organization_id uuid, resolution text, kind text, dimension text, bucket timestamptz, value text,
 	${typed(Object.values(SUM_COLUMNS))}, histogram integer[], sample text)
 JOIN known ON known.id = c.organization_id
 ORDER BY ${KEY}
@@ -45,29 +46,21 @@ export function createWrites({ ordinary }: Database): Pick<Analytics, 'add'> {
 	return {
 		async add({ id, rows, cells }) {
 			const organizations = [...new Set(cells.map(({ organizationId }) => uuid(organizationId)))];
-			const bind = [id, organizations, rows.filter(({ isOnlyCounted }) => !isOnlyCounted).map(toLine), cells.map(toCell)].map((value) =>
-				typeof value === 'string' ? value : JSON.stringify(value),
-			);
+			const kept = rows.filter(({ isOnlyCounted }) => !isOnlyCounted);
+			const bind = [id, JSON.stringify(organizations), JSON.stringify(cells.map(toCell)), ...columnsOf(kept)];
 			await ordinary.query(ADD, { bind });
 		},
 	};
 }
 
-const FIELDS = Object.entries(LOG_COLUMNS) as [keyof typeof LOG_COLUMNS, (typeof LOGGED)[number]][];
+const FIELDS = Object.entries(LOG_COLUMNS) as [keyof typeof LOG_COLUMNS, (typeof LOG_COLUMNS)[keyof typeof LOG_COLUMNS]][];
 
-function toLine(row: RequestRow): object {
-	const line: Record<string, unknown> = { organization_id: uuid(row.organizationId), started_at: new Date(row.startedAt) };
-	for (const [field, [column, type]] of FIELDS) {
-		const value = field === 'client' ? clientOf(row) : (row[field] ?? null);
-		line[column] = value === null ? null : storable(value, type);
-	}
-	return line;
-}
-
-function storable(value: string | number, type: string): string | number {
-	if (typeof value === 'string') return type === 'uuid' ? uuid(value) : lenient(value);
-	return type === 'float' ? value : Math.round(value);
-}
+/** Returns an array of each column. */
+const columnsOf = (rows: readonly RequestRow[]): string[] => [
+	columnText(rows, 'uuid', ({ organizationId }) => organizationId),
+	columnText(rows, 'timestamptz', ({ startedAt }) => new Date(startedAt).toISOString()),
+	...FIELDS.map(([field, [, type]]) => columnText(rows, type, field === 'client' ? clientOf : (row) => row[field])),
+];
 
 function toCell({ organizationId, bucket, value, sample, resolution, kind, dimension, histogram, ...sums }: Cell): object {
 	const numbers = Object.entries(SUM_COLUMNS).map(([field, [column]]) => [column, sums[field as keyof typeof SUM_COLUMNS]]);

@@ -51,6 +51,8 @@ export interface RequestRow {
 	/** Redacted and cut; null where the gateway has none kept. */
 	arguments?: string | null;
 	result?: string | null;
+	/** The size of a tool's answer at a gateway; summed, and not stored with the line. */
+	answer?: AnswerSize;
 	/** Milliseconds since 1970. */
 	startedAt: number;
 	/** The request only listened, so its duration says nothing about speed. */
@@ -60,8 +62,15 @@ export interface RequestRow {
 	isOnlyCounted?: boolean;
 }
 
+export interface AnswerSize {
+	/** An estimate. */
+	tokens: number;
+	/** Characters by path, of a sample of the answers. */
+	fields?: readonly (readonly [path: string, chars: number])[];
+}
+
 /** A stored line; `client` is the program that it names, or its user agent. */
-export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names'> {
+export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names' | 'answer'> {
 	client: string | null;
 	clientInfo: string | null;
 	arguments: string | null;
@@ -73,8 +82,12 @@ export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnd
 export const RESOLUTIONS = ['live', 'minute', 'hour', 'day'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** The properties by which calls are summed; '' sums all of a kind. The values of `error` are a code and an id, with a space between. */
-export const DIMENSIONS = ['', 'gateway', 'tool', 'agent', 'provider', 'key', 'client', 'error'] as const;
+/**
+ * The properties by which calls are summed; '' sums all of a kind. The values of `error` are a code and an id, with a space between. `answer` sums
+ * the tokens of answers, also in its histogram, by gateway and tool; `field` the characters (`bytesOut`) of their fields by gateway, tool
+ * and path: in hours and days.
+ */
+export const DIMENSIONS = ['', 'gateway', 'tool', 'agent', 'provider', 'key', 'client', 'error', 'answer', 'field'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /** Sums over calls; money in millionths of a US dollar. */
@@ -118,6 +131,9 @@ export interface RequestBatch {
 	cells: readonly Cell[];
 }
 
+/** The sum by which values are ordered. */
+export type SumOrder = 'calls' | 'cost' | 'outputTokens' | 'bytesOut';
+
 /** A range of whole buckets. */
 export interface MetricRange {
 	resolution: Resolution;
@@ -150,11 +166,11 @@ export interface Analytics {
 	add(batch: RequestBatch): Promise<void>;
 	/** Returns the sums of one value by bucket, in the order of time. Buckets without calls are left out. */
 	series(organizationId: string, range: MetricRange, of: { dimension: Dimension; value: string }): Promise<(Sums & { bucket: Date })[]>;
-	/** Returns the sums of the values with the most calls (or cost). */
+	/** Returns the sums of the values with the most calls (or cost, or output). @param of `prefix`: only values that begin with it */
 	top(
 		organizationId: string,
 		range: MetricRange,
-		of: { dimension: Dimension; limit: number; by: 'calls' | 'cost' },
+		of: { dimension: Dimension; limit: number; by: SumOrder; prefix?: string },
 	): Promise<(Sums & { value: string; sample: string | null; last: Date })[]>;
 	/** Returns the sums of all values by bucket, in the order of time, of the values with the most cost. */
 	spread(

@@ -1,14 +1,17 @@
 // Sums the lines of a batch into the cells that are kept: per organization, kind, dimension, value and bucket of time, in bounded number.
 
 import { BoundedMap } from '../kit/bounded-map.ts';
-import type { Cell, Dimension, RequestRow, Resolution } from './analytics.ts';
+import type { AnswerSize, Cell, Dimension, RequestRow, Resolution } from './analytics.ts';
 import { BUCKETS, bucketOf } from './histogram.ts';
 
 const MINUTE_MS = 60_000;
 const LENGTHS: Record<Resolution, number> = { live: 5000, minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
 
 /** The most values of a dimension that one process counts for an organization in a day; further ones are counted together. */
-const MOST: Record<Dimension, number> = { '': 1, gateway: 200, tool: 500, agent: 200, provider: 100, key: 500, client: 100, error: 500 };
+const MOST: Record<Dimension, number> = {
+	...{ '': 1, gateway: 200, tool: 500, agent: 200, provider: 100, key: 500, client: 100, error: 500 },
+	...{ answer: 1000, field: 5000 },
+};
 /** The value of all that are counted together. */
 export const OTHERS = '*';
 /** Organizations whose values are known at a time. */
@@ -31,59 +34,105 @@ export function clientOf({ clientInfo, userAgent }: Pick<RequestRow, 'clientInfo
 	return product === '' ? 'unknown' : product.slice(0, MAX_CLIENT);
 }
 
+type ValuesOfDay = Map<Dimension, Set<string>>;
+
 /** The values that this process has counted today. */
 export class KnownValues {
-	readonly #known = new BoundedMap<string, Map<Dimension, Set<string>>>(ORGANIZATIONS);
+	readonly #known = new BoundedMap<string, ValuesOfDay>(ORGANIZATIONS);
 
-	/** Returns the value itself, or that of the others when there are as many as may be. */
-	admit(organizationId: string, day: number, dimension: Dimension, value: string): string {
+	/** Returns the known values of an organization and a day. */
+	of(organizationId: string, day: number): ValuesOfDay {
 		const key = `${organizationId} ${day}`;
-		const ofDay = this.#known.get(key) ?? new Map<Dimension, Set<string>>();
-		if (ofDay.size === 0) this.#known.set(key, ofDay);
-		const values = ofDay.get(dimension) ?? new Set();
-		if (values.size === 0) ofDay.set(dimension, values);
-		if (values.has(value)) return value;
-		if (values.size >= MOST[dimension]) return OTHERS;
-		values.add(value);
-		return value;
+		const found = this.#known.get(key) ?? new Map<Dimension, Set<string>>();
+		if (found.size === 0) this.#known.set(key, found.set('', new Set()));
+		return found;
+	}
+}
+
+/** Returns the value itself, or that of the others when there are as many as may be. */
+function admitted(ofDay: ValuesOfDay, dimension: Dimension, value: string): string {
+	if (dimension === '') return value;
+	const values = ofDay.get(dimension) ?? new Set();
+	if (values.has(value)) return value;
+	if (values.size >= MOST[dimension]) return OTHERS;
+	ofDay.set(dimension, values.add(value));
+	return value;
+}
+
+type Keyed = Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolution'>;
+
+/** The cells of one organization, kind and bucket. */
+class Bucketful {
+	readonly #of: Keyed;
+	readonly #cells = new Map<Dimension, Map<string, Cell>>();
+
+	constructor(of: Keyed) {
+		this.#of = of;
+	}
+
+	cell(dimension: Dimension, value: string): Cell {
+		return this.#cells.get(dimension)?.get(value) ?? this.#made(dimension, value);
+	}
+
+	#made(dimension: Dimension, value: string): Cell {
+		const cells = this.#cells.get(dimension) ?? new Map<string, Cell>();
+		const cell = emptyCell({ ...this.#of, dimension, value });
+		this.#cells.set(dimension, cells.set(value, cell));
+		return cell;
+	}
+
+	*[Symbol.iterator](): Generator<Cell> {
+		for (const cells of this.#cells.values()) yield* cells.values();
+	}
+}
+
+/** The cells of one resolution. A line looks for its bucket once, however many cells it adds to. */
+class Cells {
+	readonly #resolution: Resolution;
+	readonly #buckets = new Map<string, Bucketful>();
+
+	constructor(resolution: Resolution) {
+		this.#resolution = resolution;
+	}
+
+	at({ organizationId, kind }: Pick<RequestRow, 'organizationId' | 'kind'>, atMs: number): Bucketful {
+		const bucket = bucketAt(this.#resolution, atMs);
+		const key = `${organizationId} ${kind} ${bucket}`;
+		const found = this.#buckets.get(key);
+		if (found) return found;
+		const made = new Bucketful({ organizationId, kind, bucket, resolution: this.#resolution });
+		this.#buckets.set(key, made);
+		return made;
+	}
+
+	/** Adds the sums of shorter buckets. */
+	add(cells: Iterable<Cell>): this {
+		for (const cell of cells) merge(this.at(cell, cell.bucket).cell(cell.dimension, cell.value), cell);
+		return this;
+	}
+
+	*[Symbol.iterator](): Generator<Cell> {
+		for (const bucket of this.#buckets.values()) yield* bucket;
 	}
 }
 
 /** Returns the cells to which these lines add. @param lost the number of lost lines by organization */
 export function cellsOf(rows: readonly RequestRow[], lost: ReadonlyMap<string, number>, known: KnownValues, nowMs: number): Cell[] {
-	const live = new Map<string, Cell>();
-	const minutes = new Map<string, Cell>();
+	const [live, minutes, hours] = [new Cells('live'), new Cells('minute'), new Cells('hour')];
 	for (const row of rows) {
-		count(cellAt(live, row, { resolution: 'live', dimension: '', value: '' }), row);
+		count(live.at(row, row.startedAt).cell('', ''), row);
+		const bucket = minutes.at(row, row.startedAt);
+		const ofDay = known.of(row.organizationId, bucketAt('day', row.startedAt));
 		for (const [dimension, value] of valuesOf(row)) {
-			const admitted = dimension === '' ? '' : known.admit(row.organizationId, bucketAt('day', row.startedAt), dimension, value);
-			const cell = cellAt(minutes, row, { resolution: 'minute', dimension, value: admitted });
+			const cell = bucket.cell(dimension, admitted(ofDay, dimension, value));
 			count(cell, row);
 			if (dimension === 'error' && !row.isOnlyCounted) cell.sample = row.requestId ?? cell.sample;
 		}
+		if (row.answer) countAnswer(row, row.answer, { hours, ofDay });
 	}
-	for (const [organizationId, count] of lost) {
-		const row = { organizationId, kind: 'gateway' as const, startedAt: nowMs };
-		cellAt(minutes, row, { resolution: 'minute', dimension: '', value: '' }).lost += count;
-	}
-	const hours = summed(minutes.values(), 'hour');
-	return [...live.values(), ...minutes.values(), ...hours, ...summed(hours, 'day')];
-}
-
-type Keyed = Pick<RequestRow, 'organizationId' | 'kind' | 'startedAt'>;
-
-function cellAt(cells: Map<string, Cell>, row: Keyed, of: Pick<Cell, 'resolution' | 'dimension' | 'value'>): Cell {
-	return cellIn(cells, { organizationId: row.organizationId, kind: row.kind, bucket: bucketAt(of.resolution, row.startedAt), ...of });
-}
-
-function cellIn(
-	cells: Map<string, Cell>,
-	of: Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolution' | 'dimension' | 'value'>,
-): Cell {
-	const key = `${of.organizationId} ${of.kind} ${of.dimension} ${of.bucket} ${of.value}`;
-	const cell = cells.get(key) ?? emptyCell(of);
-	cells.set(key, cell);
-	return cell;
+	for (const [organizationId, count] of lost) minutes.at({ organizationId, kind: 'gateway' }, nowMs).cell('', '').lost += count;
+	hours.add(minutes);
+	return [...live, ...minutes, ...hours, ...new Cells('day').add(hours)];
 }
 
 const emptyCell = (of: Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolution' | 'dimension' | 'value'>): Cell => ({
@@ -94,15 +143,16 @@ const emptyCell = (of: Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolu
 	sample: null,
 });
 
-function* valuesOf(row: RequestRow): Generator<[Dimension, string]> {
-	yield ['', ''];
-	if (row.gatewayId !== null) yield ['gateway', row.gatewayId];
-	if (row.toolId !== null) yield ['tool', row.toolId];
-	if (row.agentId !== null) yield ['agent', row.agentId];
-	if (row.providerId !== null) yield ['provider', row.providerId];
-	if (row.caller !== null) yield ['key', row.caller.slice(0, MAX_VALUE)];
-	yield ['client', clientOf(row)];
-	if (row.outcome !== 'success') yield ['error', `${row.outcome} ${targetOf(row) ?? ''}`.slice(0, MAX_VALUE)];
+function valuesOf(row: RequestRow): [Dimension, string][] {
+	const values: [Dimension, string][] = [['', '']];
+	if (row.gatewayId !== null) values.push(['gateway', row.gatewayId]);
+	if (row.toolId !== null) values.push(['tool', row.toolId]);
+	if (row.agentId !== null) values.push(['agent', row.agentId]);
+	if (row.providerId !== null) values.push(['provider', row.providerId]);
+	if (row.caller !== null) values.push(['key', row.caller.slice(0, MAX_VALUE)]);
+	values.push(['client', clientOf(row)]);
+	if (row.outcome !== 'success') values.push(['error', `${row.outcome} ${targetOf(row) ?? ''}`.slice(0, MAX_VALUE)]);
+	return values;
 }
 
 /** Returns the id of what failed. */
@@ -122,8 +172,27 @@ function count(cell: Cell, row: RequestRow): void {
 	cell.cachedTokens += row.cachedTokens ?? 0;
 	cell.costMicroUsd += row.costMicroUsd ?? 0;
 	if (row.kind === 'model' && row.costMicroUsd === null) cell.unpriced++;
-	const bucket = bucketOf(row.durationMs);
-	if (!row.isOpenEnded) cell.histogram[bucket] = (cell.histogram[bucket] ?? 0) + 1;
+	if (!row.isOpenEnded) fall(cell, row.durationMs);
+}
+
+function fall(cell: Cell, size: number): void {
+	const bucket = bucketOf(size);
+	cell.histogram[bucket] = (cell.histogram[bucket] ?? 0) + 1;
+}
+
+/** Counts the size of an answer, and of its fields, in tokens and characters: by the hour and by the day, since nobody asks for less. */
+function countAnswer(row: RequestRow, { tokens, fields }: AnswerSize, { hours, ofDay }: { hours: Cells; ofDay: ValuesOfDay }): void {
+	const bucket = hours.at(row, row.startedAt);
+	const of = `${row.gatewayId} ${row.toolId}`;
+	const answer = bucket.cell('answer', admitted(ofDay, 'answer', of));
+	answer.calls++;
+	answer.outputTokens += tokens;
+	fall(answer, tokens);
+	for (const [path, chars] of fields ?? []) {
+		const field = bucket.cell('field', admitted(ofDay, 'field', `${of} ${path}`.slice(0, MAX_VALUE)));
+		field.calls++;
+		field.bytesOut += chars;
+	}
 }
 
 const NUMBERS = [
@@ -131,15 +200,9 @@ const NUMBERS = [
 	...['inputTokens', 'outputTokens', 'cachedTokens', 'costMicroUsd', 'unpriced'],
 ] as readonly (keyof { [K in keyof Cell as Cell[K] extends number ? K : never]: 0 } & keyof Cell)[];
 
-/** Sums cells into longer buckets. */
-function summed(cells: Iterable<Cell>, resolution: Resolution): Cell[] {
-	const sums = new Map<string, Cell>();
-	for (const cell of cells) {
-		const { organizationId, kind, dimension, value, bucket } = cell;
-		const sum = cellIn(sums, { organizationId, kind, dimension, value, resolution, bucket: bucketAt(resolution, bucket) });
-		for (const name of NUMBERS) (sum[name] as number) += cell[name] as number;
-		for (const [at, count] of cell.histogram.entries()) sum.histogram[at] = (sum.histogram[at] ?? 0) + count;
-		sum.sample = cell.sample ?? sum.sample;
-	}
-	return [...sums.values()];
+/** Adds a cell to one of a longer bucket. */
+function merge(sum: Cell, cell: Cell): void {
+	for (const name of NUMBERS) (sum[name] as number) += cell[name] as number;
+	for (let at = 0; at < BUCKETS; at++) sum.histogram[at] = (sum.histogram[at] ?? 0) + (cell.histogram[at] ?? 0);
+	sum.sample = cell.sample ?? sum.sample;
 }

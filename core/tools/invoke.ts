@@ -18,6 +18,7 @@ import type { RequestRow, ToolRow } from '../store/store.ts';
 import { tracedTool } from '../telemetry/work-spans.ts';
 import { type Outbound, OutboundRun } from '../upstreams/outbound.ts';
 import { passedOn } from '../upstreams/pass-through.ts';
+import { AnswerSizes } from './answer-size.ts';
 import { PluginCall } from './call.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import { checkPreview, checkResult } from './check-result.ts';
@@ -112,15 +113,24 @@ interface Running {
 	parts: InvokerParts;
 }
 
-/** Adds a line to the request log. Payloads are written after the answer, which does not wait for them. */
+/** Adds a line to the request log. The answer does not wait until it is measured, and its payloads are written. */
 function addLine(
 	line: RequestRow,
-	{ entry: { payloads }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
+	{ entry: { payloads, tool }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
 	{ recorder }: InvokerParts,
 ): void {
-	if (!payloads) recorder.request(line);
-	else setImmediate(() => recorder.request(Object.assign(line, payloads.keep(args, result))));
+	if (line.gatewayId === null) {
+		recorder.request(line);
+		return;
+	}
+	setImmediate(() => {
+		if (payloads) Object.assign(line, payloads.keep(args, result));
+		if (result && !result.isError) line.answer = sizes.of(`${line.gatewayId} ${tool.id}`, result);
+		recorder.request(line);
+	});
 }
+
+const sizes = new AnswerSizes();
 
 /** @throws validation_failed, unavailable */
 async function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }: Running): Promise<RunResult> {

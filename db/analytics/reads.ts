@@ -1,7 +1,7 @@
 // Reads the sums: each question is answered from the cells of one resolution, and never from the log.
 
 import { BUCKETS } from '../../core/store/histogram.ts';
-import type { Analytics, MetricRange, Sums } from '../../core/store/store.ts';
+import type { Analytics, MetricRange, SumOrder, Sums } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -22,16 +22,18 @@ const series = (resolution: string): string => `
 SELECT m.bucket, ${PLAIN}, m.histogram FROM metrics m
 WHERE ${IN_RANGE} AND m.resolution = '${resolution}' AND m.value = $6 ORDER BY m.bucket`;
 
-const busiest = (resolution: string, by: 'calls' | 'cost'): string => `
-SELECT m.value FROM metrics m WHERE ${IN_RANGE} AND m.resolution = '${resolution}'
-GROUP BY m.value ORDER BY sum(m.${by}) DESC, m.value LIMIT $6`;
+const ORDERS: Record<SumOrder, string> = { calls: 'calls', cost: 'cost', outputTokens: 'output_tokens', bytesOut: 'bytes_out' };
 
-const top = (resolution: string, by: 'calls' | 'cost'): string => `
-WITH busiest AS MATERIALIZED (${busiest(resolution, by)})
+const busiest = (resolution: string, by: SumOrder, prefix = ''): string => `
+SELECT m.value FROM metrics m WHERE ${IN_RANGE} AND m.resolution = '${resolution}' ${prefix}
+GROUP BY m.value ORDER BY sum(m.${ORDERS[by]}) DESC, m.value LIMIT $6`;
+
+const top = (resolution: string, by: SumOrder, prefix: string): string => `
+WITH busiest AS MATERIALIZED (${busiest(resolution, by, prefix)})
 SELECT m.value, ${TOTAL}, ${COUNTS}, max(m.bucket) AS last,
 	(array_agg(m.sample ORDER BY m.bucket DESC) FILTER (WHERE m.sample IS NOT NULL))[1] AS sample
 FROM metrics m JOIN busiest USING (value) WHERE ${IN_RANGE} AND m.resolution = '${resolution}'
-GROUP BY m.value ORDER BY sum(m.${by}) DESC, m.value`;
+GROUP BY m.value ORDER BY sum(m.${ORDERS[by]}) DESC, m.value`;
 
 const spread = (resolution: string): string => `
 WITH busiest AS MATERIALIZED (${busiest(resolution, 'cost')})
@@ -47,11 +49,11 @@ export function createReads({ ordinary }: Database): Pick<Analytics, 'series' | 
 	return {
 		series: (organizationId, range, { dimension, value }) =>
 			rows<Sums & { bucket: Date }>(ordinary, series(range.resolution), bound(organizationId, range, dimension, value)),
-		top: (organizationId, range, { dimension, limit, by }) =>
+		top: (organizationId, range, { dimension, limit, by, prefix }) =>
 			rows<Sums & { value: string; sample: string | null; last: Date }>(
 				ordinary,
-				top(range.resolution, by),
-				bound(organizationId, range, dimension, limit),
+				top(range.resolution, by, prefix === undefined ? '' : 'AND starts_with(m.value, $7)'),
+				bound(organizationId, range, dimension, limit, ...(prefix === undefined ? [] : [prefix])),
 			),
 		spread: (organizationId, range, { dimension, limit }) =>
 			rows<Sums & { bucket: Date; value: string }>(ordinary, spread(range.resolution), bound(organizationId, range, dimension, limit)),

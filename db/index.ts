@@ -35,7 +35,7 @@ import { createRecords } from './records/records.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
 import { createSkills } from './skills/skills.ts';
-import { createRuns } from './tool-runs.ts';
+import { createRuns } from './analytics/tool-runs.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { administer, testDatabase } from '../test/helpers/postgres.ts';
+import { administer, testDatabase } from '../../test/helpers/postgres.ts';
 import { type ColumnType, columnText, fromColumns } from './arrays.ts';
 
 test('PostgreSQL reads the values that were written', async () => {

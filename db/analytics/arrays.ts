@@ -1,7 +1,7 @@
 // Columns of many rows as texts of arrays of PostgreSQL: the shortest form of rows that are inserted at once, and the cheapest to write and read.
 
-import { uuid } from './pages.ts';
-import { lenient } from './text.ts';
+import { uuid } from '../pages.ts';
+import { lenient } from '../text.ts';
 
 export type ColumnType = 'uuid' | 'text' | 'json' | 'integer' | 'bigint' | 'float' | 'timestamptz';
 

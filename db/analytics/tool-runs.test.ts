@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { administer } from '../test/helpers/postgres.ts';
-import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { administer } from '../../test/helpers/postgres.ts';
+import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
+import { testStore } from '../../test/helpers/store.ts';
 
 test('runs outlive their tool and gateway, and those of a removed organization are left out of the batch', async () => {
 	await using store = await testStore();

@@ -1,9 +1,9 @@
 // Records of tool runs. A batch must not fail for one bad row, so rows without an organization are left out.
 
 import { QueryTypes, type Sequelize } from 'sequelize';
-import type { RunRow, Runs } from '../core/store/store.ts';
+import type { RunRow, Runs } from '../../core/store/store.ts';
 import { type ColumnType, columnText, fromColumns } from './arrays.ts';
-import { uuid } from './pages.ts';
+import { uuid } from '../pages.ts';
 
 const COLUMNS: readonly [name: string, type: ColumnType, pick: (run: RunRow) => string | number | null | undefined][] = [
 	['organization_id', 'uuid', ({ organizationId }) => organizationId],

@@ -3,7 +3,7 @@
 import { BUCKETS } from '../../core/store/histogram.ts';
 import { clientOf } from '../../core/store/metric-cells.ts';
 import type { Analytics, Cell, RequestRow } from '../../core/store/store.ts';
-import { columnText, fromColumns } from '../arrays.ts';
+import { columnText, fromColumns } from './arrays.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';

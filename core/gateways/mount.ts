@@ -16,7 +16,7 @@ import type { AuthRow, GatewayRow, GatewaySnapshot, OrganizationRow, SkillRow } 
 import type { ToolShelf } from '../tools/call-parts.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import type { Invoker } from '../tools/invoke.ts';
-import { PayloadKeeper } from '../tools/payloads.ts';
+import { PayloadKeeper } from '../tools/log/payloads.ts';
 import type { MountedMethod } from './authenticate.ts';
 import type { Speaker } from './refusals.ts';
 

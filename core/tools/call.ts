@@ -37,7 +37,7 @@ import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
 import type { JobDesk, LiveCall } from './job-desk.ts';
 import { keeping, keptBy, keptPage } from './kept-results.ts';
-import { clientInfoOf, modelCalls } from './logged-runs.ts';
+import { clientInfoOf, modelCalls } from './log/logged-runs.ts';
 import { originOf, pluginLog } from './plugin-log.ts';
 import { runInSandbox } from './sandboxes.ts';
 import { scopeMissing } from './scope-missing.ts';

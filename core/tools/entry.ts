@@ -15,7 +15,7 @@ import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import type { ApiRow, Confirming, CredentialRow, PassedHeader, Store, ToolRow } from '../store/store.ts';
 import { isSamePlace, type Signer } from '../upstreams/credentials.ts';
 import type { LookingMethod } from '../upstreams/pass-through.ts';
-import type { PayloadKeeper } from './payloads.ts';
+import type { PayloadKeeper } from './log/payloads.ts';
 
 /** A limit on calls of an assigned tool by one caller. */
 export interface ToolLimit {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../contract/nouns.ts';
-import type { RunResult } from '../contract/results.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { RunResult } from '../../contract/results.ts';
 import { AnswerSizes, fieldsOf } from './answer-size.ts';
 
 const answerOf = (structured: Json): RunResult => ({ content: [{ type: 'text', text: JSON.stringify(structured) }], structured });

@@ -1,11 +1,11 @@
 // The sizes of answers, for the token ledger of a gateway: what an answer costs a model, and which of its fields cost most.
 
-import type { Json } from '../contract/nouns.ts';
-import type { RunResult } from '../contract/results.ts';
-import { BoundedMap } from '../kit/bounded-map.ts';
-import { isObject, measureJson } from '../kit/json.ts';
-import { escapeToken } from '../kit/json-pointer.ts';
-import type { AnswerSize } from '../store/store.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { RunResult } from '../../contract/results.ts';
+import { BoundedMap } from '../../kit/bounded-map.ts';
+import { isObject, measureJson } from '../../kit/json.ts';
+import { escapeToken } from '../../kit/json-pointer.ts';
+import type { AnswerSize } from '../../store/store.ts';
 
 /** The usual rule of thumb for English and JSON with current tokenizers. */
 const CHARS_PER_TOKEN = 4;

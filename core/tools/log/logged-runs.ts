@@ -1,14 +1,14 @@
 // The lines of the request log that runs of tools leave: who, what, how long, and with what outcome.
 
-import { asGatewayError } from '../contract/errors.ts';
-import type { Caller } from '../contract/nouns.ts';
-import type { ModelUse, RunResult } from '../contract/results.ts';
-import { cleanText } from '../kit/clean-text.ts';
-import type { CallOrigin } from '../models/logged-calls.ts';
-import type { Spending } from '../models/spending.ts';
-import type { RequestRow } from '../store/store.ts';
-import type { CallParts } from './call-parts.ts';
-import type { ToolEntry } from './entry.ts';
+import { asGatewayError } from '../../contract/errors.ts';
+import type { Caller } from '../../contract/nouns.ts';
+import type { ModelUse, RunResult } from '../../contract/results.ts';
+import { cleanText } from '../../kit/clean-text.ts';
+import type { CallOrigin } from '../../models/logged-calls.ts';
+import type { Spending } from '../../models/spending.ts';
+import type { RequestRow } from '../../store/store.ts';
+import type { CallParts } from '../call-parts.ts';
+import type { ToolEntry } from '../entry.ts';
 
 /** Begins the line of a run. */
 export function lineOf(

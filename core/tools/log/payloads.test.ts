@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../contract/nouns.ts';
-import type { RunResult } from '../contract/results.ts';
-import type { PayloadLog } from '../store/store.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { RunResult } from '../../contract/results.ts';
+import type { PayloadLog } from '../../store/store.ts';
 import { PayloadKeeper } from './payloads.ts';
 
 const ALL: PayloadLog = { arguments: true, results: true, redactPaths: [], redactPatterns: [], maxBytes: 4096 };

@@ -1,12 +1,12 @@
 // Arguments and results as the request log keeps them, where a gateway has them kept: redacted by name, path and pattern, and cut.
 
-import { LinearRegExp } from '../arguments/linear-regexp.ts';
-import type { Json } from '../contract/nouns.ts';
-import type { RunResult } from '../contract/results.ts';
-import { isObject } from '../kit/json.ts';
-import { tokensOf } from '../kit/json-pointer.ts';
-import type { PayloadLog } from '../store/store.ts';
-import { withoutCredentials } from '../telemetry/credentials-hidden.ts';
+import { LinearRegExp } from '../../arguments/linear-regexp.ts';
+import type { Json } from '../../contract/nouns.ts';
+import type { RunResult } from '../../contract/results.ts';
+import { isObject } from '../../kit/json.ts';
+import { tokensOf } from '../../kit/json-pointer.ts';
+import type { PayloadLog } from '../../store/store.ts';
+import { withoutCredentials } from '../../telemetry/credentials-hidden.ts';
 
 export const REDACTED = '[redacted]';
 const CUT = '…';

@@ -215,6 +215,7 @@ const MEANINGS: [prefix: string, parameter: string, id: string][] = [
 	['/', 'webhookId', 'webhook'],
 	['/alerts/', 'alertId', 'alertRule'],
 	['/analytics/', 'requestId', 'loggedRequest'],
+	['/analytics/', 'id', 'gateway'],
 	['/', 'skillId', 'skill'],
 	['/gateways/', 'id', 'gateway'],
 	['/access-keys/', 'keyId', 'accessKey'],

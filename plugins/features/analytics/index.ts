@@ -18,10 +18,11 @@ import {
 	timestamp,
 } from '../../../core/features.ts';
 import { costRoute } from './costs.ts';
+import { ledgerRoute } from './ledger.ts';
 import { liveRoute } from './live.ts';
 import { type NameOf, namesOf } from './names.ts';
 import { added, POINT, presentSums, STATS, VALUE } from './present.ts';
-import { INTERVAL, kindOf, RANGE, rangeOf } from './ranges.ts';
+import { ANSWERED, answered, INTERVAL, kindOf, RANGE, rangeOf } from './ranges.ts';
 import { requestRoutes } from './requests.ts';
 
 export default {
@@ -33,18 +34,9 @@ export default {
 	segments: ['analytics'],
 	register(server: Server, _config, core) {
 		server.route([overview(core), timeseries(core), ...LISTS.map((list) => listRoute(list, core)), errors(core)]);
-		server.route([costRoute(core), liveRoute(core), ...requestRoutes(core)]);
+		server.route([costRoute(core), liveRoute(core), ledgerRoute(core), ...requestRoutes(core)]);
 	},
 } satisfies Feature;
-
-/** The range as it was answered: whole buckets. */
-const ANSWERED = {
-	since: timestamp,
-	until: timestamp.description('The range in whole buckets: it may begin earlier and end later than the one that was asked for.'),
-	interval: Joi.string().description('The length of the buckets: `minute`, `hour` or `day`.'),
-};
-
-const answered = ({ since, until, resolution }: ReturnType<typeof rangeOf>) => ({ since, until, interval: resolution });
 
 const overview = (core: Core): ServerRoute =>
 	operation({

@@ -2,7 +2,16 @@
 
 import type { Request } from '@hapi/hapi';
 import Joi from 'joi';
-import { bucketAt, dateTime, invalid, lengthOf, type MetricRange, REQUEST_KINDS, type RequestKind } from '../../../core/features.ts';
+import {
+	bucketAt,
+	dateTime,
+	invalid,
+	lengthOf,
+	type MetricRange,
+	REQUEST_KINDS,
+	type RequestKind,
+	timestamp,
+} from '../../../core/features.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -62,3 +71,16 @@ function suitable(lengthMs: number, longest: Record<'minute' | 'hour', number>, 
 	if (hasMinutes && lengthMs <= longest.minute) return 'minute';
 	return lengthMs <= longest.hour ? 'hour' : 'day';
 }
+
+/** The range as it was answered: whole buckets. */
+export const ANSWERED = {
+	since: timestamp,
+	until: timestamp.description('The range in whole buckets: it may begin earlier and end later than the one that was asked for.'),
+	interval: Joi.string().description('The length of the buckets: `minute`, `hour` or `day`.'),
+};
+
+export const answered = ({ since, until, resolution }: Pick<ReturnType<typeof rangeOf>, 'since' | 'until' | 'resolution'>) => ({
+	since,
+	until,
+	interval: resolution,
+});

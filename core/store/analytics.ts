@@ -184,6 +184,6 @@ export interface Analytics {
 	requests(organizationId: string, filter: RequestFilter, page: Pick<Page, 'limit' | 'cursor'>): Promise<Listed<LoggedRequest>>;
 	/** Makes the partitions of the coming days, and moves lines into them that came before. @returns how many lines it moved */
 	prepare(): Promise<number>;
-	/** Drops the days of the log and the sums from before; null keeps them, and removes only what serves live views. @returns what it dropped */
+	/** Drops the days of the log and the sums from before; null keeps them, and removes only the sums of seconds and minutes that nobody can ask for. @returns what it dropped */
 	prune(olderThan: Date | null): Promise<{ days: number; sums: number }>;
 }

@@ -48,9 +48,10 @@ export function createPartitions({ bulk, transact }: Database): Pick<Analytics, 
 			const ago = (ms: number): Date => new Date(Date.now() - ms);
 			await remove('DELETE FROM request_batches WHERE written_at < $1', ago(BATCHES_MS));
 			let sums = await remove(`DELETE FROM metrics WHERE resolution = 'live' AND bucket < $1`, ago(LIVE_MS));
-			if (!olderThan) return { days: 0, sums };
-			const minutes = new Date(Math.max(ago(MINUTES_MS).getTime(), olderThan.getTime()));
+			// Nobody can ask for older minutes.
+			const minutes = new Date(Math.max(ago(MINUTES_MS).getTime(), olderThan?.getTime() ?? 0));
 			sums += await remove(`DELETE FROM metrics WHERE resolution = 'minute' AND bucket < $1`, minutes);
+			if (!olderThan) return { days: 0, sums };
 			sums += await remove(`DELETE FROM metrics WHERE resolution IN ('hour', 'day') AND bucket < $1`, olderThan);
 			let days = 0;
 			for (const { name } of await rows<{ name: string }>(bulk, DAYS, []))

@@ -9,6 +9,7 @@ import { createAgents } from './agents/agents.ts';
 import { createAlertDesk } from './alerts/desk.ts';
 import { createAlerts } from './alerts/rules.ts';
 import { createAnalytics } from './analytics/index.ts';
+import { createRuns } from './analytics/tool-runs.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { createAuditChain } from './audit-chain/chain.ts';
@@ -35,7 +36,6 @@ import { createRecords } from './records/records.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
 import { createSkills } from './skills/skills.ts';
-import { createRuns } from './analytics/tool-runs.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
 

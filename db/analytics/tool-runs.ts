@@ -2,8 +2,8 @@
 
 import { QueryTypes, type Sequelize } from 'sequelize';
 import type { RunRow, Runs } from '../../core/store/store.ts';
-import { type ColumnType, columnText, fromColumns } from './arrays.ts';
 import { uuid } from '../pages.ts';
+import { type ColumnType, columnText, fromColumns } from './arrays.ts';
 
 const COLUMNS: readonly [name: string, type: ColumnType, pick: (run: RunRow) => string | number | null | undefined][] = [
 	['organization_id', 'uuid', ({ organizationId }) => organizationId],

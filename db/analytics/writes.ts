@@ -3,10 +3,10 @@
 import { BUCKETS } from '../../core/store/histogram.ts';
 import { clientOf } from '../../core/store/metric-cells.ts';
 import type { Analytics, Cell, RequestRow } from '../../core/store/store.ts';
-import { columnText, fromColumns } from './arrays.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';
+import { columnText, fromColumns } from './arrays.ts';
 import { LOG_COLUMNS, SUM_COLUMNS } from './columns.ts';
 
 const LOGGED = [['organization_id', 'uuid'], ['started_at', 'timestamptz'], ...Object.values(LOG_COLUMNS)] as const;

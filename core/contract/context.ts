@@ -259,11 +259,11 @@ export interface Call<O = unknown> extends Context<O>, ModelCall {
 	/**
 	 * Does what `request` does by itself, for protocols with a socket of their own: `work` is one exchange with the server at `url`. It
 	 * starts when the API's outbound limit allows it, holds its slot until it ends, and does not start while calls of the server keep
-	 * failing. It calls `failed` when the server could not be reached or could not answer, however it then handles that. Never called in a
-	 * dry run.
+	 * failing. It calls `failed` when the server could not be reached or could not answer, however it then handles that. It sends
+	 * `trace` as headers or metadata, which tell the server the trace of the call; empty without one. Never called in a dry run.
 	 * @throws upstream_failed, rate_limited, and the errors of `work`
 	 */
-	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+	exchange<T>(url: string, work: (failed: () => void, trace: Readonly<Record<string, string>>) => Promise<T>): Promise<T>;
 	/**
 	 * Runs code that the client sent in the sandbox that an executor lends, where it reaches nothing but `task.answer`. What the code printed
 	 * is in `logs`. @throws not_implemented when no executor lends one for the language; rate_limited when too much runs already

@@ -75,6 +75,8 @@ export const SPANS = {
 	chat: (model: string): string => `${OPERATIONS.chat} ${model}`,
 	agent: (name: string): string => `${OPERATIONS.agent} ${name}`,
 	node: (type: string): string => `node ${type}`,
+	/** An exchange in a protocol with a socket of its own. */
+	exchange: 'exchange',
 } as const;
 
 export interface Metric {

@@ -2,8 +2,11 @@
 // and query may hold what a tenant sent, or a key.
 
 import { METHODS } from './http-spans.ts';
-import { ATTRIBUTES as A } from './names.ts';
-import { activeSpan, type SpanDraft, spanned, withTrace } from './spans.ts';
+import { ATTRIBUTES as A, SPANS } from './names.ts';
+import { type Attributes, activeSpan, type SpanDraft, spanned, traceContext, withTrace } from './spans.ts';
+
+/** Headers, or metadata, by name. */
+type TraceHeaders = Readonly<Record<string, string>>;
 
 interface Outgoing {
 	method: string;
@@ -39,13 +42,22 @@ export function tracedFetch(
 	return tracedRequest(request, (sent) => send({ ...init, headers: sent.headers }));
 }
 
+/** Does the same for protocols with a socket of their own. @param work is given the headers of the trace; none without one */
+export function tracedExchange<T>(url: string, work: (trace: TraceHeaders) => Promise<T>): Promise<T> {
+	const around = activeSpan();
+	if (!around?.isRecorded) return work({ ...around?.context });
+	return spanned(
+		() => ({ name: SPANS.exchange, kind: 'client', attributes: addressOf(url) }),
+		() => work({ ...traceContext() }),
+	);
+}
+
 function draftOf({ method, url }: Outgoing): SpanDraft {
 	const name = METHODS.has(method.toUpperCase()) ? method.toUpperCase() : '_OTHER';
+	return { name: name === '_OTHER' ? 'HTTP' : name, kind: 'client', attributes: { [A.httpMethod]: name, ...addressOf(url) } };
+}
+
+function addressOf(url: string): Attributes {
 	const { hostname = '', port = '', protocol = '' } = URL.parse(url) ?? {};
-	const attributes = {
-		[A.httpMethod]: name,
-		[A.serverAddress]: hostname,
-		[A.serverPort]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-	};
-	return { name: name === '_OTHER' ? 'HTTP' : name, kind: 'client', attributes };
+	return { [A.serverAddress]: hostname, [A.serverPort]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };
 }

@@ -236,9 +236,9 @@ export class PluginCall implements Call {
 		return this.#parts.outbound?.renew(refused) ?? null;
 	}
 
-	async exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+	async exchange<T>(url: string, work: (failed: () => void, trace: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
 		const { outbound } = this.#parts;
-		return outbound ? outbound.exchange(url, work) : work(() => undefined);
+		return outbound ? outbound.exchange(url, work) : work(() => undefined, {});
 	}
 
 	async sandbox(task: SandboxTask): Promise<ToolResult> {

@@ -9,6 +9,7 @@ import type { OpenStream } from '../egress/streaming.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { raceWith } from '../kit/race.ts';
 import type { CredentialRow } from '../store/store.ts';
+import { tracedExchange } from '../telemetry/outbound-spans.ts';
 import type { HeldToken } from './access-tokens.ts';
 import type { CredentialHealth } from './credential-health.ts';
 import type { Signer } from './credentials.ts';
@@ -27,7 +28,7 @@ export interface Outbound {
 	stream(options: StreamRequest): Promise<StreamResponse>;
 	fetch(url: string | URL, init: RequestInit): Promise<Response>;
 	connect(host: string, port: number, options?: { protocol?: SocketProtocol }): Promise<CheckedAddress>;
-	exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T>;
+	exchange<T>(url: string, work: (failed: () => void, trace: Readonly<Record<string, string>>) => Promise<T>): Promise<T>;
 }
 
 export interface OutboundParts extends SendingParts {
@@ -184,11 +185,11 @@ export class OutboundRun implements Outbound {
 	}
 
 	/** Runs once only, like `fetch`: whether a repetition is harmless is known to the protocol's implementation. */
-	async exchange<T>(url: string, work: (failed: () => void) => Promise<T>): Promise<T> {
+	async exchange<T>(url: string, work: (failed: () => void, trace: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
 		const { lane, breakers, organizationId } = this.#parts;
 		const target = URL.parse(url);
 		if (target) breakers.assertClosed(organizationId, target);
-		const once = (): Promise<T> => watched(this.#parts, target, work);
+		const once = (): Promise<T> => tracedExchange(url, (trace) => watched(this.#parts, target, (failed) => work(failed, trace)));
 		return this.#timed(() => (lane ? lane.turn(once) : once()));
 	}
 

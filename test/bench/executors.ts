@@ -72,7 +72,7 @@ function lent(egress: ReturnType<typeof createEgress>): Call {
 	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'signal' | 'api' | 'tool'> = {
 		request: (options) => egress.request(options),
 		connect: (host, port) => egress.connect(host, port),
-		exchange: (_url, work) => work(() => undefined),
+		exchange: (_url, work) => work(() => undefined, {}),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (options) => options,
 		signal,

@@ -5,6 +5,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { ATTRIBUTES as A, METRICS } from '../../core/telemetry/names.ts';
 import { until } from '../helpers/clock.ts';
 import { ask, CALL } from '../helpers/gateway-auth.ts';
+import { type GrpcServer, grpcServer } from '../helpers/grpc.ts';
 import { type CollectedSpan, type Collector, startCollector } from '../helpers/otlp.ts';
 import { scriptedModels } from '../helpers/scripted-models.ts';
 import { type Account, createHttpTool, must, publishGateway, registerAccount, startTestService } from '../helpers/service.ts';
@@ -17,6 +18,7 @@ const TRACES = {
 	meta: '5cf92f3577b34da6a3ce929d0e0e4737',
 	agent: '6df92f3577b34da6a3ce929d0e0e4738',
 	boss: '7ef92f3577b34da6a3ce929d0e0e4739',
+	grpc: '8ff92f3577b34da6a3ce929d0e0e473a',
 };
 const PARENT = '00f067aa0ba902b7';
 const parentOf = (trace: string): string => `00-${trace}-${PARENT}-01`;
@@ -28,6 +30,7 @@ let account: Account;
 const received: { path: string; headers: Record<string, unknown> }[] = [];
 const log: string[] = [];
 let taken = '';
+let grpc: GrpcServer;
 let gatewayName = '';
 
 before(async (t) => {
@@ -51,6 +54,8 @@ before(async (t) => {
 	const second = await startTestService({ env, replicaOf: first });
 	account = await registerAccount(first.url);
 	await callGateway(upstream.origin);
+	grpc = await grpcServer(context);
+	await callGrpc(grpc);
 	await runAgents({ upstream: upstream.origin, models: models.origin, second: second.url, stopSecond: () => second.stop() });
 	await first.stop();
 });
@@ -68,6 +73,21 @@ async function callGateway(origin: string): Promise<void> {
 	must(await ask(url, { ...headers, traceparent: parentOf(TRACES.http) }, call('greet')), 200);
 	must(await ask(url, { ...headers, traceparent: parentOf(TRACES.http) }, call('broken', { _meta: META })), 200);
 	must(await ask(`${url}?q=${CANARY}`, { ...headers, traceparent: 'not one' }), 200);
+}
+
+const SHOP = `syntax = "proto3"; package shop.v1;
+service Shop { rpc GetItem(GetItemRequest) returns (Item); }
+message GetItemRequest { string name = 1; } message Item { string name = 1; string title = 2; int64 version = 3; }`;
+
+async function callGrpc({ port }: GrpcServer): Promise<void> {
+	const api = { name: 'Shop', type: 'protobuf', baseUrl: `http://127.0.0.1:${port}` };
+	const apiId = must(await account.post('/apis', api), 201).body.data.id;
+	must(await account.post(`/apis/${apiId}/import-schema`, { schemaContent: SHOP, generateTools: true }), 200);
+	const list = must(await account.get(`/organizations/${account.organization.id}/tools?apiId=${apiId}`), 200).body.data.tools;
+	const { url, key } = await publishGateway(account, { toolIds: list.map(({ id }: { id: string }) => id) });
+	const body = { ...CALL, params: { name: list[0].name, arguments: { name: 'x' } } };
+	const answer = must(await ask(url, { 'x-api-key': key, traceparent: parentOf(TRACES.grpc) }, body), 200);
+	assert.match(JSON.stringify(answer.body), /A chair/);
 }
 
 async function runAgents({
@@ -154,6 +174,14 @@ test('a call over MCP is a trace from the client’s context to the upstream, wh
 	assert.equal(sent['baggage'], undefined);
 });
 
+test('a call over gRPC has a span, and the server gets its context as metadata', () => {
+	const spans = ofTrace(TRACES.grpc);
+	const exchange = named(spans, 'exchange');
+	assert.deepEqual([exchange.kind, exchange.attributes[A.serverAddress], exchange.attributes[A.serverPort]], [3, '127.0.0.1', grpc.port]);
+	assert.equal(spans.find(({ spanId }) => spanId === exchange.parentSpanId)?.name, 'execute_tool Shop_GetItem');
+	assert.deepEqual(grpc.metadata[0]?.get('traceparent'), [`00-${TRACES.grpc}-${exchange.spanId}-01`]);
+});
+
 test('the context in _meta is the parent of a message, the request is linked, and a failure is told by its code', () => {
 	const spans = ofTrace(TRACES.meta);
 	assert.deepEqual(tree(spans), ['tools/call broken', '  execute_tool broken', '    POST']);
@@ -220,7 +248,7 @@ test('metrics have the names, units and labels of the mapping', () => {
 		}
 		return [...byProcess.values()].reduce((all, told) => all + told, 0);
 	};
-	assert.equal(sum(METRICS.message.name, A.mcpMethod, 'tools/call'), 2);
+	assert.equal(sum(METRICS.message.name, A.mcpMethod, 'tools/call'), 3);
 	assert.equal(sum(METRICS.tool.name, A.tool, 'greet'), 1);
 	assert.equal(sum(METRICS.inputTokens.name, A.requestModel, 'small'), 14);
 	assert.equal(sum(METRICS.outputTokens.name, A.requestModel, 'small'), 6);

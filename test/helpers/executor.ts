@@ -23,7 +23,7 @@ export function loopbackCall(
 		stream: (request) => egress.stream({ signal, ...request }),
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
-		exchange: (_url, work) => work(() => undefined),
+		exchange: (_url, work) => work(() => undefined, {}),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,

@@ -36,7 +36,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 			options.onConnect?.(host, port);
 			return egress.connect(host, port);
 		},
-		exchange: (_url, work) => work(() => options.onFailed?.()),
+		exchange: (_url, work) => work(() => options.onFailed?.(), {}),
 		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,

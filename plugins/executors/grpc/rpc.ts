@@ -41,9 +41,11 @@ export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Co
 	const received = isStream ? (count: number): void => call.progress(count, undefined, 'messages received') : undefined;
 	const parts = { path, messages, timeoutMs, signal: call.signal, maxMessages: isStream ? maxMessages : 1, received };
 	const send = (signed: OutboundRequest): Promise<Outcome> =>
-		call.exchange(target.origin, async (failed) => {
+		call.exchange(target.origin, async (failed, trace) => {
 			const channel = await channelTo(target, config.rootCertificates, call);
-			const ended = await channel.use((client) => exchange(client, { ...parts, metadata: metadataOf(signed) }));
+			const ended = await channel.use((client) =>
+				exchange(client, { ...parts, metadata: metadataOf({ ...signed, headers: { ...trace, ...signed.headers } }) }),
+			);
 			if (hasFailed(ended)) failed();
 			return ended;
 		});

@@ -8,6 +8,10 @@ declare module 'autocannon' {
 		body?: string;
 		/** The expected body: other responses count as `mismatches`. */
 		expectBody?: string;
+		/** Judges a body instead: responses that it refuses count as `mismatches`. */
+		verifyBody?(body: string): boolean;
+		/** Replaces `[<id>]` in the body by a text that no other request has. */
+		idReplacement?: boolean;
 		connections: number;
 		/** The duration in seconds. */
 		duration: number;

@@ -5,7 +5,8 @@ import { createEgress } from '../../core/egress/egress.ts';
 import { announce } from './subject.ts';
 
 const upstream = process.env['UPSTREAM'] ?? '';
-const egress = createEgress({ allow: [upstream] });
+/** The upstream may be named with a path, which precedes that of every request. */
+const egress = createEgress({ allow: [new URL(upstream).origin] });
 const server = Hapi.server({ host: '127.0.0.1', port: 0 });
 server.route({
 	method: 'GET',

@@ -1,27 +1,14 @@
 // Starts the service as `npm start` does with WEB_CONCURRENCY, in processes of the benchmark, with limits that no round reaches.
 
 import cluster from 'node:cluster';
-import { readFileSync } from 'node:fs';
 import { superviseWorkers } from '../../core/cluster.ts';
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
 import { startService } from '../../core/main.ts';
 import { startEmbedded } from '../../db/index.ts';
+import { cpuMicrosOf } from './proc.ts';
 import { WIDE_LIMITS } from './service-limits.ts';
 import { announce } from './subject.ts';
-
-const MICROS_PER_TICK = 10_000;
-
-/** Reads user and system time of a process (proc_pid_stat(5), fields 14 and 15, in hundredths of a second). */
-function cpuMicrosOf(pid: number): number {
-	const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-	const [utime = 0, stime = 0] = stat
-		.slice(stat.lastIndexOf(')') + 2)
-		.split(' ')
-		.slice(11, 13)
-		.map(Number);
-	return (utime + stime) * MICROS_PER_TICK;
-}
 
 const pids = (): number[] => [process.pid, ...Object.values(cluster.workers ?? {}).flatMap((worker) => worker?.process.pid ?? [])];
 

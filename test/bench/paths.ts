@@ -2,6 +2,7 @@
 
 import { enter } from '../../demo/account.ts';
 import type { Rest } from '../../demo/rest.ts';
+import type { Load } from './rounds.ts';
 
 export interface Path {
 	name: string;
@@ -11,9 +12,16 @@ export interface Path {
 	method: 'GET' | 'POST';
 	headers: Record<string, string>;
 	body?: string;
+	/** A text that every good answer contains; without one, the title of the upstream's item. */
+	proof?: string;
+	/** Each request has an id of its own, which its answer repeats, so that answers are compared by a text that all contain. */
+	hasFreshIds?: boolean;
+	/** Replaces the request where its answer comes by another way. */
+	via?: { fetch(): Promise<string>; load(seconds: number): Promise<Load> };
 }
 
-const TOOL = 'get_item';
+export const TOOL = 'get_item';
+export const TOOL_DESCRIPTION = 'One item of the upstream.';
 export const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1' };
 
 /** Prepares the paths, of which the first is the baseline. */
@@ -24,16 +32,8 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 	const open = await publish(rest, toolId, { type: 'none' });
 	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
 	const credential = { 'x-api-key': key };
-	const bareBody = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: PARAMS });
 	return [
-		{
-			name: 'bare hapi proxy, POST with the same body',
-			server: 'bare',
-			url: `${urls.bare}/items`,
-			method: 'POST',
-			headers: ACCEPT,
-			body: bareBody,
-		},
+		bareCallOf('bare hapi proxy, POST with the same body', urls.bare),
 		{ name: 'bare hapi proxy, GET', server: 'bare', url: `${urls.bare}/items/42`, method: 'GET', headers: {} },
 		callOf('gateway, api_key, 2025-11-25', keyed.url, credential),
 		callOf('gateway, none, 2025-11-25', open.url, {}),
@@ -88,6 +88,13 @@ export async function prepareTransports(urls: { upstream: string; service: strin
 	return paths;
 }
 
+/** Gives each request of a path an id of its own. */
+export const withFreshIds = (path: Path): Path => ({
+	...path,
+	body: path.body?.replace('"id":1', '"id":"[<id>]"') ?? '',
+	hasFreshIds: true,
+});
+
 interface Method {
 	name: string;
 	type: string;
@@ -109,10 +116,11 @@ export async function prepareAuthenticated(urls: { upstream: string; service: st
 	return paths;
 }
 
-async function createTool(rest: Rest, organizationId: string, upstream: string): Promise<string> {
+/** Creates a tool that gets an item. @param upstream its URL, with a path or without */
+export async function createTool(rest: Rest, organizationId: string, upstream: string, name = TOOL): Promise<string> {
 	const { id } = await rest<{ id: string }>('POST', `/organizations/${organizationId}/tools`, {
-		name: TOOL,
-		description: 'One item of the upstream.',
+		name,
+		description: TOOL_DESCRIPTION,
 		type: 'http',
 		parameters: {
 			type: 'object',
@@ -125,9 +133,10 @@ async function createTool(rest: Rest, organizationId: string, upstream: string):
 	return id;
 }
 
-async function publish(
+/** Publishes tools by a gateway with one auth method. */
+export async function publish(
 	rest: Rest,
-	toolId: string,
+	toolId: string | string[],
 	{
 		type,
 		configuration = {},
@@ -136,28 +145,38 @@ async function publish(
 	}: { type: string; configuration?: object; endpoint?: string; transport?: string },
 ): Promise<{ id: string; url: string }> {
 	const gateway = await rest<{ id: string; url: string }>('POST', '/gateways', { name: type, type: transport, endpoint });
-	await rest('POST', `/gateways/${gateway.id}/tools/bulk`, { toolIds: [toolId] });
+	await rest('POST', `/gateways/${gateway.id}/tools/bulk`, { toolIds: [toolId].flat() });
 	await rest('POST', `/gateways/${gateway.id}/auth`, { type, configuration });
 	return gateway;
 }
 
 const ACCEPT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const VERSION = '2025-11-25';
 const PARAMS = { name: TOOL, arguments: { id: '42' } };
 
-const post = (name: string, url: string, headers: Record<string, string>, params: object): Path => ({
+const post = (name: string, url: string, headers: Record<string, string>, params: object, rpc = 'tools/call'): Path => ({
 	name,
 	server: 'service',
 	url,
 	method: 'POST',
 	headers: { ...ACCEPT, ...headers },
-	body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+	body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: rpc, params }),
 });
 
-const callOf = (name: string, url: string, credential: Record<string, string>): Path =>
-	post(name, url, { 'mcp-protocol-version': '2025-11-25', ...credential }, PARAMS);
+export const callOf = (name: string, url: string, credential: Record<string, string>): Path =>
+	post(name, url, { 'mcp-protocol-version': VERSION, ...credential }, PARAMS);
+
+/** Makes a request for the first page of a gateway's tools. */
+export const listOf = (name: string, url: string, credential: Record<string, string>): Path => ({
+	...post(name, url, { 'mcp-protocol-version': VERSION, ...credential }, {}, 'tools/list'),
+	proof: TOOL_DESCRIPTION,
+});
+
+/** Makes the same call as the gateways' at a bare proxy. */
+export const bareCallOf = (name: string, url: string): Path => ({ ...post(name, `${url}/items`, {}, PARAMS), server: 'bare' });
 
 /** Makes a call of revision 2026-07-28: without a session, with the version and the client's capabilities in every request. */
-function modernCallOf(name: string, url: string, credential: Record<string, string>): Path {
+export function modernCallOf(name: string, url: string, credential: Record<string, string>): Path {
 	const version = '2026-07-28';
 	const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': TOOL, ...credential };
 	const meta = { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientCapabilities': {} };

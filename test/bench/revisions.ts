@@ -1,5 +1,6 @@
 // Measures a gateway's call of two revisions of the project alternately, so that the cost of a change shows on a noisy machine too. `node
-// test/bench/revisions.ts <folder of the older revision>`, a checkout with its packages installed.
+// test/bench/revisions.ts <folder of the older revision> [folder of the newer]`: checkouts with their packages installed; the newer is this
+// one unless another is named.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,13 +14,13 @@ import { type Subject, startSubject } from './subject.ts';
 /** The number of rounds: enough that noise moves the median by less than three per cent. */
 const ROUNDS = 8;
 
-async function main(older: string | undefined): Promise<void> {
-	if (older === undefined) throw new Error('Usage: node test/bench/revisions.ts <folder of the older revision>');
+async function main(older: string | undefined, newer = resolve(import.meta.dirname, '../..')): Promise<void> {
+	if (older === undefined) throw new Error('Usage: node test/bench/revisions.ts <folder of the older revision> [folder of the newer]');
 	const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
 	try {
 		await using upstream = await startSubject('./upstream.ts', {});
 		await using before = await startService(resolve(older), join(dataDir, 'before'), upstream.url);
-		await using after = await startService(resolve(import.meta.dirname, '../..'), join(dataDir, 'after'), upstream.url);
+		await using after = await startService(resolve(newer), join(dataDir, 'after'), upstream.url);
 		const services: Record<string, Subject> = { before, after };
 		const paths: Path[] = [];
 		for (const [name, service] of Object.entries(services))
@@ -38,4 +39,4 @@ async function startService(folder: string, dataDir: string, upstream: string): 
 	return await startSubject(file, { PORT: port, SVC_DATA_DIR: dataDir, EGRESS_ALLOW: upstream, LOG_LEVEL: 'warn' });
 }
 
-await main(process.argv[2]);
+await main(process.argv[2], process.argv[3]);

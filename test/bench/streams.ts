@@ -30,7 +30,7 @@ export default {
 	routes: [{ method: 'GET', path: '/', handler: async (_request, _config, call) => ({ status: 200, body: idle(call) }) }],
 };`;
 
-interface Place {
+interface StreamTarget {
 	url: string;
 	key: string;
 }
@@ -84,7 +84,7 @@ async function run(): Promise<{ url: string; started: Started }> {
 }
 
 /** Opens a stream. @returns the milliseconds until its first byte */
-async function open({ url, key }: Place, { method, headers, sessions, body }: Kind): Promise<number> {
+async function open({ url, key }: StreamTarget, { method, headers, sessions, body }: Kind): Promise<number> {
 	const startedMs = performance.now();
 	const own = { ...headers, ...(sessions && { 'mcp-session-id': randomUUID() }), 'x-api-key': key, 'accept-encoding': 'gzip' };
 	const asked = request(url, { method, headers: own, agent: false });
@@ -115,7 +115,7 @@ interface Measured {
 	stopMs: number;
 }
 
-async function measure(kind: Kind, places: readonly Place[]): Promise<Measured> {
+async function measure(kind: Kind, places: readonly StreamTarget[]): Promise<Measured> {
 	const { url, started } = await run();
 	const placed = places.map(({ url: path, key }) => ({ url: url + path, key }));
 	// The first one of each gateway reads it from the database.
@@ -130,7 +130,7 @@ async function measure(kind: Kind, places: readonly Place[]): Promise<Measured> 
 
 const first = await run();
 const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => registerAccount(first.url)));
-const places = new Map<string, Place[]>();
+const places = new Map<string, StreamTarget[]>();
 for (const type of new Set(KINDS.map((kind) => kind.type))) {
 	const made = await Promise.all(accounts.map((account) => publishGateway(account, { type })));
 	const placed = made.map(({ url, key }) => ({ url: new URL(url).pathname, key }));

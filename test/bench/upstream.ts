@@ -1,5 +1,7 @@
 // The upstream of the benchmarks: one small response, as fast as node:http sends it. `/graphql` responds in the form of GraphQL, `/soap`
-// with a SOAP envelope of the same item, and to a GET with its description; other paths with JSON.
+// with a SOAP envelope of the same item, and to a GET with its description; other paths with JSON. Paths below `/sized/<bytes>` respond with a
+// list of items of about that size, paths below `/slow/<ms>` late, and paths
+// below `/failing/<status>` with that status.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -28,17 +30,38 @@ function answerSoap({ method }: IncomingMessage, response: ServerResponse): void
 	response.writeHead(200, { 'content-type': 'text/xml; charset=utf-8', 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-const server = createServer((request, response) => {
-	const item = {
-		path: request.url,
-		title: 'Pride and Prejudice',
-		authors: ['Jane Austen'],
-		price: { amount: 1295, currency: 'EUR' },
-		copies: 11,
-	};
-	if (request.url === '/soap') return answerSoap(request, response);
-	const text = JSON.stringify(request.url === '/graphql' ? { data: { item } } : item);
+const itemOf = (path: string | undefined): object => ({
+	path,
+	title: 'Pride and Prejudice',
+	authors: ['Jane Austen'],
+	price: { amount: 1295, currency: 'EUR' },
+	copies: 11,
+});
+
+const lists = new Map<number, string>();
+
+/** Returns a list of items of so many bytes or a little less, made once for each size. */
+function listOf(sizeBytes: number): string {
+	const item = JSON.stringify(itemOf('/items/42'));
+	const text = lists.get(sizeBytes) ?? `[${Array.from({ length: Math.floor(sizeBytes / (item.length + 1)) }, () => item).join()}]`;
+	lists.set(sizeBytes, text);
+	return text;
+}
+
+function answerJson(text: string, response: ServerResponse): void {
 	response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+const server = createServer((request, response) => {
+	const { url = '' } = request;
+	if (url === '/soap') return answerSoap(request, response);
+	const [, kind, amount] = url.split('/', 3);
+	if (kind === 'failing') return void response.writeHead(Number(amount), { 'content-type': 'text/plain' }).end('It fails.');
+	if (kind === 'sized') return answerJson(listOf(Number(amount)), response);
+	const item = itemOf(url);
+	const text = JSON.stringify(url === '/graphql' ? { data: { item } } : item);
+	if (kind === 'slow') setTimeout(answerJson, Number(amount), text, response);
+	else answerJson(text, response);
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');

@@ -32,12 +32,17 @@ export interface Waits {
 
 export const WAITS: Waits = { ordinaryMs: ORDINARY_TIMEOUT_MS, idleMs: 15_000 };
 
+/** Runs a statement that is prepared once, on a connection of its own: what calls leave behind waits for nobody, and nobody for it. */
+type Prepared = (statement: { name: string; text: string; values: unknown[] }) => Promise<unknown>;
+
 interface Pools {
 	ordinary: Sequelize;
 	bulk: Sequelize;
-	/** The answers on both pools. */
+	records: Prepared;
+	/** The answers on all connections. */
 	answers: Answers;
 	waits: Waits;
+	close(): Promise<void>;
 }
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
@@ -59,7 +64,6 @@ export interface Database extends Pools {
 	begin(): Promise<Transaction>;
 	/** Runs `work` in a transaction of the bulk pool. */
 	transact<T>(work: Work<T>): Promise<T>;
-	close(): Promise<void>;
 }
 
 export function connect(endpoint: Endpoint, poolSize: number, waits: Waits = WAITS): Database {
@@ -71,7 +75,12 @@ export function connect(endpoint: Endpoint, poolSize: number, waits: Waits = WAI
 	const bulkMs = { acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS, lockMs: BULK_TIMEOUT_MS, idleMs };
 	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, ...bulkMs });
 	aroundQueries(bulk, (query) => answers.watch(query));
-	return bind({ ordinary, bulk, answers, waits }, null);
+	const writer = createWriter(endpoint, ordinaryMs);
+	const records: Prepared = (statement) => answers.watch(() => writer.query(statement));
+	const close = async (): Promise<void> => {
+		await Promise.all([ordinary.close(), bulk.close(), writer.end()]);
+	};
+	return bind({ ordinary, bulk, records, answers, waits, close }, null);
 }
 
 /** @param actor null: the service itself */
@@ -92,9 +101,6 @@ function bind(pools: Pools, actor: string | null): Database {
 		transact: async (work) => {
 			await probe();
 			return answers.watch(() => bulk.transaction(signed(bulk, actor, work)));
-		},
-		close: async () => {
-			await Promise.all([ordinary.close(), bulk.close()]);
 		},
 	};
 }
@@ -187,19 +193,26 @@ function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, 
 	});
 }
 
+/** Creates the connection on which records are written, which comes with the first of them and again after a failure. */
+function createWriter(endpoint: Endpoint, statementMs: number): pg.Pool {
+	const deadlines = { statement_timeout: statementMs, query_timeout: statementMs + CLIENT_GRACE_MS };
+	const pool = new pg.Pool({ ...driverOptions(endpoint), ...deadlines, max: 1, idleTimeoutMillis: 30_000 });
+	// The next statement connects anew.
+	pool.on('error', () => undefined);
+	return pool;
+}
+
 /** Creates one connection outside the pools, not yet connected. */
-export function createClient({ host, port, username, password, name, ssl }: Endpoint): pg.Client {
-	return new pg.Client({
-		host,
-		port,
-		user: username,
-		password,
-		database: name,
-		ssl,
-		application_name: 'gatehouse',
-		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+export const createClient = (endpoint: Endpoint): pg.Client =>
+	new pg.Client({
+		...driverOptions(endpoint),
 		statement_timeout: ORDINARY_TIMEOUT_MS,
 		query_timeout: ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS,
-		keepAlive: true,
 	});
-}
+
+const driverOptions = ({ host, port, username, password, name, ssl }: Endpoint): pg.ClientConfig => ({
+	...{ host, port, user: username, password, database: name, ssl },
+	application_name: 'gatehouse',
+	connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+	keepAlive: true,
+});

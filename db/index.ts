@@ -9,7 +9,6 @@ import { createAgents } from './agents/agents.ts';
 import { createAlertDesk } from './alerts/desk.ts';
 import { createAlerts } from './alerts/rules.ts';
 import { createAnalytics } from './analytics/index.ts';
-import { createRuns } from './analytics/tool-runs.ts';
 import { createApis } from './apis.ts';
 import { createAudit } from './audit.ts';
 import { createAuditChain } from './audit-chain/chain.ts';
@@ -158,7 +157,6 @@ const createRepositories = (database: Database, models: Models, runs: JointRuns)
 	llmProviders: guard(createLlmProviders(database, models)),
 	agents: guard(createAgents(database, models, runs)),
 	alerts: guard(createAlerts(database, models)),
-	runs: guard(createRuns(database)),
 	records: guard(createRecords(database)),
 });
 

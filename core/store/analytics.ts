@@ -51,6 +51,8 @@ export interface RequestRow {
 	/** Redacted and cut; null where the gateway has none kept. */
 	arguments?: string | null;
 	result?: string | null;
+	/** The output that the tool printed; null for none. */
+	logs?: readonly string[] | null;
 	/** The size of a tool's answer at a gateway; summed, and not stored with the line. */
 	answer?: AnswerSize;
 	/** Milliseconds since 1970. */
@@ -70,7 +72,7 @@ export interface AnswerSize {
 }
 
 /** A stored line; `client` is the program that it names, or its user agent. */
-export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names' | 'answer'> {
+export interface LoggedRequest extends Omit<RequestRow, 'startedAt' | 'isOpenEnded' | 'isOnlyCounted' | 'names' | 'answer' | 'logs'> {
 	client: string | null;
 	clientInfo: string | null;
 	arguments: string | null;

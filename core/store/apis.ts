@@ -130,8 +130,11 @@ export type ImportCheck = (count: (filter: OperationFilter) => Promise<number>, 
 
 /** An import that is being written, in one transaction: nothing is visible before `commit`, nothing stays after `abort`. */
 export interface ImportWriter {
-	/** Operations that exist already (by `key`, else by `operationId`) keep their id, name and tool. */
-	operations(batch: Operation[]): Promise<void>;
+	/**
+	 * Operations that exist already (by `key`, else by `operationId`) keep their id, name and tool.
+	 * @param batch a list of operations as JSON in UTF-8, which is handed on as it is; skipped ones are not stored
+	 */
+	operations(batch: Uint8Array): Promise<void>;
 	/**
 	 * Marks operations not seen since the beginning as removed, together with their tools, and updates the tools of changed ones. Without a
 	 * reader nothing is compared, and tools stay as they are. `changed` counts every operation that differs from the stored one. With a job,

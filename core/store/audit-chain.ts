@@ -37,14 +37,14 @@ export interface AuditChain {
 /** The hash before the first link: 32 bytes of zero. */
 const BEGINNING = '0'.repeat(64);
 
-type Entry = Omit<AuditRow, 'link'>;
+type ChainedEntry = Omit<AuditRow, 'link'>;
 
 /**
  * Returns the hash of a link, in hexadecimal: SHA-256 over the 32 bytes of the hash before it, then over a JSON array in UTF-8 of the
  * organization's id, the position, and the entry's `id`, `at`, the five fields of its actor, `requestId`, `action`, `resourceType`, `resourceId`,
  * `resourceName` and `changes`, without spaces, the members of objects by name.
  */
-export function linkHash(before: string | null, organizationId: string, position: number, entry: Entry): string {
+export function linkHash(before: string | null, organizationId: string, position: number, entry: ChainedEntry): string {
 	const { id, at, actor, action, resourceType, resourceId, resourceName, changes } = entry;
 	const { userId = null, email = null, accessKeyId = null, address = null, userAgent = null, requestId = null } = actor ?? {};
 	const who = [userId, email, accessKeyId, address, userAgent, requestId];

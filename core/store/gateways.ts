@@ -183,6 +183,8 @@ export interface Gateways {
 	revokeKey(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
 	/** Finds a key of this gateway, including revoked and expired ones. */
 	keyByHash(organizationId: string, gatewayId: string, hash: Buffer): Promise<KeyRow | null>;
+	/** Sets `lastUsedAt` of keys, never to an earlier time. */
+	touchKeys(uses: { organizationId: string; keyId: string; at: Date }[]): Promise<void>;
 	/** Finds a key of this gateway by its id, including revoked and expired ones. */
 	key(organizationId: string, gatewayId: string, keyId: string): Promise<KeyRow | null>;
 	/** Finds a live key without knowing its organization; null when the key or the gateway is not live. */

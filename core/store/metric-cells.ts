@@ -107,7 +107,11 @@ class Cells {
 
 	/** Adds the sums of shorter buckets. */
 	add(cells: Iterable<Cell>): this {
-		for (const cell of cells) merge(this.at(cell, cell.bucket).cell(cell.dimension, cell.value), cell);
+		for (const cell of cells) {
+			const sum = this.at(cell, cell.bucket).cell(cell.dimension, cell.value);
+			merge(sum, cell);
+			sum.sample = cell.sample ?? sum.sample;
+		}
 		return this;
 	}
 
@@ -119,20 +123,81 @@ class Cells {
 /** Returns the cells to which these lines add. @param lost the number of lost lines by organization */
 export function cellsOf(rows: readonly RequestRow[], lost: ReadonlyMap<string, number>, known: KnownValues, nowMs: number): Cell[] {
 	const [live, minutes, hours] = [new Cells('live'), new Cells('minute'), new Cells('hour')];
+	const alike = new Alike();
 	for (const row of rows) {
-		count(live.at(row, row.startedAt).cell('', ''), row);
-		const bucket = minutes.at(row, row.startedAt);
-		const ofDay = known.of(row.organizationId, bucketAt('day', row.startedAt));
-		for (const [dimension, value] of valuesOf(row)) {
-			const cell = bucket.cell(dimension, admitted(ofDay, dimension, value));
-			count(cell, row);
-			if (dimension === 'error' && !row.isOnlyCounted) cell.sample = row.requestId ?? cell.sample;
-		}
-		if (row.answer) countAnswer(row, row.answer, { hours, ofDay });
+		const found = alike.find(row) ?? alike.add(row, cellsFor(row, known, { live, minutes }));
+		count(found.sum, row);
+		if (!row.isOnlyCounted) found.sum.sample = row.requestId ?? found.sum.sample;
+		if (row.answer) countAnswer(row, row.answer, { hours, ofDay: ofDayOf(row, known) });
 	}
+	for (const lines of alike) addTo(lines);
 	for (const [organizationId, count] of lost) minutes.at({ organizationId, kind: 'gateway' }, nowMs).cell('', '').lost += count;
 	hours.add(minutes);
 	return [...live, ...minutes, ...hours, ...new Cells('day').add(hours)];
+}
+
+const ofDayOf = ({ organizationId, startedAt }: RequestRow, known: KnownValues): ValuesOfDay =>
+	known.of(organizationId, bucketAt('day', startedAt));
+
+/** Lines that add to the same cells: they are summed once, however many cells these are. */
+interface AlikeLines {
+	of: RequestRow;
+	live: number;
+	sum: Cell;
+	added: readonly Cell[];
+}
+
+/** The lines of a batch, those that add to the same cells together. They are compared member by member: most are of the same texts. */
+class Alike {
+	readonly #byTarget = new Map<string | null, Map<string | null, AlikeLines[]>>();
+
+	find(row: RequestRow): AlikeLines | undefined {
+		const live = bucketAt('live', row.startedAt);
+		return this.#byTarget
+			.get(targetOf(row))
+			?.get(row.caller)
+			?.find((lines) => lines.live === live && areAlike(lines.of, row));
+	}
+
+	add(of: RequestRow, added: readonly Cell[]): AlikeLines {
+		const sum = emptyCell({ organizationId: of.organizationId, kind: of.kind, bucket: 0, resolution: 'live', dimension: '', value: '' });
+		const lines = { of, live: bucketAt('live', of.startedAt), sum, added };
+		const target = targetOf(of);
+		const byCaller = this.#byTarget.get(target) ?? new Map<string | null, AlikeLines[]>();
+		this.#byTarget.set(target, byCaller);
+		byCaller.set(of.caller, [...(byCaller.get(of.caller) ?? []), lines]);
+		return lines;
+	}
+
+	*[Symbol.iterator](): Generator<AlikeLines> {
+		for (const byCaller of this.#byTarget.values()) for (const lines of byCaller.values()) yield* lines;
+	}
+}
+
+function addTo({ sum, added }: AlikeLines): void {
+	for (const cell of added) {
+		merge(cell, sum);
+		if (cell.dimension === 'error') cell.sample = sum.sample ?? cell.sample;
+	}
+}
+
+const areAlike = (one: RequestRow, other: RequestRow): boolean =>
+	one.organizationId === other.organizationId &&
+	one.kind === other.kind &&
+	one.gatewayId === other.gatewayId &&
+	one.toolId === other.toolId &&
+	one.agentId === other.agentId &&
+	one.providerId === other.providerId &&
+	one.outcome === other.outcome &&
+	one.clientInfo === other.clientInfo &&
+	one.userAgent === other.userAgent;
+
+/** Returns the cells to which a line adds. */
+function cellsFor(row: RequestRow, known: KnownValues, { live, minutes }: { live: Cells; minutes: Cells }): Cell[] {
+	const bucket = minutes.at(row, row.startedAt);
+	const ofDay = ofDayOf(row, known);
+	const added = valuesOf(row).map(([dimension, value]) => bucket.cell(dimension, admitted(ofDay, dimension, value)));
+	return [live.at(row, row.startedAt).cell('', ''), ...added];
 }
 
 const emptyCell = (of: Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolution' | 'dimension' | 'value'>): Cell => ({
@@ -156,8 +221,11 @@ function valuesOf(row: RequestRow): [Dimension, string][] {
 }
 
 /** Returns the id of what failed. */
-const targetOf = ({ kind, gatewayId, toolId, agentId, providerId }: RequestRow): string | null =>
-	({ gateway: gatewayId, tool: toolId, agent: agentId, model: providerId })[kind];
+function targetOf({ kind, gatewayId, toolId, agentId, providerId }: RequestRow): string | null {
+	if (kind === 'gateway') return gatewayId;
+	if (kind === 'tool') return toolId;
+	return kind === 'agent' ? agentId : providerId;
+}
 
 function count(cell: Cell, row: RequestRow): void {
 	cell.calls++;
@@ -200,9 +268,8 @@ const NUMBERS = [
 	...['inputTokens', 'outputTokens', 'cachedTokens', 'costMicroUsd', 'unpriced'],
 ] as readonly (keyof { [K in keyof Cell as Cell[K] extends number ? K : never]: 0 } & keyof Cell)[];
 
-/** Adds a cell to one of a longer bucket. */
+/** Adds the numbers of a cell to another. */
 function merge(sum: Cell, cell: Cell): void {
 	for (const name of NUMBERS) (sum[name] as number) += cell[name] as number;
 	for (let at = 0; at < BUCKETS; at++) sum.histogram[at] = (sum.histogram[at] ?? 0) + (cell.histogram[at] ?? 0);
-	sum.sample = cell.sample ?? sum.sample;
 }

@@ -1,35 +1,7 @@
-// The storage port of the records of runs, of plugins and of retried requests.
+// The storage port of the records of plugins and of retried requests.
 
 import type { JsonObject, PutOptions, StoredRecord, Tags, UpdateOptions } from '../contract/nouns.ts';
-import type { ModelUse } from '../contract/results.ts';
 import type { Listed, Page } from './rows.ts';
-
-// ── what runs leave behind ─────────────────────────────────────────────────────────────────────────────────────────
-
-export interface RunRow {
-	organizationId: string;
-	toolId: string;
-	gatewayId: string | null;
-	keyId: string | null;
-	subject: string;
-	status: 'success' | 'failed';
-	/** The code of the error, or `tool_error`. */
-	error: string | null;
-	/** The output that the tool printed. Default: none. */
-	logs?: readonly string[] | null;
-	/** The tokens and cost of its calls of models. Default: it made none. */
-	use?: ModelUse | null;
-	durationMs: number;
-	startedAt: Date;
-}
-
-export interface Runs {
-	/** Adds all runs in one statement. Rows of an organization that was removed meanwhile are left out. */
-	add(runs: RunRow[]): Promise<void>;
-	/** Sets `lastUsedAt` of keys, never to an earlier time. */
-	touchKeys(uses: { organizationId: string; keyId: string; at: Date }[]): Promise<void>;
-	prune(olderThan: Date): Promise<number>;
-}
 
 export interface RecordScope {
 	/** `kind:name`. */

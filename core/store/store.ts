@@ -10,7 +10,7 @@ import type { AuditChain } from './audit-chain.ts';
 import type { ConfigRows, Gateways } from './gateways.ts';
 import type { ImportJobs, ImportQueue } from './imports.ts';
 import type { LlmProviders } from './llm-providers.ts';
-import type { Idempotency, RecordStore, Runs, Topic } from './records.ts';
+import type { Idempotency, RecordStore, Topic } from './records.ts';
 import type { RunQueue } from './runs.ts';
 import type { Skills } from './skills.ts';
 import type { TokenStore } from './upstream-tokens.ts';
@@ -62,7 +62,6 @@ export interface Repositories {
 	llmProviders: LlmProviders;
 	agents: Agents;
 	alerts: Alerts;
-	runs: Runs;
 	records: RecordStore;
 }
 

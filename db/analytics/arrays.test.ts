@@ -14,14 +14,35 @@ test('PostgreSQL reads the values that were written', async () => {
 		['bigint', [2 ** 40], [2 ** 40]],
 		['float', [1.5, 0, 1e21], [1.5, 0, 1e21]],
 		['json', ['{"a":"\\"b\\\\"}'], [{ a: '"b\\' }]],
-		['timestamptz', ['2026-03-01T12:00:00.123Z'], [new Date('2026-03-01T12:00:00.123Z')]],
 		['text', [], []],
 	];
 	for (const [type, given, expected] of columns) {
-		const literal = columnText(given, type, (value) => value).replaceAll("'", "''");
-		const from = fromColumns([['value', type]], 1).replace('$1', () => `'${literal}'`);
+		const literal = columnText(given, type, (value) => value)?.replaceAll("'", "''") ?? '{}';
+		const from = fromColumns([['value', type]], { alias: 'r', first: 1 }).replace('$1', () => `'${literal}'`);
 		const found = await administer(empty.database, `SELECT r.value FROM ${from}`);
 		const values = found.map(({ value }) => (type === 'bigint' && value !== null ? Number(value) : value));
 		assert.deepEqual(values, expected, type);
 	}
+});
+
+test('a column without a value is left out, and its rows are null', async () => {
+	await using empty = await testDatabase({ empty: true });
+	assert.equal(
+		columnText([null, undefined], 'text', (value) => value),
+		null,
+	);
+	const from = fromColumns(
+		[
+			['value', 'integer'],
+			['none', 'text'],
+		],
+		{ alias: 'r', first: 1 },
+	)
+		.replace('$1', "'{1,2}'")
+		.replace('$2', 'NULL');
+	const found = await administer(empty.database, `SELECT r.value, r.none FROM ${from}`);
+	assert.deepEqual(found, [
+		{ value: 1, none: null },
+		{ value: 2, none: null },
+	]);
 });

@@ -3,36 +3,56 @@
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';
 
-export type ColumnType = 'uuid' | 'text' | 'json' | 'integer' | 'bigint' | 'float' | 'timestamptz';
+export type ColumnType = 'uuid' | 'text' | 'json' | 'integer' | 'bigint' | 'float';
 
 /**
- * Writes one column, for `unnest($1::type[])`. Integers are rounded, ids that are none become the id of nothing, and text loses what PostgreSQL
- * cannot store. Values repeat more often than not, so each is looked at once.
+ * Writes one column, for `unnest($1::type[])`; null where no row has a value, since a column without items is one of nulls beside others. Integers
+ * are rounded, ids that are none become the id of nothing, and text loses what PostgreSQL cannot store.
  */
-export function columnText<R>(rows: readonly R[], type: ColumnType, pick: (row: R) => string | number | null | undefined): string {
-	const known = new Map<string, string>();
-	const written = (value: string): string => {
-		const found = known.get(value) ?? item(value, type);
-		known.set(value, found);
-		return found;
-	};
-	let text = '';
-	for (const row of rows) {
-		const value = pick(row) ?? null;
-		if (value === null) text += ',NULL';
-		else if (typeof value === 'string') text += `,${written(value)}`;
-		else text += `,${type === 'float' ? value : Math.round(value)}`;
+export function columnText<R>(rows: readonly R[], type: ColumnType, pick: (row: R) => string | number | null | undefined): string | null {
+	const written = writerOf(type);
+	const items = new Array<string>(rows.length);
+	let isEmpty = true;
+	let [last, lastItem]: [string | number | null, string] = [null, 'NULL'];
+	for (let at = 0; at < rows.length; at++) {
+		const value = pick(rows[at] as R) ?? null;
+		// Neighbours are alike more often than not.
+		if (value !== last) [last, lastItem] = [value, value === null ? 'NULL' : written(value)];
+		if (value !== null) isEmpty = false;
+		items[at] = lastItem;
 	}
-	return `{${text.slice(1)}}`;
+	return isEmpty ? null : `{${items.join(',')}}`;
 }
 
-/** Returns what `INSERT … SELECT` reads the rows from, under the alias `r`. @param first the number of the first bound value */
-export function fromColumns(columns: readonly (readonly [name: string, type: ColumnType])[], first: number): string {
+interface Source {
+	alias: string;
+	/** The number of the first bound value. */
+	first: number;
+	/** The name of one more column, which numbers the rows from 1. */
+	numbered?: string;
+}
+
+/** Returns what `INSERT … SELECT` reads the rows from. */
+export function fromColumns(columns: readonly (readonly [name: string, type: ColumnType])[], { alias, first, numbered }: Source): string {
 	const arrays = columns.map(([, type], at) => `$${first + at}::${type}[]`).join(', ');
-	return `unnest(${arrays}) AS r (${columns.map(([name]) => name).join(', ')})`;
+	const names = columns.map(([name]) => name);
+	return `unnest(${arrays})${numbered ? ' WITH ORDINALITY' : ''} AS ${alias} (${[...names, ...(numbered ? [numbered] : [])].join(', ')})`;
 }
 
-function item(value: string, type: ColumnType): string {
+/** Returns what writes the values of a column, each text once. */
+function writerOf(type: ColumnType): (value: string | number) => string {
+	const known = new Map<string, string>();
+	return (value) => {
+		if (typeof value === 'number') return String(type === 'float' ? value : Math.round(value));
+		const found = known.get(value);
+		if (found !== undefined) return found;
+		const item = textItem(value, type);
+		known.set(value, item);
+		return item;
+	};
+}
+
+function textItem(value: string, type: ColumnType): string {
 	if (type === 'uuid') return uuid(value);
 	return type === 'text' || type === 'json' ? quoted(lenient(value)) : value;
 }

@@ -33,6 +33,12 @@ export const LOG_COLUMNS = {
 	result: ['result', 'text'],
 } as const satisfies Record<Exclude<keyof LoggedRequest, 'organizationId' | 'startedAt'>, readonly [column: string, type: string]>;
 
+/** The fields that most lines have in common with others of their batch, by which they are sent in groups. */
+export const ALIKE = [
+	...['kind', 'gatewayId', 'toolId', 'agentId', 'providerId', 'model', 'keyId', 'userId', 'caller', 'method'],
+	...['client', 'userAgent', 'clientInfo', 'status', 'outcome'],
+] as readonly (keyof typeof LOG_COLUMNS)[];
+
 /** The columns of numbers in the sums, by field. */
 export const SUM_COLUMNS = {
 	calls: ['calls', 'bigint'],

@@ -6,14 +6,32 @@ import type { Analytics, Cell, RequestRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';
-import { columnText, fromColumns } from './arrays.ts';
-import { LOG_COLUMNS, SUM_COLUMNS } from './columns.ts';
+import { type ColumnType, columnText, fromColumns } from './arrays.ts';
+import { ALIKE, LOG_COLUMNS, SUM_COLUMNS } from './columns.ts';
+import { type Grouped, grouped } from './groups.ts';
 
-const LOGGED = [['organization_id', 'uuid'], ['started_at', 'timestamptz'], ...Object.values(LOG_COLUMNS)] as const;
+type Column = readonly [name: string, type: ColumnType];
+type Field = keyof typeof LOG_COLUMNS;
+
+const FIELDS = Object.keys(LOG_COLUMNS) as Field[];
+const OWN = FIELDS.filter((field): field is Exclude<Field, 'client'> => !ALIKE.includes(field));
+const GROUP_COLUMNS: readonly Column[] = [['organization_id', 'uuid'], ...ALIKE.map((field): Column => LOG_COLUMNS[field])];
+const LINE_COLUMNS: readonly Column[] = [
+	['member_of', 'integer'],
+	['started_ms', 'bigint'],
+	['logs', 'json'],
+	...OWN.map((field): Column => LOG_COLUMNS[field]),
+];
+const STORED = [...ALIKE, ...OWN].map((field) => LOG_COLUMNS[field][0]);
+
 const SUMMED = Object.values(SUM_COLUMNS).map(([column]) => column);
-const names = (columns: readonly (readonly [string, string])[]): string => columns.map(([column]) => column).join(', ');
-const typed = (columns: readonly (readonly [string, string])[]): string => columns.map((column) => column.join(' ')).join(', ');
 
+/** Cells are sent as they are: an object made for each would cost more than the statement. */
+const SENT = Object.entries(SUM_COLUMNS).map(([field, [, type]]) => `"${field}" ${type}`);
+const SENT_SUMS = Object.keys(SUM_COLUMNS).map((field) => `c."${field}"`);
+
+/** The number of the first bound value of lines. */
+const FIRST = 4;
 const KEY = 'organization_id, resolution, kind, dimension, bucket, value';
 const SUMS_ADDED = SUMMED.map((column) => `${column} = m.${column} + excluded.${column}`).join(', ');
 const COUNTS_ADDED = Array.from({ length: BUCKETS }, (_, at) => `m.histogram[${at + 1}] + excluded.histogram[${at + 1}]`).join(', ');
@@ -29,44 +47,55 @@ WITH batch AS (
 	SELECT o.id FROM organizations o JOIN batch ON true
 	WHERE o.id IN (SELECT value::uuid FROM json_array_elements_text($2::json) AS value) ORDER BY o.id FOR KEY SHARE OF o
 ), logged AS (
-	INSERT INTO request_log (${names(LOGGED)})
-	SELECT ${LOGGED.map(([column]) => `r.${column}`).join(', ')}
-	FROM ${fromColumns(LOGGED, 4)}
-	JOIN known ON known.id = r.organization_id
+	INSERT INTO request_log (organization_id, started_at, logs, ${STORED.join(', ')})
+	SELECT known.id, to_timestamp(r.started_ms / 1000.0), r.logs, ${STORED.join(', ')}
+	FROM ${fromColumns(LINE_COLUMNS, { alias: 'r', first: FIRST })}
+	JOIN ${fromColumns(GROUP_COLUMNS, { alias: 'g', first: FIRST + LINE_COLUMNS.length, numbered: 'number' })} ON g.number = r.member_of
+	JOIN known ON known.id = g.organization_id
 )
 INSERT INTO metrics AS m (${KEY}, ${SUMMED.join(', ')}, histogram, sample)
-SELECT ${KEY}, ${SUMMED.join(', ')}, histogram, sample
-FROM json_to_recordset($3::json) AS c (organization_id uuid, resolution text, kind text, dimension text, bucket timestamptz, value text,
-	${typed(Object.values(SUM_COLUMNS))}, histogram integer[], sample text)
-JOIN known ON known.id = c.organization_id
-ORDER BY ${KEY}
+SELECT known.id, c.resolution, c.kind, c.dimension, to_timestamp(c.bucket / 1000) AS began, c.value, ${SENT_SUMS.join(', ')}, c.histogram, c.sample
+FROM json_to_recordset($3::json) AS c ("organizationId" uuid, resolution text, kind text, dimension text, bucket bigint, value text,
+	${SENT.join(', ')}, histogram integer[], sample text)
+JOIN known ON known.id = c."organizationId"
+ORDER BY known.id, c.resolution, c.kind, c.dimension, began, c.value
 ON CONFLICT (${KEY}) DO UPDATE SET ${SUMS_ADDED}, histogram = ARRAY[${COUNTS_ADDED}], sample = coalesce(excluded.sample, m.sample)`;
 
-export function createWrites({ ordinary }: Database): Pick<Analytics, 'add'> {
-	return {
-		async add({ id, rows, cells }) {
-			const organizations = [...new Set(cells.map(({ organizationId }) => uuid(organizationId)))];
-			const kept = rows.filter(({ isOnlyCounted }) => !isOnlyCounted);
-			const bind = [id, JSON.stringify(organizations), JSON.stringify(cells.map(toCell)), ...columnsOf(kept)];
-			await ordinary.query(ADD, { bind });
-		},
-	};
-}
+export const createWrites = ({ records }: Database): Pick<Analytics, 'add'> => ({
+	async add({ id, rows, cells }) {
+		const organizations = [...new Set(cells.map(({ organizationId }) => uuid(organizationId)))];
+		const kept = grouped(rows.filter(({ isOnlyCounted }) => !isOnlyCounted));
+		const values = [id, JSON.stringify(organizations), JSON.stringify(cells.map(storable)), ...columnsOf(kept)];
+		await records({ name: 'add-lines', text: ADD, values });
+	},
+});
 
-const FIELDS = Object.entries(LOG_COLUMNS) as [keyof typeof LOG_COLUMNS, (typeof LOG_COLUMNS)[keyof typeof LOG_COLUMNS]][];
+type Picked = (row: RequestRow) => string | number | null | undefined;
 
-/** Returns an array of each column. */
-const columnsOf = (rows: readonly RequestRow[]): string[] => [
-	columnText(rows, 'uuid', ({ organizationId }) => organizationId),
-	columnText(rows, 'timestamptz', ({ startedAt }) => new Date(startedAt).toISOString()),
-	...FIELDS.map(([field, [, type]]) => columnText(rows, type, field === 'client' ? clientOf : (row) => row[field])),
+const PICKED: readonly (readonly [type: ColumnType, pick: Picked])[] = OWN.map((field) => {
+	const [, type] = LOG_COLUMNS[field];
+	// A thousandth of a millisecond is precise enough.
+	const pick: Picked = field.endsWith('Ms') ? (row) => rounded(row[field] as number | null) : (row) => row[field];
+	return [type, pick];
+});
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 1000) / 1000);
+
+/** Returns an array of each column: those of lines, then those of groups. */
+const columnsOf = ({ groups, lines }: Grouped): (string | null)[] => [
+	// PostgreSQL counts from 1.
+	columnText(lines, 'integer', ({ group }) => group + 1),
+	columnText(lines, 'bigint', ({ row }) => row.startedAt),
+	columnText(lines, 'json', ({ row }) => row.logs && JSON.stringify(row.logs)),
+	...PICKED.map(([type, pick]) => columnText(lines, type, ({ row }) => pick(row))),
+	columnText(groups, 'uuid', ({ organizationId }) => organizationId),
+	...ALIKE.map((field) => columnText(groups, LOG_COLUMNS[field][1], field === 'client' ? clientOf : (row) => row[field])),
 ];
 
-function toCell({ organizationId, bucket, value, sample, resolution, kind, dimension, histogram, ...sums }: Cell): object {
-	const numbers = Object.entries(SUM_COLUMNS).map(([field, [column]]) => [column, sums[field as keyof typeof SUM_COLUMNS]]);
-	return {
-		...{ organization_id: uuid(organizationId), resolution, kind, dimension, bucket: new Date(bucket) },
-		...{ value: lenient(value), sample: sample && lenient(sample), histogram },
-		...Object.fromEntries(numbers),
-	};
+/** Returns a cell whose text PostgreSQL can store. */
+function storable(cell: Cell): Cell {
+	const { organizationId, value, sample } = cell;
+	const stored = { organizationId: uuid(organizationId), value: lenient(value), sample: sample && lenient(sample) };
+	const isSame = stored.organizationId === organizationId && stored.value === value && stored.sample === sample;
+	return isSame ? cell : { ...cell, ...stored };
 }

@@ -21,10 +21,14 @@ export interface Sequence {
 
 type Nullable<C> = { [K in keyof C]: null extends C[K] ? K : never }[keyof C];
 /** Columns that the database sets on a new row. */
-type Given = 'id' | 'seq' | 'status' | 'version' | 'createdAt' | 'updatedAt';
+type DefaultedColumn = 'id' | 'seq' | 'status' | 'version' | 'createdAt' | 'updatedAt';
 
 /** A row of a table as Sequelize knows it. @typeParam D columns with a default, besides those that have one in every table */
-export type Entity<C extends object, D extends keyof C = never> = Model<C, Optional<C, Extract<keyof C, Given> | Nullable<C> | D>> & C;
+export type Entity<C extends object, D extends keyof C = never> = Model<
+	C,
+	Optional<C, Extract<keyof C, DefaultedColumn> | Nullable<C> | D>
+> &
+	C;
 
 /** Every column with its type. */
 export type Columns<C> = Record<keyof C, DataType | ModelAttributeColumnOptions>;

@@ -14,16 +14,16 @@ const NOW = `date_trunc('milliseconds', now())`;
 const LATER = (milliseconds: string): string => `now() + ${milliseconds}::float8 * interval '1 millisecond'`;
 const LIST = (texts: string): string => `ARRAY(SELECT json_array_elements_text(${texts}::json))`;
 
-interface Place {
+interface RowCondition {
 	/** The condition that a record belongs there. */
 	here: string;
 	/** The unique columns of its key. */
 	unique: string;
 }
 
-const OF_GATEWAY: Place = { here: 'gateway_id = $2', unique: '(organization_id, gateway_id, plugin, key)' };
+const OF_GATEWAY: RowCondition = { here: 'gateway_id = $2', unique: '(organization_id, gateway_id, plugin, key)' };
 /** A condition with null is never true, and would not use the index. */
-const OF_ORGANIZATION: Place = {
+const OF_ORGANIZATION: RowCondition = {
 	here: '(gateway_id IS NULL AND $2::uuid IS NULL)',
 	unique: '(organization_id, plugin, key) WHERE gateway_id IS NULL',
 };
@@ -49,7 +49,7 @@ export interface Statements {
 	find(search: Search): string;
 }
 
-function statements({ here, unique }: Place): Statements {
+function statements({ here, unique }: RowCondition): Statements {
 	const inScope = `organization_id = $1 AND ${here} AND plugin = $3`;
 	const one = `${inScope} AND key = $4 AND ${LIVE}`;
 	// The function covers the scope, which is compared nevertheless.

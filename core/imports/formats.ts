@@ -37,6 +37,8 @@ interface DocumentPlace {
 	at: string;
 	/** The path of the document when it is one of several files. */
 	path?: string | null;
+	/** The text of the document without a byte order mark, if it was decoded. */
+	text?: string;
 }
 
 /** Decodes UTF-8; null when the bytes are not valid. */
@@ -49,14 +51,14 @@ export function decode(bytes: Uint8Array): string | null {
 	}
 }
 
-/** @throws PluginFault when the importer gives no certainty */
-export const sureOf = (importer: SchemaImporter, bytes: Uint8Array): number =>
-	checkCertainty(importer.name, importer.detect(decode(bytes) ?? '', bytes));
+/** @param text of the bytes, if it is known. @throws PluginFault when the importer gives no certainty */
+export const sureOf = (importer: SchemaImporter, bytes: Uint8Array, text = decode(bytes) ?? ''): number =>
+	checkCertainty(importer.name, importer.detect(text, bytes));
 
 /** Asks an importer that the import does not need: one that is broken claims nothing, and does not fail the imports of others. */
-async function claimOf(name: string, load: Importers['load'], bytes: Uint8Array): Promise<number> {
+async function claimOf(name: string, load: Importers['load'], bytes: Uint8Array, text: string): Promise<number> {
 	try {
-		return sureOf(await load(name), bytes);
+		return sureOf(await load(name), bytes, text);
 	} catch {
 		return 0;
 	}
@@ -66,11 +68,15 @@ async function claimOf(name: string, load: Importers['load'], bytes: Uint8Array)
  * @param place of the document in the body, and its path when it is one of several. @throws schema_invalid when another importer is more
  * certain of it
  */
-export async function refuseOthers({ own, names, load }: Importers, bytes: Uint8Array, { at, path = null }: DocumentPlace): Promise<void> {
-	let best = { name: own.name, score: sureOf(own, bytes) };
+export async function refuseOthers(
+	{ own, names, load }: Importers,
+	bytes: Uint8Array,
+	{ at, path = null, text = decode(bytes) ?? '' }: DocumentPlace,
+): Promise<void> {
+	let best = { name: own.name, score: sureOf(own, bytes, text) };
 	if (best.score >= CERTAIN) return;
 	for (const name of names.filter((other) => other !== own.name)) {
-		const score = await claimOf(name, load, bytes);
+		const score = await claimOf(name, load, bytes, text);
 		if (score > best.score) best = { name, score };
 	}
 	if (best.name === own.name) return;

@@ -164,9 +164,9 @@ async function importOne(
 	try {
 		const result = await threads.run(task, signal, {
 			got: () => progress('parsing'),
-			async write(batch) {
+			async write({ operations: batch, count }) {
 				await (await begin()).operations(batch);
-				operations += batch.length;
+				operations += count;
 				progress('parsing');
 			},
 		});

@@ -7,11 +7,14 @@ import { parseJson } from '../http/body.ts';
 import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
 import type { GenerationRequest } from '../store/store.ts';
 import type { FilesInput } from './files.ts';
+import { takeContent } from './large-body.ts';
 
 export interface ImportRequest {
 	/** Exactly one of `schemaUrl`, `schemaContent` and `files` is set. */
 	schemaUrl: string | null;
 	schemaContent: string | null;
+	/** The same in UTF-8, where it was at hand. */
+	contentBytes?: Buffer;
 	files: FilesInput | null;
 	/** The path of the root document. */
 	entry: string | null;
@@ -100,9 +103,10 @@ export const IMPORT_BODY = Joi.object({
 	})
 	.example({ schemaUrl: 'https://petstore.example.com/description.json', generateTools: true });
 
-/** @throws validation_failed naming each field */
+/** @param body overwritten if it is large. @throws validation_failed naming each field */
 export function readImportRequest(body: Uint8Array): ImportRequest {
-	const { value, error } = IMPORT_BODY.validate(parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength)), {
+	const { given: unchecked, ...taken } = parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+	const { value, error } = IMPORT_BODY.validate(unchecked, {
 		abortEarly: false,
 		messages: SENTENCES,
 	});
@@ -116,5 +120,13 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 		GenerationRequest & { generateTools: boolean };
 	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, allowEmpty, generateTools, ...generation } = given;
 	if (schemaContent?.trim() === '') throw invalid('/schemaContent', '"schemaContent" must not be empty.');
-	return { schemaUrl, schemaContent, files, entry, options, allowEmpty, generation: generateTools ? generation : null };
+	return { schemaUrl, schemaContent, files, entry, options, allowEmpty, generation: generateTools ? generation : null, ...taken };
+}
+
+/** @throws validation_failed */
+function parse(body: Buffer): { given: unknown } & Pick<ImportRequest, 'contentBytes'> {
+	const taken = takeContent(body);
+	if (taken === null) return { given: parseJson(body) };
+	const given = { ...(parseJson(taken.rest) as object), schemaContent: taken.content.toString() };
+	return { given, contentBytes: taken.content };
 }

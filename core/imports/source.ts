@@ -14,11 +14,11 @@ const ACCEPT = 'application/json, application/yaml, text/yaml, text/plain, */*;q
 
 /** @throws validation_failed, schema_invalid, egress_refused */
 export async function getSource(request: ImportRequest, importers: Importers, context: ImportContext): Promise<SchemaSource> {
-	const { schemaUrl, schemaContent, files, entry } = request;
+	const { schemaUrl, schemaContent, contentBytes, files, entry } = request;
 	if (files !== null) return findRoot(readFiles(files), importers, { url: null, entry, at: '/files', isListed: typeof files !== 'string' });
 	if (schemaUrl !== null) return fromUrl({ url: schemaUrl, entry }, importers, context);
 	const text = schemaContent ?? '';
-	await refuseOthers(importers, Buffer.from(text), { at: '/schemaContent' });
+	await refuseOthers(importers, contentBytes ?? Buffer.from(text), { at: '/schemaContent', text: text.replace(/^\ufeff/, '') });
 	return alone({ text, url: null });
 }
 
@@ -61,7 +61,7 @@ async function read({ url, bytes, fault }: Fetched, importers: Importers): Promi
 	if (fault !== null) return { source: null, fault };
 	const text = decode(bytes);
 	if (text?.trim() === '') return { source: null, fault: 'schemaUrl answered with an empty document' };
-	await refuseOthers(importers, bytes, { at: '/schemaUrl' });
+	await refuseOthers(importers, bytes, { at: '/schemaUrl', text: text ?? '' });
 	if (text !== null) return { source: alone({ text, url }), fault: 'schemaUrl answered with a document that is no description' };
 	const path = URL.parse(url)?.pathname.split('/').at(-1) || 'document';
 	const source = sureOf(importers.own, bytes) > 0 ? { text: '', url, path, files: new Map([[path, bytes]]) } : null;

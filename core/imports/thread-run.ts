@@ -4,9 +4,10 @@
 import { on as eventsOf } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
-import type { Log, Operation } from '../contract/nouns.ts';
+import type { Log } from '../contract/nouns.ts';
 import { endThread } from '../process/end-thread.ts';
 import type { Strays } from '../process/strays.ts';
+import type { OperationBatch } from './batch-writer.ts';
 import type { ImportResult, ImportTask, ThreadData, WorkerMessage } from './worker.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
@@ -27,8 +28,8 @@ export interface ThreadParts {
 export interface Listener {
 	/** Called once the document is fetched, before it is parsed. */
 	got(): void;
-	/** Receives a batch. The worker makes at most one more until this resolves. */
-	write(operations: Operation[]): Promise<void>;
+	/** Receives a batch as the worker sent it. The worker makes at most one more until this resolves. */
+	write(batch: OperationBatch): Promise<void>;
 }
 
 export class ImportThreads {
@@ -131,7 +132,7 @@ async function follow(worker: Worker, task: ImportTask, signal: AbortSignal, on:
 			if (message.type === 'got') on.got();
 			if (message.type !== 'batch') continue;
 			isWriting = true;
-			await on.write(message.operations);
+			await on.write(message);
 			isWriting = false;
 			worker.postMessage('written');
 		}

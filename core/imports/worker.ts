@@ -11,6 +11,7 @@ import { createEgress } from '../egress/egress.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
+import { BatchMemory, type OperationBatch, OperationWriter, type Written } from './batch-writer.ts';
 import { checkOperation, checkSummary } from './check-importer.ts';
 import { loadImporter } from './formats.ts';
 import { createReport, type ImportReport, type ReportWriter } from './report.ts';
@@ -46,7 +47,7 @@ export interface ImportResult {
 /** Messages to the main thread, which answers each `batch` with `written`. `got`: the document was fetched. */
 export type WorkerMessage =
 	| { type: 'got' }
-	| { type: 'batch'; operations: Operation[] }
+	| ({ type: 'batch' } & OperationBatch)
 	| { type: 'done'; result: ImportResult; heapMb: number }
 	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
 	| { type: 'crashed'; stack: string }
@@ -89,7 +90,7 @@ async function main(task: ImportTask): Promise<ImportResult> {
 			report: report.finish(summary),
 			request: { allowEmpty, generation },
 			sourceUrl: source.url,
-			...measure(source),
+			...measure(source, request.contentBytes),
 		};
 	} finally {
 		await egress.close();
@@ -103,55 +104,54 @@ async function writeOperations(
 	report: ReportWriter,
 ): Promise<SchemaSummary> {
 	let isWritten: Promise<void> = Promise.resolve();
-	let batch: Operation[] = [];
-	let chars = 0;
+	const writer = new OperationWriter();
+	const batch = new BatchMemory();
 	const flush = async (): Promise<void> => {
-		if (batch.length === 0) return;
+		if (batch.count === 0) return;
 		await isWritten;
 		isWritten = new Promise((resolve) => {
 			written = resolve;
 		});
-		send({ type: 'batch', operations: batch });
-		batch = [];
-		chars = 0;
+		send({ type: 'batch', ...batch.take() });
 	};
 	let next = await operations.next();
 	for (; !next.done; next = await operations.next()) {
-		const { operation, size } = storable(checkOperation(importer, next.value));
+		const { operation, json } = storable(checkOperation(importer, next.value), writer);
 		report.count(operation);
 		if (operation.outcome === 'skipped') continue;
-		if (batch.length >= MAX_BATCH || chars + size > MAX_BATCH_CHARS) await flush();
-		batch.push(operation);
-		chars += size;
+		if (batch.count >= MAX_BATCH || batch.chars + json.chars > MAX_BATCH_CHARS) await flush();
+		batch.add(json);
 	}
 	await flush();
 	await isWritten;
 	return checkSummary(importer, next.value);
 }
 
-/** Makes an operation storable: PostgreSQL stores neither NUL nor lone surrogates, and the size is bounded. */
-function storable(operation: Operation): { operation: Operation; size: number } {
-	const text = JSON.stringify(operation);
-	if (text.length > MAX_OPERATION_CHARS) {
+/** Writes an operation as JSON that can be stored: PostgreSQL stores neither NUL nor lone surrogates, and the size is bounded. */
+function storable(operation: Operation, writer: OperationWriter): { operation: Operation; json: Written } {
+	const json = writer.write(operation);
+	if (json.chars > MAX_OPERATION_CHARS) {
 		const { key, operationId, name, method, path } = operation;
 		const rest = { description: '', tags: [], deprecated: false, parameters: {}, outputSchema: null, definition: {} };
 		const reasons = ['It is larger than 1 MiB.'];
-		return { operation: { key, operationId, name, method, path, ...rest, outcome: 'skipped', reasons }, size: 0 };
+		return { operation: { key, operationId, name, method, path, ...rest, outcome: 'skipped', reasons }, json };
 	}
-	// JSON.stringify escapes only lone surrogates.
-	if (!/\\u(?:0000|d[89a-f])/.test(text)) return { operation, size: text.length };
-	const clean = text.replace(/\\(?:(u0000)|(ud[89a-f]..)|.)/g, (whole, nul, half) => (nul ? '' : half ? '\ufffd' : whole));
-	return { operation: JSON.parse(clean) as Operation, size: text.length };
+	if (json.isStorable) return { operation, json };
+	const clean = JSON.stringify(operation).replace(/\\(?:(u0000)|(ud[89a-f]..)|.)/g, (whole, nul, half) =>
+		nul ? '' : half ? '\ufffd' : whole,
+	);
+	const cleaned = JSON.parse(clean) as Operation;
+	return { operation: cleaned, json: writer.write(cleaned) };
 }
 
 /** Measures a source. Several files are hashed with their paths and lengths, so that no two sets of files are alike. */
-function measure({ text, files }: SchemaSource): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
+function measure({ text, files }: SchemaSource, bytes: Buffer = Buffer.from(text)): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
 	const hash = createHash('sha256');
-	if (files.size === 0) return { sizeBytes: Buffer.byteLength(text), sha256: hash.update(text).digest('hex') };
+	if (files.size === 0) return { sizeBytes: bytes.length, sha256: hash.update(bytes).digest('hex') };
 	let sizeBytes = 0;
-	for (const [path, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-		hash.update(JSON.stringify([path, bytes.byteLength])).update(bytes);
-		sizeBytes += bytes.byteLength;
+	for (const [path, content] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+		hash.update(JSON.stringify([path, content.byteLength])).update(content);
+		sizeBytes += content.byteLength;
 	}
 	return { sizeBytes, sha256: hash.digest('hex') };
 }

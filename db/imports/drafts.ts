@@ -5,7 +5,7 @@ import type { ApiToolDraft, OperationDraft } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { text } from '../text.ts';
-import { batches, document } from './batches.ts';
+import { batches } from './batches.ts';
 
 export interface Written {
 	created: number;
@@ -73,7 +73,7 @@ export async function writeDrafts(
 ): Promise<Written> {
 	const sum: Written = { created: 0, updated: 0, unchanged: 0 };
 	for (const batch of batches(drafts)) {
-		const bind = [of.organizationId, of.apiId, JSON.stringify(batch.map(toDraftRow)), since?.toISOString() ?? null];
+		const bind = [of.organizationId, of.apiId, textOf(batch), since?.toISOString() ?? null];
 		for (const { total, created, updated } of await rows<{ total: number; created: number; updated: number }>(
 			bulk,
 			WRITE,
@@ -88,7 +88,17 @@ export async function writeDrafts(
 	return sum;
 }
 
-const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): object => ({
+/** Escapes that the server refuses to take apart: those of NUL, and of half a surrogate pair. */
+const UNREADABLE = /\\u(?:0000|d[89a-f])/;
+
+/** Writes drafts as JSON, with their documents as they are: a column of text gets the very text of a member that is an object or a list. */
+function textOf(batch: OperationDraft[]): string {
+	const rows = batch.map(toDraftRow);
+	const written = JSON.stringify(rows);
+	return UNREADABLE.test(written) ? JSON.stringify(rows.map(withTexts)) : written;
+}
+
+const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): Record<string, unknown> => ({
 	operation_id: uuid(operationId),
 	as_of: asOf ?? null,
 	name: text(tool.name),
@@ -96,7 +106,13 @@ const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): object => ({
 	...Object.fromEntries(COLUMNS.map(({ field, column }) => [column, stored(tool[field])])),
 });
 
-function stored(value: object | string | number | null): string | null {
-	if (typeof value === 'number') return String(value);
-	return typeof value === 'string' ? text(value) : value && document(value);
-}
+const stored = (value: object | string | number | null): object | string | number | null =>
+	typeof value === 'string' ? text(value) : value;
+
+/** Writes the documents of a row as texts, which may hold what the server cannot read. */
+const withTexts = (row: Record<string, unknown>): object => ({
+	...row,
+	...Object.fromEntries(
+		COLUMNS.flatMap(({ column, type }) => (type === 'json' && row[column] !== null ? [[column, JSON.stringify(row[column])]] : [])),
+	),
+});

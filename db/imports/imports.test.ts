@@ -10,7 +10,7 @@ import { createImportReader } from '../../core/imports/changes.ts';
 import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
 import { elapsing, until } from '../../test/helpers/clock.ts';
 import { serverCpuMs } from '../../test/helpers/postgres.ts';
-import { addApi, addGateway, addTenant, draft, operation, schema } from '../../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
 import { PATIENT, testStore } from '../../test/helpers/store.ts';
 
 interface ImportingApi {
@@ -27,7 +27,7 @@ async function begin(store: Store): Promise<ImportingApi> {
 async function importAll({ store, organizationId, apiId }: ImportingApi, operations: Operation[]) {
 	const writer = await store.apis.beginImport(organizationId, apiId);
 	assert.ok(writer);
-	await writer.operations(operations);
+	await writer.operations(batchOf(...operations));
 	const { schema: row, ...counts } = await writer.commit(schema);
 	return { row, counts };
 }
@@ -38,7 +38,7 @@ const { parentPort, workerData } = require('node:worker_threads');
 import(workerData.helpers).then(async ({ openReplica }) => {
 	const store = await openReplica(workerData.store);
 	const writer = await store.apis.beginImport(workerData.organizationId, workerData.apiId);
-	await writer.operations([workerData.operation]);
+	await writer.operations(workerData.batch);
 	parentPort.postMessage('begun');
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });`;
@@ -49,12 +49,12 @@ test('an import of a process that was frozen lets the next one through after a w
 	const [frozen, slow] = [await begin(store), await begin(store)];
 	const { organizationId, apiId } = frozen;
 	const helpers = new URL('../../test/helpers/store.ts', import.meta.url).href;
-	const workerData = { helpers, store: { database: store.database, waits }, organizationId, apiId, operation: operation('GET /pets') };
+	const workerData = { helpers, store: { database: store.database, waits }, organizationId, apiId, batch: batchOf(operation('GET /pets')) };
 	const thread = new Worker(FREEZE, { eval: true, workerData });
 	try {
 		await once(thread, 'message');
 		const reading = (await store.apis.beginImport(slow.organizationId, slow.apiId)) ?? assert.fail();
-		await reading.operations([operation('GET /pets')]);
+		await reading.operations(batchOf(operation('GET /pets')));
 		const [isWhile, isLong] = [elapsing(waits.idleMs / 2), elapsing(waits.idleMs * 1.2)];
 		await importAll(frozen, [operation('GET /pets')]);
 		assert.ok(isWhile(), 'it did not wait');
@@ -82,6 +82,20 @@ async function tools({ store, organizationId, apiId }: ImportingApi): Promise<Ma
 	const { items } = await store.tools.list(organizationId, LIMIT, { apiId });
 	return new Map(items.map((item) => [item.operationId ?? '', item]));
 }
+
+test('documents of tools are stored as they are, with what the server cannot read, too', async () => {
+	await using store = await testStore();
+	const api = await begin(store);
+	await importAll(api, [operation('a'), operation('b')]);
+	const stored = [...(await operations(api)).values()];
+	const parameters = { z: 1, a: { '10': 'x', '9': 'y', b: [1.5e300, -0.1] }, text: 'a "b"\\ ä😀', nothing: null };
+	for (const odd of ['', 'a\0b', 'a\ud800b']) {
+		const drafts = stored.map((row) => ({ operationId: row.id, tool: { ...draft(row), parameters: { ...parameters, odd } } }));
+		const { created, updated } = await store.tools.generate(api.organizationId, api.apiId, drafts);
+		assert.equal(created + updated, drafts.length);
+		for (const tool of (await tools(api)).values()) assert.equal(JSON.stringify(tool.parameters), JSON.stringify({ ...parameters, odd }));
+	}
+});
 
 test('an import is stored completely, without skipped operations, in the order of the document', async () => {
 	await using store = await testStore();
@@ -206,7 +220,7 @@ test('a change in the hidden part of a schema counts as a change, and tools keep
 		return { ...draft(row), wholeHash: row.wholeHash, bodies };
 	});
 	const writer = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
-	await writer.operations([operation('a', wholeOf('integer')), operation('b', { description: 'Changed.' })]);
+	await writer.operations(batchOf(operation('a', wholeOf('integer')), operation('b', { description: 'Changed.' })));
 	const { changed, schema: kept } = await writer.commit(schema, reader);
 	assert.deepEqual([changed, kept.changes?.breaking, kept.changes?.toolsUpdated], [2, 1, 2]);
 	assert.deepEqual(asked, [
@@ -255,7 +269,7 @@ test('an operation missing from the document is marked as removed with its tool,
 /** Does the same as `importAll`, with a reader. */
 async function compareAll({ store, organizationId, apiId }: ImportingApi, operations: Operation[]) {
 	const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
-	await writer.operations(operations);
+	await writer.operations(batchOf(...operations));
 	return (await writer.commit(schema, createImportReader(draft))).schema.changes ?? assert.fail();
 }
 
@@ -301,7 +315,7 @@ test('when the reader fails, everything stays unchanged', async () => {
 	const before = [await operations(api), await tools(api)];
 	const failing = { ...createImportReader(draft), draft: () => assert.fail('no tool') };
 	const writer = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
-	await writer.operations([operation('a', { description: 'Changed.' }), operation('b')]);
+	await writer.operations(batchOf(operation('a', { description: 'Changed.' }), operation('b')));
 	await assert.rejects(writer.commit(schema, failing), /no tool/);
 	assert.deepEqual([await operations(api), await tools(api)], before);
 	assert.equal((await store.apis.schemas(api.organizationId, api.apiId, LIMIT)).items.length, 1);
@@ -341,7 +355,7 @@ test('an aborted import leaves nothing, and an import is invisible until it is c
 	const { organizationId, apiId } = api;
 	for (const end of ['abort', 'commit'] as const) {
 		const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
-		await writer.operations([operation('a')]);
+		await writer.operations(batchOf(operation('a')));
 		assert.equal(await store.apis.countOperations(organizationId, apiId), 0);
 		await (end === 'abort' ? writer.abort() : writer.commit(schema));
 	}

@@ -1,6 +1,6 @@
 // Collects the definitions that a schema needs as its own `$defs`: converted once per document and shared, never expanded inline.
 
-import { type JsonObject, LEFT_OUT } from '../../core/index.ts';
+import { deepFreeze, type JsonObject, LEFT_OUT } from '../../core/index.ts';
 import { definitionName, lookUp } from './references.ts';
 import { type Conversion, type Converted, convertSchema, type Mode } from './schemas.ts';
 
@@ -40,6 +40,8 @@ export function createDefinitions(conversion: Conversion, mode: Mode): Definitio
 		if (known) return known;
 		const found = lookUp(conversion.document.root, pointer);
 		const definition = convertSchema('fault' in found ? undefined : found.value, mode, pointer, conversion);
+		// Frozen parts are written once, however many operations have them.
+		deepFreeze(definition.schema);
 		converted.set(pointer, definition);
 		return definition;
 	}

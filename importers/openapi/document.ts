@@ -6,6 +6,8 @@ import { cleanText, GatewayError, isObject, type Json, type JsonObject, quote } 
 
 export interface Document {
 	root: JsonObject;
+	/** Whether no object occurs twice in it: aliases of YAML make that happen. */
+	isTree?: boolean;
 	/** The version whose rules apply. */
 	version: '2.0' | '3.0' | '3.1' | '3.2';
 	/** Format and version as the document spells them: `openapi 3.0.3`. */
@@ -25,27 +27,29 @@ const MAX_ALIASES = 5_000;
 
 /** @throws schema_invalid naming line and column of a syntax error, or the reason why the document is not OpenAPI */
 export function readDocument(text: string): Document {
-	const value = readValue(text);
+	const { value, isTree } = readTree(text);
 	if (!isObject(value)) throw refused(`The document is not OpenAPI: its root must be an object, not ${typeName(value)}.`);
 	const version = versionOf(value);
 	if (value['paths'] !== undefined && !isObject(value['paths']))
 		throw refused(`/paths must be an object, not ${typeName(value['paths'])}.`, '/paths');
-	return { root: value, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
+	return { root: value, isTree, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
 }
 
 /** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
-export function readValue(text: string): Json {
-	const value = parseText(text.replace(/^\ufeff/, ''));
-	checkDepth(value);
-	return value;
+export const readValue = (text: string): Json => readTree(text).value;
+
+function readTree(text: string): { value: Json; isTree: boolean } {
+	const tree = parseText(text.replace(/^\ufeff/, ''));
+	checkDepth(tree.value);
+	return tree;
 }
 
 /** Tries JSON first, which is ten times as fast; the YAML parser then names the line of a fault. */
-function parseText(text: string): Json {
+function parseText(text: string): { value: Json; isTree: boolean } {
 	try {
-		return JSON.parse(text) as Json;
+		return { value: JSON.parse(text) as Json, isTree: true };
 	} catch {
-		return parseYaml(text);
+		return { value: parseYaml(text), isTree: false };
 	}
 }
 
@@ -73,16 +77,17 @@ function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayEr
 	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);
 }
 
-/** Walks without recursion, since the documents that it refuses would overflow the stack. */
-function checkDepth(root: Json): void {
-	const open: { value: Json; depth: number }[] = [{ value: root, depth: 0 }];
-	for (let next = open.pop(); next !== undefined; next = open.pop()) {
-		const { value, depth } = next;
-		if (value === null || typeof value !== 'object') continue;
-		if (depth > MAX_DEPTH) throw refused(`The document is nested deeper than ${MAX_DEPTH} levels.`);
-		for (const child of Object.values(value)) {
-			if (typeof child === 'object' && child !== null) open.push({ value: child, depth: depth + 1 });
-		}
+/** Walks by recursion, which ends at the depth that is refused. It neither lists nor collects anything, since it visits each value. */
+function checkDepth(value: Json, depth = 0): void {
+	if (depth > MAX_DEPTH) throw refused(`The document is nested deeper than ${MAX_DEPTH} levels.`);
+	if (value === null || typeof value !== 'object') return;
+	if (Array.isArray(value)) {
+		for (const child of value) if (typeof child === 'object' && child !== null) checkDepth(child, depth + 1);
+		return;
+	}
+	for (const key in value) {
+		const child = value[key];
+		if (typeof child === 'object' && child !== null) checkDepth(child, depth + 1);
 	}
 }
 

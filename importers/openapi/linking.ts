@@ -55,7 +55,7 @@ const LITERAL = /^(?:example|examples|default|enum|const|value|x-.*)$/;
 const OWN = /^x-/;
 
 /** Changes the document in place. @throws schema_invalid, egress_refused for references that must not be followed */
-export async function linkDocuments({ root, version }: Document, library: Library, log: Log): Promise<void> {
+export async function linkDocuments({ root, version, isTree = false }: Document, library: Library, log: Log): Promise<void> {
 	const links: Links = {
 		references: [],
 		resources: new Map([[library.home, '']]),
@@ -63,7 +63,12 @@ export async function linkDocuments({ root, version }: Document, library: Librar
 		dynamic: { holders: [], targets: new Map() },
 		seen: new Set(),
 	};
-	collect(root, { base: selfOf(root, library.home), at: '' }, { identifies: version === '3.1' || version === '3.2', isRoot: true }, links);
+	collect(
+		root,
+		{ base: selfOf(root, library.home), at: '' },
+		{ identifies: version === '3.1' || version === '3.2', isRoot: true, isTree },
+		links,
+	);
 	const found = await readOthers(root, links, library, log);
 	for (const reference of links.references) {
 		const pointer = locate(reference, found, { root, links, library });
@@ -94,9 +99,11 @@ interface Dialect {
 	identifies: boolean;
 	/** Whether this is the root document, whose top-level extensions are linked only if something refers to them; in others, always. */
 	isRoot: boolean;
+	/** Whether no object occurs twice in the document. */
+	isTree: boolean;
 }
 
-function collect(value: Json, document: LinkedResource, { identifies, isRoot }: Dialect, links: Links): void {
+function collect(value: Json, document: LinkedResource, { identifies, isRoot, isTree }: Dialect, links: Links): void {
 	links.resources.set(document.base, document.at);
 	const path: string[] = [];
 	const within = (key: string, child: Json, resource: LinkedResource, isNamed: boolean): void => {
@@ -106,10 +113,11 @@ function collect(value: Json, document: LinkedResource, { identifies, isRoot }: 
 	};
 
 	function walk(node: Json, around: LinkedResource, isNamed: boolean): void {
-		if (node === null || typeof node !== 'object' || links.seen.has(node)) return;
-		links.seen.add(node);
+		if (!isNode(node) || links.seen.has(node)) return;
+		// In a tree only extensions are reached again, by the references to them.
+		if (!isTree || path.length <= 1) links.seen.add(node);
 		if (Array.isArray(node)) {
-			for (const [index, child] of node.entries()) within(String(index), child, around, false);
+			for (const [index, child] of node.entries()) if (isNode(child)) within(String(index), child, around, false);
 			return;
 		}
 		const resource = isNamed || !identifies ? around : identify(node, { document, around, path }, links);
@@ -119,7 +127,9 @@ function collect(value: Json, document: LinkedResource, { identifies, isRoot }: 
 			const [uri = '', ...fragment] = ref.split('#');
 			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource, at: pointerOf(document, path) });
 		}
-		for (const [key, child] of Object.entries(node)) {
+		for (const key of Object.keys(node)) {
+			const child = node[key] ?? null;
+			if (!isNode(child)) continue;
 			if (isNamed || !LITERAL.test(key) || (path.length === 0 && !isRoot && OWN.test(key)))
 				within(key, child, resource, !isNamed && NAMED.has(key) && isObject(child));
 		}
@@ -132,6 +142,8 @@ function collect(value: Json, document: LinkedResource, { identifies, isRoot }: 
 		if (uri === '' && OWN.test(key) && isObject(value) && Object.hasOwn(value, key)) within(key, value[key] ?? null, document, false);
 	}
 }
+
+const isNode = (value: Json): value is JsonObject | Json[] => typeof value === 'object' && value !== null;
 
 interface NodePosition {
 	document: LinkedResource;
@@ -191,7 +203,7 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 			embedded[key] = other.value;
 			found.set(address, at);
 			links.resources.set(other.address, at);
-			collect(other.value, { base: selfOf(other.value, other.address), at }, { identifies: true, isRoot: false }, links);
+			collect(other.value, { base: selfOf(other.value, other.address), at }, { identifies: true, isRoot: false, isTree: false }, links);
 		}
 		next = links.references.slice(known);
 	}

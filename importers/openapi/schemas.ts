@@ -1,7 +1,8 @@
 // Converts Schema Objects of OpenAPI 2.0 to 3.2 to JSON Schema 2020-12. Only listed keywords with valid values are kept, so the
 // result always compiles. Losses are reported, and they only ever loosen the schema, never tighten it.
 
-import { compileArguments, isObject, type Json, type JsonObject, patternFault } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject, patternFault } from '../../core/index.ts';
+import { acceptsOwnDefault } from './defaults.ts';
 import type { Document } from './document.ts';
 import { type Edge, InPlace } from './in-place.ts';
 import { isSilent, lose, READERS } from './keywords.ts';
@@ -72,7 +73,8 @@ export function createConversion(document: Document): Conversion {
 		patternFault: (pattern) => remember(patterns, pattern, () => patternFault(pattern)),
 		acceptsDefault: (schema) => {
 			const { title: _, description: __, ...rest } = schema;
-			return remember(defaults, JSON.stringify(rest), () => accepts(rest));
+			const written = JSON.stringify(rest);
+			return remember(defaults, written, () => acceptsOwnDefault(rest, written));
 		},
 	};
 }
@@ -143,14 +145,6 @@ function reference(ref: string, visit: Visit, position: SchemaPosition): string 
 function keepFittingDefault(schema: JsonObject, visit: Visit): void {
 	if (schema['default'] === undefined || visit.conversion.acceptsDefault(schema)) return;
 	delete schema['default'];
-}
-
-/** Checks a schema's default; false for schemas with references, whose defaults are left to the server. */
-function accepts(schema: JsonObject): boolean {
-	if (JSON.stringify(schema).includes('"$ref"')) return false;
-	const { default: value, ...rest } = schema;
-	const check = compileArguments({ type: 'object', properties: { value: rest } });
-	return check({ value: structuredClone(value ?? null) }).length === 0;
 }
 
 /** Makes the schema accept null as well (`nullable`, OpenAPI 3.0.4 §4.7.24.1). Documents of 3.1 use it too. */

@@ -1,6 +1,6 @@
 // Collects the definitions that a schema reaches, within bounds.
 
-import { type JsonObject, LEFT_OUT, WholeSchemas } from '../../core/index.ts';
+import { deepFreeze, type JsonObject, LEFT_OUT, type Operation, WholeSchemas } from '../../core/index.ts';
 import { convertDefinition, type Definable, type Direction, type References, type Types } from './schemas.ts';
 
 export interface Limits {
@@ -20,8 +20,13 @@ export interface Definitions {
 	types: Types;
 	input: Map<Definable, Definition>;
 	output: Map<Definable, Definition>;
+	/** The schemas of answers. */
+	answers: Map<string, CutAnswer>;
 	wholes: WholeSchemas;
 }
+
+/** The schema of an answer, and whether it is missing only because of its size. */
+export type CutAnswer = Pick<Operation, 'outputSchema' | 'answerCut'>;
 
 export interface Closure {
 	definitions: JsonObject;
@@ -33,6 +38,7 @@ export const createDefinitions = (types: Types): Definitions => ({
 	types,
 	input: new Map(),
 	output: new Map(),
+	answers: new Map(),
 	wholes: new WholeSchemas(),
 });
 
@@ -74,7 +80,8 @@ function definitionOf(desc: Definable, direction: Direction, known: Definitions)
 	const cached = known[direction].get(desc);
 	if (cached) return cached;
 	const references: References = new Set();
-	const schema = convertDefinition(desc, direction, known.types, references);
+	// Frozen parts are written once, however many operations have them.
+	const schema = deepFreeze(convertDefinition(desc, direction, known.types, references));
 	const definition = { schema, references, sizeBytes: JSON.stringify(schema).length + desc.typeName.length + 4 };
 	known[direction].set(desc, definition);
 	return definition;

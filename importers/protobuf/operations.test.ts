@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromBinary } from '@bufbuild/protobuf';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { JsonObject } from '../../core/index.ts';
 import { config } from '../../plugins/executors/grpc/config.ts';
@@ -64,6 +64,23 @@ test('a tool has the descriptors of the types that its method reaches, and of no
 	const everything = whole.file.flatMap(({ messageType }) => messageType).find(({ name }) => name === 'Everything');
 	const maybe = everything?.field.find(({ name }) => name === 'maybe');
 	assert.deepEqual([maybe?.proto3Optional, maybe?.oneofIndex], [true, 1]);
+});
+
+test('descriptors are the bytes that the library writes, although they are joined of pieces', async () => {
+	const nested = `edition = "2023"; package n; enum E { A = 0; B = 1; } extend Out { string top = 100; }
+		message Out { extensions 100 to 200; map<string, In> all = 1; oneof o { E e = 2; In.Deep deep = 3; } Shell.Kept kept = 4;
+			message In { Deep deep = 1; enum F { X = 0; Y = 5; } F f = 2 [features.field_presence = IMPLICIT];
+				message Deep { repeated int32 list = 1 [features.repeated_field_encoding = EXPANDED]; Out out = 2; } extend Out { string inner = 101; } } }
+		message Shell { message Kept { string snake_name = 1 [json_name = "other"]; } message Left {} }
+		service S { rpc Get(Out) returns (Out); rpc Some(Shell.Kept) returns (stream Shell.Kept); }`;
+	const files = new Map([['n.proto', Buffer.from(nested)]]);
+	const { operations } = await readWith(importer, '', null, { files });
+	assert.equal(operations.length, 2);
+	for (const { key, definition } of [...operations, ...shop.operations]) {
+		const bytes = Buffer.from(String(definition['descriptors']), 'base64');
+		const again = toBinary(FileDescriptorSetSchema, fromBinary(FileDescriptorSetSchema, bytes));
+		assert.equal(Buffer.from(again).toString('hex'), bytes.toString('hex'), key);
+	}
 });
 
 test('the answer of a long-running operation is among its descriptors, though only an Any holds it', () => {

@@ -8,6 +8,7 @@ import { createDefinitions, type Definitions } from './definitions.ts';
 import type { Description } from './document.ts';
 import { createMissing } from './missing.ts';
 import { methodOptionsOf } from './options.ts';
+import { createPieces } from './pruned-files.ts';
 import { compactSet, type Reachable } from './reachable-types.ts';
 import { convertAnswer, convertRequest } from './signature.ts';
 
@@ -43,8 +44,8 @@ export function createDescriptionContext(description: Description, given: Import
 	const { options, comments } = description;
 	const order = new Map([...description.registry.files].map((file, index) => [file, index]));
 	const missing = createMissing(description.unresolved, description.registry, extensions);
-	const reachable = { registry: description.registry, extensions, order, missing };
-	return { description, definitions: createDefinitions({ options, comments, extensions }), reachable, given };
+	const reachable = { registry: description.registry, extensions, order, missing, pieces: createPieces() };
+	return { description, definitions: createDefinitions({ options, comments, extensions, behaviors: new Map() }), reachable, given };
 }
 
 /** Indexes extensions by the extended message. */
@@ -98,7 +99,7 @@ function convert(method: DescMethod, { description, definitions, reachable, give
 	if (fault !== null) return { skip: fault };
 	const faults = new Set<string>();
 	const required = isHttp && bindings.length === 1 ? pathFields(method, bindings[0]) : [];
-	const descriptors = Buffer.from(compactSet(method, answers, reachable)).toString('base64');
+	const descriptors = compactSet(method, answers, reachable).toString('base64');
 	if (descriptors.length > MAX_DESCRIPTORS_CHARS)
 		return { skip: `its messages take more than ${MAX_DESCRIPTORS_CHARS} characters to describe` };
 	const maxChars = MAX_DESCRIBED_CHARS - descriptors.length;

@@ -9,7 +9,7 @@ import {
 	type JsonValue,
 	toJson,
 } from '@bufbuild/protobuf';
-import { FieldOptionsSchema, MethodOptionsSchema } from '@bufbuild/protobuf/wkt';
+import { type FieldOptions, FieldOptionsSchema, MethodOptionsSchema } from '@bufbuild/protobuf/wkt';
 import { isObject } from '../../core/index.ts';
 import type { HttpBinding } from '../../plugins/executors/grpc/config.ts';
 
@@ -18,10 +18,25 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const TEMPLATE = /^\/(?:[^{}?#\s]|\{[A-Za-z0-9_.]+(?:=[^{}?#\s]+)?\})*$/;
 const MAX_BINDINGS = 20;
 
+/** Number of the extension `google.api.field_behavior`: https://github.com/googleapis/googleapis/blob/master/google/api/field_behavior.proto */
+const FIELD_BEHAVIOR = 1052;
+
+/** The behaviors of options by their bytes: most fields have the same few. */
+export type KnownBehaviors = Map<string, readonly JsonValue[]>;
+
 /** Returns the behaviors of a field: `REQUIRED`, `OUTPUT_ONLY`, … */
-export function behaviorsOf({ proto }: DescField | DescExtension, registry: FileRegistry): readonly JsonValue[] {
+export function behaviorsOf({ proto }: DescField | DescExtension, registry: FileRegistry, known: KnownBehaviors): readonly JsonValue[] {
 	const { options } = proto;
-	if (!options?.$unknown) return [];
+	if (!options?.$unknown?.some(({ no }) => no === FIELD_BEHAVIOR)) return [];
+	const key = options.$unknown.map(({ no, wireType, data }) => `${no} ${wireType} ${Buffer.from(data).toString('latin1')}`).join('\n');
+	const before = known.get(key);
+	if (before) return before;
+	const behaviors = readBehaviors(options, registry);
+	known.set(key, behaviors);
+	return behaviors;
+}
+
+function readBehaviors(options: FieldOptions, registry: FileRegistry): readonly JsonValue[] {
 	try {
 		const told = toJson(FieldOptionsSchema, options, { registry }) as JsonObject;
 		const behaviors = told['[google.api.field_behavior]'];

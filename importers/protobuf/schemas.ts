@@ -4,7 +4,7 @@
 import { type DescEnum, type DescExtension, type DescField, type DescMessage, type FileRegistry, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence as Presence } from '@bufbuild/protobuf/wkt';
 import { cleanText, type JsonObject } from '../../core/index.ts';
-import { behaviorsOf } from './options.ts';
+import { behaviorsOf, type KnownBehaviors } from './options.ts';
 
 export type Definable = DescMessage | DescEnum;
 /** The types that a schema refers to. */
@@ -16,6 +16,7 @@ export interface Types {
 	comments: ReadonlyMap<string, string>;
 	/** Extensions by the full name of the extended message. */
 	extensions: ReadonlyMap<string, DescExtension[]>;
+	behaviors: KnownBehaviors;
 }
 
 /** Whether a schema is of arguments or of answers, which may hold more than is known. */
@@ -113,7 +114,7 @@ export interface Fields {
 export function convertFields(desc: DescMessage, direction: Direction, types: Types, references: References): Fields {
 	const fields: Fields = { properties: {}, required: [] };
 	for (const field of [...desc.fields, ...(types.extensions.get(desc.typeName) ?? [])]) {
-		const behaviors = behaviorsOf(field, types.options);
+		const behaviors = behaviorsOf(field, types.options, types.behaviors);
 		if ((direction === 'input' && behaviors.includes('OUTPUT_ONLY')) || field.jsonName === '__proto__') continue;
 		fields.properties[field.jsonName] = convertField(field, direction, types, references);
 		const isRequired = field.presence === Presence.LEGACY_REQUIRED || (behaviors.includes('REQUIRED') && field.oneof === undefined);

@@ -3,7 +3,7 @@
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation } from '../../core/index.ts';
 import type { GrpcConfig } from '../../plugins/executors/grpc/config.ts';
-import { closeOver, type Definitions, type Limits } from './definitions.ts';
+import { type CutAnswer, closeOver, type Definitions, type Limits } from './definitions.ts';
 import { convertFields, convertMessageUse, described, hasOwnJson, oneofNotes, type References } from './schemas.ts';
 
 /** A model does not read a schema larger than this. The levels are half of those that the compiler of schemas can handle. */
@@ -27,7 +27,7 @@ function requestArgumentOf({ input, methodKind }: DescMethod, { types }: Definit
 	return hasOwnJson(input) || types.extensions.has(input.typeName) ? 'request' : null;
 }
 
-export interface Asked {
+export interface SignatureOptions {
 	/** Names of fields that are required in addition to those that the message requires. */
 	required: readonly string[];
 	/** Limit of the schema that arguments are checked against. */
@@ -35,7 +35,12 @@ export interface Asked {
 }
 
 /** @param faults collects what was lost */
-export function convertRequest(method: DescMethod, { required, maxChars }: Asked, known: Definitions, faults: Set<string>): Signature {
+export function convertRequest(
+	method: DescMethod,
+	{ required, maxChars }: SignatureOptions,
+	known: Definitions,
+	faults: Set<string>,
+): Signature {
 	const argument = requestArgumentOf(method, known);
 	const references: References = new Set();
 	const root = argument === null ? fieldsOf(method.input, known, references, faults) : wrapped(argument, method.input, references);
@@ -81,10 +86,19 @@ function fieldsOf(desc: DescMessage, { types }: Definitions, references: Referen
 }
 
 /** Makes the answer's schema; none if the answer is not an object, or if its schema is too large, which is then reported. */
-export function convertAnswer({ output, methodKind }: DescMethod, known: Definitions): Pick<Operation, 'outputSchema' | 'answerCut'> {
+export function convertAnswer({ output, methodKind }: DescMethod, known: Definitions): CutAnswer {
 	if (hasOwnJson(output)) return { outputSchema: null };
-	const references: References = new Set();
 	const isStream = methodKind === 'server_streaming' || methodKind === 'bidi_streaming';
+	const key = `${isStream ? 'stream ' : ''}${output.typeName}`;
+	const before = known.answers.get(key);
+	if (before) return before;
+	const answer = makeAnswer(output, isStream, known);
+	known.answers.set(key, answer);
+	return answer;
+}
+
+function makeAnswer(output: DescMessage, isStream: boolean, known: Definitions): CutAnswer {
+	const references: References = new Set();
 	const root = isStream ? streamOf(convertMessageUse(output, references)) : objectOf(output, known, references);
 	const chars = ANSWER.chars - JSON.stringify(root).length;
 	const { definitions, left } = closeOver(references, { ...ANSWER, chars }, 'output', known);

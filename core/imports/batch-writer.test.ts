@@ -1,0 +1,58 @@
+// The JSON of operations on their way to the store.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operation } from '../../test/helpers/samples.ts';
+import type { Operation } from '../contract/nouns.ts';
+import { deepFreeze } from '../kit/json.ts';
+import { BatchMemory, type OperationBatch, OperationWriter } from './batch-writer.ts';
+
+const PET = deepFreeze({ type: 'object', properties: { name: { type: 'string', description: 'ä € 😀' } } });
+const withPet = (key: string): Operation =>
+	operation(key, {
+		parameters: { type: 'object', properties: { pet: { $ref: '#/$defs/Pet' } }, $defs: { Pet: PET, Open: { type: 'string' } } },
+		whole: { $defs: {} },
+		outputSchema: PET,
+	});
+
+const textOf = ({ operations }: OperationBatch): string => Buffer.from(operations).toString();
+
+test('operations are written as JSON.stringify writes them, frozen parts too', () => {
+	const writer = new OperationWriter();
+	const empty = { ...operation('b'), parameters: {}, title: undefined, whole: null } as unknown as Operation;
+	for (const one of [withPet('a'), withPet('c'), operation('"d"'), empty]) {
+		const memory = new BatchMemory();
+		const written = writer.write(one);
+		memory.add(written);
+		assert.equal(textOf(memory.take()), JSON.stringify([one]));
+		assert.equal(written.chars, JSON.stringify(one).length);
+		assert.ok(written.isStorable);
+	}
+});
+
+test('a batch stays as it is while the next one is written, however large', () => {
+	const [writer, memory] = [new OperationWriter(), new BatchMemory()];
+	const batches = [1, 2, 40].map((size) =>
+		Array.from({ length: size }, (_, n) => operation(`${size} ${n}`, { description: '€'.repeat(5_000) })),
+	);
+	let former: { batch: OperationBatch; text: string } | null = null;
+	for (const operations of batches) {
+		for (const one of operations) memory.add(writer.write(one));
+		const batch = memory.take();
+		assert.equal(batch.count, operations.length);
+		assert.equal(textOf(batch), JSON.stringify(operations));
+		if (former) assert.equal(textOf(former.batch), former.text);
+		former = { batch, text: textOf(batch) };
+	}
+});
+
+test('NUL and lone surrogates are noticed, in frozen parts too', () => {
+	const writer = new OperationWriter();
+	const isStorable = (change: Partial<Operation>): boolean => writer.write(operation('a', change)).isStorable;
+	assert.ok(isStorable({ description: '😀' }));
+	for (const text of ['\0', '\ud800', '\udc00']) {
+		assert.equal(isStorable({ description: text }), false);
+		assert.equal(isStorable({ outputSchema: deepFreeze({ description: text }) }), false);
+		assert.equal(isStorable({ parameters: { $defs: { [text]: PET } } }), false);
+	}
+});

@@ -1,0 +1,144 @@
+// Writes operations as JSON in UTF-8 into memory that the worker and the main thread share: nothing is copied from one to the other, and no
+// memory is taken anew for each batch. The parts of operations that importers froze, since many operations have them, are written once.
+
+import type { Operation } from '../contract/nouns.ts';
+import { isObject } from '../kit/json.ts';
+
+export interface OperationBatch {
+	/** A list of operations as JSON in UTF-8. It lies in shared memory, and stays as it is until this batch is answered. */
+	operations: Uint8Array;
+	count: number;
+}
+
+/** An operation as JSON, in pieces. */
+export interface Written {
+	pieces: readonly Piece[];
+	chars: number;
+	/** Whether PostgreSQL can store it: it holds neither NUL nor lone surrogates. */
+	isStorable: boolean;
+}
+
+type Piece = string | Fragment;
+
+/** A frozen part. */
+interface Fragment {
+	bytes: Uint8Array;
+	chars: number;
+	isStorable: boolean;
+}
+
+/** `JSON.stringify` escapes no surrogates but lone ones. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+/** The members that may have frozen parts, by the level. */
+const OPENED: readonly ReadonlySet<string>[] = [new Set(['parameters', 'whole', 'outputSchema']), new Set(['$defs']), new Set()];
+const MAX_BYTES_PER_CHAR = 3;
+const FIRST_BYTES = 64 * 1024;
+const LIST = 0x5b;
+const NEXT = 0x2c;
+const END = 0x5d;
+
+/** Writes operations like `JSON.stringify`. */
+export class OperationWriter {
+	readonly #fragments = new WeakMap<object, Fragment>();
+
+	write(operation: Operation): Written {
+		const pieces: Piece[] = [];
+		this.#writeMembers(operation, 0, pieces);
+		let [chars, isStorable] = [0, true];
+		for (const piece of pieces) {
+			chars += typeof piece === 'string' ? piece.length : piece.chars;
+			isStorable &&= typeof piece === 'string' ? !UNSTORABLE.test(piece) : piece.isStorable;
+		}
+		return { pieces, chars, isStorable };
+	}
+
+	#writeMembers(object: object, level: number, pieces: Piece[]): void {
+		let mark = '{';
+		for (const [name, value] of Object.entries(object) as [string, unknown][]) {
+			const start = `${mark}${JSON.stringify(name)}:`;
+			if (isObject(value) && Object.isFrozen(value)) {
+				append(pieces, start);
+				pieces.push(this.#fragmentOf(value));
+			} else if (isObject(value) && OPENED[level]?.has(name)) {
+				append(pieces, start);
+				this.#writeMembers(value, level + 1, pieces);
+			} else {
+				const text = JSON.stringify(value);
+				if (text === undefined) continue;
+				append(pieces, start + text);
+			}
+			mark = ',';
+		}
+		append(pieces, mark === '{' ? '{}' : '}');
+	}
+
+	#fragmentOf(value: object): Fragment {
+		const known = this.#fragments.get(value);
+		if (known) return known;
+		const text = JSON.stringify(value);
+		const made = { bytes: Buffer.from(text), chars: text.length, isStorable: !UNSTORABLE.test(text) };
+		this.#fragments.set(value, made);
+		return made;
+	}
+}
+
+function append(pieces: Piece[], text: string): void {
+	const last = pieces.length - 1;
+	const before = pieces[last];
+	if (typeof before === 'string') pieces[last] = before + text;
+	else pieces.push(text);
+}
+
+/** Collects a batch. Two memories alternate: one is read by the main thread while the other is written. */
+export class BatchMemory {
+	#memory = shared(FIRST_BYTES);
+	#other = shared(FIRST_BYTES);
+	#sizeBytes = 0;
+	#chars = 0;
+	#count = 0;
+
+	get chars(): number {
+		return this.#chars;
+	}
+
+	get count(): number {
+		return this.#count;
+	}
+
+	add({ pieces, chars }: Pick<Written, 'pieces' | 'chars'>): void {
+		this.#reserve(chars * MAX_BYTES_PER_CHAR + 2);
+		const memory = this.#memory;
+		let at = this.#sizeBytes;
+		memory[at++] = this.#count === 0 ? LIST : NEXT;
+		for (const piece of pieces) {
+			if (typeof piece === 'string') at += memory.write(piece, at);
+			else {
+				memory.set(piece.bytes, at);
+				at += piece.bytes.length;
+			}
+		}
+		this.#sizeBytes = at;
+		this.#chars += chars;
+		this.#count++;
+	}
+
+	/** Ends the batch. The next one is written over the one before, which must have been answered. */
+	take(): OperationBatch {
+		const [memory, count] = [this.#memory, this.#count];
+		memory[this.#sizeBytes++] = END;
+		const operations = new Uint8Array(memory.buffer, 0, this.#sizeBytes);
+		[this.#memory, this.#other] = [this.#other, memory];
+		[this.#sizeBytes, this.#chars, this.#count] = [0, 0, 0];
+		return { operations, count };
+	}
+
+	#reserve(bytes: number): void {
+		const needed = this.#sizeBytes + bytes;
+		if (needed <= this.#memory.length) return;
+		const larger = shared(Math.max(needed, 2 * this.#memory.length));
+		larger.set(this.#memory.subarray(0, this.#sizeBytes));
+		this.#memory = larger;
+	}
+}
+
+const shared = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes));

@@ -2,7 +2,7 @@
 
 import { CONTROL, WHOLE_CORE } from './messages.ts';
 
-/** A run pauses at least once a millisecond, or the main thread would wait for the end of its time slice. */
+/** A run pauses at least once in a millisecond of computing, or the main thread would wait for the end of its time slice. */
 const [BUSY_MS, LEAST_PAUSE_MS] = [1, 0.1];
 /** The longest pause, after a built-in that computed for seconds without a check; its account rests afterwards as well. */
 const MOST_PAUSE_MS = 1000;
@@ -14,6 +14,8 @@ const cpuMs = (): number => {
 
 export class Brake {
 	readonly #control: Int32Array;
+	/** The thread's CPU time when the last run ended, which is when the next begins: reading it costs more than the thread does between. */
+	#endedCpuMs = cpuMs();
 	#begunCpuMs = 0;
 	#seenCpuMs = 0;
 	#pausedAt = 0;
@@ -24,14 +26,15 @@ export class Brake {
 
 	/** Counts from zero for a run that begins. */
 	begin(): void {
-		this.#begunCpuMs = cpuMs();
-		this.#seenCpuMs = this.#begunCpuMs;
+		this.#begunCpuMs = this.#endedCpuMs;
+		this.#seenCpuMs = this.#endedCpuMs;
 		this.#pausedAt = performance.now();
 	}
 
-	/** CPU time since the run began, in milliseconds. */
-	computedMs(): number {
-		return cpuMs() - this.#begunCpuMs;
+	/** Ends a run. @returns its CPU time in milliseconds */
+	end(): number {
+		this.#endedCpuMs = cpuMs();
+		return this.#endedCpuMs - this.#begunCpuMs;
 	}
 
 	/** Says whether the run must end. The engine asks every ten thousand steps. */
@@ -42,6 +45,9 @@ export class Brake {
 
 	#pause(): void {
 		const now = cpuMs();
+		this.#pausedAt = performance.now();
+		// The thread itself was kept waiting, so others had their turn.
+		if (now - this.#seenCpuMs < BUSY_MS) return;
 		const part = Atomics.load(this.#control, CONTROL.part) / WHOLE_CORE;
 		const owedMs = (now - this.#seenCpuMs) * (1 / part - 1);
 		// A request to stop wakes this wait.

@@ -33,6 +33,9 @@ export const LIMITS = {
 /** The text that precedes the user's in its first line, as the engine sees it. */
 export const BEFORE = '(async function (parameters) {';
 
+/** The most instances of the engine that a thread keeps, each for one organization. */
+export const KEPT_INSTANCES = 4;
+
 /** The `workerData` of a thread. */
 export interface ThreadData {
 	module: WebAssembly.Module;
@@ -42,14 +45,17 @@ export interface ThreadData {
 	compileCache: string | null;
 }
 
-/** Indexes into the control buffer. `stop`: 1 asks the current run to end. `part`: thousandths of a core's time that the run may have. */
-export const CONTROL = { stop: 0, part: 1, bytes: 8 } as const;
+/**
+ * Indexes into the control buffer. `stop`: 1 asks the current run to end. `part`: thousandths of a core's time that the run may have. `posted`:
+ * the number of messages to the thread, for which an idle one waits.
+ */
+export const CONTROL = { stop: 0, part: 1, posted: 2, bytes: 12 } as const;
 export const WHOLE_CORE = 1000;
 
 export interface RunTask {
 	/** The account whose shares the run uses. */
 	account: string;
-	/** An instance of the engine is reused only for runs of one organization. */
+	/** An instance of the engine serves only runs of one organization. */
 	organization: string;
 	code: string;
 	/** The arguments as JSON text. */
@@ -119,6 +125,9 @@ export type ToThread =
 	| { type: 'check'; task: CheckTask }
 	| { type: 'answer'; id: string; answer: HostAnswer }
 	| { type: 'stop' };
+
+/** A message that gives the thread something to do, of which it has one at a time. */
+export type Job = Extract<ToThread, { type: 'run' | 'check' }>;
 
 export type FromThread =
 	| { type: 'ready' }

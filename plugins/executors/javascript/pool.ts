@@ -1,7 +1,7 @@
 // The sandbox as a whole: accounts share its threads, its memory and the cores, so that something is always left for others.
 
 import { availableParallelism } from 'node:os';
-import { type Asked, FairQueue, GatewayError, type QueueLimits as Limits, raceWith } from '../../../core/index.ts';
+import { FairQueue, GatewayError, type QueueLimits as Limits, type QueueRequest, raceWith } from '../../../core/index.ts';
 import { Cores } from './cores.ts';
 import type { CheckTask, RunTask } from './messages.ts';
 import type { Ended, RunLimits, Thread } from './thread.ts';
@@ -28,7 +28,9 @@ const REST = { freeMs: 50, times: 4, maxMs: 60_000 };
 const CHECK_MS = 5000;
 
 interface Waiter {
-	asked: Asked;
+	asked: QueueRequest;
+	/** The thread, once its turn has come. */
+	thread: Thread | null;
 	start(thread: Thread): void;
 	refuse(reason: unknown): void;
 }
@@ -60,7 +62,7 @@ export function createPool(limits: Partial<Limits> = {}): Pool {
 	};
 }
 
-const ownerOf = ({ account, organization }: CheckTask): Pick<Asked, 'account' | 'organization'> => ({ account, organization });
+const ownerOf = ({ account, organization }: CheckTask): Pick<QueueRequest, 'account' | 'organization'> => ({ account, organization });
 
 class Turns {
 	readonly #queue: FairQueue<Waiter>;
@@ -73,7 +75,7 @@ class Turns {
 		this.#queue = new FairQueue(limits);
 	}
 
-	async use(asked: Asked, signal: AbortSignal, work: (thread: Thread) => Promise<Ended>): Promise<Ended> {
+	async use(asked: QueueRequest, signal: AbortSignal, work: (thread: Thread) => Promise<Ended>): Promise<Ended> {
 		const { account } = asked;
 		const thread = await this.#turn(asked, signal);
 		this.#cores.begin(account, thread);
@@ -96,12 +98,17 @@ class Turns {
 		this.#threads.close();
 	}
 
-	async #turn(asked: Asked, signal: AbortSignal): Promise<Thread> {
+	async #turn(asked: QueueRequest, signal: AbortSignal): Promise<Thread> {
 		signal.throwIfAborted();
 		const { promise, resolve, reject } = Promise.withResolvers<Thread>();
-		const waiter: Waiter = { asked, start: resolve, refuse: reject };
+		const start = (thread: Thread): void => {
+			waiter.thread = thread;
+			resolve(thread);
+		};
+		const waiter: Waiter = { asked, thread: null, start, refuse: reject };
 		if (!this.#queue.add(waiter, asked)) throw busy('Too many runs are waiting');
 		this.#serve();
+		if (waiter.thread) return waiter.thread;
 		return raceWith(signal, promise, {
 			leave: () => {
 				this.#queue.remove(waiter, asked);

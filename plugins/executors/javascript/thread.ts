@@ -10,6 +10,8 @@ import {
 	type Ending,
 	type FromThread,
 	type HostAnswer,
+	type Job,
+	KEPT_INSTANCES,
 	type Progress,
 	type RunTask,
 	type SandboxRequest,
@@ -45,13 +47,11 @@ export interface Ended {
 }
 
 /** A message by which a run asks its host for something. */
-type Asked = Extract<FromThread, { type: 'request' | 'call' }>;
-
-type Job = Extract<ToThread, { type: 'run' | 'check' }>;
+type HostCall = Extract<FromThread, { type: 'request' | 'call' }>;
 
 export class Thread {
-	/** The organization of the last run, whose instance of the engine is kept. */
-	organization: string | null = null;
+	/** The organizations of the last runs, whose instances of the engine it mostly keeps; the last is the last. */
+	readonly #organizations = new Set<string>();
 	/** True while the run only waits. */
 	isWaiting = false;
 	/** Called at each change of `isWaiting`. */
@@ -95,8 +95,13 @@ export class Thread {
 		this.#worker.unref();
 	}
 
+	/** Whether it worked for the organization lately, so that it need not start an instance of the engine. */
+	knows(organization: string): boolean {
+		return this.#organizations.has(organization);
+	}
+
 	async run(task: RunTask, limits: RunLimits): Promise<Ended> {
-		this.organization = task.organization;
+		this.#note(task.organization);
 		// The controller is made lazily: most runs make no request, and aborting costs more than all else that is done here for a run.
 		const requests: { controller?: AbortController } = {};
 		try {
@@ -118,7 +123,7 @@ export class Thread {
 	}
 
 	check(task: CheckTask, limits: Pick<RunLimits, 'timeoutMs' | 'signal'>): Promise<Ended> {
-		this.organization = null;
+		this.#note(task.organization);
 		return this.#work({ type: 'check', task }, limits, () => undefined);
 	}
 
@@ -131,7 +136,7 @@ export class Thread {
 	async #work(
 		job: Job,
 		{ timeoutMs, signal, progress }: Pick<RunLimits, 'timeoutMs' | 'signal' | 'progress'>,
-		onAsked: (asked: Asked) => void,
+		onAsked: (asked: HostCall) => void,
 	): Promise<Ended> {
 		const { promise, resolve } = Promise.withResolvers<Ended>();
 		const started = performance.now();
@@ -179,6 +184,15 @@ export class Thread {
 		}
 	}
 
+	#note(organization: string): void {
+		this.#organizations.delete(organization);
+		this.#organizations.add(organization);
+		for (const oldest of this.#organizations) {
+			if (this.#organizations.size <= KEPT_INSTANCES) return;
+			this.#organizations.delete(oldest);
+		}
+	}
+
 	#wait(isWaiting: boolean): void {
 		this.isWaiting = isWaiting;
 		this.onWaiting();
@@ -186,5 +200,7 @@ export class Thread {
 
 	#post(message: ToThread, moved: ArrayBuffer[] = []): void {
 		this.#worker.postMessage(message, moved);
+		Atomics.add(this.#control, CONTROL.posted, 1);
+		Atomics.notify(this.#control, CONTROL.posted);
 	}
 }

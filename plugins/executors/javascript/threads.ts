@@ -30,10 +30,10 @@ export class Threads {
 		return this.#idle.size > 0;
 	}
 
-	/** Takes an idle thread; one that worked for the organization before, if there is one. */
+	/** Takes an idle thread: the last one that worked for the organization lately, or the last of all, whose memory is still in the caches. */
 	take(organization: string): Thread {
-		const [first, ...others] = this.#idle.keys();
-		const thread = [first, ...others].find((one) => one?.organization === organization) ?? first;
+		const idle = [...this.#idle.keys()];
+		const thread = idle.findLast((one) => one.knows(organization)) ?? idle.at(-1);
 		if (!thread) throw new Error('No thread of the sandbox is idle.');
 		clearTimeout(this.#idle.get(thread));
 		this.#idle.delete(thread);

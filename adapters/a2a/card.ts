@@ -17,7 +17,7 @@ import { type Document, written, writtenCard } from './card/written.ts';
 import type { Config, Operator } from './config.ts';
 import { A2AError } from './errors.ts';
 import { guidesOf, onCard } from './instructions.ts';
-import type { Asked } from './methods.ts';
+import type { MethodCall } from './methods.ts';
 import { protocolOf } from './versions.ts';
 import type { Protocol } from './wire.ts';
 
@@ -161,7 +161,7 @@ function cached({ headers }: Incoming, { bytes, etag }: Document): Reply {
 }
 
 /** The card for callers: with all skills that they may see. @throws A2AError, insufficient_scope */
-export async function extendedCard({ call, config, protocol }: Asked): Promise<Document> {
+export async function extendedCard({ call, config, protocol }: MethodCall): Promise<Document> {
 	const { isOpen } = securityOf(call.admission());
 	if (isOpen && config.discovery === 'full')
 		throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'The public card tells everything: there is no extended one.');

@@ -3,7 +3,7 @@
 import type { Json, JsonObject, StoredRecord } from '../../core/index.ts';
 import { A2AError, wrong } from './errors.ts';
 import { withArtifacts } from './large-artifacts.ts';
-import type { Asked } from './methods.ts';
+import type { MethodCall } from './methods.ts';
 import { flagAt, historyLengthAt, stateAt, textAt, timeAt, wholeAt } from './reading.ts';
 import { ANONYMOUS, ownerOf, show, type Task, toTask } from './tasks.ts';
 import { asJson, type TaskState, type WireTask } from './wire.ts';
@@ -26,7 +26,7 @@ interface Filter {
 	after: Date | null;
 }
 
-export async function listTasks(asked: Asked): Promise<JsonObject> {
+export async function listTasks(asked: MethodCall): Promise<JsonObject> {
 	const { params, at, call } = asked;
 	const [contextId, state] = [textAt(params.contextId, `${at}/contextId`), stateAt(params.status, `${at}/status`)];
 	const after = timeAt(params.statusTimestampAfter, `${at}/statusTimestampAfter`);
@@ -44,7 +44,7 @@ export async function listTasks(asked: Asked): Promise<JsonObject> {
 }
 
 /** Nobody is told of the tasks of strangers: callers without a credential have to know the context. @throws A2AError */
-function tagsFor({ call }: Asked, contextId: string | null, state: TaskState | null): string[] {
+function tagsFor({ call }: MethodCall, contextId: string | null, state: TaskState | null): string[] {
 	const owner = ownerOf(call);
 	if (owner === ANONYMOUS && contextId === null)
 		throw new A2AError('UNSUPPORTED_OPERATION', 'Callers without a credential list the tasks of one contextId: name it.');
@@ -53,7 +53,7 @@ function tagsFor({ call }: Asked, contextId: string | null, state: TaskState | n
 
 const keyOf = ({ all, after }: Filter): Json => [...all, after?.toISOString() ?? ''];
 
-function cursorOf(token: Json | undefined, { at, call }: Asked, filter: Filter): string | null {
+function cursorOf(token: Json | undefined, { at, call }: MethodCall, filter: Filter): string | null {
 	const text = textAt(token, `${at}/pageToken`, MAX_TOKEN_CHARS);
 	if (text === null) return null;
 	const kept = call.seals.unseal(text) as { filter: Json; cursor: string } | null;
@@ -67,7 +67,7 @@ interface Page {
 	shown: { historyLength: number; artifacts: boolean };
 }
 
-async function pageOf({ call }: Asked, filter: Filter, page: Page): Promise<{ tasks: WireTask[]; next: string | null }> {
+async function pageOf({ call }: MethodCall, filter: Filter, page: Page): Promise<{ tasks: WireTask[]; next: string | null }> {
 	const { pageSize, shown } = page;
 	const tasks: WireTask[] = [];
 	let [next, chars] = [page.cursor, 0];
@@ -96,7 +96,7 @@ const isAfter = ({ statusAt }: Task, { after }: Filter): boolean => after === nu
 const isOver = (last: StoredRecord | undefined, { after }: Filter): boolean =>
 	after !== null && last !== undefined && last.updatedAt.getTime() < after.getTime() - SKEW_MS;
 
-async function countOf({ call }: Asked, filter: Filter): Promise<number> {
+async function countOf({ call }: MethodCall, filter: Filter): Promise<number> {
 	if (filter.after === null) return call.records.count({ all: filter.all }, COUNTED);
 	let [count, seen, cursor] = [0, 0, null as string | null];
 	do {

@@ -16,7 +16,7 @@ import { asJson, type Protocol, type StreamResponse } from './wire.ts';
 import { begin, cancel, settled } from './work.ts';
 
 /** One request on its way through the adapter. */
-export interface Asked {
+export interface MethodCall {
 	params: JsonObject;
 	/** JSON pointer of `params` in the body. */
 	at: string;
@@ -33,15 +33,15 @@ export interface Streamed {
 }
 
 /** A document is sent as it is. */
-export type Method = (asked: Asked) => Promise<JsonObject | Document>;
+export type Method = (asked: MethodCall) => Promise<JsonObject | Document>;
 
 /** A task that seems to work for longer may have lost its job. */
 const DOUBTED_MS = 30_000;
 
 /** A client that leaves does not cancel its task. */
-const changingOf = ({ call, config }: Asked) => ({ call, retention: config });
+const changingOf = ({ call, config }: MethodCall) => ({ call, retention: config });
 
-async function sendMessage(asked: Asked): Promise<JsonObject> {
+async function sendMessage(asked: MethodCall): Promise<JsonObject> {
 	const sending = await readSending(asked);
 	const isAwaited = !sending.returnImmediately;
 	const begun = await take(sending, asked, isAwaited);
@@ -50,30 +50,30 @@ async function sendMessage(asked: Asked): Promise<JsonObject> {
 	return { task: asJson(show(await withArtifacts(task, asked.call), sending)) };
 }
 
-async function sendStreamingMessage(asked: Asked): Promise<Streamed> {
+async function sendStreamingMessage(asked: MethodCall): Promise<Streamed> {
 	const sending = await readSending(asked);
 	return streamed(await take(sending, asked, false), asked, sending);
 }
 
-async function subscribeToTask(asked: Asked): Promise<Streamed> {
+async function subscribeToTask(asked: MethodCall): Promise<Streamed> {
 	const task = await taskOf(asked);
 	if (isFinal(task)) throw new A2AError('UNSUPPORTED_OPERATION', 'The task has ended: get it instead.');
 	const jobId = hasPaused(task) ? null : await begin(task, asked.call, { isAwaited: false });
 	return streamed({ task, jobId }, asked, {});
 }
 
-const streamed = (begun: Begun, asked: Asked, shown: Shown): Streamed => ({
+const streamed = (begun: Begun, asked: MethodCall, shown: Shown): Streamed => ({
 	events: changesOf(begun, changingOf(asked), shown),
 	whenFull: async () => ({ task: asJson(show(await find(begun.task.id, asked.call), shown)) }),
 });
 
 /** Finds the task that `id` names. @throws A2AError, insufficient_scope */
-async function taskOf(asked: Asked): Promise<Task> {
+async function taskOf(asked: MethodCall): Promise<Task> {
 	await assertMayRun(asked.call);
 	return find(neededText(asked.params.id, `${asked.at}/id`), asked.call);
 }
 
-async function getTask(asked: Asked): Promise<JsonObject> {
+async function getTask(asked: MethodCall): Promise<JsonObject> {
 	const { params, at, call } = asked;
 	const historyLength = historyLengthAt(params.historyLength, `${at}/historyLength`);
 	const task = await current(await taskOf(asked), asked);
@@ -81,12 +81,12 @@ async function getTask(asked: Asked): Promise<JsonObject> {
 }
 
 /** Returns a task that says it works as it is, if its job has ended by itself. */
-async function current(task: Task, asked: Asked): Promise<Task> {
+async function current(task: Task, asked: MethodCall): Promise<Task> {
 	if (hasPaused(task) || Date.now() - Date.parse(task.statusAt) < DOUBTED_MS) return task;
 	return settled(task, changingOf(asked), await begin(task, asked.call, { isAwaited: false }));
 }
 
-async function cancelTask(asked: Asked): Promise<JsonObject> {
+async function cancelTask(asked: MethodCall): Promise<JsonObject> {
 	const task = await cancel(await taskOf(asked), changingOf(asked));
 	if (task === null) throw new A2AError('TASK_NOT_CANCELABLE', 'The task has ended already.');
 	return asJson(show(task));
@@ -94,12 +94,12 @@ async function cancelTask(asked: Asked): Promise<JsonObject> {
 
 // ── push notifications ───────────────────────────────────────────────────────────────────────────────────────────────
 
-async function ofTask({ params, at, call }: Asked): Promise<Task> {
+async function ofTask({ params, at, call }: MethodCall): Promise<Task> {
 	await assertMayRun(call);
 	return find(neededText(params.taskId, `${at}/taskId`), call);
 }
 
-async function createPush(asked: Asked): Promise<JsonObject> {
+async function createPush(asked: MethodCall): Promise<JsonObject> {
 	const { call, at, params, protocol } = asked;
 	const { id } = await ofTask(asked);
 	// Clients of 0.3 that give no id know the configuration by that of its task.
@@ -111,18 +111,18 @@ async function createPush(asked: Asked): Promise<JsonObject> {
 	return answer;
 }
 
-const idOf = ({ params, at }: Asked): string => neededText(params.id, `${at}/id`);
+const idOf = ({ params, at }: MethodCall): string => neededText(params.id, `${at}/id`);
 
 const getPush: Method = async (asked) => getReceiver((await ofTask(asked)).id, idOf(asked), asked.call);
 
 const listPushes: Method = async (asked) => ({ configs: await listReceivers((await ofTask(asked)).id, asked.call), nextPageToken: '' });
 
-async function deletePush(asked: Asked): Promise<JsonObject> {
+async function deletePush(asked: MethodCall): Promise<JsonObject> {
 	await removeReceiver((await ofTask(asked)).id, idOf(asked), asked.call);
 	return {};
 }
 
-async function list(asked: Asked): Promise<JsonObject> {
+async function list(asked: MethodCall): Promise<JsonObject> {
 	await assertMayRun(asked.call);
 	return listTasks(asked);
 }
@@ -139,7 +139,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map([
 	['GetExtendedAgentCard', extendedCard],
 ]);
 
-export const STREAMS: ReadonlyMap<string, (asked: Asked) => Promise<Streamed>> = new Map([
+export const STREAMS: ReadonlyMap<string, (asked: MethodCall) => Promise<Streamed>> = new Map([
 	['SendStreamingMessage', sendStreamingMessage],
 	['SubscribeToTask', subscribeToTask],
 ]);

@@ -5,7 +5,7 @@ import { Document } from './card/written.ts';
 import type { Config, Operator } from './config.ts';
 import { A2AError, asA2A, asStreamed, restError, restErrorReply } from './errors.ts';
 import { activated } from './extensions.ts';
-import { type Asked, METHODS, STREAMS, type Streamed } from './methods.ts';
+import { METHODS, type MethodCall, STREAMS, type Streamed } from './methods.ts';
 import { readJson } from './rpc.ts';
 import { protocolOf } from './versions.ts';
 
@@ -51,7 +51,7 @@ function route(method: Route['method'], path: string, name: string, read: Read, 
 		async handler(request, config, call) {
 			try {
 				const headers = headersFor(request);
-				const asked: Asked = { params: read(request), at: '', protocol: '1.0', request, config, call };
+				const asked: MethodCall = { params: read(request), at: '', protocol: '1.0', request, config, call };
 				if (streaming) return stream(await streaming(asked), headers, call);
 				const result = (await plain?.(asked)) ?? {};
 				return status === 204

@@ -17,7 +17,7 @@ import type { Config } from './config.ts';
 import { A2AError, asA2A, asStreamed, type RpcId, rpcError, rpcErrorReply } from './errors.ts';
 import { activated } from './extensions.ts';
 import { LEGACY_METHODS, legacyEvent, legacyResult, modernParams } from './legacy.ts';
-import { type Asked, METHODS, STREAMS, type Streamed } from './methods.ts';
+import { METHODS, type MethodCall, STREAMS, type Streamed } from './methods.ts';
 import { protocolOf } from './versions.ts';
 import type { Protocol, StreamResponse } from './wire.ts';
 
@@ -75,20 +75,20 @@ function readEnvelope(body: Json, id: RpcId): Envelope {
 
 const bad = (message: string): A2AError => new A2AError('INVALID_REQUEST', message);
 
-interface Around {
+interface RpcRequest {
 	request: Incoming;
 	config: Config;
 	call: Call;
 }
 
-async function answer({ id, method, params }: Envelope, around: Around): Promise<Reply> {
+async function answer({ id, method, params }: Envelope, around: RpcRequest): Promise<Reply> {
 	const asked = protocolOf(around.request);
 	const protocol = asked ?? (LEGACY_METHODS.has(method) ? '0.3' : '1.0');
 	const name = protocol === '1.0' ? method : (LEGACY_METHODS.get(method) ?? '');
 	const [plain, streaming] = [METHODS.get(name), STREAMS.get(name)];
 	const headers = { 'a2a-version': protocol, ...activated(around.request) };
 	if (!plain && !streaming) throw new A2AError('METHOD_NOT_FOUND', `There is no method "${method.slice(0, 100)}" in A2A ${protocol}.`);
-	const all: Asked = { ...around, protocol, at: '/params', params: protocol === '1.0' ? params : modernParams(method, params) };
+	const all: MethodCall = { ...around, protocol, at: '/params', params: protocol === '1.0' ? params : modernParams(method, params) };
 	if (streaming) return stream(id, { protocol, headers, streamed: await streaming(all), call: around.call });
 	const result = (await plain?.(all)) ?? {};
 	if (result instanceof Document)

@@ -6,7 +6,7 @@ import { runEarly } from './early.ts';
 import { A2AError, noTask, wrong } from './errors.ts';
 import type { Begun } from './following.ts';
 import { type Guide, guidesOf, namesGuide } from './instructions.ts';
-import type { Asked } from './methods.ts';
+import type { MethodCall } from './methods.ts';
 import { putReceiver, readReceiver } from './push.ts';
 import { answered } from './questions.ts';
 import { flagAt, historyLengthAt, objectAt, readMessage } from './reading.ts';
@@ -31,7 +31,7 @@ const MAX_SCHEMA_CHARS = 65_536;
 /** The most characters of the arguments and answers of one task, over all of its messages. */
 const MAX_GIVEN_CHARS = 600_000;
 
-export async function readSending({ params, at, call, protocol }: Asked): Promise<Sending> {
+export async function readSending({ params, at, call, protocol }: MethodCall): Promise<Sending> {
 	const configuration = objectAt(params.configuration, `${at}/configuration`) ?? {};
 	const own = `${at}/configuration`;
 	const { taskPushNotificationConfig: push, acceptedOutputModes: modes } = configuration;
@@ -73,13 +73,17 @@ async function seen(call: Call): Promise<Seen> {
 }
 
 /** @param isAwaited the client waits for the task, and follows no changes. @throws A2AError, rate_limited */
-export async function take(sending: Sending, asked: Asked, isAwaited: boolean): Promise<Begun> {
+export async function take(sending: Sending, asked: MethodCall, isAwaited: boolean): Promise<Begun> {
 	await assertMayRun(asked.call);
 	const { taskId } = sending.message;
 	return taskId === undefined ? start(sending, asked, isAwaited) : goOn(taskId, sending, asked);
 }
 
-async function start({ message, metadata, modes, receiver }: Sending, { call, config, at }: Asked, isAwaited: boolean): Promise<Begun> {
+async function start(
+	{ message, metadata, modes, receiver }: Sending,
+	{ call, config, at }: MethodCall,
+	isAwaited: boolean,
+): Promise<Begun> {
 	const around = await seen(call);
 	const command = commandOf(message, { ...around, metadata, earlier: null });
 	const contextId = message.contextId ?? randomUUID();
@@ -119,7 +123,7 @@ function asksForSkill(task: Task, { tools, guides }: Seen): Task {
 	return moved(task, 'TASK_STATE_INPUT_REQUIRED', { said: says(task, ...parts) });
 }
 
-async function goOn(taskId: string, sending: Sending, { call, config, at }: Asked): Promise<Begun> {
+async function goOn(taskId: string, sending: Sending, { call, config, at }: MethodCall): Promise<Begun> {
 	const { message, metadata, modes, receiver } = sending;
 	const found = await find(taskId, call);
 	if (message.contextId !== undefined && message.contextId !== found.contextId)

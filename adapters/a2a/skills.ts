@@ -9,7 +9,7 @@ export interface Command {
 	args: JsonObject;
 }
 
-export interface Known {
+export interface VisibleCatalog {
 	/** The tools that the caller may see; null when they may see none. */
 	tools: readonly Tool[] | null;
 	/** Instructions that the caller may see. */
@@ -29,7 +29,7 @@ const LINE = /^([^\s{]{1,256})(?:\s+(\{[\s\S]*\}))?$/;
  * data as arguments; text that is such data; `skill {…}`; for the only skill of the gateway, or the one that the task has already, data as
  * arguments, or text for the one text that it lacks. Null: the message names no skill.
  */
-export function commandOf(message: Message, known: Known): Command | null {
+export function commandOf(message: Message, known: VisibleCatalog): Command | null {
 	const { data, text } = contentOf(message.parts);
 	const given = data ?? (text === null ? null : tryParse(text));
 	const named = given && readNamed(given, known);
@@ -72,7 +72,7 @@ export function tryParse(text: string): JsonObject | null {
 }
 
 /** Reads `{ skill, arguments }`. A single `name` may also be an argument of the only skill. */
-function readNamed(data: JsonObject, known: Known): Command | null {
+function readNamed(data: JsonObject, known: VisibleCatalog): Command | null {
 	const key = NAMES.find((one) => typeof data[one] === 'string');
 	const { [key ?? '']: skill, arguments: args, ...rest } = data;
 	if (key === undefined || typeof skill !== 'string' || skill === '') return null;
@@ -82,7 +82,7 @@ function readNamed(data: JsonObject, known: Known): Command | null {
 	return isAlone && (isSure || isKnown(skill, known)) ? { skill, args: {} } : null;
 }
 
-function lineOf(text: string | null, known: Known): Command | null {
+function lineOf(text: string | null, known: VisibleCatalog): Command | null {
 	const [, skill, json] = (text === null ? null : LINE.exec(text)) ?? [];
 	if (skill === undefined) return null;
 	const args = json === undefined ? {} : tryParse(json);
@@ -90,11 +90,14 @@ function lineOf(text: string | null, known: Known): Command | null {
 	return isKnown(skill, known) || (json !== undefined && known.earlier === null) ? { skill, args } : null;
 }
 
-const isKnown = (skill: string, { tools, guides }: Known): boolean =>
+const isKnown = (skill: string, { tools, guides }: VisibleCatalog): boolean =>
 	tools?.some(({ name }) => name === skill) || namesGuide(skill, guides);
 
 /** Completes what the task has, or calls the only tool. */
-function completed({ given, text }: { given: JsonObject | null; text: string | null }, { tools, guides, earlier }: Known): Command | null {
+function completed(
+	{ given, text }: { given: JsonObject | null; text: string | null },
+	{ tools, guides, earlier }: VisibleCatalog,
+): Command | null {
 	const [only, ...others] = tools ?? [];
 	const base = earlier ?? (only && others.length === 0 ? { skill: only.name, args: {} } : null);
 	if (!base) return null;

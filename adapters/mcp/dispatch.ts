@@ -177,8 +177,14 @@ const callOrganizations: Method = async ({ message, headers, config, call }) => 
 /** Finds the tool as this caller may have listed it; null for callers without `tools:read`, who were shown no schema. */
 export async function seenTool(call: Call, name: string): Promise<Tool | null> {
 	if (!call.caller?.scopes.includes('tools:read')) return null;
-	return (await call.tools()).find((tool) => tool.name === name) ?? null;
+	const tools = await call.tools();
+	const known = byName.get(tools) ?? new Map(tools.map((tool) => [tool.name, tool]));
+	byName.set(tools, known);
+	return known.get(name) ?? null;
 }
+
+/** Lists of tools stay the same objects until something in their gateway changes. */
+const byName = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>();
 
 /** The `Implementation` object of both eras. */
 export function describeServer({ gateway }: Call): JsonObject {

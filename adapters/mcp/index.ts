@@ -138,7 +138,7 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 		const answered = await attempt(era, exchange, complete);
 		if (!answered) return noResponse(takesEvents(headers));
 		const { body, headers: its } = bodyOf(answered);
-		return { status: 200, headers: { ...era.headersOf(message), ...its }, body };
+		return { status: 200, headers: its ? { ...era.headersOf(message), ...its } : era.headersOf(message), body };
 	}
 	const leaving = exchange.call.signal;
 	return answerWithProgress(exchange.call, {

@@ -21,7 +21,7 @@ interface Answered {
 	answer: Answer;
 }
 
-interface Asked {
+interface PendingQuestion {
 	key: string;
 	question: Question;
 }
@@ -66,7 +66,7 @@ export async function callInRounds(exchange: Exchange, run: Method): Promise<Jso
 class Round {
 	readonly before: Before;
 	/** The questions without an answer yet, which the client is sent. */
-	readonly asked: Asked[] = [];
+	readonly asked: PendingQuestion[] = [];
 	#place = 0;
 
 	constructor(before: Before) {

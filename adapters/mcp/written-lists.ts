@@ -59,9 +59,9 @@ async function write(page: readonly Tool[], describe: (tool: Tool) => Promise<Js
 /** The body of a message: its bytes where one member of its result is a list that was written already. */
 export function bodyOf(message: JsonObject): { body: JsonObject | Buffer; headers?: NonNullable<Reply['headers']> } {
 	const result = isObject(message['result']) ? message['result'] : {};
-	const [found] = Object.entries(result).filter(([, value]) => (value as unknown) instanceof WrittenList);
-	if (!found) return { body: message };
-	const [name, list] = found;
+	const name = Object.keys(result).find((one) => (result[one] as unknown) instanceof WrittenList);
+	if (name === undefined) return { body: message };
+	const list = result[name];
 	const around = JSON.stringify({ ...message, result: { ...result, [name]: '%written%' } });
 	// The member is the only one of that name, and what is before it are the message's own members.
 	const at = around.indexOf(`${JSON.stringify(name)}:${PLACE}`) + JSON.stringify(name).length + 1;

@@ -44,14 +44,14 @@ function place(root: Branch, path: readonly string[], name: string): Branch {
 	return at;
 }
 
-interface Place {
+interface QueryPlace {
 	schema: Json | undefined;
 	/** The whole schema, which references lead into. */
 	root: JsonSchema;
 	path: string;
 }
 
-function objectOf({ members }: Branch, { schema, root, path }: Place): JsonObject {
+function objectOf({ members }: Branch, { schema, root, path }: QueryPlace): JsonObject {
 	const whole = resolved(schema, root);
 	const properties = propertiesOf(whole);
 	const rest = whole.additionalProperties;
@@ -63,7 +63,7 @@ function objectOf({ members }: Branch, { schema, root, path }: Place): JsonObjec
 	);
 }
 
-function readBranch(given: Branch, at: Place): Json {
+function readBranch(given: Branch, at: QueryPlace): Json {
 	const { values, members } = given;
 	if (members.size === 0) return values.length === 1 && values[0] !== undefined ? single(values[0], at) : listOf(given, at);
 	const isList = [...members.keys()].every((name) => INDEX.test(name)) && !typesOf(at.schema, at.root).has('object');
@@ -73,7 +73,7 @@ function readBranch(given: Branch, at: Place): Json {
 }
 
 /** Items without an index come first, in their order, and then those with one, by it. */
-function listOf({ values, members }: Branch, { schema, root, path }: Place): Json[] {
+function listOf({ values, members }: Branch, { schema, root, path }: QueryPlace): Json[] {
 	const items = { schema: itemsOf(schema, root), root, path };
 	const indexed = [...members].filter(([name]) => name !== '').sort(([a], [b]) => Number(a) - Number(b));
 	const open = members.get('');
@@ -83,14 +83,14 @@ function listOf({ values, members }: Branch, { schema, root, path }: Place): Jso
 }
 
 /** A single value of something that is a list is its only item. */
-function single(value: string, at: Place): Json {
+function single(value: string, at: QueryPlace): Json {
 	const types = typesOf(at.schema, at.root);
 	const isItem = types.has('array') && !types.has('string') && !value.trimStart().startsWith('[');
 	return isItem ? listOf({ values: [value], members: new Map() }, at) : coerced(value, at);
 }
 
 /** A text that does not fit any of the types stays one, which the check of the arguments then refuses. */
-function coerced(text: string, { schema, root }: Place): Json {
+function coerced(text: string, { schema, root }: QueryPlace): Json {
 	const types = typesOf(schema, root);
 	if (types.size === 0 || types.has('string')) return text;
 	if ((types.has('number') || types.has('integer')) && NUMBER.test(text)) return Number(text);

@@ -3,6 +3,7 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, Pool } from 'undici';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { networkError, refusedAddress, timedOut } from './errors.ts';
 import { SOCKETS_PER_OWNER, Sockets } from './sockets.ts';
@@ -27,6 +28,9 @@ const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 
 
 /** An owner that sends nothing for so long has no connections left: idle ones are closed earlier. */
 const UNUSED_MS = 5 * 60_000;
+/** The URLs whose checks are kept, and the longest of them. */
+const TARGETS = 1000;
+const MAX_TARGET_CHARS = 1024;
 /** The precision of an owner's last use: the order changes no more often. */
 const USE_MS = 1000;
 
@@ -34,6 +38,8 @@ export class Dialer {
 	readonly openings: Openings;
 	readonly #lookup: Lookup;
 	readonly #connections: number;
+	/** Targets by URL, as far as a check needs no name server; refusals are not kept. */
+	readonly #targets = new BoundedMap<string, Target>(TARGETS);
 	/**
 	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that
 	 * identifies a caller by its connection, or a connection that a tenant desynchronised, must not be shared. Ordered by last use.
@@ -45,6 +51,15 @@ export class Dialer {
 		this.openings = openings;
 		this.#lookup = lookup;
 		this.#connections = connections;
+	}
+
+	/** Returns the checked target of a URL. @throws egress_refused */
+	target(url: string): Target {
+		const known = this.#targets.get(url);
+		if (known) return known;
+		const target = parseTarget(url, this.openings);
+		if (url.length <= MAX_TARGET_CHARS) this.#targets.set(url, target);
+		return target;
 	}
 
 	/** Returns the owner's connections. @param owner of the connections */

@@ -12,6 +12,7 @@ import { decoded } from './decoding.ts';
 import { Dialer, type Lookup } from './dialer.ts';
 import { networkError, refused, refusedField, shown, tooLarge } from './errors.ts';
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
+import { urlParts } from './parsed-urls.ts';
 import { firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
 import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
@@ -115,7 +116,7 @@ class Pooled implements PooledEgress {
 
 async function request(dialer: Dialer, pool: string, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
-	const { url, host } = parseTarget(options.url, dialer.openings);
+	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options);
 	const attempt = new Attempt(dialer.agent(pool), { host, timeoutMs, maxBytes, signal });
 	try {
@@ -124,10 +125,10 @@ async function request(dialer: Dialer, pool: string, options: OutboundRequest, o
 			const next = maxRedirects === 0 ? null : redirected(hop, answer.status, answer.headers['location'] ?? null);
 			if (next === null) {
 				const whole = answer.headers['content-encoding'] === undefined ? answer : await decoded(answer, hop.url.host, maxBytes);
-				return { ...whole, url: hop.url.href };
+				return { status: whole.status, headers: whole.headers, body: whole.body, url: urlParts(hop.url).href };
 			}
 			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
-			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+			hop = { ...next, url: dialer.target(next.url.href).url };
 			onRedirect?.(hop.url);
 		}
 	} finally {
@@ -136,14 +137,14 @@ async function request(dialer: Dialer, pool: string, options: OutboundRequest, o
 }
 
 async function preview(dialer: Dialer, options: OutboundRequest): Promise<PreviewedRequest> {
-	const target = parseTarget(options.url, dialer.openings);
+	const target = dialer.target(options.url);
 	const { url, ...hop } = firstHop(target.url, options);
 	await assertReachable(dialer, target);
 	return { ...hop, url: url.href };
 }
 
 async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, init: RequestInit = {}): Promise<Response> {
-	const { url, host } = parseTarget(String(input), dialer.openings);
+	const { url, host } = dialer.target(String(input));
 	// Node's own Request reads every kind of body; undici's package does not recognise Node's FormData.
 	const asked = new Request(url, init);
 	const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
@@ -156,7 +157,7 @@ async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, i
 		await response.body?.cancel();
 		if (asked.redirect === 'error') throw new GatewayError('upstream_failed', `${shown(host)} answered with a redirect.`);
 		if (count === MAX_REDIRECTS) throw tooManyRedirects(host, MAX_REDIRECTS);
-		hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+		hop = { ...next, url: dialer.target(next.url.href).url };
 	}
 }
 
@@ -220,8 +221,7 @@ function socketTarget(dialer: Dialer, host: string, port: number, protocol: Sock
 	return { ...parseTarget(origin(opened ? 'https' : 'http'), dialer.openings, protocol), host };
 }
 
-const check = (dialer: Dialer, url: string, at?: string): Promise<void> =>
-	named(at, () => assertReachable(dialer, parseTarget(url, dialer.openings)));
+const check = (dialer: Dialer, url: string, at?: string): Promise<void> => named(at, () => assertReachable(dialer, dialer.target(url)));
 
 /** Has a refusal name the field at fault. */
 async function named(at: string | undefined, checked: () => Promise<void>): Promise<void> {

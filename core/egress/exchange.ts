@@ -2,6 +2,7 @@
 
 import type { Agent, Dispatcher } from 'undici';
 import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
+import { urlParts } from './parsed-urls.ts';
 import type { Hop } from './redirects.ts';
 
 /** Default time limit of a request. */
@@ -109,11 +110,9 @@ export class Attempt {
 		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
 		this.#running = exchange;
 		const { method, headers, body, url } = hop;
+		const { origin, target: path } = urlParts(url);
 		// `method` may be any token; undici's type lists only the common ones.
-		this.#agent.dispatch(
-			{ origin: url.origin, path: url.pathname + url.search, method: method as Dispatcher.HttpMethod, headers, body },
-			exchange,
-		);
+		this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, exchange);
 		return exchange.answer;
 	}
 
@@ -135,7 +134,9 @@ export class Attempt {
 
 export function joined(headers: Headers): Record<string, string> {
 	const flat: Record<string, string> = {};
-	for (const [name, value] of Object.entries(headers))
-		if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+	for (const name in headers) {
+		const value = headers[name];
+		if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
+	}
 	return flat;
 }

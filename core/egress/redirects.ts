@@ -9,7 +9,7 @@ import { headerNameFault, headerValueFault } from './headers.ts';
 /** One of the requests of an exchange with redirects. */
 export interface Hop {
 	/** Already checked by the guard. */
-	url: URL;
+	url: Readonly<URL>;
 	method: string;
 	/** Names in lower case. */
 	headers: Record<string, string>;
@@ -18,11 +18,13 @@ export interface Hop {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+const NO_HEADERS: Record<string, string> = {};
+
 /** Headers that are sent to another origin too; any other one might be a credential. */
 const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 /** @param url the checked one of the options. @throws validation_failed */
-export const firstHop = (url: URL, { method, headers = {}, body = null }: OutboundRequest): Hop => ({
+export const firstHop = (url: Readonly<URL>, { method, headers = NO_HEADERS, body = null }: OutboundRequest): Hop => ({
 	url,
 	method: method.toUpperCase(),
 	headers: lowerCased(headers),
@@ -32,7 +34,8 @@ export const firstHop = (url: URL, { method, headers = {}, body = null }: Outbou
 /** Converts names to lower case, and adds a user agent, without which some APIs answer nothing. @throws validation_failed */
 export function lowerCased(headers: Record<string, string>): Record<string, string> {
 	const result: Record<string, string> = { 'user-agent': 'gatehouse' };
-	for (const [name, value] of Object.entries(headers)) {
+	for (const name in headers) {
+		const value = headers[name] ?? '';
 		const fault = headerNameFault(name) ?? headerValueFault(value);
 		if (fault !== null) throw new GatewayError('validation_failed', `Header ${shown(name)} ${fault}.`);
 		result[name.toLowerCase()] = value;

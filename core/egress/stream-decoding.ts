@@ -19,7 +19,7 @@ const DECODERS: Readonly<Record<string, (first: Uint8Array) => Transform>> = {
 	zstd: () => zlib.createZstdDecompress({ flush: ZSTD_e_flush }),
 };
 
-interface Around {
+interface DecodingBounds {
 	host: string;
 	maxBytes: number;
 }
@@ -27,12 +27,12 @@ interface Around {
 type Bytes = AsyncIterator<Uint8Array, undefined>;
 
 /** @param codings in the order in which they are undone. @throws upstream_failed */
-export function decodedStream(source: Bytes, codings: readonly string[], around: Around): Bytes {
+export function decodedStream(source: Bytes, codings: readonly string[], around: DecodingBounds): Bytes {
 	for (const coding of codings) if (!Object.hasOwn(DECODERS, coding)) throw undecodable(around.host, coding);
 	return codings.reduce((bytes, coding) => decodeLayer(coding, bytes, around), source);
 }
 
-async function* decodeLayer(coding: string, source: Bytes, { host, maxBytes }: Around): AsyncGenerator<Uint8Array, undefined> {
+async function* decodeLayer(coding: string, source: Bytes, { host, maxBytes }: DecodingBounds): AsyncGenerator<Uint8Array, undefined> {
 	const first = await source.next();
 	if (first.done) return;
 	const known: { error?: unknown } = {};

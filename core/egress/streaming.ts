@@ -9,7 +9,6 @@ import { MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import { firstHop, redirected, tooManyRedirects } from './redirects.ts';
 import { decodedStream } from './stream-decoding.ts';
 import { BODY_MS, StreamAttempt } from './stream-exchange.ts';
-import { parseTarget } from './targets.ts';
 
 export interface OpenStream extends StreamResponse {
 	body: StreamBody;
@@ -27,7 +26,7 @@ export async function openStream(
 	onRedirect?: (next: URL) => void,
 ): Promise<OpenStream> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, idleMs = IDLE_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
-	const { url, host } = parseTarget(options.url, dialer.openings);
+	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options);
 	// A limit of 0 would be none.
 	const attempt = new StreamAttempt(dialer.agent(pool), {
@@ -43,7 +42,7 @@ export async function openStream(
 			const next = maxRedirects === 0 ? null : redirected(hop, status, headers['location'] ?? null);
 			if (next === null) return { ...answerOf(attempt, { headers, host: hop.url.host, maxBytes }), status, url: hop.url.href };
 			if (count === maxRedirects) throw tooManyRedirects(host, maxRedirects);
-			hop = { ...next, url: parseTarget(next.url.href, dialer.openings).url };
+			hop = { ...next, url: dialer.target(next.url.href).url };
 			onRedirect?.(hop.url);
 		}
 	} catch (error) {

@@ -4,10 +4,12 @@ import { isIP } from 'node:net';
 import type { SocketProtocol } from '../contract/context.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { refused, refusedAddress, shown } from './errors.ts';
+import { knownUrl } from './parsed-urls.ts';
 import { isRefusedPort } from './ports.ts';
 
 export interface Target {
-	url: URL;
+	/** Shared by all requests to it. */
+	url: Readonly<URL>;
 	/** The host as the user wrote it, for messages. */
 	host: string;
 	/** The host without the brackets of IPv6. */
@@ -35,9 +37,9 @@ export function parseTarget(text: string, openings: Openings, protocol: SocketPr
 	return { url, host, hostname, port, opened };
 }
 
-function parse(text: string): URL {
+function parse(text: string): Readonly<URL> {
 	if (CONTROL.test(text)) throw refused('A URL may not contain control characters, tabs or line breaks.');
-	const url = URL.parse(text);
+	const url = knownUrl(text);
 	if (url === null) throw refused(`${shown(hostAsWritten(text) || text)} is not an absolute URL such as https://api.example.com/v1.`);
 	if (url.protocol !== 'http:' && url.protocol !== 'https:')
 		throw refused(`Outbound calls use http or https, not ${shown(url.protocol.slice(0, -1))}.`);

@@ -105,14 +105,15 @@ const jsonAnswer = (status: number, body: object): Answer => ({
 
 /** Adds headers that the answer does not set itself. */
 function addHeaders(headers: AnswerHeaders, request: Request, { config, cors }: DoorParts): void {
-	const add = (more: Readonly<Record<string, string>>): void => {
-		for (const name in more) headers[name] ??= more[name] ?? '';
-	};
-	add(SECURITY_HEADERS);
-	if (config.publicUrls[0].startsWith('https:')) add(HSTS);
-	add(cors.headers(request));
-	if (request.plugins.limit) add(limitHeaders(request.plugins.limit));
+	addAbsent(headers, SECURITY_HEADERS);
+	if (config.publicUrls[0].startsWith('https:')) addAbsent(headers, HSTS);
+	if (request.raw.req.headers.origin !== undefined) addAbsent(headers, cors.headers(request));
+	if (request.plugins.limit) addAbsent(headers, limitHeaders(request.plugins.limit));
 	headers['x-request-id'] = request.info.id;
+}
+
+function addAbsent(headers: AnswerHeaders, more: Readonly<Record<string, string>>): void {
+	for (const name in more) headers[name] ??= more[name] ?? '';
 }
 
 /**

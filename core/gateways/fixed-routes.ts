@@ -219,7 +219,7 @@ async function serve(request: Request, served: Served, parts: Parts): Promise<An
 
 const isOfMethod = ({ plugin }: MountedRoute): boolean => plugin.startsWith('auth:');
 
-interface Around {
+interface FixedRequest {
 	request: Request;
 	incoming: Incoming;
 	leaving: AbortController;
@@ -227,7 +227,7 @@ interface Around {
 	route: GatewayRoute;
 }
 
-function callOf(reach: Reach, { request, incoming, leaving, served, route }: Around, { merged }: Parts): Promise<PluginCall> {
+function callOf(reach: Reach, { request, incoming, leaving, served, route }: FixedRequest, { merged }: Parts): Promise<PluginCall> {
 	const { plugin, path, methods } = served;
 	const at = servedAt(served, incoming);
 	return merged.callOf({

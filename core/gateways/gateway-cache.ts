@@ -14,7 +14,7 @@ interface GatewayCacheParts extends MountParts {
 	store: Store;
 }
 
-interface Entry {
+interface CachedGateway {
 	organizationId: string | null;
 	gateway: Promise<MountedGateway | null>;
 	/** The gateway, as soon as it is prepared. */
@@ -24,7 +24,7 @@ interface Entry {
 /** Gateways by their address, each prepared once and dropped with the first change of its organization. */
 export class GatewayCache {
 	readonly #parts: GatewayCacheParts;
-	readonly #mounted = new BoundedMap<string, Entry>(MOUNTED);
+	readonly #mounted = new BoundedMap<string, CachedGateway>(MOUNTED);
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: GatewayCacheParts) {
@@ -49,7 +49,7 @@ export class GatewayCache {
 		const key = organizationSlug + endpoint;
 		const known = this.#mounted.get(key);
 		if (known) return known.gateway;
-		const entry: Entry = {
+		const entry: CachedGateway = {
 			organizationId: null,
 			ready: null,
 			gateway: this.#load(organizationSlug, endpoint).then(({ organizationId, gateway }) => {

@@ -26,7 +26,6 @@ export function describeRequest(
 ): Incoming {
 	const { headers } = request.raw.req;
 	const origin = headers.origin ?? null;
-	let query: URLSearchParams | null = null;
 	return {
 		id: request.info.id,
 		method: request.method.toUpperCase(),
@@ -35,10 +34,8 @@ export function describeRequest(
 		path: around.path,
 		base: around.base,
 		params: around.match?.params ?? {},
-		get query() {
-			query ??= queryOf(request);
-			return query;
-		},
+		// Not a getter of its own: V8 keeps the shape that holds it, and with it the request, until a whole collection.
+		query: queryOf(request),
 		// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
 		headers: headers as Record<string, string | undefined>,
 		body: null,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Joi from 'joi';
 import { type CoreOptions, startCore, type TestCore } from '../../test/helpers/core.ts';
 import { failure } from '../../test/helpers/egress.ts';
@@ -195,8 +196,9 @@ describe('the tools of all gateways', () => {
 			assert.deepEqual(body.result, { gateway, tool: name });
 			assert.equal(body.gateway, null, 'the call itself has none');
 		}
+		await nextTurn();
 		assert.deepEqual(
-			core.runs.map(({ gatewayId, subject }) => [gatewayId, subject]),
+			core.runs.map(({ gatewayId, caller }) => [gatewayId, caller]),
 			[by.one, by.two, by.two].map((id) => [id, `user:${by.userId}`]),
 		);
 		assert.equal((await ask(by, { name: 'B' })).status, 404, 'the name that it has in its gateway is another tool’s here');

@@ -93,19 +93,19 @@ interface Selection {
 }
 
 /** The things that are kept of an organization until something changes there. */
-interface Known {
+interface MergedCache {
 	selections: BoundedMap<string, Promise<Selection>>;
 	settings: Promise<OrganizationSettings> | null;
 }
 
 export function createMerged(parts: MergedParts): MergedGateways {
 	const { store, services, limits } = parts;
-	const known = new BoundedMap<string, Known>(ORGANIZATIONS);
+	const known = new BoundedMap<string, MergedCache>(ORGANIZATIONS);
 	const unsubscribe = store.changes.subscribe((topics) => {
 		if (topics.includes('*')) known.clear();
 		for (const topic of topics) if (topic.startsWith('org:')) known.delete(topic.slice('org:'.length));
 	});
-	const knownOf = async (organizationId: string): Promise<Known> => {
+	const knownOf = async (organizationId: string): Promise<MergedCache> => {
 		const news = store.changes.fresh(STALE_MS);
 		if (news) await news;
 		const one = known.get(organizationId) ?? { selections: new BoundedMap(SELECTIONS), settings: null };

@@ -2,7 +2,7 @@
 // without a trailing slash ask there. They are those of the organization's only active gateway whose transport declares them so.
 
 import { GatewayError } from '../contract/errors.ts';
-import type { Place } from '../http/places.ts';
+import type { GatewayPath } from '../http/places.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import type { Registry } from '../registry/registry.ts';
 import { STALE_MS } from '../store/staleness.ts';
@@ -14,7 +14,7 @@ const SLUG = /^[a-z0-9-]{1,48}$/;
 /** The segment begins with its dot, so `placeOf` takes all of it for a suffix. */
 const WELL_KNOWN = '.well-known';
 
-interface Entry {
+interface GatewayLookup {
 	/** Null: still being read, or of no organization. */
 	organizationId: string | null;
 	found: Promise<Found | null>;
@@ -24,7 +24,7 @@ export class OnlyGateways {
 	readonly #store: Pick<Store, 'gateways' | 'changes'>;
 	/** The types of the transports that declare a document, by its path. */
 	readonly #types = new Map<string, Set<string>>();
-	readonly #entries = new BoundedMap<string, Entry>(KEPT);
+	readonly #entries = new BoundedMap<string, GatewayLookup>(KEPT);
 	readonly #unsubscribe: () => void;
 
 	constructor({ store, registry }: { store: Pick<Store, 'gateways' | 'changes'>; registry: Registry }) {
@@ -40,7 +40,7 @@ export class OnlyGateways {
 	 * Returns the place itself, or the one at its gateway of a document of an organization. One refusal is for all that there is not: it tells
 	 * nobody which organizations there are, or how many gateways they have. @throws not_found
 	 */
-	async placed(place: Place | null): Promise<Place | null> {
+	async placed(place: GatewayPath | null): Promise<GatewayPath | null> {
 		if (place?.endpoint !== '' || place.suffix !== WELL_KNOWN) return place;
 		const path = `/${WELL_KNOWN}${place.path}`;
 		const types = this.#types.get(path);
@@ -61,7 +61,7 @@ export class OnlyGateways {
 		if (look) await look;
 		const known = this.#entries.get(slug);
 		if (known) return known.found;
-		const entry: Entry = { organizationId: null, found: this.#store.gateways.only(slug) };
+		const entry: GatewayLookup = { organizationId: null, found: this.#store.gateways.only(slug) };
 		this.#entries.set(slug, entry);
 		entry.found.then(
 			(found) => {

@@ -11,7 +11,7 @@ import { type Answer, byHapi } from '../http/answer.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
-import { type Place, placeOf } from '../http/places.ts';
+import { type GatewayPath, placeOf } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
@@ -247,14 +247,14 @@ async function admit(request: Request, incoming: Incoming, { mounted, gateway, a
 const subjectOf = (caller: Caller | null): string | null => (caller === null || caller.subject === ANONYMOUS ? null : caller.subject);
 
 /** Finds the gateway of a path without waiting, as most can be; null for any other one. */
-function resolved(place: Place | null, gateways: GatewayCache): { mounted: MountedGateway; path: string } | null {
+function resolved(place: GatewayPath | null, gateways: GatewayCache): { mounted: MountedGateway; path: string } | null {
 	if (!place || place.endpoint === '' || place.suffix !== '') return null;
 	const mounted = gateways.ready(place.organization, `/${place.endpoint}`);
 	return mounted && { mounted, path: place.path };
 }
 
 /** Finds the gateway of a path, in any of its spellings. @throws not_found */
-async function resolve(place: Place | null, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {
+async function resolve(place: GatewayPath | null, gateways: GatewayCache): Promise<{ mounted: MountedGateway; path: string }> {
 	const isPossible = place !== null && SLUG.test(place.organization) && ENDPOINT.test(place.endpoint);
 	const mounted = isPossible ? await gateways.get(place.organization, `/${place.endpoint}`) : null;
 	if (!place || !mounted || (place.suffix !== '' && place.suffix !== mounted.suffix)) throw notFound('Gateway');

@@ -40,7 +40,7 @@ export interface StillAdmittedParts {
 }
 
 /** One caller at one gateway, whose streams share a check. */
-interface Entry {
+interface AdmittedCaller {
 	who: StreamCaller;
 	streams: number;
 	ending: AbortController;
@@ -51,7 +51,7 @@ interface Entry {
 
 export class StillAdmitted {
 	readonly #parts: StillAdmittedParts;
-	readonly #entries = new Map<string, Entry>();
+	readonly #entries = new Map<string, AdmittedCaller>();
 	readonly #checks = new Semaphore(
 		AT_ONCE,
 		Number.POSITIVE_INFINITY,
@@ -89,20 +89,20 @@ export class StillAdmitted {
 		for (const [key, entry] of this.#entries) this.#drop(key, entry);
 	}
 
-	#add(key: string, who: StreamCaller): Entry {
-		const entry: Entry = { who, streams: 0, ending: new AbortController(), isDue: false, isChecking: false, timer: null };
+	#add(key: string, who: StreamCaller): AdmittedCaller {
+		const entry: AdmittedCaller = { who, streams: 0, ending: new AbortController(), isDue: false, isChecking: false, timer: null };
 		this.#entries.set(key, entry);
 		// A change in the time in which the stream was opened may have been announced before.
 		this.#becomesDue(key, entry);
 		return entry;
 	}
 
-	#leave(key: string, entry: Entry): void {
+	#leave(key: string, entry: AdmittedCaller): void {
 		entry.streams -= 1;
 		if (entry.streams === 0) this.#drop(key, entry);
 	}
 
-	#drop(key: string, entry: Entry): void {
+	#drop(key: string, entry: AdmittedCaller): void {
 		if (entry.timer) clearTimeout(entry.timer);
 		entry.timer = null;
 		if (this.#entries.get(key) === entry) this.#entries.delete(key);
@@ -114,18 +114,18 @@ export class StillAdmitted {
 		for (const [key, entry] of this.#entries) if (concerns(heard, ofRecords, entry.who)) this.#becomesDue(key, entry);
 	}
 
-	#becomesDue(key: string, entry: Entry): void {
+	#becomesDue(key: string, entry: AdmittedCaller): void {
 		entry.isDue = true;
 		if (!entry.isChecking) this.#later(key, entry, 0);
 	}
 
 	/** Checks after this time, or when the caller's credential ends. */
-	#later(key: string, entry: Entry, waitMs: number): void {
+	#later(key: string, entry: AdmittedCaller, waitMs: number): void {
 		if (entry.timer) clearTimeout(entry.timer);
 		entry.timer = setTimeout(() => void this.#check(key, entry), Math.min(Math.max(waitMs, 0), LONGEST_MS)).unref();
 	}
 
-	async #check(key: string, entry: Entry): Promise<void> {
+	async #check(key: string, entry: AdmittedCaller): Promise<void> {
 		entry.timer = null;
 		entry.isChecking = true;
 		entry.isDue = false;
@@ -146,7 +146,7 @@ export class StillAdmitted {
 	}
 
 	/** Returns why the caller may come no more; null when they may. */
-	async #reasonOf({ who, ending }: Entry): Promise<GatewayError | 'unknown' | null> {
+	async #reasonOf({ who, ending }: AdmittedCaller): Promise<GatewayError | 'unknown' | null> {
 		try {
 			const now = await this.#checks.run(() => this.#parts.check(who, ending.signal));
 			const lost = who.caller.scopes.filter((scope) => !now.scopes.includes(scope));

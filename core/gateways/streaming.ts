@@ -12,7 +12,7 @@ import { discard, handle, respond } from './handling.ts';
 import type { MountedRoute } from './mount.ts';
 import type { StillAdmitted, StreamCaller } from './still-admitted.ts';
 
-interface Around {
+interface StreamedRequest {
 	request: Request;
 	mounted: MountedRoute;
 	incoming: Incoming;
@@ -26,7 +26,7 @@ interface Around {
 }
 
 /** @throws rate_limited, unavailable; what the source of the events throws at once; what `whenFull` throws */
-export async function respondEvents(reply: CheckedReply & { events: EventReply }, around: Around): Promise<Answer> {
+export async function respondEvents(reply: CheckedReply & { events: EventReply }, around: StreamedRequest): Promise<Answer> {
 	const { source, finite = false, whenFull } = reply.events;
 	const { request, call, leaving, streams, admitted, who } = around;
 	// A call in flight ends by itself; whoever listens does so as long as they may.
@@ -54,7 +54,10 @@ function passed(reply: CheckedReply, body: Readable | null, call: Call): Answer 
 }
 
 /** Has the transport answer without events, within the time of a handler. */
-async function answerWhole(handler: MountedRoute['route']['handler'], { mounted, from, ...around }: Around): Promise<CheckedReply> {
+async function answerWhole(
+	handler: MountedRoute['route']['handler'],
+	{ mounted, from, ...around }: StreamedRequest,
+): Promise<CheckedReply> {
 	const reply = checkReply(await handle({ ...mounted, route: { ...mounted.route, handler } }, around), from);
 	if (reply.events) throw new PluginFault(from.plugin, 'whenFull must not answer with events.');
 	return reply;

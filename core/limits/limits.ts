@@ -77,6 +77,8 @@ declare module '@hapi/hapi' {
 	interface PluginsStates {
 		/** The tightest of the windows in which the request was counted. */
 		limit?: Standing;
+		/** The window of its address for bad credentials; null where there is none. */
+		failures?: Bucket | null;
 	}
 }
 
@@ -85,7 +87,7 @@ interface Parts extends ClassParts {
 	trustProxy: readonly string[];
 }
 
-interface Around {
+interface LimitedRoutes {
 	reserved?: ReservedSegments;
 	gatewayRoutes?: GatewayRouteLimits;
 }
@@ -94,7 +96,7 @@ export function createLimits(
 	table: LimitTable,
 	windows: Windows,
 	{ trustProxy }: Pick<Config, 'trustProxy'>,
-	{ reserved = reservedSegments(), gatewayRoutes = gatewayRouteLimits() }: Around = {},
+	{ reserved = reservedSegments(), gatewayRoutes = gatewayRouteLimits() }: LimitedRoutes = {},
 ): Limits {
 	const parts: Parts = { table, windows, trustProxy, reserved, gatewayRoutes };
 	return {
@@ -186,8 +188,12 @@ const addressOf = ({ info, raw }: Request, { trustProxy }: Parts): string =>
 
 /** Returns the window for bad credentials. */
 function failuresAt(request: Request, parts: Parts): Bucket | null {
+	const { plugins } = request;
+	if (plugins.failures !== undefined) return plugins.failures;
 	const counted = windowOf(parts, normalized(request.path));
-	return counted && bucketOf({ name: `failed:${counted.name}`, window: counted.window, isStrict: true }, addressOf(request, parts));
+	const named = counted && { name: `failed:${counted.name}`, window: counted.window, isStrict: true };
+	plugins.failures = named && bucketOf(named, addressOf(request, parts));
+	return plugins.failures;
 }
 
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };
@@ -231,7 +237,8 @@ async function lookAt({ gatewayId, subject, address, tool }: LookedAt, { windows
 
 /** Counts in all windows or in none, and stores the standing for the answer. @throws rate_limited */
 function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> | undefined {
-	const buckets = wanted.filter((one) => one !== null);
+	const buckets: Bucket[] = [];
+	for (const bucket of wanted) if (bucket) buckets.push(bucket);
 	const verdict = windows.hit(buckets);
 	if (verdict instanceof Promise) return verdict.then((given) => follow(request, buckets, given));
 	follow(request, buckets, verdict);
@@ -242,7 +249,8 @@ function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: read
 function follow(request: Pick<Request, 'plugins'>, buckets: readonly Bucket[], { refusedBy, standings }: Verdict): void {
 	const refusing = standings[refusedBy];
 	if (refusing) refuse(request, refusing, buckets[refusedBy]?.key);
-	for (const [at, standing] of standings.entries()) {
+	for (let at = 0; at < standings.length; at++) {
+		const standing = standings[at] as Standing;
 		// The bad credentials of others at this address are not shown as the client's own count.
 		if (buckets[at]?.isPeek) continue;
 		const known = request.plugins.limit;
@@ -250,8 +258,7 @@ function follow(request: Pick<Request, 'plugins'>, buckets: readonly Bucket[], {
 	}
 }
 
-/** @throws rate_limited */
-/** @param key of the bucket: it begins with the name of its window */
+/** @param key of the bucket: it begins with the name of its window. @throws rate_limited */
 function refuse(request: Pick<Request, 'plugins'>, standing: Standing, key = 'failed'): never {
 	activeSpan()?.measure('refusals', 1, { [ATTRIBUTES.window]: key.split(':', 1)[0] ?? '' });
 	request.plugins.limit = standing;

@@ -98,7 +98,8 @@ class SharedWindows implements Windows {
 	#refusing(buckets: readonly Bucket[]): number {
 		let refusing = -1;
 		let endsAtMs = 0;
-		for (const [at, bucket] of buckets.entries()) {
+		for (let at = 0; at < buckets.length; at++) {
+			const bucket = buckets[at] as Bucket;
 			if (!this.#mirror.isFull(bucket, this.#maxOf(bucket))) continue;
 			const { resetAtMs } = this.look(bucket);
 			if (resetAtMs <= endsAtMs) continue;

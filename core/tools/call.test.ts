@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Joi from 'joi';
 import { until } from '../../test/helpers/clock.ts';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
@@ -112,6 +113,7 @@ test('a call checks the scope first, then finds the tool, counts it by its limit
 	await failure(callOf({ countTool }).invoke({ name: 'getPet' }, {}), 'rate_limited');
 	assert.deepEqual([steps.splice(0), core.runs], [['find'], []]);
 	await callOf().invoke({ name: 'getPet' }, {});
+	await nextTurn();
 	assert.deepEqual([steps, core.runs.length], [['find', 'count', 'run'], 1]);
 });
 
@@ -126,6 +128,7 @@ test('a tool without a limit is not counted, and an unknown name is shortened in
 test('the output that a tool prints is recorded, and not shown to clients', async () => {
 	const result = await callOf().invoke({ name: 'getPet' }, {});
 	assert.equal('logs' in result, false);
+	await nextTurn();
 	assert.match(JSON.stringify(core.runs[0]?.logs), /printed/);
 });
 

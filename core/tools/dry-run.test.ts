@@ -38,7 +38,7 @@ async function setUp(t: TestContext, execution: Execution, config: JsonObject = 
 	await store.tools.update(organizationId, tool.id, { executionConfig });
 	let runs = 0;
 	const recorder = new Recorder(store, silent);
-	recorder.add = recorder.request = () => {
+	recorder.request = () => {
 		runs += 1;
 	};
 	t.after(async () => {

@@ -69,17 +69,14 @@ async function run({ args = { id: 1 }, signal = new AbortController().signal, to
 	return core.services.invoker.execute(organizationId, id, args as JsonObject, { caller, signal });
 }
 
-const recorded = () => core.runs.map(({ status, error }) => [status, error]);
+const recorded = () => core.runs.map(({ outcome }) => outcome);
 
 test('a run returns the executor’s result, and is recorded with the caller and the duration', async () => {
 	const { content, isError } = await run();
 	assert.deepEqual([content, isError, ran], [text('done').content, undefined, [{ id: 1 }]]);
 	const [row] = core.runs;
-	assert.deepEqual(
-		[row?.organizationId, row?.subject, row?.gatewayId, row?.status, row?.error],
-		[organizationId, 'user:1', null, 'success', null],
-	);
-	assert.ok(Number.isInteger(row?.durationMs));
+	assert.deepEqual([row?.organizationId, row?.caller, row?.gatewayId, row?.outcome], [organizationId, 'user:1', null, 'success']);
+	assert.ok((row?.durationMs ?? -1) >= 0);
 });
 
 test('arguments that violate the parameters never reach the executor, and no run is recorded', async () => {
@@ -91,7 +88,7 @@ test('a failure that a tool itself reports is recorded as one, and its result is
 	execute = async () => ({ ...text('no such pet'), isError: true });
 	const { error, content, isError } = await run();
 	assert.deepEqual([error, content, isError], [undefined, text('no such pet').content, true]);
-	assert.deepEqual(recorded(), [['failed', 'tool_error']]);
+	assert.deepEqual(recorded(), ['tool_error']);
 });
 
 test('a failure of the upstream is a result with its message, and the code is recorded', async () => {
@@ -101,7 +98,7 @@ test('a failure of the upstream is a result with its message, and the code is re
 		};
 		const { error, isError, content } = await run();
 		assert.deepEqual([error, isError, content], [{ code, message: `It is ${code}.` }, true, text(`It is ${code}.`).content]);
-		assert.deepEqual(recorded().at(-1), ['failed', code]);
+		assert.deepEqual(recorded().at(-1), code);
 	}
 });
 
@@ -123,7 +120,7 @@ test('the error of an executor that fails unexpectedly is only in the log', asyn
 		const line = core.lines.find(([level]) => level === 'error') ?? assert.fail('it was not logged');
 		assert.match(JSON.stringify(line), thrown === null ? /null/ : /canary/);
 	}
-	assert.deepEqual(recorded(), Array(3).fill(['failed', 'internal']));
+	assert.deepEqual(recorded(), Array(3).fill('internal'));
 	execute = () => {
 		throw new Error('at once');
 	};
@@ -144,7 +141,7 @@ test('a caller who disconnects ends the executor’s run, which is recorded and 
 	execute = hanging(() => leaving.abort(new Error('The client left.')));
 	const { error } = await run({ signal: leaving.signal });
 	assert.equal(error?.message, 'The call was cancelled.');
-	assert.deepEqual(recorded(), [['failed', 'internal']]);
+	assert.deepEqual(recorded(), ['cancelled']);
 	assert.deepEqual(core.lines, []);
 });
 
@@ -159,7 +156,7 @@ test('when the caller left before the run, the executor gets an aborted signal w
 	const { error, isError } = await run({ signal: AbortSignal.abort(left) });
 	assert.deepEqual([seen, ran], [[true, left], [{ id: 1 }]]);
 	assert.deepEqual([error, isError], [{ code: 'internal', message: 'The call was cancelled.' }, true]);
-	assert.deepEqual([recorded(), core.lines], [[['failed', 'internal']], []]);
+	assert.deepEqual([recorded(), core.lines], [['cancelled'], []]);
 });
 
 /** Begins a run of a tool as a transport does, on a clock that the test moves. @param begun resolves when the executor was called */
@@ -186,7 +183,7 @@ test('a run ends after two minutes, with the code of a timeout', async (t) => {
 	assert.deepEqual(core.runs, []);
 	t.mock.timers.tick(1);
 	assert.deepEqual((await running).error, { code: 'upstream_timeout', message: 'The tool took longer than 120 s.' });
-	assert.deepEqual(recorded(), [['failed', 'upstream_timeout']]);
+	assert.deepEqual(recorded(), ['upstream_timeout']);
 });
 
 test('a run of an executor that sets a longer time ends after that', async (t) => {
@@ -211,7 +208,7 @@ test('an executor that goes on although its signal aborted is left behind after 
 	assert.deepEqual(core.runs, []);
 	t.mock.timers.tick(1);
 	assert.equal((await running).error?.message, 'The call was cancelled.');
-	assert.deepEqual(recorded(), [['failed', 'internal']]);
+	assert.deepEqual(recorded(), ['cancelled']);
 });
 
 test('what an executor returns is checked, and a wrong result is a failed run that the log explains', async () => {
@@ -221,10 +218,7 @@ test('what an executor returns is checked, and a wrong result is a failed run th
 	assert.match(JSON.stringify(fields), /executor:odd.*content\/0: type must be one of/);
 	execute = async () => text('x'.repeat(17_000_000));
 	assert.equal((await run()).error?.code, 'upstream_failed');
-	assert.deepEqual(recorded(), [
-		['failed', 'internal'],
-		['failed', 'upstream_failed'],
-	]);
+	assert.deepEqual(recorded(), ['internal', 'upstream_failed']);
 });
 
 test('what an executor receives is frozen', async () => {
@@ -243,7 +237,7 @@ test('a secret that cannot be opened is a failed run that names it, and the exec
 	const { error } = await run({ tool: { executionConfig } });
 	assert.equal(error?.code, 'secret_unreadable');
 	assert.match(error?.message ?? '', /token/);
-	assert.deepEqual([ran, recorded()], [[], [['failed', 'secret_unreadable']]]);
+	assert.deepEqual([ran, recorded()], [[], ['secret_unreadable']]);
 });
 
 test('a secret of the config is opened for the executor, once for all runs of an entry', async () => {

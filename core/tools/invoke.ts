@@ -85,7 +85,6 @@ export function createInvoker(parts: InvokerParts): Invoker {
 				const result = await tracedTool(traceOf(entry), () => runEntry(entry, args, running), failureOf);
 				const { use } = spending;
 				const durationMs = performance.now() - started;
-				record(parts.recorder, { entry, callParts, result, use, durationMs });
 				const outcome = result.isError && callParts.signal.aborted ? 'cancelled' : outcomeOfRun(result);
 				addLine(endedLine(line, { outcome, use, durationMs }), { entry, args, result }, parts);
 				return use ? { ...result, use } : result;
@@ -119,6 +118,7 @@ function addLine(
 	{ entry: { payloads, tool }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
 	{ recorder }: InvokerParts,
 ): void {
+	if (result?.logs) line.logs = result.logs;
 	if (line.gatewayId === null) {
 		recorder.request(line);
 		return;
@@ -265,24 +265,3 @@ const DECLINED = failed('forbidden', 'The user did not confirm the call, so the 
 
 /** Half a result is none, and the model can ask for less. */
 const TOO_LARGE = failed('upstream_failed', 'The result of the tool is larger than 16 MiB, so it was not passed on. Ask for less.');
-
-function record(
-	recorder: Recorder,
-	run: { entry: ToolEntry; callParts: CallParts & { caller: Caller }; result: RunResult; use: ModelUse | null; durationMs: number },
-): void {
-	const { tool } = run.entry;
-	const { gateway, caller } = run.callParts;
-	recorder.add({
-		organizationId: tool.organizationId,
-		toolId: tool.id,
-		gatewayId: gateway?.id ?? null,
-		keyId: caller.keyId ?? null,
-		subject: caller.subject,
-		status: run.result.isError ? 'failed' : 'success',
-		error: run.result.isError ? outcomeOfRun(run.result) : null,
-		logs: run.result.logs ?? null,
-		use: run.use,
-		durationMs: Math.round(run.durationMs),
-		startedAt: new Date(Date.now() - run.durationMs),
-	});
-}

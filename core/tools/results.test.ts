@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Joi from 'joi';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { failure } from '../../test/helpers/egress.ts';
@@ -103,7 +104,8 @@ describe('strictOutput', () => {
 	test('makes a result that breaks the schema a failed run, which names the fields', async () => {
 		const structured = { id: 'x', owner: {}, more: 1 };
 		const broken = await answered({ content: [text('…')], structured });
-		assert.deepEqual([broken.isError, broken.structured, core.runs[0]?.error], [true, undefined, 'upstream_failed']);
+		await nextTurn();
+		assert.deepEqual([broken.isError, broken.structured, core.runs.at(-1)?.outcome], [true, undefined, 'upstream_failed']);
 		const [said = ''] = textsOf(broken);
 		for (const line of ['/id must be integer, got string "x".', '/owner/name is missing.', '/more is not in the schema.'])
 			assert.ok(said.split('\n').includes(line), said);
@@ -147,7 +149,8 @@ describe('maxResultBytes', () => {
 			label,
 			new RegExp(`^\\[Cut: the first ${is} of ${of} bytes\\. Ask for less\\.\\]\n.*/rows: the first \\d+ of 5,000 items`),
 		);
-		assert.deepEqual([cut.isError, core.runs[0]?.status], [undefined, 'success']);
+		await nextTurn();
+		assert.deepEqual([cut.isError, core.runs.at(-1)?.outcome], [undefined, 'success']);
 	});
 
 	test('cuts texts between characters, and leaves images out that do not fit', async () => {
@@ -260,7 +263,8 @@ describe('confirm', () => {
 		const odd = { action: 'accept', content: { run: 'yes' } } as const;
 		for (const answer of [no, odd, { action: 'decline' } as const, { action: 'cancel' } as const]) {
 			const declined = await (await callOf({ confirm: 'always' })).with({ ask: saying(answer) }).invoke(NAME, {});
-			assert.deepEqual([declined.isError, core.runs.at(-1)?.error, ran], [true, 'forbidden', 0]);
+			await nextTurn();
+			assert.deepEqual([declined.isError, core.runs.at(-1)?.outcome, ran], [true, 'forbidden', 0]);
 		}
 	});
 

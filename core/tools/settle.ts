@@ -10,18 +10,22 @@ import { withinBudget } from './result-budget.ts';
 const MAX_NAMED = 10;
 
 /** @returns at once what needs neither a check nor a cut */
-export function settle(result: ToolResult, entry: ToolEntry, around: Around): RunResult | Promise<RunResult> {
+export function settle(result: ToolResult, entry: ToolEntry, around: SettleParts): RunResult | Promise<RunResult> {
 	const isPlain = !entry.tool.strictOutput && !around.callParts.strictOutput && entry.maxResultBytes === null;
 	return isPlain ? result : settled(result, entry, around);
 }
 
-interface Around {
+interface SettleParts {
 	checks: ArgumentChecks;
 	callParts: Pick<CallParts, 'keep' | 'strictOutput'>;
 	signal: AbortSignal;
 }
 
-async function settled(result: ToolResult, { tool, maxResultBytes }: ToolEntry, { checks, callParts, signal }: Around): Promise<RunResult> {
+async function settled(
+	result: ToolResult,
+	{ tool, maxResultBytes }: ToolEntry,
+	{ checks, callParts, signal }: SettleParts,
+): Promise<RunResult> {
 	const { keep, strictOutput } = callParts;
 	const schema = tool.strictOutput || strictOutput ? tool.outputSchema : null;
 	if (schema !== null && !result.isError) {

@@ -48,7 +48,7 @@ const FAILED_MS = 1_000;
 const REFUSED_MS = 10_000;
 const CAPACITY = 10_000;
 
-interface Known {
+interface CachedToken {
 	accessToken: string;
 	revision: number;
 	/** Monotonic time. */
@@ -61,8 +61,8 @@ interface TokenCacheEntry {
 	organizationId: string;
 	row: CredentialRow;
 	fields: JsonObject;
-	known: Known | null;
-	getting: Promise<Known> | null;
+	known: CachedToken | null;
+	getting: Promise<CachedToken> | null;
 	failed: { error: unknown; untilMs: number } | null;
 	refusedUntilMs: number;
 }
@@ -116,7 +116,7 @@ class TokenCache {
 		return entry;
 	}
 
-	#held(entry: TokenCacheEntry, { accessToken, revision, isNew }: Known): HeldToken {
+	#held(entry: TokenCacheEntry, { accessToken, revision, isNew }: CachedToken): HeldToken {
 		return {
 			accessToken,
 			isNew,
@@ -131,7 +131,7 @@ class TokenCache {
 	}
 
 	/** Returns a token newer than the refused one. */
-	async #renewed(entry: TokenCacheEntry, useless: number): Promise<Known> {
+	async #renewed(entry: TokenCacheEntry, useless: number): Promise<CachedToken> {
 		if (entry.known?.revision === useless) entry.known = null;
 		const { known } = entry;
 		if (known && known.goodUntilMs > performance.now()) return known;
@@ -141,7 +141,7 @@ class TokenCache {
 	}
 
 	/** Obtains a token, once at a time in this process. */
-	#shared(entry: TokenCacheEntry, useless: number | null): Promise<Known> {
+	#shared(entry: TokenCacheEntry, useless: number | null): Promise<CachedToken> {
 		if (entry.getting) return entry.getting;
 		if (entry.failed && entry.failed.untilMs > performance.now()) return Promise.reject(entry.failed.error);
 		entry.failed = null;
@@ -161,7 +161,7 @@ class TokenCache {
 	}
 
 	/** Obtains a token, once at a time among the replicas. */
-	async #obtain(entry: TokenCacheEntry, refused: number | null): Promise<Known> {
+	async #obtain(entry: TokenCacheEntry, refused: number | null): Promise<CachedToken> {
 		const { organizationId, row } = entry;
 		const lease = randomUUID();
 		let useless = refused;
@@ -184,7 +184,10 @@ class TokenCache {
 	}
 
 	/** Asks the token server and stores the token; null when it is unknown whether it was stored, so that the caller looks it up. */
-	async #leased(entry: TokenCacheEntry, { lease, row, untilMs }: { lease: string; row: TokenRow; untilMs: number }): Promise<Known | null> {
+	async #leased(
+		entry: TokenCacheEntry,
+		{ lease, row, untilMs }: { lease: string; row: TokenRow; untilMs: number },
+	): Promise<CachedToken | null> {
 		const { organizationId } = entry;
 		try {
 			// A process that was suspended meanwhile must not ask, since its lease may be another's by now.
@@ -228,7 +231,7 @@ class TokenCache {
 		}
 	}
 
-	#open(entry: TokenCacheEntry, row: TokenRow): Known | null {
+	#open(entry: TokenCacheEntry, row: TokenRow): CachedToken | null {
 		const document = this.#document(entry, row);
 		const { revision, leftMs } = row;
 		return document && { accessToken: document.accessToken, revision, goodUntilMs: performance.now() + leftMs, isNew: false };

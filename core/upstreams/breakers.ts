@@ -5,6 +5,7 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import { shown } from '../egress/errors.ts';
+import { urlParts } from '../egress/parsed-urls.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 
 /** Failures in a row, without an answer in between. */
@@ -39,19 +40,21 @@ export class Breakers {
 	}
 
 	/** Checks without counting anything, for requests that queue first. @throws upstream_failed while it is open */
-	assertClosed(organizationId: string, url: URL): void {
+	assertClosed(organizationId: string, url: Readonly<URL>): void {
 		if (this.#failing.size === 0) return;
 		const failing = this.#failing.get(keyOf(organizationId, url));
 		if (failing && this.#isShut(failing)) throw this.#refusal(failing, url);
 	}
 
 	/** Whether no request but a probe is let through. */
-	isOpen(organizationId: string, url: URL): boolean {
+	isOpen(organizationId: string, url: Readonly<URL>): boolean {
 		return (this.#failing.get(keyOf(organizationId, url))?.openUntilMs ?? null) !== null;
 	}
 
 	/** Lets a request through. @throws upstream_failed while it is open */
-	enter(organizationId: string, url: URL): Settle {
+	enter(organizationId: string, url: Readonly<URL>): Settle {
+		// Most calls are of upstreams that work while all others do, too.
+		if (this.#failing.size === 0) return (outcome) => this.#settleFirst(organizationId, url, outcome);
 		const key = keyOf(organizationId, url);
 		const failing = this.#failing.get(key);
 		if (!failing || failing.openUntilMs === null) return (outcome) => this.#settle(key, outcome);
@@ -63,6 +66,10 @@ export class Breakers {
 
 	#isShut({ openUntilMs, probe }: Failing): boolean {
 		return openUntilMs !== null && (probe !== null || this.#now() < openUntilMs);
+	}
+
+	#settleFirst(organizationId: string, url: Readonly<URL>, outcome: Outcome): void {
+		if (outcome === 'failed' || this.#failing.size > 0) this.#settle(keyOf(organizationId, url), outcome);
 	}
 
 	#settle(key: string, outcome: Outcome): void {
@@ -93,11 +100,11 @@ export class Breakers {
 		failing.openUntilMs = this.#now() + failing.openMs;
 	}
 
-	#refusal({ failures, openUntilMs }: Failing, { host }: URL): GatewayError {
+	#refusal({ failures, openUntilMs }: Failing, { host }: Readonly<URL>): GatewayError {
 		const leftSeconds = Math.ceil(((openUntilMs ?? 0) - this.#now()) / 1000);
 		const when = leftSeconds > 0 ? `it is tried again in ${leftSeconds} s` : 'it is being tried again right now';
 		return new GatewayError('upstream_failed', `${shown(host)} has failed ${failures} times in a row: ${when}.`);
 	}
 }
 
-const keyOf = (organizationId: string, { origin }: URL): string => `${organizationId} ${origin}`;
+const keyOf = (organizationId: string, url: Readonly<URL>): string => `${organizationId} ${urlParts(url).origin}`;

@@ -44,10 +44,10 @@ export interface OutboundParts extends SendingParts {
 export class OutboundRun implements Outbound {
 	readonly #parts: OutboundParts;
 	/** Secrets that the run's requests were signed with. */
-	readonly #secrets = new Set<string>();
-	readonly #tokens = new Map<string, HeldToken>();
+	#secrets: Set<string> | null = null;
+	#tokens: Map<string, HeldToken> | null = null;
 	/** Tokens that replaced a refused one. */
-	readonly #renewed = new Set<HeldToken>();
+	readonly #renewed: HeldToken[] = [];
 	/** The streamed answers that hold a connection; made with the first. */
 	#streams: OpenStreams | null = null;
 	#hasEnded = false;
@@ -68,8 +68,8 @@ export class OutboundRun implements Outbound {
 		if (!api) return request;
 		if (credentials.length === 0) return this.#withPassed(request, api);
 		const signature = await raceWith(signal, signer.sign(request, api, credentials)).catch((thrown: unknown) => this.#unsigned(thrown));
-		for (const secret of signature.secrets) if (secret !== '') this.#secrets.add(secret);
-		if (signature.token) this.#tokens.set(bearer(signature.token.accessToken), signature.token);
+		for (const secret of signature.secrets) this.#keepSecret(secret);
+		if (signature.token) this.#keepToken(signature.token);
 		return this.#withPassed(signature.request, api);
 	}
 
@@ -77,7 +77,7 @@ export class OutboundRun implements Outbound {
 	#withPassed(request: OutboundRequest, { baseUrl }: Api): OutboundRequest {
 		const { passed = [] } = this.#parts;
 		if (passed.length === 0 || new URL(request.url).origin !== URL.parse(baseUrl)?.origin) return request;
-		for (const [, value] of passed) this.#secrets.add(value);
+		for (const [, value] of passed) this.#keepSecret(value);
 		return withPassed(request, passed);
 	}
 
@@ -109,7 +109,7 @@ export class OutboundRun implements Outbound {
 	/** Tells by an answer whether the stored credentials work. */
 	#judge(status: number): void {
 		const { api, passed = [], credentialHealth } = this.#parts;
-		if (api && this.#secrets.size > 0 && passed.length === 0) credentialHealth?.answered(api, status);
+		if (api && this.#secrets !== null && passed.length === 0) credentialHealth?.answered(api, status);
 	}
 
 	#unsigned(thrown: unknown): never {
@@ -150,21 +150,33 @@ export class OutboundRun implements Outbound {
 	async renew(refused: OutboundRequest): Promise<OutboundRequest | null> {
 		const token = this.#tokenIn(refused);
 		if (!token) return null;
-		if (this.#renewed.has(token)) {
+		if (this.#renewed.includes(token)) {
 			token.refused();
 			return null;
 		}
 		const next = await raceWith(this.#parts.signal, token.renew()).catch((thrown: unknown) => this.#unsigned(thrown));
 		if (next === null) return null;
-		const authorization = bearer(next.accessToken);
-		this.#secrets.add(next.accessToken);
-		this.#tokens.set(authorization, next);
-		this.#renewed.add(next);
-		return withHeader(refused, 'authorization', authorization);
+		this.#keepSecret(next.accessToken);
+		this.#renewed.push(next);
+		return withHeader(refused, 'authorization', this.#keepToken(next));
+	}
+
+	#keepSecret(secret: string): void {
+		if (secret === '') return;
+		this.#secrets ??= new Set();
+		this.#secrets.add(secret);
+	}
+
+	/** @returns the value of the header that carries the token */
+	#keepToken(token: HeldToken): string {
+		const authorization = bearer(token.accessToken);
+		this.#tokens ??= new Map();
+		this.#tokens.set(authorization, token);
+		return authorization;
 	}
 
 	#tokenIn(request: OutboundRequest): HeldToken | undefined {
-		return this.#tokens.get(headerOf(request, 'authorization') ?? '');
+		return this.#tokens?.get(headerOf(request, 'authorization') ?? '');
 	}
 
 	/**
@@ -228,7 +240,7 @@ export class OutboundRun implements Outbound {
 	#assertKept(next: URL): void {
 		const shownPart = next.href.slice(next.origin.length);
 		const readable = decoded(shownPart);
-		for (const secret of this.#secrets) {
+		for (const secret of this.#secrets ?? []) {
 			if (readable.includes(secret) || shownPart.includes(encodeURIComponent(secret)))
 				throw refused(`A redirect to ${shown(next.host)} carries the API’s credential in its address, and is not followed.`);
 		}

@@ -50,14 +50,10 @@ export async function repeatedly<O extends OutboundRequest, A extends Answer>(
 	const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
 	let startedMs = Number.POSITIVE_INFINITY;
 	const leftMs = (): number => timeoutMs - Math.max(0, performance.now() - startedMs);
-	const first = () =>
-		send(options, {
-			begun: () => {
-				startedMs = performance.now();
-			},
-			patience: null,
-		});
-	let ended = await outcomeOf(first);
+	const begun = (): void => {
+		startedMs = performance.now();
+	};
+	let ended = await outcomeOf(send, options, { begun, patience: null });
 	for (let tries = 1; tries < MAX_TRIES && !signal.aborted; tries++) {
 		const waitMs = waitAfter(ended, options, tries);
 		if (waitMs === null || waitMs > leftMs() - LEAST_MS) break;
@@ -82,13 +78,13 @@ async function tryAgain<O extends OutboundRequest & { timeoutMs: number }, A ext
 	const begun = (): void => {
 		hasBegun = true;
 	};
-	const ended = await outcomeOf(() => send(options, { begun, patience: AbortSignal.timeout(options.timeoutMs) }));
+	const ended = await outcomeOf(send, options, { begun, patience: AbortSignal.timeout(options.timeoutMs) });
 	return 'answer' in ended || hasBegun ? ended : null;
 }
 
-async function outcomeOf<A extends Answer>(send: () => Promise<A>): Promise<Ended<A>> {
+async function outcomeOf<O, A extends Answer>(send: (options: O, around: Try) => Promise<A>, options: O, around: Try): Promise<Ended<A>> {
 	try {
-		return { answer: await send() };
+		return { answer: await send(options, around) };
 	} catch (error) {
 		return { error };
 	}
@@ -98,6 +94,7 @@ async function outcomeOf<A extends Answer>(send: () => Promise<A>): Promise<Ende
  * Returns the wait before the next attempt: exponential with full jitter, added to what the upstream asks for. Null: no further attempt.
  */
 function waitAfter(ended: Ended, { method, repeatable }: OutboundRequest, tries: number): number | null {
+	if ('answer' in ended && !PASSING.has(ended.answer.status)) return null;
 	const isRepeatable = repeatable ?? REPEATABLE.has(method.toUpperCase());
 	const jitterMs = Math.random() * WAIT_MS * 2 ** (tries - 1);
 	if ('error' in ended) {
@@ -107,7 +104,7 @@ function waitAfter(ended: Ended, { method, repeatable }: OutboundRequest, tries:
 		return error.isUnsent || (isRepeatable && error.code === 'upstream_failed') ? jitterMs : null;
 	}
 	const { status, headers } = ended.answer;
-	if (!isRepeatable || !PASSING.has(status)) return null;
+	if (!isRepeatable) return null;
 	const askedMs = retryAfterMs(headers['retry-after']);
 	// A 429 without a time means that there are too many requests, and a retry would be one more.
 	if (askedMs === null) return status === 429 ? null : jitterMs;

@@ -6,6 +6,7 @@ import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
 import { NoAnswer } from '../egress/errors.ts';
+import { knownUrl } from '../egress/parsed-urls.ts';
 import type { LaneRun } from '../lanes/lane-run.ts';
 import type { Breakers, Outcome } from './breakers.ts';
 import { type Ended, repeatedly, type Try } from './retries.ts';
@@ -31,7 +32,7 @@ export const FAILED: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** @throws upstream_failed, upstream_timeout, egress_refused, rate_limited, or the signal's reason */
 export function send(parts: SendingParts, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
-	const target = URL.parse(options.url);
+	const target = knownUrl(options.url);
 	return repeatedly(options, (again, around) => sendOnce(parts, again, { ...around, target, onRedirect }), {
 		signal: options.signal ?? parts.signal,
 		onRetry: (after, waitMs) =>
@@ -41,7 +42,7 @@ export function send(parts: SendingParts, options: OutboundRequest, onRedirect?:
 
 interface Sending extends Try {
 	/** Null when the URL is invalid, which the guard refuses. */
-	target: URL | null;
+	target: Readonly<URL> | null;
 	onRedirect: OnRedirect | undefined;
 }
 
@@ -64,7 +65,7 @@ function sendOnce(parts: SendingParts, options: OutboundRequest, around: Sending
 /** Reports the outcome to the breaker of the origin, by the status of the answer or its absence. */
 export async function watchedAnswer<T extends { status: number }>(
 	{ breakers, organizationId, signal }: SendingParts,
-	target: URL | null,
+	target: Readonly<URL> | null,
 	request: () => Promise<T>,
 ): Promise<T> {
 	const settle = target && breakers.enter(organizationId, target);
@@ -81,7 +82,7 @@ export async function watchedAnswer<T extends { status: number }>(
 /** Does the same for protocols without an HTTP status: `work` calls `failed` when the upstream did. The guard refuses an invalid target. */
 export async function watched<T>(
 	{ breakers, organizationId, signal }: SendingParts,
-	target: URL | null,
+	target: Readonly<URL> | null,
 	work: (failed: () => void) => Promise<T>,
 ): Promise<T> {
 	if (!target) return work(() => undefined);

@@ -28,14 +28,14 @@ export const toldLists = (capabilities: JsonObject): ListKind[] =>
 	});
 
 /** Versions of lists by their capabilities, and of single resources by their URIs. */
-export type Known = ReadonlyMap<string, string>;
+export type ListVersions = ReadonlyMap<string, string>;
 
 export interface News {
 	/** The lists that have changed, by their capabilities; none that the client knew already, or knew nothing of. */
 	lists: string[];
 	/** The resources that have changed, by their URIs. */
 	uris: string[];
-	now: Known;
+	now: ListVersions;
 }
 
 /** Resources by their URIs, with the versions that the client knows; null: those of now. */
@@ -44,7 +44,7 @@ export type Followed = ReadonlyMap<string, string | null>;
 export interface Listening {
 	lists: readonly ListKind[];
 	/** The versions of lists that the client knew; those that it does not name are news to nobody. */
-	before?: Known;
+	before?: ListVersions;
 	/** Returns the resources that the client follows, again whenever these are others. Not asked for callers who may not read tools. */
 	followed(signal: AbortSignal): AsyncIterable<Followed>;
 }
@@ -89,10 +89,10 @@ function versionOf({ parts }: ListKind, versions: ServedVersions): string {
 const VERSION = /^[\w.-]{1,80}$/;
 
 /** Writes versions as the id of an event, by which a client that comes back tells what it knows. */
-export const eventIdOf = (known: Known): string => [...known].map(([name, version]) => `${name}=${version}`).join(';');
+export const eventIdOf = (known: ListVersions): string => [...known].map(([name, version]) => `${name}=${version}`).join(';');
 
 /** Reads what a client knew. Anybody may write anything there: then they know nothing. */
-export function knownBy(lastEventId: string | null): Known {
+export function knownBy(lastEventId: string | null): ListVersions {
 	const pairs = (lastEventId ?? '').split(';').map((pair) => pair.split('=', 2) as [string, string?]);
 	return new Map(pairs.flatMap(([name, version = '']) => (VERSION.test(version) ? [[name, version] as const] : [])));
 }

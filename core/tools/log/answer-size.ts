@@ -29,14 +29,14 @@ type Size = (path: string, chars: number) => void;
 
 /** Measures the answers that one process gives. */
 export class AnswerSizes {
-	readonly #answered = new BoundedMap<string, number>(TOOLS);
+	readonly #answered = new BoundedMap<string, { count: number }>(TOOLS);
 
 	/** @param toolAt the gateway and the tool */
 	of(toolAt: string, result: RunResult): AnswerSize {
 		const tokens = Math.ceil(charsOf(result) / CHARS_PER_TOKEN);
-		const before = this.#answered.get(toolAt) ?? 0;
-		this.#answered.set(toolAt, before + 1);
-		return before % SAMPLED === 0 ? { tokens, fields: fieldsOf(result) } : { tokens };
+		const answered = this.#answered.get(toolAt) ?? { count: 0 };
+		if (answered.count === 0) this.#answered.set(toolAt, answered);
+		return answered.count++ % SAMPLED === 0 ? { tokens, fields: fieldsOf(result) } : { tokens };
 	}
 }
 

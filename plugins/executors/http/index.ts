@@ -2,9 +2,9 @@
 
 import { invalid, secretsAdded, type ToolExecutor } from '../../../core/index.ts';
 import { config, type HttpConfig } from './config.ts';
+import { planOf } from './plan.ts';
 import { buildRequest } from './request.ts';
 import { readResponse } from './response.ts';
-import { writesSecret } from './template.ts';
 
 export default {
 	kind: 'executor',
@@ -24,16 +24,14 @@ export default {
 		await checkUrl(url.replace(/\{[^{}]+\}/g, 'x'), '/executionConfig/url');
 	},
 	async execute(args, config, call) {
-		const request = { ...buildRequest(config, args, call.api), signal: call.signal };
+		const request = buildRequest(config, args, call.api);
+		request.signal = call.signal;
 		const signed = await call.sign(request);
 		const response = await call.request(signed);
 		return readResponse(response, {
 			method: config.method,
 			schema: call.tool?.outputSchema ?? null,
-			secrets: secretsAdded(request, signed, writtenSecrets(config)),
+			secrets: secretsAdded(request, signed, planOf(config, call.api).secretHeaders),
 		});
 	},
 } satisfies ToolExecutor<HttpConfig>;
-
-const writtenSecrets = ({ headers = {} }: HttpConfig): string[] =>
-	Object.keys(headers).filter((name) => writesSecret(name, headers[name] ?? ''));

@@ -11,103 +11,67 @@ import {
 } from '../../../core/index.ts';
 import { type Body, writeBody } from './body.ts';
 import { climbs, type HttpConfig, type Parameter } from './config.ts';
+import { type Plan, planOf } from './plan.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
 import { fillJson, fillText, fillValue, plainText, type Read, reader } from './template.ts';
 import { writeXml } from './xml.ts';
 
-const IN_QUERY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
-
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
-
-/** Prefers JSON, which becomes structured content, and accepts anything. */
-const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
 
 /** @throws validation_failed */
 export function buildRequest(config: HttpConfig, args: JsonObject, api: Api | null): OutboundRequest {
-	const used = new Set<string>();
+	const plan = planOf(config, api);
+	const used = plan.takesRest ? new Set<string>() : null;
 	const read = reader(args, used);
-	const base = knownBase(config, api);
-	const path = fillPath(base.path, config, read);
-	const pieces = [...base.query, ...fillQuery(base.template, read), ...configuredQuery(config, read), ...parameterQuery(config, read)];
-	const headers = fillHeaders(config, read);
-	const rest = leftOver(config, args, used);
-	if (IN_QUERY.has(config.method)) pieces.push(...Object.entries(rest).flatMap(([name, value]) => looseQuery(name, value)));
-	const body = bodyOf(config, headers, read) ?? (IN_QUERY.has(config.method) ? null : looseBody(rest, headers));
-	const url = assertUnder(base, path, pieces);
-	return {
-		method: config.method,
-		url,
-		headers,
-		body,
-		timeoutMs: config.timeoutMs,
-		...(config.security ? { security: config.security } : {}),
-	};
+	const path = fillPath(plan, read);
+	const pieces = queryOf(plan, read);
+	const headers = fillHeaders(plan, read);
+	const rest = used ? leftOver(args, used) : null;
+	if (rest && plan.restInQuery) for (const name in rest) pieces.push(...looseQuery(name, rest[name] ?? null));
+	const body = bodyOf(config, headers, read) ?? (rest && !plan.restInQuery ? looseBody(rest, headers) : null);
+	const url = assertUnder(plan, path, pieces);
+	const { method, timeoutMs } = config;
+	const request: OutboundRequest = { method, url, headers, body };
+	if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
+	if (config.security) request.security = config.security;
+	return request;
 }
 
-/** Split URLs, by configs, which are frozen; an API's URL may change beside them. */
-const BASES = new WeakMap<HttpConfig, { baseUrl: string | undefined; base: BaseUrl }>();
-
-function knownBase(config: HttpConfig, api: Api | null): BaseUrl {
-	const known = BASES.get(config);
-	if (known && known.baseUrl === api?.baseUrl) return known.base;
-	const base = baseOf(config.url, api);
-	if (Object.isFrozen(config)) BASES.set(config, { baseUrl: api?.baseUrl, base });
-	return base;
+function fillPath({ path }: Plan, read: Read): string {
+	let filled = '';
+	for (const piece of path) filled += typeof piece === 'string' ? piece : pathText(piece, read(piece.arg));
+	return filled;
 }
 
-interface BaseUrl {
-	origin: string;
-	/** The API's own path, which no argument may leave; empty for absolute URLs. */
-	prefix: string;
-	/** The path with its placeholders, `prefix` included. */
-	path: string;
-	/** Query of the API's base URL, unchanged. */
-	query: string[];
-	/** Query of the config's URL, with placeholders. */
-	template: string[];
+function pathText(parameter: Parameter, value: Json | undefined): string {
+	const { arg } = parameter;
+	if (value === undefined || value === null) throw invalid(`/${arg}`, `${arg} is required: it is part of the URL's path.`);
+	const text = pathValue(parameter, value);
+	if (/^\.{0,2}$/.test(text)) throw invalid(`/${arg}`, `${arg} must not be empty, "." or "..": it is part of the URL's path.`);
+	return text;
 }
 
-/** Splits the URL. A placeholder can stand only after the origin: config.ts refuses others. */
-function baseOf(url: string, api: Api | null): BaseUrl {
-	const [beforeQuery = '', ...queries] = url.split('?');
-	const template = queries.join('?').split('&').filter(Boolean);
-	if (!url.startsWith('/')) {
-		const [authority = ''] = /^[a-z]+:\/\/[^/]*/i.exec(beforeQuery) ?? [];
-		return { origin: new URL(authority).origin, prefix: '', path: beforeQuery.slice(authority.length) || '/', query: [], template };
+function queryOf(plan: Plan, read: Read): string[] {
+	if (plan.hasNoQuery) return [];
+	const pieces = [...plan.query, ...fillQuery(plan.template, read)];
+	for (const [name, template] of plan.configured) {
+		const value = typeof template === 'string' ? fillValue(template, read) : template;
+		if (value !== undefined) pieces.push(...looseQuery(name, value));
 	}
-	if (api === null || !URL.canParse(api.baseUrl))
-		throw invalid(
-			'/url',
-			'url must be absolute, such as https://api.example.com/pets: the tool has no API with a base URL to put before it.',
-		);
-	const base = new URL(api.baseUrl);
-	const prefix = base.pathname.replace(/\/+$/, '');
-	return { origin: base.origin, prefix, path: prefix + beforeQuery, query: base.search.slice(1).split('&').filter(Boolean), template };
-}
-
-function fillPath(path: string, config: HttpConfig, read: Read): string {
-	return path.replace(/\{([^{}]+)\}/g, (_match, name: string) => {
-		const parameter = config.parameters?.find((one) => one.in === 'path' && one.name === name) ?? { arg: name, name, in: 'path' as const };
-		const value = read(parameter.arg);
-		if (value === undefined || value === null)
-			throw invalid(`/${parameter.arg}`, `${parameter.arg} is required: it is part of the URL's path.`);
-		const text = pathValue(parameter, value);
-		if (/^\.{0,2}$/.test(text))
-			throw invalid(`/${parameter.arg}`, `${parameter.arg} must not be empty, "." or "..": it is part of the URL's path.`);
-		return text;
-	});
+	for (const parameter of plan.parameters.query) {
+		const value = read(parameter.arg) ?? null;
+		if (value !== null) pieces.push(...queryPieces(parameter, value));
+	}
+	for (const parameter of plan.parameters.querystring) {
+		const value = read(parameter.arg) ?? null;
+		if (value !== null) pieces.push(wholeQuery(parameter, value));
+	}
+	return pieces;
 }
 
 /** Fills the pieces of the URL's own query; all but placeholders stays to the byte. */
 function fillQuery(template: string[], read: Read): string[] {
 	return template.map((piece) => fillText(piece, read, percentEncode)).filter((piece) => piece !== null);
-}
-
-function configuredQuery(config: HttpConfig, read: Read): string[] {
-	return Object.entries(config.query ?? {}).flatMap(([name, template]) => {
-		const value = typeof template === 'string' ? fillValue(template, read) : template;
-		return value === undefined ? [] : looseQuery(name, value);
-	});
 }
 
 /** Writes a query value that has no style: a list once per item, an object as JSON. */
@@ -116,37 +80,30 @@ function looseQuery(name: string, value: Json): string[] {
 	return items.filter((item) => item !== null).map((item) => `${percentEncode(name)}=${percentEncode(plainText(item))}`);
 }
 
-function parameterQuery(config: HttpConfig, read: Read): string[] {
-	const pieces = present(config, 'query', read).flatMap(({ parameter, value }) => queryPieces(parameter, value));
-	return [...pieces, ...present(config, 'querystring', read).map(({ parameter, value }) => wholeQuery(parameter, value))];
-}
-
 /** Writes the whole query: a form is one already; a text of any other media type is percent-encoded (OpenAPI 3.2 §4.12.4). */
 function wholeQuery({ arg, contentType = '', parts }: Parameter, value: Json): string {
 	const { content } = writeBody(contentType, value, `/${arg}`, parts);
 	return FORM.test(contentType) ? String(content) : percentEncode(String(content));
 }
 
-type ParameterLocation = Parameter['in'];
-
-/** Finds the parameters that have a value. Absent arguments send nothing, and neither does null: no style can write it. */
-function present(config: HttpConfig, location: ParameterLocation, read: Read) {
-	return (config.parameters ?? [])
-		.filter((parameter) => parameter.in === location)
-		.map((parameter) => ({ parameter, value: read(parameter.arg) ?? null }))
-		.filter(({ value }) => value !== null);
+function fillHeaders(plan: Plan, read: Read): Record<string, string> {
+	const headers = { ...plan.headers };
+	for (const { name, template } of plan.filledHeaders) put(headers, name, fillText(template, read));
+	// Absent arguments send nothing, and neither does null: no style can write it.
+	for (const parameter of plan.parameters.header) {
+		const value = read(parameter.arg) ?? null;
+		if (value !== null) put(headers, parameter.name, headerText(parameter, value));
+	}
+	const cookies = plan.parameters.cookie.flatMap((parameter) => {
+		const value = read(parameter.arg) ?? null;
+		return value === null ? [] : cookiePieces(parameter, value);
+	});
+	if (cookies.length > 0) put(headers, 'cookie', [headers['cookie'], ...cookies].filter(Boolean).join('; '));
+	return headers;
 }
 
-function fillHeaders(config: HttpConfig, read: Read): Record<string, string> {
-	const headers: Record<string, string> = { accept: ACCEPT };
-	const put = (name: string, value: string | null): void => {
-		if (value !== null) headers[name.toLowerCase()] = checkedHeader(name, value);
-	};
-	for (const [name, template] of Object.entries(config.headers ?? {})) put(name, fillText(template, read));
-	for (const { parameter, value } of present(config, 'header', read)) put(parameter.name, headerText(parameter, value));
-	const cookies = present(config, 'cookie', read).flatMap(({ parameter, value }) => cookiePieces(parameter, value));
-	if (cookies.length > 0) put('cookie', [headers['cookie'], ...cookies].filter(Boolean).join('; '));
-	return headers;
+function put(headers: Record<string, string>, name: string, value: string | null): void {
+	if (value !== null) headers[name.toLowerCase()] = checkedHeader(name, value);
 }
 
 function checkedHeader(name: string, value: string): string {
@@ -155,11 +112,9 @@ function checkedHeader(name: string, value: string): string {
 	return value;
 }
 
-/** Returns the arguments that no placeholder used, if the config says by placeholders alone where arguments go. */
-function leftOver(config: HttpConfig, args: JsonObject, used: ReadonlySet<string>): JsonObject {
-	const explicit = config.query ?? config.body ?? config.parameters ?? config.requestBody;
-	return explicit === undefined ? Object.fromEntries(Object.entries(args).filter(([name]) => !used.has(name))) : {};
-}
+/** Returns the arguments that no placeholder used. */
+const leftOver = (args: JsonObject, used: ReadonlySet<string>): JsonObject =>
+	Object.fromEntries(Object.entries(args).filter(([name]) => !used.has(name)));
 
 /** Writes the body, and sets the content type in `headers`. */
 function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
@@ -198,7 +153,7 @@ function withBody(headers: Record<string, string>, { contentType, content }: Bod
 }
 
 /** Checks the finished URL: whatever the arguments are, the request stays on its origin, under its prefix, on the path as it was written. */
-function assertUnder({ origin, prefix }: BaseUrl, path: string, pieces: string[]): string {
+function assertUnder({ origin, prefix }: Plan, path: string, pieces: string[]): string {
 	const query = pieces.length > 0 ? `?${pieces.join('&')}` : '';
 	const url = new URL(origin + path + query);
 	if (climbs(path) || url.origin !== origin || !url.pathname.startsWith(prefix) || url.hash !== '')

@@ -5,13 +5,16 @@ import { holdsSecret, type Json, type JsonObject } from '../../../core/index.ts'
 const PLACEHOLDER = /\{([A-Za-z0-9_.-]{1,64})\}/g;
 const WHOLE = /^\{([A-Za-z0-9_.-]{1,64})\}$/;
 
-/** Reads an argument and remembers that it was used; undefined if it is absent. */
+/** Reads an argument; undefined if it is absent. */
 export type Read = (name: string) => Json | undefined;
 
-/** Reads own properties only, so that an argument called `constructor` is the caller's or absent. */
-export function reader(args: JsonObject, used: Set<string>): Read {
+/**
+ * Reads own properties only, so that an argument called `constructor` is the caller's or absent.
+ * @param used learns the names that were read, where anybody asks
+ */
+export function reader(args: JsonObject, used: Set<string> | null): Read {
 	return (name) => {
-		used.add(name);
+		used?.add(name);
 		return Object.hasOwn(args, name) ? args[name] : undefined;
 	};
 }
@@ -19,6 +22,9 @@ export function reader(args: JsonObject, used: Set<string>): Read {
 export function plainText(value: Json): string {
 	return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
+
+/** Whether a text has placeholders. */
+export const hasPlaceholders = (template: string): boolean => template.search(PLACEHOLDER) !== -1;
 
 /** Fills a text; null if it has placeholders and none of them has a value. */
 export function fillText(template: string, read: Read, encode: (text: string) => string = (text) => text): string | null {

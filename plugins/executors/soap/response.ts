@@ -38,7 +38,7 @@ interface Envelope {
 }
 
 /** The parts of the call that its answer depends on. */
-export interface Asked {
+export interface ResponseOptions {
 	/** The tool's output schema, which the data must still fit when it is cut. */
 	schema: JsonSchema | null;
 	/** Values that an upstream may repeat and the caller must not read. */
@@ -46,7 +46,7 @@ export interface Asked {
 	signal: AbortSignal;
 }
 
-export async function readResponse(response: OutboundResponse, config: SoapConfig, asked: Asked): Promise<ToolResult> {
+export async function readResponse(response: OutboundResponse, config: SoapConfig, asked: ResponseOptions): Promise<ToolResult> {
 	const { schema, secrets, signal } = asked;
 	if (isBlank(response.body)) return response.status < 300 ? accepted(response) : failedResult(response, secrets);
 	const read = await readEnvelope(response, signal);

@@ -8,7 +8,7 @@ import type { AuditRow, Organizations, Repositories } from '../core/store/store.
 import { furnish, sorted, type Told, told, type World } from '../test/helpers/audit.ts';
 import { spanOf } from '../test/helpers/clock.ts';
 import { administer } from '../test/helpers/postgres.ts';
-import { addTenant, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
+import { addTenant, batchOf, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
@@ -161,7 +161,7 @@ const CASES: Record<string, (w: World) => Promise<Told[]>> = {
 	},
 	'an imported schema, and its operation’s tool': async ({ owner, organizationId, api }) => {
 		const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
-		await writer.operations([operation('a')]);
+		await writer.operations(batchOf(operation('a')));
 		const imported = await writer.commit({ ...schema, sourceUrl: 'https://pets.example/openapi.json?token=t' });
 		const [{ id: operationId } = assert.fail()] = (await owner.apis.operations(organizationId, api, PAGE)).items;
 		const tool = draft({ name: 'a', description: 'Does a.', parameters: {} });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { AuditFilter } from '../core/store/store.ts';
 import { actor, furnish, sorted, told } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
-import { addGateway, addMember, addTenant, addTool, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
+import { addGateway, addMember, addTenant, addTool, batchOf, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { connect } from './connection.ts';
@@ -100,7 +100,7 @@ test('a failed change leaves no entry, and neither does one without effect', asy
 	await assert.rejects(addGateway({ ...store, ...owner }, organizationId, '/MAIN'), { code: 'conflict' });
 	await assert.rejects(owner.gateways.assign(organizationId, gateway, [tool, randomUUID()]), { code: 'not_found' });
 	const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
-	await writer.operations([operation('a')]);
+	await writer.operations(batchOf(operation('a')));
 	await writer.abort();
 	await owner.gateways.update(organizationId, gateway, same);
 	await owner.tools.update(organizationId, tool, { name: 'getPet' });
@@ -177,7 +177,7 @@ test('bulk changes are logged row by row: tools made of an API, and everything t
 	await using store = await testStore();
 	const { owner, who, organizationId, api, gateway } = await furnish(store);
 	const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
-	await writer.operations(Array.from({ length: 250 }, (_, n) => operation(`o${n}`)));
+	await writer.operations(batchOf(...Array.from({ length: 250 }, (_, n) => operation(`o${n}`))));
 	await writer.commit(schema);
 	const drafts: Parameters<typeof owner.tools.generate>[2] = [];
 	for (let cursor: string | null | undefined; cursor !== null; ) {

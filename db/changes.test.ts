@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { Store, Topic } from '../core/store/store.ts';
 import { turns, until } from '../test/helpers/clock.ts';
 import { administer, type Endpoint } from '../test/helpers/postgres.ts';
-import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { openStore } from './index.ts';
@@ -76,7 +76,7 @@ test('a change that was rolled back is not announced', async () => {
 	const { organizationId } = await addTenant(store);
 	const api = await addApi(store, organizationId);
 	const first = await store.apis.beginImport(organizationId, api.id);
-	await first?.operations([operation('a')]);
+	await first?.operations(batchOf(operation('a')));
 	await first?.commit(schema);
 	const [{ id, ...row } = assert.fail()] = (await store.apis.operations(organizationId, api.id, { limit: 1 })).items;
 	await store.tools.generate(organizationId, api.id, [{ operationId: id, tool: draft(row) }]);
@@ -179,11 +179,11 @@ test('the use of a key is not announced as a change', async () => {
 	await store.changes.fresh(0);
 	store.changes.subscribe((topics) => heard.push(...topics));
 	const at = new Date();
-	await store.runs.touchKeys([
+	await store.gateways.touchKeys([
 		{ organizationId, keyId: added?.id ?? '', at },
 		{ organizationId, keyId: added?.id ?? '', at: new Date(0) },
 	]);
-	await store.runs.touchKeys([{ organizationId, keyId: added?.id ?? '', at: new Date(1) }]);
+	await store.gateways.touchKeys([{ organizationId, keyId: added?.id ?? '', at: new Date(1) }]);
 	await store.changes.fresh(0);
 	const read = await store.gateways.keyByHash(organizationId, gateway.id, key.hash);
 	assert.deepEqual(read?.lastUsedAt, at, 'never moved back');

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Listed, Page } from '../core/store/store.ts';
 import { actor } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
-import { addApi, addGateway, addMember, addTenant, addTool, operation, schema } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addMember, addTenant, addTool, batchOf, operation, schema } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
 
 interface Item {
@@ -182,7 +182,7 @@ test('every other list is read in order of creation, and in reverse', async () =
 			}),
 		async (n) => {
 			const writer = (await store.apis.beginImport(organizationId, api)) ?? assert.fail();
-			await writer.operations(Array.from({ length: 4 }, (_, o) => operation(`o${o}`)));
+			await writer.operations(batchOf(...Array.from({ length: 4 }, (_, o) => operation(`o${o}`))));
 			await writer.commit({ ...schema, title: `${n}` });
 		},
 	];

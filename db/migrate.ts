@@ -36,6 +36,7 @@ import { followedAgents } from './migrations/0028-followed-agents.ts';
 import { auditChain } from './migrations/0029-audit-chain.ts';
 import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
+import { printed } from './migrations/0032-printed.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -77,6 +78,7 @@ export const MIGRATIONS: Migration[] = [
 	auditChain,
 	payloads,
 	alerts,
+	printed,
 ];
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */

@@ -11,7 +11,7 @@ import { asGatewayError } from '../core/contract/errors.ts';
 import type { Store } from '../core/store/store.ts';
 import { isBeforeTimer, until } from '../test/helpers/clock.ts';
 import { administer, type Endpoint, testDatabase } from '../test/helpers/postgres.ts';
-import { addApi, addGateway, addTenant, addTool, newTool, operation } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, newTool, operation } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
 import { testStore } from '../test/helpers/store.ts';
 import { connect } from './connection.ts';
@@ -206,7 +206,7 @@ test('values that the database cannot hold are the client’s fault, never a 500
 async function importNul(store: Store, organizationId: string): Promise<void> {
 	const writer = await store.apis.beginImport(organizationId, (await addApi(store, organizationId)).id);
 	try {
-		await writer?.operations([operation('a', { description: 'a\0b' })]);
+		await writer?.operations(batchOf(operation('a', { description: 'a\0b' })));
 	} finally {
 		await writer?.abort();
 	}

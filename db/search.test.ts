@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Store } from '../core/store/store.ts';
-import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
@@ -75,7 +75,9 @@ const NOUNS: Record<string, (store: Store, organizationId: string) => Promise<(q
 	async operations(store, organizationId) {
 		const { id } = await addApi(store, organizationId);
 		const writer = (await store.apis.beginImport(organizationId, id)) ?? assert.fail();
-		await writer.operations(Object.entries(TEXTS).map(([name, description]) => operation(name, { name, description, path: '/' })));
+		await writer.operations(
+			batchOf(...Object.entries(TEXTS).map(([name, description]) => operation(name, { name, description, path: '/' }))),
+		);
 		await writer.commit(schema);
 		return async (q) => {
 			const { items } = await store.apis.operations(organizationId, id, PAGE, { q });
@@ -104,7 +106,7 @@ test('a tool is found by the texts that users see, not by the imported ones', as
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	const writer = (await store.apis.beginImport(organizationId, id)) ?? assert.fail();
-	await writer.operations([operation('a')]);
+	await writer.operations(batchOf(operation('a')));
 	await writer.commit(schema);
 	const [row = assert.fail()] = (await store.apis.operations(organizationId, id, PAGE)).items;
 	await store.tools.generate(organizationId, id, [{ operationId: row.id, tool: draft({ ...row, name: 'first', description: 'one' }) }]);
@@ -119,7 +121,7 @@ test('an operation is found by its path, too', async () => {
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	const writer = (await store.apis.beginImport(organizationId, id)) ?? assert.fail();
-	await writer.operations([operation('a', { path: '/Pets/{petId}' }), operation('b', { path: '/zoo' })]);
+	await writer.operations(batchOf(operation('a', { path: '/Pets/{petId}' }), operation('b', { path: '/zoo' })));
 	await writer.commit(schema);
 	const find = async (q: string) => (await store.apis.operations(organizationId, id, PAGE, { q })).items.map(({ key }) => key);
 	assert.deepEqual(

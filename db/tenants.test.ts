@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Actor, Listed, Page, RunKind, SkillBounds, SkillEdit, Store } from '../core/store/store.ts';
-import { addApi, addGateway, addTenant, addTool, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
 import { testStore } from '../test/helpers/store.ts';
 
 const PAGE = { limit: 100 };
@@ -31,7 +31,7 @@ async function furnish(store: Store) {
 	const api = (await addApi(store, organizationId)).id;
 	await store.apis.putCredential(organizationId, { apiId: api, type: 'api_key', origin: 'https://pets.example', secret: 's' });
 	const writer = (await store.apis.beginImport(organizationId, api)) ?? assert.fail();
-	await writer.operations([operation('a')]);
+	await writer.operations(batchOf(operation('a')));
 	await writer.commit(schema);
 	const operationId = (await store.apis.operations(organizationId, api, PAGE)).items[0]?.id ?? assert.fail();
 	const actor: Actor = { userId, email: 'a@example.com', accessKeyId: null, address: '::1', userAgent: null, requestId: 'r' };

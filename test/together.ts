@@ -1,12 +1,18 @@
 // The files of tests that need no process of their own: those of a group run in one process, since half a second of each process is only
-// its start. Which these are is computed from what a file imports and says, not from its name.
+// its start, and a whole one where it loads a store. Which these are is computed from what a file imports and says, not from its name.
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe } from 'node:test';
+import { endLeftovers } from './helpers/leftovers.ts';
 import { allSources, ROOT, type Source } from './rooms.ts';
 
-export const GROUPS = ['core', 'importers', 'plugins', 'others'] as const;
+/** Files that reach nothing outside of their process, by their room. */
+const ROOMS = ['core', 'importers', 'plugins', 'others'] as const;
+/** Files whose databases are their own, and files that are clients of the shared service: each in several groups, which run concurrently. */
+const STORES = ['stores-1', 'stores-2', 'stores-3'] as const;
+const GUESTS = ['guests-1', 'guests-2', 'guests-3'] as const;
+export const GROUPS = [...ROOMS, ...STORES, ...GUESTS] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** Packages and modules with which a file reaches a service, a database, Redis, a browser or a process. */
@@ -57,6 +63,29 @@ export function needsProcess(test: string, sources: ReadonlyMap<string, Source>)
 	return null;
 }
 
+/** Functions with which a file begins to use a database of its own, or the shared service. */
+const OF_STORES = /\b(?:testStore|startCore)\(/;
+const OF_GUESTS = /\bsharedService\(/;
+/** Words of code that starts a service, a server or a process. */
+const STARTING =
+	/\b(?:startTestService|replicaOf|startService|startEmbedded|testDatabase|testRedis|startRedis|installPackages|packedGatehouse|installClients|spawn\w*|fork|execFile\w*|chromium|launch)\b/;
+/** The helpers that define them. */
+const STARTERS: ReadonlySet<string> = new Set(
+	['service', 'own-service', 'shared-service', 'store', 'core', 'postgres', 'redis'].map((name) => `test/helpers/${name}.ts`),
+);
+
+/** Says whether a file that reaches out starts nothing but stores, or uses the shared service; null: it needs a process of its own. */
+export function sharing(test: string, sources: ReadonlyMap<string, Source>): 'stores' | 'guests' | null {
+	const { text = '' } = sources.get(test) ?? {};
+	if (PROCESS_WIDE.test(text) || !(OF_STORES.test(text) || OF_GUESTS.test(text))) return null;
+	for (const file of loadedFrom(test, sources)) {
+		if ((!file.startsWith('test/') && file !== test) || STARTERS.has(file)) continue;
+		const { text: its = '' } = sources.get(file) ?? {};
+		if (STARTING.test(its) || waitsAtTop(its)) return null;
+	}
+	return OF_GUESTS.test(text) ? 'guests' : 'stores';
+}
+
 /** The modules that a file loads, itself and those of packages too; imports of types load none. */
 function loadedFrom(start: string, sources: ReadonlyMap<string, Source>): ReadonlySet<string> {
 	const seen = new Set<string>();
@@ -75,12 +104,19 @@ export const RUN = 'GATEHOUSE_TEST_RUN';
 /** Divides files of tests. @returns those of each group, and those that need a process of their own */
 export function divided(tests: readonly string[], sources: readonly Source[]): { together: Record<Group, string[]>; apart: string[] } {
 	const files = new Map(sources.map((source) => [source.file, source]));
-	const together: Record<Group, string[]> = { core: [], importers: [], plugins: [], others: [] };
+	const together = Object.fromEntries(GROUPS.map((group): [string, string[]] => [group, []])) as Record<Group, string[]>;
 	const apart: string[] = [];
+	const counts = { stores: 0, guests: 0 };
 	for (const test of tests.toSorted()) {
 		if (isGroup(test)) continue;
-		if (needsProcess(test, files) !== null) apart.push(test);
-		else together[groupOf(test)].push(test);
+		if (needsProcess(test, files) === null) {
+			together[groupOf(test)].push(test);
+			continue;
+		}
+		const kind = sharing(test, files);
+		const groups = kind === 'stores' ? STORES : GUESTS;
+		if (kind === null) apart.push(test);
+		else together[groups[counts[kind]++ % groups.length] as Group].push(test);
 	}
 	return { together, apart };
 }
@@ -91,7 +127,7 @@ const isGroup = (test: string): boolean => test.startsWith(FOLDER);
 
 function groupOf(test: string): Group {
 	const [room] = test.split('/');
-	return GROUPS.find((group) => group === room) ?? 'others';
+	return ROOMS.find((group) => group === room) ?? 'others';
 }
 
 export const testsIn = (sources: readonly Source[]): string[] =>
@@ -107,5 +143,26 @@ export async function runTogether(group: Group): Promise<void> {
 	const tests: string[] = asked ? JSON.parse(asked) : testsIn(sources);
 	const require = createRequire(import.meta.url);
 	// A file is loaded when its turn comes: what it says of the time at its top level is then true.
-	for (const file of divided(tests, sources).together[group]) await describe(file, () => void require(join(ROOT, file)));
+	for (const file of divided(tests, sources).together[group]) {
+		await describe(file, () => void require(join(ROOT, file)));
+		await renewConnections();
+	}
+	endLeftovers();
+}
+
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+interface Dispatcher {
+	constructor: new () => Dispatcher;
+	close(): Promise<void>;
+}
+
+/** Leaves the connections of `fetch` to the file that has ended: a server closes those that are idle, perhaps just when the next file begins. */
+async function renewConnections(): Promise<void> {
+	// Node offers no other way to its dispatcher, which is there after the first request.
+	const known = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
+	const dispatcher = known[DISPATCHER];
+	if (!dispatcher) return;
+	known[DISPATCHER] = new dispatcher.constructor();
+	await dispatcher.close();
 }

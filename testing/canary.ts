@@ -5,7 +5,7 @@ import type { Description, ObjectSchema } from 'joi';
 import type { Json, JsonObject } from '../core/contract/nouns.ts';
 import { isObject } from '../core/kit/json.ts';
 import { secretPlaces } from '../core/registry/secret-marks.ts';
-import type { Place } from '../core/registry/secret-places.ts';
+import type { SecretPlace } from '../core/registry/secret-places.ts';
 import { type FoundSecret, mapSecrets } from '../core/registry/secret-walk.ts';
 import { isFilled, type MarkedField, markedFields, withField } from './marked-fields.ts';
 
@@ -93,7 +93,7 @@ export async function plantCanaries(schema: ObjectSchema, given: SecretConfigs):
 /** Adds marked fields that the test left out, as far as the schema takes them. */
 async function completed(
 	schema: ObjectSchema,
-	{ root, marked }: { root: Place; marked: readonly MarkedField[] },
+	{ root, marked }: { root: SecretPlace; marked: readonly MarkedField[] },
 	config: JsonObject,
 ): Promise<JsonObject> {
 	let now = config;
@@ -109,7 +109,7 @@ async function completed(
 	return now;
 }
 
-async function planted(schema: ObjectSchema, root: Place, config: JsonObject): Promise<Planted> {
+async function planted(schema: ObjectSchema, root: SecretPlace, config: JsonObject): Promise<Planted> {
 	const texts = new Set([CANARY, String(NUMBER)]);
 	const found: FoundSecret[] = [];
 	mapSecrets(root, config, (secret) => {
@@ -162,7 +162,7 @@ const isValid = (schema: ObjectSchema, config: Json): Promise<boolean> =>
 		() => false,
 	);
 
-const placesOf = (schema: ObjectSchema): Place => secretPlaces(schema.describe() as Description);
+const placesOf = (schema: ObjectSchema): SecretPlace => secretPlaces(schema.describe() as Description);
 
 /** Returns the text as it is, in hexadecimal, and in base64, where its bytes begin at any place of a group of three. */
 function shapesOf(text: string): string[] {

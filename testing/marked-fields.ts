@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../core/contract/nouns.ts';
 import { isObject } from '../core/kit/json.ts';
-import type { Place } from '../core/registry/secret-places.ts';
+import type { SecretPlace } from '../core/registry/secret-places.ts';
 import { mapSecrets } from '../core/registry/secret-walk.ts';
 
 /** A step: the name of a member, any item of a list, or any member of a map. */
@@ -13,17 +13,17 @@ export interface MarkedField {
 	path: string;
 	steps: readonly Step[];
 	/** The schema that marks it; null for a map that decides by the names of its members. */
-	place: Place | null;
+	place: SecretPlace | null;
 }
 
 /** The name under which a map is likely to hold a secret. */
 const MEMBER = 'authorization';
 
 /** Lists every marked field, each schema once: links make circles. */
-export function markedFields(root: Place): MarkedField[] {
+export function markedFields(root: SecretPlace): MarkedField[] {
 	const found: MarkedField[] = [];
-	const seen = new Set<Place>();
-	const visit = (place: Place | null | undefined, steps: readonly Step[]): void => {
+	const seen = new Set<SecretPlace>();
+	const visit = (place: SecretPlace | null | undefined, steps: readonly Step[]): void => {
 		if (!place?.hasSecret || seen.has(place)) return;
 		seen.add(place);
 		if (place.isSecret) {
@@ -36,13 +36,13 @@ export function markedFields(root: Place): MarkedField[] {
 		for (const one of [...place.ordered, place.item]) visitItem(one, steps);
 		for (const { place: one } of place.options) visit(one, steps);
 	};
-	const visitItem = (item: Place | null, steps: readonly Step[]): void => visit(item, [...steps, 'item']);
+	const visitItem = (item: SecretPlace | null, steps: readonly Step[]): void => visit(item, [...steps, 'item']);
 	visit(root, []);
 	return found;
 }
 
 /** Tells whether the config has a value that is secret by this mark. */
-export function isFilled(root: Place, { place, steps }: MarkedField, config: JsonObject): boolean {
+export function isFilled(root: SecretPlace, { place, steps }: MarkedField, config: JsonObject): boolean {
 	let isFound = false;
 	mapSecrets(root, config, (secret) => {
 		isFound ||= place ? secret.places.includes(place) : isAt(steps, secret.path);

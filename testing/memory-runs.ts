@@ -19,7 +19,7 @@ interface Kind {
 	unfinished: number;
 }
 
-interface Entry {
+interface KeptRun {
 	run: Run;
 	dedupe: string | null;
 	ending: AbortController;
@@ -52,7 +52,7 @@ type Announcing = Changes & { announce(topic: Topic): void };
 class Queue implements MemoryRuns {
 	readonly runs: JobParts['runs'];
 	readonly #kinds = new Map<string, Kind>();
-	readonly #entries = new Map<string, Entry>();
+	readonly #entries = new Map<string, KeptRun>();
 	readonly #changes: Announcing;
 	readonly #isByHand: boolean;
 	/** The time up to which runs are due; null: nothing begins until somebody says so. */
@@ -94,7 +94,7 @@ class Queue implements MemoryRuns {
 		for (const entry of this.#entries.values()) this.#stop(entry, 'cancelled', INTERRUPTED);
 	}
 
-	#get(organizationId: string, id: string): Entry | null {
+	#get(organizationId: string, id: string): KeptRun | null {
 		const entry = this.#entries.get(id);
 		return entry?.run.organizationId === organizationId ? entry : null;
 	}
@@ -110,7 +110,7 @@ class Queue implements MemoryRuns {
 		// Those that were begun before take their places before it.
 		if (hereOnly && alike.filter(({ run }) => BEGINNING.includes(run.status)).length >= this.#placesOf(kind))
 			throw new GatewayError('rate_limited', 'No place is free to begin at once. Try again later.');
-		const entry: Entry = {
+		const entry: KeptRun = {
 			...{ run: newRun(organizationId, { kind, input, deadlineMs }), dedupe, ending: new AbortController() },
 			...{ dueAt: null, resume: null, deadline: undefined },
 		};
@@ -146,7 +146,7 @@ class Queue implements MemoryRuns {
 		return this.#kinds.get(kind)?.places ?? PLACES;
 	}
 
-	async #work(entry: Entry): Promise<void> {
+	async #work(entry: KeptRun): Promise<void> {
 		try {
 			const kind = this.#kinds.get(entry.run.kind);
 			if (!kind) throw new Error(`There is no kind of run ${entry.run.kind}.`);
@@ -158,7 +158,7 @@ class Queue implements MemoryRuns {
 		}
 	}
 
-	#contextOf(entry: Entry): RunContext {
+	#contextOf(entry: KeptRun): RunContext {
 		const { run, ending } = entry;
 		const { signal } = ending;
 		const absent = (): never => {
@@ -182,7 +182,7 @@ class Queue implements MemoryRuns {
 	}
 
 	/** Leaves the place until the time has come. */
-	#wait(entry: Entry, ms: number): Promise<void> {
+	#wait(entry: KeptRun, ms: number): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
 		entry.dueAt = new Date(Date.now() + ms);
 		entry.resume = resolve;
@@ -192,19 +192,19 @@ class Queue implements MemoryRuns {
 		return promise;
 	}
 
-	#change(entry: Entry, fields: Partial<Run>): void {
+	#change(entry: KeptRun, fields: Partial<Run>): void {
 		if (hasRunEnded(entry.run)) return;
 		entry.run = { ...entry.run, ...fields };
 		this.#changes.announce(`run:${entry.run.id}`);
 	}
 
-	#end(entry: Entry, fields: Partial<Run>): void {
+	#end(entry: KeptRun, fields: Partial<Run>): void {
 		clearTimeout(entry.deadline);
 		this.#change(entry, { ...fields, finishedAt: new Date() });
 		this.#settle();
 	}
 
-	#stop(entry: Entry, status: 'cancelled' | 'failed', { code, message }: RunFault): boolean {
+	#stop(entry: KeptRun, status: 'cancelled' | 'failed', { code, message }: RunFault): boolean {
 		if (hasRunEnded(entry.run)) return false;
 		this.#end(entry, { status, error: { code, message } });
 		entry.ending.abort(new RunError({ code, message }));

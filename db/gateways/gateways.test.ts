@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { asGatewayError } from '../../core/contract/errors.ts';
-import { addApi, addGateway, addTenant, addTool, draft, operation, schema } from '../../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 
 const LIMIT = { limit: 100 };
@@ -146,7 +146,7 @@ test('a snapshot holds everything needed to serve the gateway, and only active t
 	for (const { id } of [api, unused])
 		await store.apis.putCredential(organizationId, { apiId: id, type: 'api_key', origin: 'https://pets.example', secret: id });
 	const writer = (await store.apis.beginImport(organizationId, api.id)) ?? assert.fail();
-	await writer.operations([{ ...operation('a'), tags: ['pets', 'shop'] }]);
+	await writer.operations(batchOf({ ...operation('a'), tags: ['pets', 'shop'] }));
 	await writer.commit(schema);
 	const [row = assert.fail()] = (await store.apis.operations(organizationId, api.id, LIMIT)).items;
 	await store.tools.generate(organizationId, api.id, [{ operationId: row.id, tool: draft(row) }]);

@@ -20,7 +20,20 @@ FROM gateway_keys k JOIN organizations o ON o.id = k.organization_id
 JOIN gateways g ON g.organization_id = k.organization_id AND g.id = k.gateway_id
 WHERE k.hash = $1 AND k.gateway_id = $2 AND g.status = 'active' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
-type Keys = Pick<Gateways, 'keys' | 'addKey' | 'revokeKey' | 'keyByHash' | 'key' | 'liveKey'>;
+// In the same order everywhere, so that two replicas that touch the same keys do not deadlock.
+const TOUCH = `
+INSERT INTO gateway_key_uses (organization_id, key_id, last_used_at)
+SELECT k.organization_id, k.id, u.at
+FROM (
+	SELECT organization_id, key_id, max(at) AS at
+	FROM json_to_recordset($1::json) AS use (organization_id uuid, key_id uuid, at timestamptz) GROUP BY organization_id, key_id
+) u
+JOIN gateway_keys k ON k.organization_id = u.organization_id AND k.id = u.key_id
+ORDER BY k.id FOR KEY SHARE OF k
+ON CONFLICT (organization_id, key_id) DO UPDATE SET last_used_at = excluded.last_used_at
+WHERE gateway_key_uses.last_used_at < excluded.last_used_at`;
+
+type Keys = Pick<Gateways, 'keys' | 'touchKeys' | 'addKey' | 'revokeKey' | 'keyByHash' | 'key' | 'liveKey'>;
 
 export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 	// A fresh object for each query, since Sequelize writes into it.
@@ -43,6 +56,10 @@ export function createKeys(database: Database, { GatewayKey }: Models): Keys {
 				GatewayKey.update({ revokedAt: literal('now()') }, { where: { ...where, revokedAt: null }, transaction }),
 			);
 			return revoked > 0 ? find(where) : null;
+		},
+		async touchKeys(uses) {
+			const values = uses.map(({ organizationId, keyId, at }) => ({ organization_id: uuid(organizationId), key_id: uuid(keyId), at }));
+			await database.ordinary.query(TOUCH, { bind: [JSON.stringify(values)] });
 		},
 		keyByHash: (organizationId, gatewayId, hash) => find({ ...ofGateway(organizationId, gatewayId), hash }),
 		key: (organizationId, gatewayId, keyId) => find({ ...ofGateway(organizationId, gatewayId), id: uuid(keyId) }),

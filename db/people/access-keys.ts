@@ -80,16 +80,16 @@ export function createAccessKeys({ ordinary, write }: Database, { AccessKey }: M
 	};
 }
 
-type Place = Pick<AccessKey, 'organizationId' | 'gatewayId' | 'agentId'>;
+type ReachColumns = Pick<AccessKey, 'organizationId' | 'gatewayId' | 'agentId'>;
 
-function placeOf(reach: KeyReach): Place {
+function placeOf(reach: KeyReach): ReachColumns {
 	if (reach.type === 'account') return { organizationId: null, gatewayId: null, agentId: null };
 	const [organizationId, id] = [uuid(reach.organizationId), uuid(reach.id)];
 	return { organizationId, gatewayId: reach.type === 'gateway' ? id : null, agentId: reach.type === 'agent' ? id : null };
 }
 
 /** The constraints `access_keys_scope` and `access_keys_one_resource` ensure that a key with an organization has one resource. */
-function toReach({ organizationId, gatewayId, agentId }: Place): KeyReach {
+function toReach({ organizationId, gatewayId, agentId }: ReachColumns): KeyReach {
 	if (organizationId === null) return { type: 'account' };
 	if (agentId !== null) return { type: 'agent', id: agentId, organizationId };
 	return { type: 'gateway', id: gatewayId ?? '', organizationId };

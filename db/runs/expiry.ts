@@ -28,11 +28,11 @@ WHERE ${LIVE} AND r.kind IN (
 const LATE: RunFault = { code: 'timed_out', message: 'The deadline of the run is over.' };
 const NOBODY: RunFault = { code: 'not_implemented', message: 'No process has known work of this kind for seven days: its plugin is gone.' };
 
-type Place = Pick<LockedRun, 'organizationId' | 'id'>;
+type RunKey = Pick<LockedRun, 'organizationId' | 'id'>;
 
 export function createExpiry({ pool, rows, bell }: RunParts): RunQueue['expire'] {
 	/** Ends a run that is still as it was found. */
-	const endOne = async ({ organizationId, id }: Place, still: string, error: RunFault): Promise<boolean> => {
+	const endOne = async ({ organizationId, id }: RunKey, still: string, error: RunFault): Promise<boolean> => {
 		const topics = await pool.transact(async (sql): Promise<Topic[] | null> => {
 			const parent = await rows.lockParent(sql, id);
 			const query = `SELECT ${LOCKED} FROM runs r WHERE organization_id = $1 AND id = $2 AND finished_at IS NULL AND ${still} FOR UPDATE`;
@@ -44,13 +44,13 @@ export function createExpiry({ pool, rows, bell }: RunParts): RunQueue['expire']
 		if (topics) bell.ring(...topics);
 		return topics !== null;
 	};
-	const endAll = async (found: Place[], still: string, error: RunFault): Promise<number> => {
+	const endAll = async (found: RunKey[], still: string, error: RunFault): Promise<number> => {
 		let ended = 0;
 		for (const place of found) if (await endOne(place, still, error)) ended++;
 		return ended;
 	};
 	return async (known) => {
-		const late = await endAll(await pool.rows<Place>(OVERDUE, []), OVERDUE_RUN, LATE);
-		return late + (await endAll(await pool.rows<Place>(UNKNOWN, [known]), UNKNOWN_RUN, NOBODY));
+		const late = await endAll(await pool.rows<RunKey>(OVERDUE, []), OVERDUE_RUN, LATE);
+		return late + (await endAll(await pool.rows<RunKey>(UNKNOWN, [known]), UNKNOWN_RUN, NOBODY));
 	};
 }

@@ -61,7 +61,7 @@ test('Ctrl-C in a terminal ends the embedded database last: every run that was a
 	assert.ok(answered >= 12);
 	assert.ok(!started.output().includes('ended by itself'), started.output());
 	const embedded = await startEmbedded({ dataDir, durable: false });
-	const rows = await administer(embedded.database, `SELECT count(*)::int AS n FROM tool_runs`);
+	const rows = await administer(embedded.database, `SELECT count(*)::int AS n FROM request_log WHERE kind = 'tool'`);
 	await embedded.stop();
 	assert.ok(Number(rows[0]?.['n']) >= answered, `${answered} were answered, ${JSON.stringify(rows)} recorded`);
 });

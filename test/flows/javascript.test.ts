@@ -105,7 +105,7 @@ async function logsOf(toolId: string, count: number): Promise<unknown[]> {
 	for (;;) {
 		const rows = await administer(
 			service.config.database ?? assert.fail(),
-			`SELECT logs FROM tool_runs WHERE tool_id = '${toolId}' ORDER BY started_at`,
+			`SELECT logs FROM request_log WHERE kind = 'tool' AND tool_id = '${toolId}' ORDER BY started_at`,
 		);
 		if (rows.length >= count) return rows.map(({ logs }) => logs);
 		await delay(50);

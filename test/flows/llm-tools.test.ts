@@ -94,11 +94,11 @@ test('a run answers with the text, its tokens and its cost, which its record has
 	assert.equal(typeof duration, 'number');
 	const usage = { calls: 1, inputTokens: 20, outputTokens: 5, cachedTokens: 0 };
 	assert.deepEqual(answer, { result: ANSWER, status: 'success', usage, cost: COST });
-	const sql = `SELECT model_calls AS calls, input_tokens::int AS input, output_tokens::int AS output, model_cost AS cost
-		FROM tool_runs WHERE tool_id = '${id}'`;
+	const sql = `SELECT input_tokens::int AS input, output_tokens::int AS output, cost
+		FROM request_log WHERE kind = 'tool' AND tool_id = '${id}'`;
 	const rows = () => administer(service.config.database ?? assert.fail(), sql);
 	await until(async () => (await rows()).length === 1, 'the record is written');
-	assert.deepEqual(await rows(), [{ calls: 1, input: 20, output: 5, cost: COST * 1_000_000 }]);
+	assert.deepEqual(await rows(), [{ input: 20, output: 5, cost: COST * 1_000_000 }]);
 	const [{ body } = assert.fail()] = mock.getRequests().slice(-1);
 	assert.ok(JSON.stringify(body).includes(`${PROMPT} Bern`));
 });

@@ -17,11 +17,16 @@ export type Loaded = any;
 
 /** Installs the packages of a folder with a `package.json` and its lock file. @returns what imports one of them by its name */
 export function installClients(folder: URL): (name: string) => Promise<Loaded> {
+	const from = createRequire(join(installPackages(folder), 'package.json'));
+	return (name) => import(pathToFileURL(from.resolve(name)).href);
+}
+
+/** Installs the packages of a folder with a `package.json` and its lock file. @returns the folder in which `node_modules` is */
+export function installPackages(folder: URL): string {
 	const lock = readFileSync(new URL('package-lock.json', folder));
 	const installed = join(ROOM, createHash('sha256').update(lock).digest('hex').slice(0, 16));
 	if (!existsSync(installed)) install(folder, installed);
-	const from = createRequire(join(installed, 'package.json'));
-	return (name) => import(pathToFileURL(from.resolve(name)).href);
+	return installed;
 }
 
 /** Another run may install at the same time: a folder is there whole or not at all. */

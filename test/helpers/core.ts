@@ -44,7 +44,7 @@ import { joinReplicas } from '../../core/shared/presence.ts';
 import { createShared } from '../../core/shared/redis.ts';
 import { SkillFiles } from '../../core/shared/skill-files.ts';
 import { Recorder } from '../../core/store/recorder.ts';
-import type { RunRow } from '../../core/store/store.ts';
+import type { RequestRow } from '../../core/store/store.ts';
 import { WaitingQuestions } from '../../core/tools/asking.ts';
 import type { Services } from '../../core/tools/call-parts.ts';
 import { createInvoker } from '../../core/tools/invoke.ts';
@@ -83,12 +83,21 @@ export interface TestCore extends AsyncDisposable {
 	services: Services;
 	runtime: Runtime;
 	members: Members;
-	/** The runs that were recorded. */
-	runs: RunRow[];
+	/** The lines of tools that have run. */
+	runs: RequestRow[];
 	lines: Line[];
 	/** Logs a user in. @returns the token */
 	logIn(tenant: Pick<Tenant, 'userId'>): Promise<string>;
 }
+
+/** Outcomes of calls that gave no result. */
+const THROWN: ReadonlySet<string> = new Set([
+	'validation_failed',
+	'tool_not_found',
+	'insufficient_scope',
+	'unavailable',
+	'not_implemented',
+]);
 
 export async function startCore({
 	plugins = [],
@@ -119,11 +128,11 @@ export async function startCore({
 	opened.defer(() => lanes.close());
 	const recorder = new Recorder(store, log);
 	opened.defer(() => recorder.close());
-	const runs: RunRow[] = [];
-	const add = recorder.add.bind(recorder);
-	recorder.add = (run) => {
-		runs.push(run);
-		add(run);
+	const runs: RequestRow[] = [];
+	const record = recorder.request.bind(recorder);
+	recorder.request = (row) => {
+		if (row.kind === 'tool' && !THROWN.has(row.outcome)) runs.push(row);
+		record(row);
 	};
 	const mail = createMail(config, log);
 	opened.defer(() => mail.close());

@@ -29,7 +29,6 @@ export interface Answered {
 export interface Logged {
 	gateway: number;
 	tool: number;
-	runs: number;
 	bytes: number;
 	failed: number;
 	byTool: number[];
@@ -161,8 +160,7 @@ async function read(database: Endpoint, tools: readonly string[]): Promise<Logge
 		database,
 		`SELECT count(*) FILTER (WHERE kind = 'gateway')::int AS gateway, count(*) FILTER (WHERE kind = 'tool')::int AS tool,
 			coalesce(sum(bytes_out) FILTER (WHERE kind = 'gateway'), 0)::float AS bytes,
-			count(*) FILTER (WHERE kind = 'tool' AND outcome <> 'success')::int AS failed,
-			(SELECT count(*)::int FROM tool_runs) AS runs
+			count(*) FILTER (WHERE kind = 'tool' AND outcome <> 'success')::int AS failed
 		FROM request_log`,
 	);
 	const byTool = await administer(database, `SELECT tool_id, count(*)::int AS calls FROM request_log WHERE kind = 'tool' GROUP BY tool_id`);

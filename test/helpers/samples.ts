@@ -92,6 +92,9 @@ export const operation = (key: string, change: Partial<Operation> = {}): Operati
 	...change,
 });
 
+/** Returns operations as the writer of an import takes them. */
+export const batchOf = (...operations: Operation[]): Uint8Array => Buffer.from(JSON.stringify(operations));
+
 export const draft = (from: { name: string; description: string; parameters: Operation['parameters'] }): ApiToolDraft => ({
 	name: from.name,
 	description: from.description,

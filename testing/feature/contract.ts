@@ -68,13 +68,13 @@ export interface FeatureOptions extends Omit<ConfigSamples, 'good'> {
 
 type FeatureFixture = FeatureOptions & { feature: Feature };
 /** Starts the service at the first use. */
-type Given = () => Promise<FeatureWorld>;
+type WorldFactory = () => Promise<FeatureWorld>;
 
 /** Registers the tests that hold a feature to its contract. */
 export function featureContract(feature: Feature, options: FeatureOptions): void {
 	const fixture: FeatureFixture = { feature, ...options };
 	let starting: Promise<FeatureWorld> | null = null;
-	const given: Given = () => {
+	const given: WorldFactory = () => {
 		starting ??= startWorld(feature, fixture, options.config);
 		return starting;
 	};
@@ -112,7 +112,7 @@ function configured(feature: Feature, config: JsonObject): void {
 	registry.configure({ file: 'the test', entries: new Map([[`feature:${feature.name}`, config]]) });
 }
 
-async function describeDocument(given: Given): Promise<void> {
+async function describeDocument(given: WorldFactory): Promise<void> {
 	const { routes, owner } = await given();
 	const { paths } = (await owner.send('GET', '/openapi.json')).body;
 	for (const { declared } of routes) {
@@ -129,7 +129,7 @@ async function describeDocument(given: Given): Promise<void> {
 	}
 }
 
-async function describeSegments(given: Given, { segments = [] }: Feature): Promise<void> {
+async function describeSegments(given: WorldFactory, { segments = [] }: Feature): Promise<void> {
 	const { url, core } = await given();
 	for (const segment of segments) {
 		assert.ok(core.reserved.has(segment), segment);
@@ -138,13 +138,13 @@ async function describeSegments(given: Given, { segments = [] }: Feature): Promi
 	}
 }
 
-async function describeSamples(given: Given): Promise<void> {
+async function describeSamples(given: WorldFactory): Promise<void> {
 	const { routes, asked } = await given();
 	const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((name) => !asked.has(name));
 	assert.deepEqual(missing, [], `no sample asks ${missing.join(', ')}`);
 }
 
-function describeJobs(given: Given, { feature, jobs = [] }: FeatureFixture): void {
+function describeJobs(given: WorldFactory, { feature, jobs = [] }: FeatureFixture): void {
 	for (const name of Object.keys(feature.jobs ?? {}))
 		test(`${name} ends as it should, also when it is begun again, and exists in its organization only`, async () => {
 			const { core, owner, ...world } = await given();

@@ -19,7 +19,7 @@ interface Argument {
 }
 
 /** The parts of a request that decide its place. */
-interface Place {
+interface RequestTarget {
 	method: string;
 	/** Null when only the variables of an environment tell it. */
 	origin: string | null;
@@ -50,7 +50,7 @@ export function operationsOf(
 	const names = nameOperations(items.map((item, at) => ({ ...namedPlace(places[at]), operationId: item.name })));
 	const keys = new Map<string, number>();
 	const operations = items.map((item, at) => {
-		const place = places[at] as Place;
+		const place = places[at] as RequestTarget;
 		const key = `${place.method} ${place.path} ${[...item.folders, item.name].join('/')}`.slice(0, 1000);
 		const before = keys.get(key) ?? 0;
 		keys.set(key, before + 1);
@@ -60,7 +60,7 @@ export function operationsOf(
 	return { operations, servers };
 }
 
-const namedPlace = (place: Place | undefined) => ({ method: place?.method ?? 'GET', path: place?.path ?? '/' });
+const namedPlace = (place: RequestTarget | undefined) => ({ method: place?.method ?? 'GET', path: place?.path ?? '/' });
 
 function* itemsOf(list: Json | undefined, folders: string[]): Generator<Item> {
 	if (folders.length > MAX_DEPTH) return;
@@ -81,7 +81,7 @@ const textOf = (value: Json | undefined): string => {
 	return typeof text === 'string' ? text : '';
 };
 
-function placeOf({ request }: Item, variables: ReadonlyMap<string, string>): Place {
+function placeOf({ request }: Item, variables: ReadonlyMap<string, string>): RequestTarget {
 	const { method, url } = isObject(request) ? request : { method: 'GET', url: request };
 	const raw = String((isObject(url) ? url['raw'] : url) ?? '');
 	const known = raw.replace(/\{\{([^{}]+)\}\}/g, (whole, name: string) => variables.get(name.trim()) || whole);
@@ -108,7 +108,7 @@ function templateOf(path: string): string {
 
 const argumentName = (name: string): string => name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 60) || 'value';
 
-function operationOf(item: Item, place: Place, name: string, key: string): Operation {
+function operationOf(item: Item, place: RequestTarget, name: string, key: string): Operation {
 	const found = argumentsOf(item, place);
 	const body = bodyOf(isObject(item.request) ? item.request['body'] : undefined);
 	const isKnown = METHODS.includes(place.method);
@@ -133,7 +133,7 @@ function operationOf(item: Item, place: Place, name: string, key: string): Opera
 	};
 }
 
-function argumentsOf({ request }: Item, { path, query }: Place): Argument[] {
+function argumentsOf({ request }: Item, { path, query }: RequestTarget): Argument[] {
 	const { url, header } = isObject(request) ? request : { url: null, header: null };
 	const about = new Map(
 		listOf(isObject(url) ? url['variable'] : undefined).map((one) => [argumentName(String(one['key'])), textOf(one['description'])]),

@@ -89,7 +89,7 @@ export interface ServiceOptions {
 	reporting?: (report: Report) => void;
 }
 
-export interface Given {
+export interface AssemblyOptions {
 	config: Config;
 	log: ServiceLog;
 	options: ServiceOptions;
@@ -105,7 +105,7 @@ const NEVER = new AbortController().signal;
 
 /** Resources are opened in order, and given to `opened` to be closed in reverse. */
 export async function assemble(
-	{ config, log: plainLog, options, stopping }: Given,
+	{ config, log: plainLog, options, stopping }: AssemblyOptions,
 	opened: AsyncDisposableStack,
 ): Promise<Omit<Core, 'leaving' | 'stopping'>> {
 	opened.defer(() => plainLog.flush());

@@ -1,4 +1,4 @@
-// Removes expired rows: runs and records of those of tools (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
+// Removes expired rows: runs and lines of the request log (METRICS_RETENTION_DAYS), expired records of plugins, logins and resets
 // that cannot be used any more, costs of runs and agents that have ended long ago, answers kept under an Idempotency-Key, import jobs that ended a month ago. Ends runs that nobody took in time, and links the audit log.
 
 import type { Log } from './contract/nouns.ts';
@@ -25,10 +25,7 @@ export interface Keeping {
 
 /** Starts the sweep: rows are removed a minute after the start, then every hour; runs are ended, and the audit log is linked, every minute. @returns how to stop it */
 export function sweepExpired(
-	store: Pick<
-		Store,
-		'runs' | 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders' | 'analytics' | 'auditChain'
-	>,
+	store: Pick<Store, 'records' | 'accounts' | 'idempotency' | 'importQueue' | 'runQueue' | 'llmProviders' | 'analytics' | 'auditChain'>,
 	{ retentionDays, kinds }: Keeping,
 	log: Log,
 ): () => void {
@@ -58,7 +55,6 @@ export function sweepExpired(
 	const clean = async (): Promise<void> => {
 		try {
 			const old = new Date(Date.now() - retentionDays * DAY_MS);
-			const toolRuns = retentionDays === 0 ? 0 : await store.runs.prune(old);
 			const runs = retentionDays === 0 ? 0 : await store.runQueue.prune(old);
 			const { days, sums } = await store.analytics.prune(retentionDays === 0 ? null : old);
 			const records = await store.records.prune();
@@ -66,7 +62,7 @@ export function sweepExpired(
 			const answers = await store.idempotency.prune();
 			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
 			const spending = await store.llmProviders.prune(new Date(Date.now() - SPENDING_MS));
-			const removed = { toolRuns, runs, records, logins, answers, imports, spending, days, sums };
+			const removed = { runs, records, logins, answers, imports, spending, days, sums };
 			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 		} catch (error) {
 			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');

@@ -44,10 +44,10 @@ export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type Token
 export { LEFT_OUT } from './imports/compare/shapes.ts';
 export { BoundedMap } from './kit/bounded-map.ts';
 export { cleanText, quote } from './kit/clean-text.ts';
-export { type Asked, FairQueue, type Limits as QueueLimits } from './kit/fair-queue.ts';
+export { FairQueue, type Limits as QueueLimits, type QueueRequest } from './kit/fair-queue.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { faultsIn } from './kit/input-faults.ts';
-export { isObject } from './kit/json.ts';
+export { deepFreeze, isObject } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';

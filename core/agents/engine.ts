@@ -48,12 +48,12 @@ export interface AgentDesk {
 }
 
 /** The agents that wait for a run that is about to be started. */
-interface Around {
+interface RunParent {
 	chain: readonly string[];
 	parentId: string | null;
 }
 
-const ALONE: Around = { chain: [], parentId: null };
+const ALONE: RunParent = { chain: [], parentId: null };
 
 /** Defines the kinds of run of agents, before runs are opened. */
 export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: AgentDesk } {
@@ -97,7 +97,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 	};
 
 	/** Makes the run of an agent, which is not started yet. @throws what `start` throws for its input */
-	const runOf = async (asked: AgentAsked, { chain, parentId }: Around) => {
+	const runOf = async (asked: AgentAsked, { chain, parentId }: RunParent) => {
 		const { organizationId, agent, trigger, startedBy, here = false, onLoss = 'resume', dedupe = null, priority = 0 } = asked;
 		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
 		const input = await complete(agent, structuredClone(asked.input));
@@ -116,7 +116,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		return { run, execution: { agentId, revision, startedBy } };
 	};
 
-	const start = async (asked: AgentAsked, around: Around): Promise<Execution> => {
+	const start = async (asked: AgentAsked, around: RunParent): Promise<Execution> => {
 		const { run, execution } = await runOf(asked, around);
 		const started = await runs.startWith(run, (one, of) => agents.start(one, of, execution));
 		if (!started) throw notFound('Agent');

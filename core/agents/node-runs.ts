@@ -141,14 +141,14 @@ export class NodeRuns implements NodeRunner {
 	}
 
 	/** A node without an effect of its own runs again in each attempt. */
-	async #recomputed(ready: Ready, around: Around): Promise<Kept> {
+	async #recomputed(ready: Ready, around: NodeRunTrace): Promise<Kept> {
 		const use = new NodeUse();
 		around.hold.count = () => this.#count(use);
 		return this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: null }));
 	}
 
 	/** The result of a node with an effect is kept as a step. */
-	async #stepped(ready: Ready, around: Around): Promise<Kept> {
+	async #stepped(ready: Ready, around: NodeRunTrace): Promise<Kept> {
 		const { run, envelopes } = this.#parts;
 		const { key } = around.traced;
 		const former = run.former(key);
@@ -253,12 +253,12 @@ export class NodeRuns implements NodeRunner {
 	}
 }
 
-interface Around {
+interface NodeRunTrace {
 	traced: Traced;
 	hold: Hold;
 }
 
-interface Trying extends Around {
+interface Trying extends NodeRunTrace {
 	use: NodeUse;
 	/** The time of a try where the policy names none; null: any. */
 	usualMs: number | null;

@@ -18,7 +18,7 @@ interface Parts {
 type Node = Pick<Pipeline['nodes'][number], 'id' | 'type' | 'data'>;
 
 /** A place in the data of a node that names a row. */
-interface Place {
+interface ReferencePlace {
 	node: Node;
 	use: NodeReference;
 }
@@ -69,7 +69,7 @@ export function createPortable({ registry, agents }: Parts): AgentPortable {
 }
 
 /** Lists the places of a pipeline that name rows, those in bodies too, in the order of the nodes. */
-function placesOf(registry: Registry, nodes: readonly Node[]): Place[] {
+function placesOf(registry: Registry, nodes: readonly Node[]): ReferencePlace[] {
 	return nodes.flatMap((node) => {
 		const plugin = registry.get('node', node.type);
 		if (!plugin || !isObject(node.data)) return [];

@@ -174,13 +174,13 @@ function inItem(
 	return { prefix, signal, iteration: [...iteration, index], scope: { input, nodes, item, index, ...around } };
 }
 
-interface Asked {
+interface SuspendRequest {
 	request: Parameters<NodeVerbs['suspend']>[0];
 	key: string;
 }
 
 /** Asks a person. The question is a row, once; the answer is an event of the run. */
-async function suspend(one: Try, { request, key }: Asked, { run, agents, envelopes, trace, tell }: VerbParts): Promise<Json> {
+async function suspend(one: Try, { request, key }: SuspendRequest, { run, agents, envelopes, trace, tell }: VerbParts): Promise<Json> {
 	const { message, schema, timeoutMs, approvers = null } = request;
 	const until = timeoutMs === undefined ? null : new Date(Date.now() + timeoutMs);
 	const question = { key, nodeId: one.node.id, message, schema, approvers, until };

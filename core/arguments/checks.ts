@@ -25,7 +25,7 @@ const SPARED_MS = 10 * 60_000;
 const SPARED_BYTES = 1024 * 1024;
 
 /** A compiled small schema; null for a large one, which only threads keep. */
-type Known = { check: ArgumentCheck; weight: Weight } | null;
+type CachedCheck = { check: ArgumentCheck; weight: Weight } | null;
 
 /** A tool whose arguments are checked. */
 export interface Checked {
@@ -50,11 +50,11 @@ export interface ArgumentChecks {
 }
 
 export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
-	const known = new SizedCache<Known>(CACHE_BYTES);
+	const known = new SizedCache<CachedCheck>(CACHE_BYTES);
 	const folder = getCompileCacheDir();
 	const pool = new CheckPool({ compileCache: folder === undefined ? null : dirname(folder) });
 	const parts: Threads = { pool, accountOf, spared: new SizedCache(SPARED_BYTES) };
-	const knownOf = (tool: Tool): Known => {
+	const knownOf = (tool: Tool): CachedCheck => {
 		const key = keyOf(tool);
 		const found = known.get(key);
 		if (found !== undefined) return found;
@@ -99,7 +99,7 @@ const keyOf = ({ id, version }: Tool): string => `${id}:${version}`;
 /** A default in the description of an API is documentation, and never sent (decisions, 8). */
 const fillingOf = ({ apiId }: Tool): Filling => (apiId === null ? 'defaults' : 'constants');
 
-function prepare(tool: Tool): { prepared: Known; sizeBytes: number } {
+function prepare(tool: Tool): { prepared: CachedCheck; sizeBytes: number } {
 	const size = measureSize(tool.parameters, POINTER);
 	const weight = fits(size, SMALL_SIZE) ? weighQuickly(tool.parameters) : null;
 	if (!weight) return { prepared: null, sizeBytes: 100 };

@@ -18,10 +18,10 @@ const POINTER = '/outputSchema';
 /** The owner of a schema: the same `id` and `version` have the same schema. */
 export type CheckedTool = Pick<Tool, 'id' | 'version' | 'organizationId'>;
 
-type Known = { check: OutputCheck; weight: Weight } | null;
+type CachedCheck = { check: OutputCheck; weight: Weight } | null;
 
 export class OutputChecks {
-	readonly #known = new SizedCache<Known>(CACHE_BYTES);
+	readonly #known = new SizedCache<CachedCheck>(CACHE_BYTES);
 	readonly #pool: CheckPool;
 	readonly #accountOf: AccountOf;
 
@@ -47,7 +47,7 @@ export class OutputChecks {
 	}
 
 	/** @throws upstream_failed for a schema that cannot be used */
-	#of(tool: CheckedTool, schema: JsonSchema): Known {
+	#of(tool: CheckedTool, schema: JsonSchema): CachedCheck {
 		const key = `${tool.id}:${tool.version}`;
 		const found = this.#known.get(key);
 		if (found !== undefined) return found;

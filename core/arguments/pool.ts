@@ -1,7 +1,7 @@
 // The checking threads: started on demand, ended after some idle time, and assigned to accounts in turn.
 
 import { GatewayError } from '../contract/errors.ts';
-import { type Asked, FairQueue } from '../kit/fair-queue.ts';
+import { FairQueue, type QueueRequest } from '../kit/fair-queue.ts';
 import { raceWith } from '../kit/race.ts';
 import type { CheckTask, ThreadData } from './messages.ts';
 import { type CheckEnding, CheckThread } from './thread.ts';
@@ -55,7 +55,7 @@ export class CheckPool {
 		for (const thread of this.#all) this.#drop(thread);
 	}
 
-	async #turn(asked: Asked, signal: AbortSignal): Promise<CheckThread> {
+	async #turn(asked: QueueRequest, signal: AbortSignal): Promise<CheckThread> {
 		signal.throwIfAborted();
 		const { promise, resolve } = Promise.withResolvers<CheckThread>();
 		if (!this.#queue.add(resolve, asked)) throw busy();

@@ -185,7 +185,8 @@ export interface SchemaImporter<C = unknown, O = unknown> extends Base<C, O> {
 	introspect?(url: string, context: ImportContext<O>): Promise<Pick<SchemaSource, 'text' | 'url'>>;
 	/**
 	 * Yields the operations of a description. Runs in core's worker, where the context has `fetch`, `request`, `log`, `signal` and
-	 * `operator` only; `log.warn` writes into the report. @throws schema_invalid, naming line or pointer
+	 * `operator` only; `log.warn` writes into the report. Frozen parts of schemas are written once, however many operations share them, so
+	 * what is inside them must not change either. @throws schema_invalid, naming line or pointer
 	 */
 	parse(source: SchemaSource, config: C, context: ImportContext<O>): AsyncGenerator<Operation, SchemaSummary>;
 	/** Converts one operation into one tool. */

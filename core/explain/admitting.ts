@@ -17,7 +17,7 @@ import type { Services } from '../tools/call-parts.ts';
 import type { Step } from './steps.ts';
 
 /** The credential and the address to be explained. */
-export interface Given {
+export interface SampleRequest {
 	/** Headers as a client would send them, by lower-case names. */
 	headers: Readonly<Record<string, string>>;
 	/** A key or a token, to be put where the methods look for one. */
@@ -45,7 +45,7 @@ export interface Admitting {
 
 /** @throws unauthorized, forbidden, rate_limited. @param asked receives what each method says, also when all refuse */
 export async function admitting(
-	given: Given,
+	given: SampleRequest,
 	mounted: MountedGateway,
 	asked: NonNullable<Step['methods']>,
 	parts: AdmittingParts,
@@ -71,7 +71,7 @@ export async function admitting(
 }
 
 /** Lets a credential that nobody else knows stand for the key of an id. */
-function keyOf({ credential, key }: Given, { gateway }: MountedGateway): { secret: string | null; keyed: KeyedGateway } {
+function keyOf({ credential, key }: SampleRequest, { gateway }: MountedGateway): { secret: string | null; keyed: KeyedGateway } {
 	const keyed: KeyedGateway = { gateway, keys: noKeysYet() };
 	if (!key) return { secret: credential, keyed };
 	const secret = GATEWAY_KEY_PREFIX + randomBytes(32).toString('hex');
@@ -82,7 +82,7 @@ function keyOf({ credential, key }: Given, { gateway }: MountedGateway): { secre
 	return { secret, keyed };
 }
 
-function incomingOf({ headers, credential, address }: Given, { gateway, methods }: MountedGateway, id: string): Incoming {
+function incomingOf({ headers, credential, address }: SampleRequest, { gateway, methods }: MountedGateway, id: string): Incoming {
 	const places = credential === null ? {} : placed(credential, methods);
 	const publicUrl = new URL(gateway.url).origin;
 	return {

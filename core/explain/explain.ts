@@ -12,7 +12,7 @@ import type { GatewayRow, Store } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
 import type { ToolEntry } from '../tools/entry.ts';
 import { scopeMissing } from '../tools/scope-missing.ts';
-import { admitting, type Given } from './admitting.ts';
+import { admitting, type SampleRequest } from './admitting.ts';
 import { runningSteps } from './running.ts';
 import { Refused, refusedStep, STEPS, type Step, type StepName } from './steps.ts';
 
@@ -26,7 +26,7 @@ export interface Explained {
 	steps: Step[];
 }
 
-export interface Asked extends Given {
+export interface ExplainRequest extends SampleRequest {
 	organizationSlug: string;
 	gateway: GatewayRow;
 	/** Null: only the way to the gateway is explained. */
@@ -39,7 +39,7 @@ export interface Asked extends Given {
 	onBadCredential(): Promise<void>;
 }
 
-export type Explain = (asked: Asked) => Promise<Explained>;
+export type Explain = (asked: ExplainRequest) => Promise<Explained>;
 
 interface ExplainParts {
 	runtime: Pick<Runtime, 'mounted' | 'identityAt'>;
@@ -77,7 +77,7 @@ export const createExplain =
 	};
 
 /** @throws Refused */
-async function walk(asked: Asked, path: Path, parts: ExplainParts): Promise<void> {
+async function walk(asked: ExplainRequest, path: Path, parts: ExplainParts): Promise<void> {
 	const { steps } = path;
 	const mounted = await findGateway(asked, parts);
 	steps.push({ step: 'gateway', outcome: 'passed', message: 'The gateway is active.' });
@@ -104,7 +104,7 @@ async function walk(asked: Asked, path: Path, parts: ExplainParts): Promise<void
 
 const NOT_LIMITED: Looked = { failures: null, gateway: null, tool: null, full: null };
 
-async function findGateway({ organizationSlug, gateway }: Asked, { runtime }: ExplainParts): Promise<MountedGateway> {
+async function findGateway({ organizationSlug, gateway }: ExplainRequest, { runtime }: ExplainParts): Promise<MountedGateway> {
 	try {
 		const mounted = await runtime.mounted(organizationSlug, gateway.endpoint);
 		if (mounted) return mounted;
@@ -114,7 +114,7 @@ async function findGateway({ organizationSlug, gateway }: Asked, { runtime }: Ex
 	throw new Refused({ step: 'gateway', outcome: 'refused', code: 'not_found', message: 'The gateway is inactive: clients get a 404.' });
 }
 
-async function authenticated(asked: Asked, mounted: MountedGateway, { steps }: Path, parts: ExplainParts): Promise<Caller> {
+async function authenticated(asked: ExplainRequest, mounted: MountedGateway, { steps }: Path, parts: ExplainParts): Promise<Caller> {
 	const methods: NonNullable<Step['methods']> = [];
 	try {
 		const { caller } = await admitting(asked, mounted, methods, { ...parts, ...asked });
@@ -134,7 +134,7 @@ function assertScope(caller: Caller): void {
 	throw new Refused(refusedStep('scope', scopeMissing('tools:execute', { caller })));
 }
 
-async function findTool({ tool, gateway }: Asked, { shelf }: MountedGateway, { store }: ExplainParts): Promise<ToolEntry> {
+async function findTool({ tool, gateway }: ExplainRequest, { shelf }: MountedGateway, { store }: ExplainParts): Promise<ToolEntry> {
 	const ref = tool as ToolRef;
 	const entry = shelf.find(ref);
 	if (entry) return entry;
@@ -163,7 +163,7 @@ const windowStep = (step: StepName, standing: Standing | null): Step =>
 const shown = ({ max, remaining, resetAtMs }: Standing) => ({ max, remaining, resetAt: new Date(resetAtMs).toISOString() });
 
 /** Lists the steps that were not reached. */
-function unknown(steps: readonly Step[], { tool }: Asked): Step[] {
+function unknown(steps: readonly Step[], { tool }: ExplainRequest): Step[] {
 	const met = new Set(steps.map(({ step }) => step));
 	const wanted = tool ? STEPS : STEPS.slice(0, STEPS.indexOf('scope'));
 	return wanted.filter((step) => !met.has(step)).map((step) => ({ step, outcome: 'unknown', message: 'A step before it refused.' }));

@@ -25,9 +25,9 @@ export function clientLeaving(request: Request): AbortController {
 	const controller = new AbortController();
 	const { res } = request.raw;
 	const { inFlight } = request.server.app;
-	inFlight?.add(controller);
+	const call = inFlight?.add(controller);
 	res.once('close', () => {
-		inFlight?.remove(controller);
+		if (call) inFlight?.remove(call);
 		if (!res.writableFinished) controller.abort(new Error('The client left.'));
 	});
 	return controller;

@@ -1,7 +1,7 @@
 // The place of a request among gateways by its path. A gateway has several spellings: `/{org}/{gateway}` and `/@{org}/{gateway}`, with or
 // without the suffix of its transport, and the forms of RFC 8414 §3.1. Routing, limits and CORS all tell them from other paths here.
 
-export interface Place {
+export interface GatewayPath {
 	organization: string;
 	/** The segment of the gateway without a suffix. */
 	endpoint: string;
@@ -14,7 +14,7 @@ export interface Place {
 const WELL_KNOWN = '/.well-known/';
 
 /** Returns the place of a path; null when it cannot be a gateway's. @param path normalized by hapi: no encoded character that needs no encoding */
-export function placeOf(path: string): Place | null {
+export function placeOf(path: string): GatewayPath | null {
 	const start = organizationStart(path);
 	const end = organizationEnd(path, start);
 	if (end === -1) return null;

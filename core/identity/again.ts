@@ -1,15 +1,13 @@
 // Finds a caller again whom this core admitted earlier, as their credential and their role are now: for work that outlives the request.
 
-import type { Caller, Gateway } from '../contract/nouns.ts';
+import type { Caller } from '../contract/nouns.ts';
 import type { Store } from '../store/store.ts';
-import { callerAt, holderOf, type Members } from './members.ts';
+import { callerAt, type GatewayIds, holderOf, type Members } from './members.ts';
 import { passwordVersion } from './password-cache.ts';
 
-/** A gateway; without an id, all of the organization, which no key of one gateway reaches. */
-type Place = Pick<Gateway, 'id' | 'organizationId'>;
-
 export interface AgainAt {
-	gateway: Place;
+	/** Without an id, all of the organization, which no key of one gateway reaches. */
+	gateway: GatewayIds;
 }
 
 export interface AgainParts {
@@ -32,7 +30,7 @@ export async function callerAgain(caller: Caller, mounted: AgainAt, parts: Again
 }
 
 /** Returns a member by the credential that they named, or by themselves; null for a key of a gateway, which is no member. */
-export async function memberAgain(caller: Caller, place: Place, parts: AgainParts): Promise<Caller | null> {
+export async function memberAgain(caller: Caller, place: GatewayIds, parts: AgainParts): Promise<Caller | null> {
 	const { userId, keyId, credential, memberSince } = caller;
 	const now = userId === undefined || keyId !== undefined ? null : await memberBy({ userId, credential }, place, parts);
 	// Whoever was removed and joined again has to begin anew.
@@ -49,7 +47,7 @@ async function keyAgain(keyId: string, { gateway }: AgainAt, store: Store): Prom
 
 async function memberBy(
 	{ userId, credential }: { userId: string; credential: string | undefined },
-	place: Place,
+	place: GatewayIds,
 	{ store, members }: AgainParts,
 ): Promise<Caller | null> {
 	if (credential === undefined) return members.byId(userId, place);

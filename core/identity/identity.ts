@@ -41,13 +41,13 @@ export interface IdentityParts extends LoginParts {
 	resets: Resets;
 }
 
-interface Known {
+interface IdentityCaches {
 	signed: SignedTokens;
 	passwords: KnownPasswords;
 }
 
 export function createIdentities(parts: IdentityParts): Identities {
-	const known: Known = { signed: new SignedTokens(parts.tokens, parts.members), passwords: new KnownPasswords(parts) };
+	const known: IdentityCaches = { signed: new SignedTokens(parts.tokens, parts.members), passwords: new KnownPasswords(parts) };
 	const shared: Shared = { parts, known };
 	return {
 		at: (mounted, request) => new GatewayIdentity(shared, mounted, request),
@@ -57,7 +57,7 @@ export function createIdentities(parts: IdentityParts): Identities {
 
 interface Shared {
 	parts: IdentityParts;
-	known: Known;
+	known: IdentityCaches;
 }
 
 /** A class, since one is made for every request: it costs one object instead of six functions. */

@@ -19,7 +19,7 @@ import { STALE_MS } from '../store/staleness.ts';
 import type { Access, AccessKeyRow, KeyReach, MembershipRow, OrganizationRef, PersonRow, Store } from '../store/store.ts';
 import { OwnerCache } from './owner-cache.ts';
 
-type Place = Pick<Gateway, 'organizationId' | 'id'>;
+export type GatewayIds = Pick<Gateway, 'organizationId' | 'id'>;
 
 /** The scopes of a member at a gateway: permissions of the same names. */
 export const GATEWAY_SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
@@ -117,7 +117,7 @@ export class Members {
 	/**
 	 * Returns the caller of a user id, without any credential; null when they do not exist, or are no member of the gateway's organization.
 	 */
-	async byId(userId: string, gateway: Place): Promise<Caller | null> {
+	async byId(userId: string, gateway: GatewayIds): Promise<Caller | null> {
 		const member = await (this.#users.get(userId) ?? this.#lookUpUser(userId));
 		return member && callerAt(member, gateway);
 	}
@@ -169,7 +169,7 @@ const isFor = (reach: KeyReach, gatewayId: string): boolean =>
 	reach.type === 'account' || (reach.type === 'gateway' && reach.id === gatewayId);
 
 /** Returns the caller with the permissions that the role has now, limited to those of the key; null for somebody who is no member here. */
-export function callerAt({ userId, memberships, key, login }: Member, gateway: Place): Caller | null {
+export function callerAt({ userId, memberships, key, login }: Member, gateway: GatewayIds): Caller | null {
 	const membership = memberships.get(gateway.organizationId);
 	if (!membership || (key && !isFor(key.reach, gateway.id))) return null;
 	const held = permissionsOf(membership.role);

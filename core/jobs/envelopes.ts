@@ -17,8 +17,8 @@ export type SealedInput = {
 	sealed: string;
 };
 
-type Place = Pick<Run, 'organizationId' | 'kind'>;
-type Around = Omit<SealedInput, 'sealed'>;
+type JobOrigin = Pick<Run, 'organizationId' | 'kind'>;
+type InputContext = Omit<SealedInput, 'sealed'>;
 
 export const inputOf = ({ input }: Pick<Run, 'input'>): SealedInput => {
 	if (!isObject(input) || typeof input['sealed'] !== 'string') throw new Error('The run was begun by no job.');
@@ -32,25 +32,25 @@ export function sealInput(secrets: Secrets, { plugin, organizationId, gateway }:
 }
 
 /** @throws secret_unreadable */
-export function openInput(secrets: Secrets, run: Place & Pick<Run, 'input'>): JsonObject {
+export function openInput(secrets: Secrets, run: JobOrigin & Pick<Run, 'input'>): JsonObject {
 	const input = inputOf(run);
 	// `sealInput` sealed an object.
 	return secrets.openJson(input.sealed, locationOf(run, input), 'The data of the job') as JsonObject;
 }
 
 /** Seals what a run tells or returns. */
-export const sealOut = (secrets: Secrets, run: Place & Pick<Run, 'input'>, value: Json): JsonObject => ({
+export const sealOut = (secrets: Secrets, run: JobOrigin & Pick<Run, 'input'>, value: Json): JsonObject => ({
 	sealed: secrets.sealJson([value], locationOf(run, inputOf(run))),
 });
 
 /** Opens what `sealOut` sealed; null for null. @throws secret_unreadable */
-export function openOut(secrets: Secrets, run: Place & Pick<Run, 'input'>, value: Json): Json {
+export function openOut(secrets: Secrets, run: JobOrigin & Pick<Run, 'input'>, value: Json): Json {
 	if (!isObject(value) || typeof value['sealed'] !== 'string') return null;
 	const [opened = null] = secrets.openJson(value['sealed'], locationOf(run, inputOf(run)), 'The output of the job') as [Json];
 	return opened;
 }
 
-const locationOf = ({ organizationId, kind }: Place, { plugin, gatewayId, ref }: Around): SecretLocation => ({
+const locationOf = ({ organizationId, kind }: JobOrigin, { plugin, gatewayId, ref }: InputContext): SecretLocation => ({
 	organizationId,
 	table: 'runs',
 	row: JSON.stringify([kind, plugin, gatewayId, ref]),

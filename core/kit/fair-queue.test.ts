@@ -2,28 +2,29 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Asked, FairQueue, type Limits } from './fair-queue.ts';
+import { FairQueue, type Limits, type QueueRequest } from './fair-queue.ts';
 
 const LIMITS: Limits = { units: 100, computing: 100, waiting: 100, waitingBytes: 10_000 };
 
-interface Given extends Partial<Asked> {
+interface Given extends Partial<QueueRequest> {
 	limits?: Partial<Limits>;
 }
 
 /** Items are named by their account, their organization and a number: `a.x1`. */
 function queueOf({ limits, ...common }: Given = {}) {
 	const queue = new FairQueue<string>({ ...LIMITS, ...limits });
-	const asked = (item: string, own: Partial<Asked> = {}): Asked => {
+	const asked = (item: string, own: Partial<QueueRequest> = {}): QueueRequest => {
 		const [account = '', rest = ''] = item.split('.');
 		return { account, organization: rest.slice(0, -1), sizeBytes: 1, units: 1, ...common, ...own };
 	};
-	const add = (items: string, own: Partial<Asked> = {}): boolean[] => items.split(' ').map((item) => queue.add(item, asked(item, own)));
+	const add = (items: string, own: Partial<QueueRequest> = {}): boolean[] =>
+		items.split(' ').map((item) => queue.add(item, asked(item, own)));
 	const take = (): string => {
 		const taken: string[] = [];
 		for (let item = queue.take(); item !== null; item = queue.take()) taken.push(item);
 		return taken.join(' ');
 	};
-	const end = (item: string, own: Partial<Asked> = {}): void => {
+	const end = (item: string, own: Partial<QueueRequest> = {}): void => {
 		queue.giveBack(asked(item, own));
 		queue.compute(asked(item).account, -1);
 	};

@@ -11,7 +11,7 @@ export interface Limits {
 	waitingBytes: number;
 }
 
-export interface Asked {
+export interface QueueRequest {
 	account: string;
 	organization: string;
 	/** Bytes held while the item is queued. */
@@ -22,7 +22,7 @@ export interface Asked {
 
 interface Line<T> {
 	/** Organizations in the order in which they are served. */
-	organizations: Map<string, Map<T, Asked>>;
+	organizations: Map<string, Map<T, QueueRequest>>;
 	waiting: number;
 	waitingBytes: number;
 	units: number;
@@ -42,21 +42,21 @@ export class FairQueue<T> {
 	}
 
 	/** Queues an item. Returns false when the queue is full. */
-	add(item: T, asked: Asked): boolean {
+	add(item: T, asked: QueueRequest): boolean {
 		const { account, organization, sizeBytes } = asked;
 		const { waiting, waitingBytes } = this.#limits;
 		const line = this.#lines.get(account) ?? { organizations: new Map(), waiting: 0, waitingBytes: 0, units: 0, computing: 0 };
 		if (!mayHave(1, line.waiting, { total: waiting, taken: this.#waiting })) return false;
 		if (!mayHave(sizeBytes, line.waitingBytes, { total: waitingBytes, taken: this.#waitingBytes })) return false;
 		this.#lines.set(account, line);
-		const own = line.organizations.get(organization) ?? new Map<T, Asked>();
+		const own = line.organizations.get(organization) ?? new Map<T, QueueRequest>();
 		line.organizations.set(organization, own.set(item, asked));
 		this.#count(line, 1, sizeBytes);
 		return true;
 	}
 
 	/** Removes an item that has not been taken. */
-	remove(item: T, { account, organization }: Pick<Asked, 'account' | 'organization'>): void {
+	remove(item: T, { account, organization }: Pick<QueueRequest, 'account' | 'organization'>): void {
 		const line = this.#lines.get(account);
 		const own = line?.organizations.get(organization);
 		const asked = own?.get(item);
@@ -98,7 +98,7 @@ export class FairQueue<T> {
 	}
 
 	/** Releases the memory of an item that has ended. It counts as computing until `compute` is called with -1. */
-	giveBack({ account, units }: Asked): void {
+	giveBack({ account, units }: QueueRequest): void {
 		const line = this.#lines.get(account);
 		if (!line) return;
 		line.units -= units;
@@ -106,7 +106,7 @@ export class FairQueue<T> {
 		this.#forget(account, line);
 	}
 
-	#next(): { line: Line<T>; item: T; asked: Asked } | null {
+	#next(): { line: Line<T>; item: T; asked: QueueRequest } | null {
 		const units = { total: this.#limits.units, taken: this.#units };
 		for (const line of this.#lines.values()) {
 			const [own] = line.organizations.values();

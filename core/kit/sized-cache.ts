@@ -4,6 +4,7 @@ export class SizedCache<V> {
 	readonly #maxBytes: number;
 	/** In the order of their last use. */
 	readonly #entries = new Map<string, { value: V; sizeBytes: number }>();
+	#newest: string | null = null;
 	#bytes = 0;
 
 	constructor(maxBytes: number) {
@@ -16,9 +17,11 @@ export class SizedCache<V> {
 
 	get(key: string): V | undefined {
 		const entry = this.#entries.get(key);
-		if (!entry) return undefined;
+		// The same key again and again moves nothing.
+		if (!entry || key === this.#newest) return entry?.value;
 		this.#entries.delete(key);
 		this.#entries.set(key, entry);
+		this.#newest = key;
 		return entry.value;
 	}
 
@@ -27,6 +30,7 @@ export class SizedCache<V> {
 		this.drop(key);
 		if (sizeBytes > this.#maxBytes) return;
 		this.#entries.set(key, { value, sizeBytes });
+		this.#newest = key;
 		this.#bytes += sizeBytes;
 		for (const oldest of this.#entries.keys()) {
 			if (this.#bytes <= this.#maxBytes) return;

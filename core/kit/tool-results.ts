@@ -119,7 +119,10 @@ function describeDigits(all: readonly string[]): string {
 
 function isDeeperThan(value: Json, levels: number): boolean {
 	if (value === null || typeof value !== 'object') return false;
-	return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
+	if (levels === 0) return true;
+	if (Array.isArray(value)) return value.some((item) => isDeeperThan(item, levels - 1));
+	for (const name in value) if (isDeeperThan(value[name] as Json, levels - 1)) return true;
+	return false;
 }
 
 /** Decodes a body by the charset of its header, else as UTF-8; a byte order mark is dropped. */

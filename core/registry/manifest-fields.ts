@@ -114,7 +114,7 @@ function pathFault(path: string): string | null {
 	return clash('GET', path) === null ? null : 'must be a path such as /items/{id}, each parameter once';
 }
 
-type Place = Pick<GatewayRoute, 'method' | 'path'>;
+type RouteKey = Pick<GatewayRoute, 'method' | 'path'>;
 
 /** Returns why a router does not take these places together, or null. */
 function clash(method: string, ...paths: string[]): string | null {
@@ -128,7 +128,7 @@ function clash(method: string, ...paths: string[]): string | null {
 }
 
 /** Whether one gateway cannot have both places. */
-export const isSamePlace = (one: Place, other: Place): boolean =>
+export const isSamePlace = (one: RouteKey, other: RouteKey): boolean =>
 	one.method === other.method && clash(one.method, one.path, other.path) !== null;
 
 /** Finds the first two of a list that are the same. */

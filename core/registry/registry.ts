@@ -13,7 +13,7 @@ import { checkPlugin, marksOf } from './manifest.ts';
 import { NO_OPERATOR, parseOperatorConfigs } from './operator-config.ts';
 import { type Origin, THIS_PROCESS } from './packages.ts';
 import { secretPlaces } from './secret-marks.ts';
-import type { Place } from './secret-places.ts';
+import type { SecretPlace } from './secret-places.ts';
 import { restoreSecrets } from './secret-restore.ts';
 import { type Change, type FoundSecret, HIDDEN, isBlank, mapSecrets } from './secret-walk.ts';
 
@@ -21,7 +21,7 @@ interface Registered {
 	plugin: Plugin;
 	origin: Origin;
 	/** The places of its config's secrets and destinations. */
-	places: Place;
+	places: SecretPlace;
 }
 
 export class Registry {
@@ -205,7 +205,7 @@ type Fault = Pick<ValidationErrorItem, 'type' | 'path' | 'message' | 'context'>;
 
 interface Parsing {
 	/** The places of the schema's secrets, if they are known: describing a schema takes milliseconds. */
-	places?: Place;
+	places?: SecretPlace;
 	/** Tells faults that do not count. */
 	isExpected?: (fault: Fault) => boolean;
 }
@@ -226,7 +226,7 @@ export function parseConfig(
 }
 
 /** Replaces messages in which a secret is repeated, or that list a secret's values. */
-function withoutValues(faults: Fault[], places: Place, config: unknown): Fault[] {
+function withoutValues(faults: Fault[], places: SecretPlace, config: unknown): Fault[] {
 	if (!isObject(config)) return faults;
 	const found: { path: string[]; texts: string[] }[] = [];
 	mapSecrets(places, config, ({ path, value }) => {
@@ -257,14 +257,14 @@ const isAtOrAround = (path: readonly string[], fault: readonly (string | number)
 /** The mask of a secret that is an object or a list has the mask in its fields. */
 const maskFor = ({ places }: Pick<FoundSecret, 'places'>, mask: string): Json => maskOf(places[0] ?? null, mask);
 
-function maskOf(place: Place | null, mask: string): Json {
+function maskOf(place: SecretPlace | null, mask: string): Json {
 	if (place?.type === 'object') return Object.fromEntries([...place.keys].map(([key, one]) => [key, maskOf(one, mask)]));
 	if (place?.type === 'array') return [...(place.ordered.length > 0 ? place.ordered : [place.item])].map((one) => maskOf(one, mask));
 	return mask;
 }
 
 /** Finds the marks of a plugin's config. @throws Error naming the plugin, the field and what was expected */
-function placesOf({ kind, config }: Plugin, id: string): Place {
+function placesOf({ kind, config }: Plugin, id: string): SecretPlace {
 	try {
 		const places = secretPlaces(config.describe());
 		const { code } = Object.fromEntries(places.keys);

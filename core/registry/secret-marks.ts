@@ -3,12 +3,12 @@
 
 import type { Description } from 'joi';
 import type { Json } from '../contract/nouns.ts';
-import { type Condition, emptyPlace, type Option, type Place, type SecretMembers } from './secret-places.ts';
+import { type Condition, emptyPlace, type Option, type SecretMembers, type SecretPlace } from './secret-places.ts';
 import { isBlank, someSecret } from './secret-walk.ts';
 
 /** A part of Joi's description of a schema. */
 type Part = Record<string, unknown>;
-type Mutable = { -readonly [K in keyof Place]: Place[K] };
+type Mutable = { -readonly [K in keyof SecretPlace]: SecretPlace[K] };
 
 interface Marks {
 	secret?: unknown;
@@ -23,19 +23,19 @@ const CHANGING = ['cast', 'empty', 'failover'];
 const NEVER_STORED: readonly string[] = ['function', 'symbol'];
 
 /** The position of a schema: its path for messages, and the schemas around it, innermost first, with their keys. */
-interface Around {
+interface SchemaPosition {
 	path: string;
 	chain: readonly { part: Part; key: string | null }[];
 }
 
 /** Compiles the places of a config. @throws Error naming the field and what was expected */
-export function secretPlaces(description: Description): Place {
+export function secretPlaces(description: Description): SecretPlace {
 	const compiler = new Compiler(description);
 	return compiler.root;
 }
 
 class Compiler {
-	readonly root: Place;
+	readonly root: SecretPlace;
 	readonly #places = new Map<Part, { place: Mutable; path: string }>();
 	readonly #links: (() => string | null)[] = [];
 	/** Names of fields that conditions may see with another value than the given one. */
@@ -54,25 +54,25 @@ class Compiler {
 		for (const [part, { place, path }] of this.#places) refuseDefaults(part, place, path);
 	}
 
-	#place(part: Part, { path, chain }: Around, key: string | null): Place {
+	#place(part: Part, { path, chain }: SchemaPosition, key: string | null): SecretPlace {
 		const place = blank(part, path);
 		this.#places.set(part, { place, path });
 		if (key !== null && isUnsteady(part)) this.#unsteady.add(key);
 		const around = [{ part, key }, ...chain];
-		const child = (one: unknown, step: string, name: string | null = null): Place =>
+		const child = (one: unknown, step: string, name: string | null = null): SecretPlace =>
 			this.#place(one as Part, { path: `${path}${step}`, chain: around }, name);
 		place.keys = new Map(Object.entries(partOf(part['keys'])).map(([name, one]) => [name, child(one, `.${name}`, name)]));
 		place.patterns = list(part['patterns']).map(({ regex, rule }) => ({ name: regexpOf(regex), place: child(rule, '.*') }));
 		place.item = eitherOf([...list(part['items']), ...hasRules(part)].map((one) => child(one, '[]')));
 		place.ordered = list(part['ordered']).map((one, at) => child(one, `[${at}]`));
 		for (const one of list(part['shared'])) child(one, ` (shared ${String(partOf(one['flags'])['id'])})`);
-		const inner = (one: unknown): Place => child(one, '');
+		const inner = (one: unknown): SecretPlace => child(one, '');
 		place.options = [...list(part['matches']), ...list(part['whens'])].flatMap((match) => optionsOf(match, inner));
 		if (part['type'] === 'link') this.#link(part, place, { path, chain: around });
 		return place;
 	}
 
-	#link(part: Part, place: Mutable, { path, chain }: Around): void {
+	#link(part: Part, place: Mutable, { path, chain }: SchemaPosition): void {
 		this.#links.push(() => {
 			const target = targetOf(part, chain);
 			const found = target && this.#places.get(target);
@@ -184,13 +184,13 @@ function isUnsteady({ type, flags, rules, whens }: Part): boolean {
 }
 
 /** Refuses a destination inside a secret, where it cannot be compared. */
-function refuseInner(place: Place, path: string): void {
+function refuseInner(place: SecretPlace, path: string): void {
 	if (place.isSecret && childrenOf(place).some((one) => one.hasDestination && !one.isSecret))
 		throw fault(path, 'a destination must not lie inside a secret');
 }
 
 /** Refuses defaults that hold a secret: they would be public with the plugin's code. */
-function refuseDefaults(part: Part, place: Place, path: string): void {
+function refuseDefaults(part: Part, place: SecretPlace, path: string): void {
 	const flags = partOf(part['flags']);
 	for (const name of ['default', 'failover']) {
 		const value = flags[name] as Json | undefined;
@@ -205,20 +205,20 @@ const isSpecial = (value: unknown): boolean => ['special', 'ref'].some((name) =>
 
 const isOverride = (value: unknown): boolean => partOf(value)['override'] === true;
 
-function childrenOf({ keys, patterns, item, ordered, options }: Place): Place[] {
+function childrenOf({ keys, patterns, item, ordered, options }: SecretPlace): SecretPlace[] {
 	const members = [...keys.values(), ...patterns.map(({ place }) => place)];
 	return [...members, ...(item ? [item] : []), ...ordered, ...options.map(({ place }) => place)];
 }
 
 /** One place for items of several schemas: any of them may be the one of an item, as with alternatives. */
-function eitherOf(places: readonly Place[]): Place | null {
+function eitherOf(places: readonly SecretPlace[]): SecretPlace | null {
 	const [first = null, ...more] = places;
 	if (more.length === 0) return first;
 	return { ...emptyPlace('alternatives'), options: places.map((place) => ({ when: null, place })) };
 }
 
 /** The options of one alternative or condition. */
-function optionsOf(match: Part, inner: (part: unknown) => Place): Option[] {
+function optionsOf(match: Part, inner: (part: unknown) => SecretPlace): Option[] {
 	if (match['schema'] !== undefined) return [{ when: null, place: inner(match['schema']) }];
 	const ref = refOf(match['ref']);
 	const tests = match['switch'] === undefined ? [match] : list(match['switch']);
@@ -255,7 +255,7 @@ const hasRules = (part: Part): Part[] =>
 	list(part['rules']).flatMap(({ name, args }) => (name === 'has' && part['type'] === 'array' ? [partOf(args)['schema'] as Part] : []));
 
 /** The schema that a link leads to, as Joi finds it; null when it is elsewhere. */
-function targetOf(part: Part, chain: Around['chain']): Part | null {
+function targetOf(part: Part, chain: SchemaPosition['chain']): Part | null {
 	const { path = [], ancestor, type } = partOf(partOf(part['link'])['ref']) as { path?: string[]; ancestor?: unknown; type?: string };
 	if (ancestor === 'root') return reach(chain.at(-1)?.part, path);
 	if (typeof ancestor === 'number') return reach(chain[ancestor]?.part, path);

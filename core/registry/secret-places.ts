@@ -6,7 +6,7 @@ import type { Json } from '../contract/nouns.ts';
 export type SecretMembers = (name: string, value: string) => boolean;
 
 /** A schema as it matters for marks; the places of one position's alternatives, conditions and links are its `options`. */
-export interface Place {
+export interface SecretPlace {
 	type: string;
 	/** The values that the schema allows by name; null when one of them cannot be known, such as a reference. */
 	literals: readonly Json[] | null;
@@ -16,14 +16,14 @@ export interface Place {
 	isSecret: boolean;
 	isDestination: boolean;
 	secretMembers: SecretMembers | null;
-	keys: ReadonlyMap<string, Place>;
+	keys: ReadonlyMap<string, SecretPlace>;
 	/** Fields that are accepted under another name too, and stored under it. */
 	renames: readonly { from: RegExp | string; to: string }[];
-	patterns: readonly { name: RegExp | null; place: Place }[];
+	patterns: readonly { name: RegExp | null; place: SecretPlace }[];
 	/** The place of a list's items; null if nothing is said of them. */
-	item: Place | null;
+	item: SecretPlace | null;
 	/** The places of a list's first items. */
-	ordered: readonly Place[];
+	ordered: readonly SecretPlace[];
 	/** Whether one item may stand for a list of one. */
 	isSingle: boolean;
 	/** The schemas of which any may apply to the value as well. */
@@ -36,7 +36,7 @@ export interface Place {
 /** A further schema of the same position. `when` tells when it applies; null for an alternative, which applies if the value could match. */
 export interface Option {
 	when: Condition | null;
-	place: Place;
+	place: SecretPlace;
 }
 
 export interface Condition {
@@ -49,7 +49,7 @@ export interface Condition {
 }
 
 /** A place without marks. */
-export const emptyPlace = (type: string): Place => ({
+export const emptyPlace = (type: string): SecretPlace => ({
 	...{ type, literals: [], isOnly: false, isRequired: false, isSingle: false },
 	...{ isSecret: false, isDestination: false, secretMembers: null, keys: new Map(), renames: [], patterns: [] },
 	...{ item: null, ordered: [], options: [], hasSecret: false, hasDestination: false },

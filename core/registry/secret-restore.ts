@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '../contract/errors.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { pointerToken } from '../kit/json-pointer.ts';
-import type { Place } from './secret-places.ts';
+import type { SecretPlace } from './secret-places.ts';
 import { type Destination, destinationsIn, type FoundSecret, HIDDEN, mapSecrets, valueAt } from './secret-walk.ts';
 
 export interface Restored {
@@ -17,7 +17,7 @@ export interface Restored {
 }
 
 /** @throws validation_failed if no stored secret belongs to a `••••`; what `open` throws */
-export function restoreSecrets(root: Place, given: JsonObject, { stored, at, open }: Restored): JsonObject {
+export function restoreSecrets(root: SecretPlace, given: JsonObject, { stored, at, open }: Restored): JsonObject {
 	let compared: Compared | null = null;
 	return mapSecrets(root, given, (secret) => {
 		const { value, path } = secret;
@@ -55,7 +55,7 @@ interface Read {
 	destinations: Destination[];
 }
 
-function compare(root: Place, given: JsonObject, stored: JsonObject): Compared {
+function compare(root: SecretPlace, given: JsonObject, stored: JsonObject): Compared {
 	const read = (config: JsonObject): Read => ({
 		config,
 		open: withoutSecrets(root, config),
@@ -65,7 +65,7 @@ function compare(root: Place, given: JsonObject, stored: JsonObject): Compared {
 }
 
 /** Leaves secrets out, except as items of lists, whose places count. */
-const withoutSecrets = (root: Place, config: JsonObject): JsonObject =>
+const withoutSecrets = (root: SecretPlace, config: JsonObject): JsonObject =>
 	mapSecrets(root, config, ({ path }) => (Array.isArray(valueAt(config, path.slice(0, -1))) ? HIDDEN : undefined));
 
 // ── lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────

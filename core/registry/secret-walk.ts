@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { isEnvelope } from '../secrets/envelopes.ts';
-import { type Condition, emptyPlace, type Place } from './secret-places.ts';
+import { type Condition, emptyPlace, type SecretPlace } from './secret-places.ts';
 
 /** Shown in place of a secret; a client that sends it back means the stored one. No header can contain it. */
 export const HIDDEN = '••••';
@@ -15,7 +15,7 @@ export interface FoundSecret {
 	/** The steps of the path that are items of lists or members of maps. Without any, the secret has a name of its own and can be left out. */
 	loose: readonly number[];
 	/** The schemas that mark it. */
-	places: readonly Place[];
+	places: readonly SecretPlace[];
 }
 
 /** Returns the value that replaces a secret; undefined removes it. */
@@ -23,7 +23,7 @@ export type Change = (secret: FoundSecret) => Json | undefined;
 
 /** A place of the value's position. `fits`: it may apply to this value; a sealed one is a secret even where it does not. */
 interface Spot {
-	place: Place;
+	place: SecretPlace;
 	fits: boolean;
 }
 
@@ -41,7 +41,7 @@ type Follow = 'hasSecret' | 'hasDestination';
 const rootAt = (config: JsonObject): At => ({ value: config, key: '', isLoose: false, up: null });
 
 /** Returns the config with each secret changed. Unchanged parts are shared, not copied. */
-export function mapSecrets(root: Place, config: JsonObject, change: Change): JsonObject {
+export function mapSecrets(root: SecretPlace, config: JsonObject, change: Change): JsonObject {
 	if (!root.hasSecret) return config;
 	const visit = (at: At, spots: readonly Spot[]): Json | undefined => {
 		const all = expand(spots, at, 'hasSecret');
@@ -60,9 +60,9 @@ function stepsOf(at: At): { path: string[]; loose: number[] } {
 }
 
 /** Whether a value of a place holds a secret for which `test` holds. */
-export function someSecret(place: Place, value: Json, test: (secret: Json) => boolean): boolean {
+export function someSecret(place: SecretPlace, value: Json, test: (secret: Json) => boolean): boolean {
 	let isFound = false;
-	const holder: Place = { ...emptyPlace('object'), hasSecret: true, keys: new Map([['value', place]]) };
+	const holder: SecretPlace = { ...emptyPlace('object'), hasSecret: true, keys: new Map([['value', place]]) };
 	mapSecrets(holder, { value }, (secret) => {
 		isFound ||= test(secret.value);
 		return secret.value;
@@ -81,7 +81,7 @@ export interface Destination {
 }
 
 /** Finds the destinations of a config. */
-export function destinationsIn(root: Place, config: JsonObject): Destination[] {
+export function destinationsIn(root: SecretPlace, config: JsonObject): Destination[] {
 	const found: Destination[] = [];
 	if (!root.hasDestination) return found;
 	const visit = (at: At, spots: readonly Spot[]): Json => {
@@ -95,14 +95,14 @@ export function destinationsIn(root: Place, config: JsonObject): Destination[] {
 }
 
 /** The mark of a member of a map. */
-const MEMBER: Place = { ...emptyPlace('any'), isSecret: true, hasSecret: true };
+const MEMBER: SecretPlace = { ...emptyPlace('any'), isSecret: true, hasSecret: true };
 
 // ── the schemas of a position ──────────────────────────────────────────────────────────────────────────────────────
 
 /** Adds the options of each place. */
 function expand(spots: readonly Spot[], at: At, follow: Follow): readonly Spot[] {
 	if (spots.every(({ place }) => place.options.length === 0 && !place.isSingle)) return spots;
-	const all = new Map<Place, boolean>();
+	const all = new Map<SecretPlace, boolean>();
 	const add = ({ place, fits }: Spot): void => {
 		if (all.get(place) === true || (all.has(place) && !fits)) return;
 		all.set(place, fits);
@@ -136,7 +136,7 @@ function ancestorOf(at: At, ancestor: number | 'root'): Json | undefined {
 }
 
 /** Whether a value could be one of a schema; only what surely fails is told apart. */
-export function couldMatch(place: Place, value: Json): boolean {
+export function couldMatch(place: SecretPlace, value: Json): boolean {
 	const { type, literals, isOnly, keys, renames, options } = place;
 	if (isOpaque(value) || literals === null || literals.includes(value)) return true;
 	if (isOnly || !accepts(place, value)) return false;
@@ -150,7 +150,7 @@ export function couldMatch(place: Place, value: Json): boolean {
 }
 
 /** Whether a value has the type of a place. */
-function accepts({ type, isSingle }: Place, value: Json): boolean {
+function accepts({ type, isSingle }: SecretPlace, value: Json): boolean {
 	if (type === 'object') return isObject(value);
 	if (type === 'array') return Array.isArray(value) || isSingle;
 	if (type === 'string' || type === 'number' || type === 'boolean') return typeof value === type;
@@ -171,7 +171,7 @@ function isSecret({ value }: At, spots: readonly Spot[]): boolean {
 	return own.length > 0 && own.every(({ place }) => place.hasSecret && !place.literals?.includes(value) && !accepts(place, value));
 }
 
-const placesOf = (spots: readonly Spot[]): Place[] => spots.filter(({ place }) => place.isSecret).map(({ place }) => place);
+const placesOf = (spots: readonly Spot[]): SecretPlace[] => spots.filter(({ place }) => place.isSecret).map(({ place }) => place);
 
 type Visit = (at: At, spots: readonly Spot[]) => Json | undefined;
 
@@ -240,7 +240,7 @@ function memberSpots(spots: readonly Spot[], name: string, value: Json, follow: 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** The place of a field that is given under another name. */
-function renamed({ renames, keys }: Place, name: string): Place | undefined {
+function renamed({ renames, keys }: SecretPlace, name: string): SecretPlace | undefined {
 	const to = renames.find(({ from }) => (typeof from === 'string' ? from === name : from.test(name)))?.to;
 	return to === undefined ? undefined : keys.get(to);
 }

@@ -37,10 +37,10 @@ const versionOf = (plugin: Plugin | null): number => (plugin?.kind === 'feature'
 /** Returns the version that a row of this plugin is written with. */
 export const configVersion = (registry: Registry, kind: Kind, name: string): number => versionOf(registry.get(kind, name));
 
-type Place = Pick<NamedSecretLocation, 'of' | 'table' | 'row'>;
+type ConfigOwner = Pick<NamedSecretLocation, 'of' | 'table' | 'row'>;
 
 /** Returns the config in the version of its plugin, still sealed. @throws UnfitConfig */
-function upgraded(registry: Registry, stored: StoredConfig, place: Place): JsonObject {
+function upgraded(registry: Registry, stored: StoredConfig, place: ConfigOwner): JsonObject {
 	const { kind, name, config, version: from } = stored;
 	const plugin = registry.get(kind, name);
 	const version = versionOf(plugin);
@@ -80,7 +80,7 @@ export function loadMaskedConfig(registry: Registry, stored: StoredConfig, mask:
 	}
 }
 
-function fitting(registry: Registry, stored: StoredConfig, config: JsonObject, place: Place): JsonObject {
+function fitting(registry: Registry, stored: StoredConfig, config: JsonObject, place: ConfigOwner): JsonObject {
 	const { value, error } = registry.get(stored.kind, stored.name)?.config.validate(config, { abortEarly: false, convert: false }) ?? {};
 	if (!error) return (value ?? config) as JsonObject;
 	const faults = error.details
@@ -89,7 +89,7 @@ function fitting(registry: Registry, stored: StoredConfig, config: JsonObject, p
 	throw unfit(stored, place, faults.join(', '));
 }
 
-const unfit = ({ kind, name }: StoredConfig, { of, table, row }: Place, fault: string): UnfitConfig =>
+const unfit = ({ kind, name }: StoredConfig, { of, table, row }: ConfigOwner, fault: string): UnfitConfig =>
 	new UnfitConfig(of, `${kind}:${name} cannot use the config of ${table} ${row}: ${fault}`);
 
 /** Returns the config in the version of its plugin, still sealed, for a change of the row; one that cannot be upgraded as it is. */
@@ -117,4 +117,4 @@ function withoutSealed(value: Json, secrets: Secrets): Json {
 }
 
 /** A message that nobody reads. */
-const NOWHERE: Place = { of: '', table: 'tools', row: '' };
+const NOWHERE: ConfigOwner = { of: '', table: 'tools', row: '' };

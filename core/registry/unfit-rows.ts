@@ -49,11 +49,11 @@ const RETRY_MS = 2000;
 const MAX_KEPT = 10_000;
 
 type Fault = 'missing' | 'misfits';
-type Known = Map<string, { kind: Kind; name: string; fault: Fault }>;
+type UnfitByRow = Map<string, { kind: Kind; name: string; fault: Fault }>;
 
 /** Reads the rows in the background, page by page. @returns at once */
 export function countUnfitRows(parts: Parts): UnfitRows {
-	const byOrganization = new Map<string, Known>();
+	const byOrganization = new Map<string, UnfitByRow>();
 	const changed = new Set<string>();
 	const closing = new AbortController();
 	const unsubscribe = parts.store.changes.subscribe((topics) => {
@@ -77,7 +77,7 @@ export function countUnfitRows(parts: Parts): UnfitRows {
 	};
 }
 
-async function readAll(parts: Parts, byOrganization: Map<string, Known>, signal: AbortSignal): Promise<void> {
+async function readAll(parts: Parts, byOrganization: Map<string, UnfitByRow>, signal: AbortSignal): Promise<void> {
 	const totals = new Map<string, { kind: Kind; name: string; fault: Fault; rows: number; first: string | null }>();
 	const slice = new TimeSlice();
 	let kept = 0;
@@ -117,7 +117,7 @@ async function readPage(store: Parts['store'], after: Parameters<Store['configs'
 }
 
 function keep(
-	byOrganization: Map<string, Known>,
+	byOrganization: Map<string, UnfitByRow>,
 	{ organizationId, id }: ConfigRow,
 	found: { kind: Kind; name: string; fault: Fault },
 ): void {
@@ -127,7 +127,7 @@ function keep(
 }
 
 /** Reads the rows again that could not be used, after a change of their organization. */
-async function refresh(parts: Parts, organizationId: string, known: Known): Promise<void> {
+async function refresh(parts: Parts, organizationId: string, known: UnfitByRow): Promise<void> {
 	const rows = await parts.store.configs.find(organizationId, [...known.keys()]);
 	const left = new Map(rows.map((row) => [row.id, faultOf(row, parts)]));
 	for (const id of known.keys()) {
@@ -152,7 +152,7 @@ function faultOf(row: ConfigRow, { registry, secrets }: Parts): { kind: Kind; na
 	}
 }
 
-function countsOf(known: Known): UnfitCount[] {
+function countsOf(known: UnfitByRow): UnfitCount[] {
 	const counts = new Map<string, UnfitCount>();
 	for (const { kind, name, fault } of known.values()) {
 		const count = counts.get(`${kind}:${name}`) ?? { kind, name, missing: 0, misfits: 0 };

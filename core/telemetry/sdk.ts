@@ -34,10 +34,10 @@ export function startTelemetry(
 	});
 	const labels = new Labels();
 	const meters = new Meters({ resource, version, otlp, isScraped: config.metrics !== null });
-	const traces = startTraces({ resource, version, otlp, measure: meters.measure });
+	const traces = startTraces({ resource, version, otlp, measuring: { isMeasured: meters.isOn, measure: meters.measure } });
 	const logs = otlp?.logs ? startLogs({ resource, version, otlp, url: otlp.logs }, log) : null;
 	const names = new OrganizationNames();
-	const around: Around = { traces, meters, labels, active: 0 };
+	const around: SdkParts = { traces, meters, labels, active: 0 };
 	const rows = new RowMetrics({ measure: meters.measure, labels, names });
 	return {
 		request: (request, response, work) => void within(requestSpan(request, response, around), work),
@@ -55,7 +55,7 @@ export function startTelemetry(
 	};
 }
 
-interface Around {
+interface SdkParts {
 	traces: Traces;
 	meters: Meters;
 	labels: Labels;
@@ -67,14 +67,14 @@ interface Around {
 interface Begun {
 	span: RootSpan;
 	startedMs: number;
-	around: Around;
+	around: SdkParts;
 }
 
 const BEGUN = Symbol('begun');
-type Answering = ServerResponse & { [BEGUN]?: Begun };
+type Answering = ServerResponse & { [BEGUN]?: Begun | null };
 
 /** Begins the span of a request, which ends with its answer or its connection. */
-function requestSpan(request: IncomingMessage, response: Answering, around: Around): Span {
+function requestSpan(request: IncomingMessage, response: Answering, around: SdkParts): Span {
 	around.active++;
 	const startedMs = performance.now();
 	const parent = contextOf(request.headers as { traceparent?: unknown; tracestate?: unknown });
@@ -88,8 +88,10 @@ function endRequest(this: Answering): void {
 	const { req: request, [BEGUN]: begun } = this;
 	if (!begun) return;
 	const { span, startedMs, around } = begun;
-	delete this[BEGUN];
+	// Deleted, it would make a slow object of the response.
+	this[BEGUN] = null;
 	around.active--;
+	if (!span.isRecorded && !around.meters.isOn) return;
 	const { routed: route } = span;
 	const { name, attributes, error } = requestEnd({ request, response: this, route });
 	span.endAs(name, attributes, error);

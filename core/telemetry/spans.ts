@@ -32,6 +32,8 @@ export interface Span {
 	route(path: string): void;
 	/** Marks it as failed. @param type a code or a word, never a message */
 	fail(type: string): void;
+	/** Whether `measure` is heard. */
+	readonly isMeasured: boolean;
 	/** Adds to a metric. Values of labels are bounded by the caller. */
 	measure(metric: MetricName, value: number, labels: Attributes): void;
 	end(): void;
@@ -52,13 +54,17 @@ export const apart = <T>(work: () => T): T => current.exit(work);
  * Runs work in a span of its own, if its trace is recorded. The error that it throws is told by its code.
  * @param parent a context that a message brought: it is the parent, and the span around is linked
  */
-export async function spanned<T>(
+export function spanned<T>(
 	draft: () => SpanDraft,
 	work: (span: Span | null) => Promise<T>,
 	parent: TraceContext | null = null,
 ): Promise<T> {
 	const span = begin(draft, parent);
-	if (!span) return work(null);
+	// Most work is in no span: it costs no promise of its own.
+	return span ? workIn(span, work) : work(null);
+}
+
+async function workIn<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
 	try {
 		return await current.run(span, () => work(span));
 	} catch (thrown) {
@@ -102,9 +108,13 @@ export const traceContext = (): TraceContext | null => current.getStore()?.conte
 export function withTrace<R extends { headers?: Record<string, string> }>(request: R): R {
 	const context = current.getStore()?.context;
 	if (!context) return request;
-	for (const name in request.headers) if (/^trace(parent|state)$/i.test(name)) return request;
+	for (const name in request.headers) if (isTraces(name)) return request;
 	return { ...request, headers: { ...request.headers, ...context } };
 }
+
+/** Looks at the length first, since hardly any other name has it. */
+const isTraces = (name: string): boolean =>
+	(name.length === 'traceparent'.length || name.length === 'tracestate'.length) && /^trace(parent|state)$/i.test(name);
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 const TRACESTATE_LENGTH = 512;

@@ -35,6 +35,12 @@ const LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, linkCo
 
 type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
 
+/** The receiver of measures. */
+export interface Measuring {
+	isMeasured: boolean;
+	measure: Measure;
+}
+
 export interface Traces {
 	/** Begins the span of a request. */
 	begin(draft: () => SpanDraft, parent: TraceContext | null): RootSpan;
@@ -53,17 +59,17 @@ interface TraceParts {
 	resource: Resource;
 	version: string;
 	otlp: OtlpConfig | null;
-	measure: Measure;
+	measuring: Measuring;
 }
 
-export function startTraces({ resource, version, otlp, measure }: TraceParts): Traces {
-	if (!otlp?.traces) return withoutTraces(measure);
+export function startTraces({ resource, version, otlp, measuring }: TraceParts): Traces {
+	if (!otlp?.traces) return withoutTraces(measuring);
 	const exporter = new OTLPTraceExporter({ url: otlp.traces, headers: otlp.headers });
 	const sampler = samplerOf(otlp);
 	const provider = new TracerProvider({ resource, sampler, spanLimits: LIMITS, spanProcessors: [new BatchSpanProcessor({ exporter })] });
 	const tracer = provider.getTracer('gatehouse', version);
 	const traced = (draft: SpanDraft, parent: Context, open?: Set<TracedSpan>): TracedSpan =>
-		new TracedSpan(started(tracer, draft, parent), { tracer, measure, ...(open && { open }) });
+		new TracedSpan(started(tracer, draft, parent), { tracer, measuring, ...(open && { open }) });
 	return {
 		begin: (draft, parent) => traced(draft(), contextFrom(parent)),
 		async run(run, draft, work) {
@@ -91,10 +97,12 @@ class NoSpan implements RootSpan {
 	readonly isRecorded = false;
 	readonly ids = null;
 	readonly context = null;
+	readonly isMeasured: boolean;
 	readonly measure: Measure;
 	routed: string | null = null;
 
-	constructor(measure: Measure) {
+	constructor({ isMeasured, measure }: Measuring) {
+		this.isMeasured = isMeasured;
 		this.measure = measure;
 	}
 
@@ -115,16 +123,16 @@ class NoSpan implements RootSpan {
 	endAs(): void {}
 }
 
-const withoutTraces = (measure: Measure): Traces => ({
-	begin: () => new NoSpan(measure),
-	run: (_run, _draft, work) => within(new NoSpan(measure), work),
+const withoutTraces = (measuring: Measuring): Traces => ({
+	begin: () => new NoSpan(measuring),
+	run: (_run, _draft, work) => within(new NoSpan(measuring), work),
 	close: async () => undefined,
 });
 
 /** The parts of the spans of a request or a run. */
 interface SpanParts {
 	tracer: Tracer;
-	measure: Measure;
+	measuring: Measuring;
 	/** The spans of a run that have not ended. */
 	open?: Set<TracedSpan>;
 }
@@ -133,6 +141,8 @@ class TracedSpan implements RootSpan {
 	readonly isRecorded: boolean;
 	readonly #span: OtelSpan;
 	readonly #parts: SpanParts;
+	/** Written when it is first asked for. */
+	#context: TraceContext | null = null;
 	routed: string | null = null;
 
 	constructor(span: OtelSpan, parts: SpanParts) {
@@ -147,7 +157,16 @@ class TracedSpan implements RootSpan {
 		return { traceId, spanId };
 	}
 
-	get context(): TraceContext | null {
+	get isMeasured(): boolean {
+		return this.#parts.measuring.isMeasured;
+	}
+
+	get context(): TraceContext {
+		this.#context ??= this.#written();
+		return this.#context;
+	}
+
+	#written(): TraceContext {
 		const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
 		const traceparent = `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`;
 		return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };
@@ -175,7 +194,7 @@ class TracedSpan implements RootSpan {
 	}
 
 	measure(metric: MetricName, value: number, labels: Attributes): void {
-		this.#parts.measure(metric, value, labels);
+		this.#parts.measuring.measure(metric, value, labels);
 	}
 
 	end(): void {
@@ -195,9 +214,12 @@ class TracedSpan implements RootSpan {
 
 /** @param linked the span of the message's carrier, where the message has a parent of its own */
 function started(tracer: Tracer, draft: SpanDraft, parent: Context, linked: OtelSpan | null = null): OtelSpan {
-	const { name, kind = 'internal', attributes = {} } = draft;
-	const links = linked ? [{ context: linked.spanContext() }] : [];
-	return tracer.startSpan(name, { kind: KINDS[kind], attributes, links }, parent);
+	const { name, kind = 'internal', attributes } = draft;
+	const links = linked ? { links: [{ context: linked.spanContext() }] } : null;
+	const span = tracer.startSpan(name, { kind: KINDS[kind], ...links }, parent);
+	// No sampler of ours looks at attributes, so a span that is not recorded needs none.
+	if (attributes && span.isRecording()) span.setAttributes(attributes);
+	return span;
 }
 
 /** @param carrier whose form was checked when it was read */

@@ -88,7 +88,8 @@ export async function tracedMessage<T>(
 	faultOf: { thrown(error: unknown): string | null; result(result: T): string | null },
 ): Promise<T> {
 	const around = activeSpan();
-	if (!around) return work();
+	const parent = around ? contextOf(message.meta) : null;
+	if (!around || !(around.isRecorded || around.isMeasured || parent)) return work();
 	const startedMs = performance.now();
 	let fault: string | null = null;
 	try {
@@ -106,7 +107,7 @@ export async function tracedMessage<T>(
 					if (fault !== null) span?.fail(fault);
 				}
 			},
-			contextOf(message.meta),
+			parent,
 		);
 	} finally {
 		const labels = labelsOf(message);

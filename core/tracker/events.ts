@@ -3,7 +3,7 @@
 
 import type { ErrorEvent, StackFrame } from '@sentry/core';
 import type { Fault } from './faults.ts';
-import { type Place, type Shown, showErrors } from './stacks.ts';
+import { type CodeLocation, type Shown, showErrors } from './stacks.ts';
 
 const MAX_NAME_CHARS = 200;
 
@@ -31,7 +31,7 @@ const exceptionOf = ({ type, code, places }: Shown, value: string) => ({
 	...(places.length > 0 && { stacktrace: { frames: places.map(frameOf).reverse() } }),
 });
 
-const frameOf = ({ file, line, column, isOurs }: Place): StackFrame => ({
+const frameOf = ({ file, line, column, isOurs }: CodeLocation): StackFrame => ({
 	...{ filename: `app:///${file}`, module: file, lineno: line, colno: column, in_app: isOurs },
 });
 

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export interface Place {
+export interface CodeLocation {
 	/** Relative to the installation, or to the folder of packages. */
 	file: string;
 	line: number;
@@ -19,7 +19,7 @@ export interface Shown {
 	/** Such as `ECONNREFUSED`; null without one. */
 	code: string | null;
 	/** Innermost first. */
-	places: Place[];
+	places: CodeLocation[];
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,12 +57,12 @@ function showError(thrown: unknown): Shown {
 const typeOf = (name: unknown): string =>
 	typeof name === 'string' && TYPE.test(name) && /(?:Error|Fault|Exception)$/.test(name) ? name : 'Error';
 
-function placesIn(stack: string): Place[] {
+function placesIn(stack: string): CodeLocation[] {
 	const lines = stack.split('\n').filter((line) => /^\s+at /.test(line));
 	return lines.slice(0, MAX_FRAMES).flatMap((line) => placeIn(line) ?? []);
 }
 
-function placeIn(line: string): Place | null {
+function placeIn(line: string): CodeLocation | null {
 	const found = /(?:\(|at (?:async )?)((?:file:\/\/\/|\/|[A-Za-z]:\\)[^()]{1,1000}?)(?:\?[^()]*?)?:(\d{1,7}):(\d{1,7})\)?$/.exec(line);
 	const [, where = '', row, column] = found ?? [];
 	if (where === '') return null;

@@ -40,10 +40,10 @@ export interface Hearing {
 	acts(): void;
 }
 
-type Asked = Omit<ModelRequest, 'providerId'>;
+type NodeRequest = Omit<ModelRequest, 'providerId'>;
 
 /** Returns the request of a node as the client wishes it. */
-export function wished(request: Asked, conversation: Conversation, { isLast, isFirst }: Asking): Asked {
+export function wished(request: NodeRequest, conversation: Conversation, { isLast, isFirst }: Asking): NodeRequest {
 	const { temperature, topP, maxTokens, seed, stop, output, toolChoice, parallelToolCalls } = conversation;
 	const offersTools = (request.tools ?? []).length > 0;
 	return {

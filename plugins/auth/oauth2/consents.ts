@@ -70,7 +70,7 @@ export const endConsent = async (id: string, { records }: Context): Promise<Stor
 };
 
 /** The request that a slip is valid for: this login, and exactly the query that the page shows. */
-export interface Asked {
+export interface ConsentRequest {
 	sessionId: string;
 	/** The query of the request. */
 	request: string;
@@ -79,14 +79,14 @@ export interface Asked {
 const slipKey = (slip: string): string => `asking:${digest(slip)}`;
 
 /** Issues a slip. @returns a text that is valid once */
-export async function ask({ sessionId, request }: Asked, { records }: Context): Promise<string> {
+export async function ask({ sessionId, request }: ConsentRequest, { records }: Context): Promise<string> {
 	const slip = mintSecret();
 	await records.put(slipKey(slip), { sessionId, request: digest(request) }, { ttlMs: ASKING_MS });
 	return slip;
 }
 
 /** Tells whether a slip was issued for this request. Each slip counts once. */
-export async function isAnswerTo(slip: string, { sessionId, request }: Asked, { records }: Context): Promise<boolean> {
+export async function isAnswerTo(slip: string, { sessionId, request }: ConsentRequest, { records }: Context): Promise<boolean> {
 	const taken = await records.take(slipKey(slip));
 	return taken?.value['sessionId'] === sessionId && taken.value['request'] === digest(request);
 }

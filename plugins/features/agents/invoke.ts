@@ -22,7 +22,7 @@ import { INVOKE } from './fields.ts';
 import { findAgent } from './find.ts';
 import { durationOf, INVOKED, STARTED } from './present.ts';
 
-interface Asked {
+interface InvokeBody {
 	input: JsonObject;
 	options?: { timeout?: number; trace?: boolean };
 }
@@ -64,7 +64,7 @@ export const invokeRoute = (core: Core): ServerRoute =>
 
 async function start(request: Request, core: Core, agent: AgentRow, isAsync: boolean): Promise<Execution> {
 	// The body has passed INVOKE.
-	const { input, options: { timeout } = {} } = request.payload as Asked;
+	const { input, options: { timeout } = {} } = request.payload as InvokeBody;
 	const goesOn = isAsync || agent.settings.onDisconnect === 'continue';
 	return begin(core, {
 		...{ organizationId: organizationOf(request).id, agent, input, trigger: 'manual', startedBy: actorOf(request).email },
@@ -91,7 +91,7 @@ interface Awaited {
 }
 
 async function answerOf(request: Request, core: Core, agent: AgentRow, { execution, signal }: Awaited) {
-	const { options: { timeout, trace } = {} } = request.payload as Asked;
+	const { options: { timeout, trace } = {} } = request.payload as InvokeBody;
 	const { organizationId, id } = execution.run;
 	const place = { organizationId, id };
 	const { seen, isAsked } = await settled(core, place, { ms: timeout ?? BOUNDS.waitMs, isBounded: timeout === undefined, signal });

@@ -123,13 +123,13 @@ const deleteRule = (core: Core): ServerRoute =>
 		},
 	});
 
-type Given = Pick<AlertRuleRow, 'name' | 'kind' | 'windowMinutes' | 'minCalls' | 'url'> &
+type RuleBody = Pick<AlertRuleRow, 'name' | 'kind' | 'windowMinutes' | 'minCalls' | 'url'> &
 	Partial<Pick<AlertRuleRow, 'toolId' | 'apiId' | 'bound'>>;
 
 async function create(request: Request, core: Core) {
 	const organizationId = organizationOf(request).id;
 	// The body has passed CREATE.
-	const { url, toolId = null, apiId = null, bound = null, ...given } = request.payload as Given;
+	const { url, toolId = null, apiId = null, bound = null, ...given } = request.payload as RuleBody;
 	assertFits({ ...given, toolId, apiId, bound });
 	await core.egress.check(url, '/url');
 	const [id, secret] = [randomUUID(), newSecret()];

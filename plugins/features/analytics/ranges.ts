@@ -44,7 +44,7 @@ export const kindOf = (usual: RequestKind): Joi.Schema =>
 		.default(usual)
 		.description('The calls that are counted: requests to gateways, runs of tools, runs of agents, or calls of models.');
 
-interface Asked {
+interface RangeQuery {
 	since?: Date;
 	until?: Date;
 	interval?: Interval;
@@ -53,7 +53,7 @@ interface Asked {
 /** Returns the range of a request whose query has passed `RANGE`, without its kind. @throws validation_failed */
 export function rangeOf(request: Request, purpose: 'series' | 'list'): Omit<MetricRange, 'kind' | 'resolution'> & { resolution: Interval } {
 	// The query has passed RANGE and INTERVAL.
-	const { until: end = new Date(), since: begin = new Date(end.getTime() - DAY_MS), interval } = request.query as Asked;
+	const { until: end = new Date(), since: begin = new Date(end.getTime() - DAY_MS), interval } = request.query as RangeQuery;
 	if (begin >= end) throw invalid('query/since', 'since must be before until.');
 	const lengthMs = end.getTime() - begin.getTime();
 	if (lengthMs > MOST_DAYS * DAY_MS) throw invalid('query/since', `The range must not be longer than ${MOST_DAYS} days.`);

@@ -62,7 +62,7 @@ export const storeCredentials = (core: Core): ServerRoute =>
 		handler: async (request) => presentCredential(await store(request, await findApi(request, core), core)),
 	});
 
-interface Given {
+interface CredentialBody {
 	type: string;
 	scheme?: string;
 	credentials: JsonObject;
@@ -70,7 +70,7 @@ interface Given {
 
 async function store(request: Request, api: ApiRow, core: Core): Promise<CredentialRow> {
 	// The body has passed BODY.
-	const { type, scheme = null, credentials } = request.payload as Given;
+	const { type, scheme = null, credentials } = request.payload as CredentialBody;
 	if (scheme !== null) await assertScheme({ type, scheme, credentials }, api, core);
 	if (type === 'oauth2') await core.egress.check(String(credentials['tokenUrl']), '/credentials/tokenUrl');
 	const credential = { apiId: api.id, type, scheme };

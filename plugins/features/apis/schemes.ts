@@ -13,14 +13,14 @@ import {
 
 const MAX_NAMED = 20;
 
-interface Given {
+interface SchemeCredentials {
 	type: string;
 	scheme: string;
 	credentials: JsonObject;
 }
 
 /** Checks the scheme of a credential. Before the first import every name is accepted, since it may exist. @throws validation_failed */
-export async function assertScheme(given: Given, { organizationId, id }: ApiRow, { store }: Core): Promise<void> {
+export async function assertScheme(given: SchemeCredentials, { organizationId, id }: ApiRow, { store }: Core): Promise<void> {
 	const { items } = await store.apis.schemas(organizationId, id, { limit: 1, sort: '-createdAt' });
 	const [last] = items;
 	if (!last) return;
@@ -50,7 +50,7 @@ function unknownScheme(known: readonly CredentialPreset[]): Error {
 	return invalid('/scheme', `"scheme" ${there}. It names a security scheme of the API’s last imported description.`);
 }
 
-function assertKeyLocation({ scheme, credentials }: Given, fitting: readonly CredentialPreset[]): void {
+function assertKeyLocation({ scheme, credentials }: SchemeCredentials, fitting: readonly CredentialPreset[]): void {
 	if (fitting.some(({ credentials: { in: location, name } }) => location === credentials['in'] && isName(name, credentials))) return;
 	const at = fitting[0]?.credentials ?? {};
 	const expected = `${quote(String(at['name']))} in ${String(at['in'])}`;

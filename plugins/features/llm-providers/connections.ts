@@ -70,10 +70,10 @@ const connectionOf = ({ apiKey, baseUrl }: { apiKey: string | undefined; baseUrl
 	...(baseUrl !== undefined && { baseUrl }),
 });
 
-type Place = Pick<LlmProviderRow, 'organizationId' | 'id' | 'name' | 'provider'>;
+type ProviderIdentity = Pick<LlmProviderRow, 'organizationId' | 'id' | 'name' | 'provider'>;
 
 /** Puts stored secrets in place of `••••`: they go only to the origin for which they were entered. @throws validation_failed */
-const restored = (row: Place, given: JsonObject, stored: JsonObject, { registry, secrets }: Core): JsonObject =>
+const restored = (row: ProviderIdentity, given: JsonObject, stored: JsonObject, { registry, secrets }: Core): JsonObject =>
 	registry.restore('provider', row.provider, given, { stored, at: '', secrets, location: llmProviderLocation(row) });
 
 /** Returns the connection with the given fields, and what is stored of the others. */
@@ -91,7 +91,7 @@ function changed(
 }
 
 /** Checks a connection with its plugin, and seals it. @throws validation_failed, egress_refused */
-async function written(row: Place, given: JsonObject, core: Core): Promise<{ connection: JsonObject; configVersion: number }> {
+async function written(row: ProviderIdentity, given: JsonObject, core: Core): Promise<{ connection: JsonObject; configVersion: number }> {
 	const { registry, secrets } = core;
 	const plugin = registry.get('provider', row.provider);
 	if (!plugin) throw unknownProvider(core);

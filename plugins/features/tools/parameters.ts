@@ -7,7 +7,7 @@ const NONE: JsonSchema = { type: 'object', properties: {} };
 
 type Parameters = Pick<ToolRow, 'parameters' | 'followsAgent'>;
 
-interface Asked {
+interface ParametersRequest {
 	organizationId: string;
 	executor: string;
 	/** The config of the executor, as it has parsed it. */
@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** Returns the parameters that a tool is saved with. @throws validation_failed naming the config's field when there is no such agent */
-export async function parametersOf({ organizationId, executor, config, given }: Asked, core: Core): Promise<Parameters> {
+export async function parametersOf({ organizationId, executor, config, given }: ParametersRequest, core: Core): Promise<Parameters> {
 	const named = core.registry.get('executor', executor)?.agent?.(config);
 	if (!named) return { parameters: given ?? NONE, followsAgent: null };
 	const agent = await core.store.agents.get(organizationId, named.id);

@@ -43,7 +43,7 @@ async function ask(messages: readonly ChatMessage[], given: LlmCallConfig, call:
 	return answer;
 }
 
-interface Asked {
+interface StructuredRequest {
 	schema: JsonSchema;
 	repair: boolean;
 	messages: readonly ChatMessage[];
@@ -52,7 +52,7 @@ interface Asked {
 }
 
 /** Reads the answer as JSON of the schema, after one repair at most. @throws upstream_failed */
-async function formed(answer: ModelAnswer, { schema, repair, messages, given, call }: Asked): Promise<Json> {
+async function formed(answer: ModelAnswer, { schema, repair, messages, given, call }: StructuredRequest): Promise<Json> {
 	const read = await readStructured(answer.text, schema, call);
 	if ('value' in read) return read.value;
 	if (!repair) throw unfit(read.faults, answer);

@@ -46,7 +46,7 @@ export async function fetchImages(request: Request, core: Core, { messages }: Ch
 	}
 }
 
-interface Asked {
+interface ImageRequest {
 	path: string;
 	url: string;
 	maxBytes: number;
@@ -54,7 +54,7 @@ interface Asked {
 	signal: AbortSignal;
 }
 
-async function fetched(request: Request, core: Core, { path, url, maxBytes, untilMs, signal }: Asked): Promise<Buffer> {
+async function fetched(request: Request, core: Core, { path, url, maxBytes, untilMs, signal }: ImageRequest): Promise<Buffer> {
 	try {
 		const egress = core.egress.of(organizationOf(request).id);
 		const { status, body } = await egress.request({

@@ -32,7 +32,7 @@ interface Case {
 	expect: Expectation;
 }
 
-interface Asked {
+interface EvaluationRequest {
 	cases: Case[];
 	versions: (number | null)[];
 	timeoutMs: number;
@@ -121,7 +121,7 @@ export const evaluationRoute = (core: Core): ServerRoute =>
 		handler: async (request) => {
 			const agent = await findAgent(request, core);
 			// The body has passed TEST.
-			const asked = request.payload as Asked;
+			const asked = request.payload as EvaluationRequest;
 			const signal = AbortSignal.any([clientSignal(request), AbortSignal.timeout(BOUNDS.testMs)]);
 			await assertUsable(core, agent.organizationId, asked, signal);
 			const tested = await Promise.all(asked.versions.map(async (version) => ({ version, agent: await snapshotOf(core, agent, version) })));
@@ -135,7 +135,12 @@ export const evaluationRoute = (core: Core): ServerRoute =>
 const startedBy = (request: Request): string => `${actorOf(request).email} (test)`;
 
 /** Checks what the expectations name, before anything runs. @throws validation_failed naming the field */
-async function assertUsable({ store, argumentChecks }: Core, organizationId: string, { cases }: Asked, signal: AbortSignal): Promise<void> {
+async function assertUsable(
+	{ store, argumentChecks }: Core,
+	organizationId: string,
+	{ cases }: EvaluationRequest,
+	signal: AbortSignal,
+): Promise<void> {
 	for (const [at, { expect }] of cases.entries()) {
 		const path = `/cases/${at}/expect`;
 		if (expect.judge && !(await store.llmProviders.get(organizationId, expect.judge.providerId)))
@@ -162,7 +167,11 @@ interface Running {
 }
 
 /** Runs all cases of all versions, some at once. @returns the outcomes by version */
-async function runAll(tested: readonly { agent: AgentRow }[], { cases, timeoutMs }: Asked, running: Running): Promise<Outcome[][]> {
+async function runAll(
+	tested: readonly { agent: AgentRow }[],
+	{ cases, timeoutMs }: EvaluationRequest,
+	running: Running,
+): Promise<Outcome[][]> {
 	const outcomes: Outcome[][] = tested.map(() => new Array(cases.length));
 	const waiting = cases.flatMap((one, at) => tested.map(({ agent }, version) => ({ one, at, agent, version })));
 	let next = 0;

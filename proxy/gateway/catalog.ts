@@ -5,7 +5,7 @@ import type { GatewayClient } from './client.ts';
 import { otherType } from './kind.ts';
 import { Refusal, sentence } from './refusals.ts';
 
-export interface Entry {
+export interface CatalogEntry {
 	name: string;
 	about: string;
 }
@@ -17,8 +17,8 @@ export interface OwnTools {
 }
 
 export interface Catalog {
-	tools: Entry[];
-	skills: Entry[];
+	tools: CatalogEntry[];
+	skills: CatalogEntry[];
 	own: OwnTools;
 }
 
@@ -63,8 +63,8 @@ async function readOwn(client: GatewayClient, signal: AbortSignal): Promise<OwnT
 	return { search: named('search') ?? USUAL_OWN.search, execute: named('execute') ?? USUAL_OWN.execute };
 }
 
-async function readAll(client: GatewayClient, kind: 'tools' | 'prompts', signal: AbortSignal): Promise<Entry[]> {
-	const entries: Entry[] = [];
+async function readAll(client: GatewayClient, kind: 'tools' | 'prompts', signal: AbortSignal): Promise<CatalogEntry[]> {
+	const entries: CatalogEntry[] = [];
 	let cursor: Json | undefined;
 	for (let page = 0; page < MAX_PAGES; page += 1) {
 		const params = cursor === undefined ? {} : { cursor };

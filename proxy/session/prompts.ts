@@ -1,6 +1,6 @@
 // Prompts: each skill of the gateway under `skill-<name>`, and an index of what there is.
 
-import type { Catalog, Entry } from '../gateway/catalog.ts';
+import type { Catalog, CatalogEntry } from '../gateway/catalog.ts';
 import { CODES, isObject, type JsonObject, MessageFault } from '../wire/messages.ts';
 import { passed, resultOf } from './answers.ts';
 import type { Context } from './context.ts';
@@ -70,7 +70,7 @@ function overview({ tools, skills }: Catalog, { settings }: Context): JsonObject
 }
 
 /** Lists as many as there is room for, and says how many are left. */
-function indexOf(entries: readonly Entry[], prefix: string): string[] {
+function indexOf(entries: readonly CatalogEntry[], prefix: string): string[] {
 	const lines: string[] = [];
 	let chars = 0;
 	for (const { name, about } of entries) {

@@ -11,11 +11,11 @@ import {
 	AGENT_NAMES,
 	foldersOf,
 	type Installed,
-	type Place,
 	place,
 	placeOf,
 	readInstalled,
 	removeFolder,
+	type SkillsPlace,
 	USUAL_AGENTS,
 	writeInstalled,
 } from './installed.ts';
@@ -38,7 +38,7 @@ interface Choices {
 	agents: string[];
 	force: boolean;
 	url: string | undefined;
-	at: Place;
+	at: SkillsPlace;
 }
 
 const ACTIONS: Readonly<Record<string, (choices: Choices) => Promise<void> | void>> = { add, list, update, remove };
@@ -82,7 +82,7 @@ async function add({ named: [gateway, ...more], agents, force, url, at }: Choice
 
 interface Wanted {
 	bases: readonly string[];
-	at: Place;
+	at: SkillsPlace;
 	known: Installed | undefined;
 	service: string;
 	gateway: string;

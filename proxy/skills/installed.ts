@@ -33,7 +33,7 @@ export interface Installed {
 	folders: string[];
 }
 
-export interface Place {
+export interface SkillsPlace {
 	/** The folder below which everything lies: the project, or the user's own. */
 	root: string;
 	isUser: boolean;
@@ -41,13 +41,13 @@ export interface Place {
 	list: string;
 }
 
-export function placeOf(isUser: boolean, env: Environment): Place {
+export function placeOf(isUser: boolean, env: Environment): SkillsPlace {
 	if (!isUser) return { root: process.cwd(), isUser, list: join(process.cwd(), '.agents', 'gatehouse-skills.json') };
 	return { root: env['HOME'] || homedir(), isUser, list: join(configFolder(env), 'skills.json') };
 }
 
 /** Returns the folders of these agents. @throws UsageError */
-export function foldersOf(agents: readonly string[], { isUser }: Pick<Place, 'isUser'>): string[] {
+export function foldersOf(agents: readonly string[], { isUser }: Pick<SkillsPlace, 'isUser'>): string[] {
 	const found = agents.map((name) => {
 		const agent = Object.hasOwn(AGENTS, name) ? AGENTS[name] : undefined;
 		if (!agent) throw new UsageError(`"${name.slice(0, 40)}" is no agent that is known: it must be one of ${AGENT_NAMES.join(', ')}.`);
@@ -56,7 +56,7 @@ export function foldersOf(agents: readonly string[], { isUser }: Pick<Place, 'is
 	return [...new Set(found)];
 }
 
-export function readInstalled({ list }: Place): Record<string, Installed> {
+export function readInstalled({ list }: SkillsPlace): Record<string, Installed> {
 	if (!existsSync(list)) return {};
 	try {
 		const value: unknown = JSON.parse(readFileSync(list, 'utf8'));
@@ -77,7 +77,7 @@ function isEntry([name, one]: [string, unknown]): boolean {
 	return areTexts && Array.isArray(folders) && folders.every((folder) => known.some((base) => folder === `${base}/${name}`));
 }
 
-export function writeInstalled({ list }: Place, skills: Record<string, Installed>): void {
+export function writeInstalled({ list }: SkillsPlace, skills: Record<string, Installed>): void {
 	mkdirSync(dirname(list), { recursive: true });
 	const draft = `${list}.${randomBytes(6).toString('hex')}`;
 	const sorted = Object.fromEntries(Object.entries(skills).sort(([a], [b]) => (a < b ? -1 : 1)));

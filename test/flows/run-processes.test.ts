@@ -37,7 +37,8 @@ const count = async (sql: string): Promise<number> =>
 test('a process is killed among its runs: another one ends them', async () => {
 	await using dying = await runProcess(store.database, QUICK);
 	await using living = await runProcess(store.database, QUICK);
-	const mine = await dying.start({ organizationId, kind: 'chain', input: null, here: true, onLoss: 'fail' });
+	// So long that it is never over before the process is killed, however slow the machine is.
+	const mine = await dying.start({ organizationId, kind: 'chain', input: 10_000, here: true, onLoss: 'fail' });
 	for (let index = 0; index < 10; index++) await start('chain');
 	await until(async () => (await count(`effects WHERE pid = ${dying.child.pid} AND what = 'ended'`)) >= 4, 'it has begun');
 	dying.child.kill('SIGKILL');

@@ -1,4 +1,5 @@
 // A replica that only runs: a process of its own for tests that end it. Each part of a step that ran is a row of `effects`.
+// The input of a chain is the number of its steps, RUN_NODES if it is null.
 // Environment: RUN_DATABASE (JSON), RUN_NODES, RUN_NODE_MS, RUN_PLACES, RUN_GRACE_MS, RUN_KEEP_MS, RUN_POOL.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,7 +40,8 @@ async function work(): Promise<void> {
 	runs.define(
 		'chain',
 		async (run) => {
-			for (let index = 0; index < number('RUN_NODES', 5); index++) await step(run, `n${index}`, index === 2);
+			const count = typeof run.input === 'number' ? run.input : number('RUN_NODES', 5);
+			for (let index = 0; index < count; index++) await step(run, `n${index}`, index === 2);
 			return 'done';
 		},
 		{ places },

@@ -7,7 +7,7 @@ import { sampled } from '../test/helpers/sampled.ts';
 import { addGateway, addTenant } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
 import { migrateDatabase, openStore } from './index.ts';
-import type { Migration } from './migrate.ts';
+import { type Migration, NAMES } from './migrate.ts';
 import { foundation } from './migrations/0001-foundation.ts';
 import { identity } from './migrations/0002-identity.ts';
 import { audit } from './migrations/0003-audit.ts';
@@ -40,6 +40,7 @@ import { auditChain } from './migrations/0029-audit-chain.ts';
 import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
 import { printed } from './migrations/0032-printed.ts';
+import { MIGRATIONS } from './migrations/index.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
 /** One row in every table that the first migration creates. */
@@ -196,6 +197,13 @@ test('a migration that fails leaves nothing behind', async () => {
 	await assert.rejects(migrateDatabase({ database: empty.database, dataDir: '', log: silent }));
 	const tables = await administer(empty.database, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`);
 	assert.deepEqual(tables, [{ tablename: 'gateways' }]);
+});
+
+test('each migration is named like its file, by which a start knows whether one is missing', () => {
+	assert.deepEqual(
+		MIGRATIONS.map(({ name }) => name),
+		NAMES,
+	);
 });
 
 test('a store that may not migrate names the missing migrations', async () => {

@@ -1,42 +1,11 @@
 // Brings a database to the schema that this code needs: by umzug, forward only, with all pending migrations and their records in one
 // transaction, so a crash leaves either nothing or everything.
 
+import { readdirSync } from 'node:fs';
 import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
 import type { Umzug } from 'umzug';
 import type { Log } from '../core/contract/nouns.ts';
 import type { Endpoint } from './connection.ts';
-import { foundation } from './migrations/0001-foundation.ts';
-import { identity } from './migrations/0002-identity.ts';
-import { audit } from './migrations/0003-audit.ts';
-import { contract } from './migrations/0004-contract.ts';
-import { records } from './migrations/0005-records.ts';
-import { imports } from './migrations/0006-imports.ts';
-import { upstreamTokens } from './migrations/0007-upstream-tokens.ts';
-import { importJobs } from './migrations/0008-import-jobs.ts';
-import { code } from './migrations/0009-code.ts';
-import { creators } from './migrations/0010-creators.ts';
-import { credentialSchemes } from './migrations/0011-credential-schemes.ts';
-import { argumentLayers } from './migrations/0012-argument-layers.ts';
-import { passThrough } from './migrations/0013-pass-through.ts';
-import { configVersions } from './migrations/0014-config-versions.ts';
-import { runs } from './migrations/0015-runs.ts';
-import { recordQueries } from './migrations/0016-record-queries.ts';
-import { importRuns } from './migrations/0017-import-runs.ts';
-import { runDeadlines } from './migrations/0018-run-deadlines.ts';
-import { importLeases } from './migrations/0019-import-leases.ts';
-import { skills } from './migrations/0020-skills.ts';
-import { results } from './migrations/0021-results.ts';
-import { llmProviders } from './migrations/0022-llm-providers.ts';
-import { modelUse } from './migrations/0023-model-use.ts';
-import { agents } from './migrations/0024-agents.ts';
-import { exposure } from './migrations/0025-exposure.ts';
-import { requestLog } from './migrations/0026-request-log.ts';
-import { agentVersions } from './migrations/0027-agent-versions.ts';
-import { followedAgents } from './migrations/0028-followed-agents.ts';
-import { auditChain } from './migrations/0029-audit-chain.ts';
-import { payloads } from './migrations/0030-payloads.ts';
-import { alerts } from './migrations/0031-alerts.ts';
-import { printed } from './migrations/0032-printed.ts';
 import { ENGINE_MIGRATION, installEngine } from './runs/engine.ts';
 
 export interface Migration {
@@ -45,41 +14,10 @@ export interface Migration {
 	statements: string[];
 }
 
-/** All migrations, in order. */
-export const MIGRATIONS: Migration[] = [
-	foundation,
-	identity,
-	audit,
-	contract,
-	records,
-	imports,
-	upstreamTokens,
-	importJobs,
-	code,
-	creators,
-	credentialSchemes,
-	argumentLayers,
-	passThrough,
-	configVersions,
-	runs,
-	recordQueries,
-	importRuns,
-	runDeadlines,
-	importLeases,
-	skills,
-	results,
-	llmProviders,
-	modelUse,
-	agents,
-	exposure,
-	requestLog,
-	agentVersions,
-	followedAgents,
-	auditChain,
-	payloads,
-	alerts,
-	printed,
-];
+/** The names of all migrations, in order: their files are named alike, and hold much text that is needed only where one is missing. */
+export const NAMES: readonly string[] = readdirSync(new URL('./migrations/', import.meta.url))
+	.flatMap((file) => /^(\d{4}-[\w-]+)\.[jt]s$/.exec(file)?.[1] ?? [])
+	.sort();
 
 /** An arbitrary number, the same in every release: replicas that start at once queue up behind it. */
 const LOCK = 7_046_112_025;
@@ -109,8 +47,7 @@ export async function assertMigrated(sequelize: Sequelize): Promise<void> {
 		throw new Error(`The database lacks the migrations ${names.join(', ')}: run "npm run migrate", or set DB_MIGRATIONS_RUN=true.`);
 }
 
-const missing = (done: readonly string[]): string[] =>
-	[...MIGRATIONS.map(({ name }) => name), ENGINE_MIGRATION].filter((name) => !done.includes(name));
+const missing = (done: readonly string[]): string[] => [...NAMES, ENGINE_MIGRATION].filter((name) => !done.includes(name));
 
 /** @returns the name of the engine's tables if they were not on record */
 async function recordEngine(sequelize: Sequelize, transaction: Transaction): Promise<string[]> {
@@ -128,7 +65,7 @@ async function recordEngine(sequelize: Sequelize, transaction: Transaction): Pro
 
 /** Loaded only when there is something to migrate: the package includes a command line. */
 async function umzug(sequelize: Sequelize, transaction: Transaction): Promise<Umzug> {
-	const { Umzug } = await import('umzug');
+	const [{ Umzug }, { MIGRATIONS }] = await Promise.all([import('umzug'), import('./migrations/index.ts')]);
 	return new Umzug({
 		migrations: MIGRATIONS.map(({ name, statements }) => ({
 			name,

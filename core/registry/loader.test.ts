@@ -11,6 +11,7 @@ import { PATIENCE_MS } from '../../test/helpers/clock.ts';
 import { VERSION } from '../config/version.ts';
 import type { Log } from '../contract/nouns.ts';
 import { checkRoutes } from '../gateways/mount.ts';
+import { KIND_NAMES } from './kinds.ts';
 import { closePlugins, loadPlugins } from './loader.ts';
 import { Registry } from './registry.ts';
 
@@ -229,4 +230,11 @@ test('each plugin is closed; one that fails and one that never ends are logged b
 		['error', { error: 'this process: auth:fails: close failed: busy.' }, 'a plugin could not be closed'],
 		['error', { error: 'this process: auth:hangs: close took longer than 0.05 s.' }, 'a plugin could not be closed'],
 	]);
+});
+
+test('the marks of secrets of every plugin of this project are valid, which no start checks', async () => {
+	const registry = await loadPlugins(ROOT);
+	const plugins = KIND_NAMES.flatMap((kind) => registry.list(kind));
+	assert.ok(plugins.length > 40, String(plugins.length));
+	for (const { kind, name } of plugins) assert.equal(typeof registry.hasSecrets(kind, name), 'boolean');
 });

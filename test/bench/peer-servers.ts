@@ -96,8 +96,8 @@ function readItems(place: Place): Program {
 }
 
 /**
- * Has the generator write its server, whose types are taken away instead of checked: they have a fault. Its port is a constant in it. With SDKs
- * from 1.25 on, which its package.json allows, its process ends at the first request: "ReadableStream is locked".
+ * Has the generator write its server, whose types are taken away instead of checked: they have a fault. Its port is a constant in it. With SDK
+ * 1.32.2, which its package.json allows, its process ends at the first request: "ReadableStream is locked"; with 1.24.3 it does not.
  */
 function generate(place: Place): Program {
 	const generated = join(place.folder, 'generated');

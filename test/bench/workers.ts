@@ -1,4 +1,4 @@
-// Measures two workers of one service (WEB_CONCURRENCY) beside one process: the same call through a gateway, both counting in the same Redis.
+// Measures two workers of one service (WEB_CONCURRENCY) beside one process: the same call through a gateway, both counting in the same Redis, at full load and at half.
 // `node test/bench/workers.ts`
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../../demo/ports.ts';
 import { startRedis } from '../helpers/redis.ts';
+import { halfRateOf, printHalfLoad, runHalfLoad } from './half-load.ts';
 import { prepareCall } from './paths.ts';
-import { IS_SHORT, print, runRounds } from './rounds.ts';
+import { IS_SHORT, type Meter, print, runRounds } from './rounds.ts';
 import { startSubject } from './subject.ts';
 
 const ROUNDS = 6;
@@ -31,7 +32,11 @@ try {
 		['two workers', two],
 	]);
 	const paths = await Promise.all([...services].map(([name, { url }]) => prepareCall(name, { upstream: upstream.url, service: url })));
-	print(await runRounds(paths, async (server) => (await services.get(server)?.cpuMicros()) ?? Number.NaN, ROUNDS, WARM_UP_SECONDS));
+	const meter: Meter = async (server) => (await services.get(server)?.cpuMicros()) ?? Number.NaN;
+	const measured = await runRounds(paths, meter, ROUNDS, WARM_UP_SECONDS);
+	print(measured);
+	// At full load two workers take the cores from each other, from the load and from the upstream, which slows each of them: here they do not.
+	printHalfLoad(await runHalfLoad(paths, halfRateOf(measured, 'one process'), meter));
 } finally {
 	await rm(dataDir, { recursive: true, force: true });
 	await redis.stop();

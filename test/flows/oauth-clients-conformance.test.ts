@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PATIENCE_MS } from '../helpers/clock.ts';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
 import { freePort } from '../helpers/ports.ts';
 import { startTestService } from '../helpers/service.ts';
@@ -38,7 +39,7 @@ interface Run {
 
 /** Runs the suite's own command line; its user follows the printed address. */
 async function run(args: string[]): Promise<Run> {
-	const child = spawn(process.execPath, [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+	const child = spawn(process.execPath, [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS });
 	let output = '';
 	let isVisited = false;
 	const take = (chunk: Buffer): void => {

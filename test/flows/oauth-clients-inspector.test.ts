@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { PATIENCE_MS } from '../helpers/clock.ts';
 import { METADATA, registerClient } from '../helpers/oauth.ts';
 import { freePort } from '../helpers/ports.ts';
 import { startTestService } from '../helpers/service.ts';
@@ -38,7 +39,7 @@ async function inspect(home: string, args: string[]): Promise<Run> {
 	const target = ['--server-url', stage.url, '--transport', 'http', '--callback-url', `http://127.0.0.1:${port}/oauth/callback`];
 	const own = { HOME: join(folder, home), MCP_INSPECTOR_SECRET_STORE: 'file', MCP_AUTO_OPEN_ENABLED: 'true' };
 	const command = [program('mcp-inspector'), '--cli', ...target, '--format', 'json', ...args];
-	const child = spawn(process.execPath, command, { env: environment(own), stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+	const child = spawn(process.execPath, command, { env: environment(own), stdio: ['ignore', 'pipe', 'pipe'], timeout: PATIENCE_MS });
 	const user = playUser(child.stderr, stage);
 	let stdout = '';
 	child.stdout.on('data', (chunk: Buffer) => {

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { PATIENCE_MS } from '../helpers/clock.ts';
 import { METADATA } from '../helpers/oauth.ts';
 import { freePort } from '../helpers/ports.ts';
 import { must, startTestService } from '../helpers/service.ts';
@@ -49,7 +50,7 @@ async function startRemote(config: string, args: string[] = []): Promise<Remote>
 	const user = playUser(transport.stderr as Readable, stage);
 	const client = new Client({ name: 'gatehouse-test', version: '1.0.0' });
 	try {
-		await client.connect(transport, { timeout: 20_000 });
+		await client.connect(transport, { timeout: PATIENCE_MS });
 	} catch (thrown) {
 		await client.close();
 		assert.fail(`${thrown}: ${user.text()}`);

@@ -3,7 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { openChromium } from '../helpers/chromium.ts';
-import { until } from '../helpers/clock.ts';
+import { PATIENCE_MS, until } from '../helpers/clock.ts';
 import { authorizationUrl, type OAuthClient, type Person, pkce, registerClient } from '../helpers/oauth.ts';
 import {
 	type Account,
@@ -14,9 +14,6 @@ import {
 	startTestService,
 	type TestServiceOptions,
 } from '../helpers/service.ts';
-
-/** The timeout of steps that take a second at most, so that a missing page fails soon. */
-const WAIT_MS = 15_000;
 
 export interface Scene {
 	service: SharedService;
@@ -72,7 +69,7 @@ async function openVisit(
 	options: BrowserContextOptions,
 ): Promise<Visit> {
 	const context = await chromium.newContext(options);
-	context.setDefaultTimeout(WAIT_MS);
+	context.setDefaultTimeout(PATIENCE_MS);
 	const page = await context.newPage();
 	const troubles: string[] = [];
 	page.on('dialog', (dialog) => {

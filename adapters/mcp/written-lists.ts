@@ -3,6 +3,8 @@
 import { isObject, type Json, type JsonObject, type Reply, SizedCache, TimeSlice, type Tool } from '../../core/index.ts';
 
 const MAX_BYTES = 32 * 1024 * 1024;
+/** The cost of an entry beside its bytes: a small page of a list that changes often must not fill memory by number. */
+const ENTRY_BYTES = 512;
 const PLACE = '"%written%"';
 
 const pages = new SizedCache<Buffer>(MAX_BYTES);
@@ -40,7 +42,7 @@ export async function writtenPage(
 ): Promise<Json> {
 	const key = `${kind} ${numberOf(tools)} ${start}`;
 	const known = pages.get(key) ?? (await write(page, describe));
-	pages.put(key, known, known.length);
+	pages.put(key, known, known.length + ENTRY_BYTES);
 	// It is JSON when it is written, which is all that happens to it.
 	return new WrittenList(known) as unknown as Json;
 }
@@ -53,7 +55,14 @@ async function write(page: readonly Tool[], describe: (tool: Tool) => Promise<Js
 		written.push(JSON.stringify(await describe(tool)));
 		if (slice.isOverNow) await slice.next();
 	}
-	return Buffer.from(`[${written.join()}]`);
+	return unpooled(`[${written.join()}]`);
+}
+
+/** Writes a text into memory of its own. A buffer from Node's pool would keep 64 KiB alive, of which the cache counts its own bytes alone. */
+function unpooled(text: string): Buffer {
+	const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+	bytes.write(text);
+	return bytes;
 }
 
 /** The body of a message: its bytes where one member of its result is a list that was written already. */

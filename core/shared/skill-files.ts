@@ -28,9 +28,16 @@ export class SkillFiles {
 		if (kept) return Buffer.from(kept);
 		const content = await this.#store.skills.content(organizationId, id, path);
 		if (!content) return null;
-		if (digestOf(content) === file.digest) this.#kept.put(key, content, content.length);
+		if (digestOf(content) === file.digest) this.#kept.put(key, withOwnMemory(content), content.length);
 		return Buffer.from(content);
 	}
+}
+
+/** Copies a content out of the memory that it may share with others: a part of Node's pool would keep 64 KiB alive. */
+function withOwnMemory(content: Buffer): Buffer {
+	const own = Buffer.allocUnsafeSlow(content.length);
+	content.copy(own);
+	return own;
 }
 
 const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;

@@ -86,10 +86,13 @@ const CHANGING = ['date', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-reque
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
+const UPTIME = /"uptimeSeconds":\d+/;
+
 function comparable({ status, headers, body }: Got): Got {
 	const shown = { ...headers };
 	for (const name of CHANGING) if (shown[name] !== undefined) shown[name] = '(changes)' as never;
-	if (headers['content-encoding'] === undefined) return { status, headers: shown, body: body.replace(ID, '(id)').replace(TIME, '(time)') };
+	if (headers['content-encoding'] === undefined)
+		return { status, headers: shown, body: body.replace(ID, '(id)').replace(TIME, '(time)').replace(UPTIME, '(uptime)') };
 	return { status, headers: shown, body };
 }
 

@@ -73,7 +73,16 @@ const envelope = (method: string, params: object) => ({ jsonrpc: '2.0', id: rand
 const rpc = (method: string, params: object, { at = agent, url = next() } = {}): Promise<Answer> =>
 	send(url + at.path, 'POST', { body: envelope(method, params), headers: { 'x-api-key': at.key } });
 async function result(method: string, params: object, options: { at?: Agent; url?: string } = {}) {
-	const { body } = must(await rpc(method, params, options), 200);
+	let body: Answer['body'];
+	// A busy database is told as such, with the request to try again.
+	await until(
+		async () => {
+			({ body } = must(await rpc(method, params, options), 200));
+			return body.error?.data?.[0]?.reason !== 'UNAVAILABLE';
+		},
+		`the database is no longer too busy for ${method}`,
+		250,
+	);
 	assert.equal(body.error, undefined, JSON.stringify(body.error));
 	return body.result;
 }
